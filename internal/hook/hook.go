@@ -1,0 +1,136 @@
+// Package hook is the language of the system: what an agent's hook tells us, what is
+// asked, what was answered and how it ended.
+//
+// It is the ground floor. It imports only the standard library, and of that nothing that
+// would slow down the hook client's start (no encoding/json, fmt, net/http, flag); how each
+// agent spells these things in JSON is the business of package codec.
+package hook
+
+import (
+	"errors"
+	"time"
+)
+
+// Event is one hook invocation of an agent, as received.
+type Event struct {
+	// ID is the UUID the hook client chose for this invocation. It is also the NATS message
+	// id and, for a PermissionRequest, the id of the request.
+	ID string
+	// Type is the hook_event_name ("PreToolUse", …), empty when it could not be read.
+	Type string
+	// Agent is the coding agent that spoke: "claude".
+	Agent string
+	// Time is when the hook ran, by the clock of its own host; the time of receipt when the
+	// hook did not say.
+	Time time.Time
+	// Seq is the event's sequence in the EVENTS stream, 0 until it was published.
+	Seq uint64
+	// Spooled says that the event waited in a spool file and came late. It proves nothing.
+	Spooled bool
+	// Attempt counts from 1; a retry with the same ID is a reattach.
+	Attempt int
+	// Origin is where the hook ran.
+	Origin Origin
+	// Raw is the payload, byte for byte.
+	Raw []byte
+}
+
+// Origin is what the hook client knows about its own surroundings and the broker, which may
+// run elsewhere, cannot find out later. Every field may be empty.
+type Origin struct {
+	Host       string `json:"host,omitempty"`
+	PID        int    `json:"pid,omitempty"`
+	AgentLabel string `json:"agentLabel,omitempty"` // CLAUDE_AGENT_ID: a label the user may set
+	ProjectDir string `json:"projectDir,omitempty"` // CLAUDE_PROJECT_DIR
+	Repo       Repo   `json:"repo,omitzero"`
+}
+
+// Repo is the git work tree the agent stands in. The zero value means none was found.
+type Repo struct {
+	Root   string `json:"root,omitempty"`
+	Branch string `json:"branch,omitempty"` // empty when HEAD is detached
+	Head   string `json:"head,omitempty"`   // hex object name, empty before the first commit
+	Remote string `json:"remote,omitempty"` // URL of origin, without credentials
+}
+
+// Payload is the part of an event's JSON that assent itself reads. Keys are matched exactly.
+type Payload struct {
+	Type           string // hook_event_name
+	SessionID      string
+	AgentID        string // of the subagent, empty in the main thread
+	AgentType      string
+	CWD            string
+	PermissionMode string
+	ToolName       string
+	ToolInput      JSON // raw bytes of the last tool_input member; nil if absent
+	Suggestions    JSON // raw bytes of permission_suggestions; nil if absent
+
+	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
+	// received, or over the whole payload where tool_input is absent, repeated or
+	// case-varied.
+	InputSHA256 string
+	// CallKey is equal for two payloads that speak of the same tool call: tool name and tool
+	// input as JSON values (member order ignored, numbers as text). Empty without a tool.
+	CallKey string
+	// Uninspectable says why the payload cannot be shown faithfully by its fields (repeated
+	// or case-varied keys, invalid UTF-8); empty when it can. A rule never allows such a
+	// request.
+	Uninspectable string
+}
+
+// JSON is a JSON text kept as received. It marshals as itself (nil as null).
+type JSON []byte
+
+// MarshalJSON returns j, or null when j is empty.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if len(j) == 0 {
+		return []byte("null"), nil
+	}
+	return j, nil
+}
+
+// UnmarshalJSON keeps a copy of b.
+func (j *JSON) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*j = nil
+		return nil
+	}
+	*j = append((*j)[:0], b...)
+	return nil
+}
+
+// Fallback is what a hook answers when nobody did: it abstains or, where told, denies. There
+// is no third value: nothing turns a failure into allow.
+type Fallback string
+
+// The two fallbacks.
+const (
+	Abstain Fallback = "abstain" // print nothing, exit 0: the agent's own prompt decides
+	Deny    Fallback = "deny"
+)
+
+// ParseFallback reads a flag or header value; the empty string is Abstain.
+func ParseFallback(s string) (Fallback, error) {
+	switch Fallback(s) {
+	case "", Abstain:
+		return Abstain, nil
+	case Deny:
+		return Deny, nil
+	}
+	return Abstain, errors.New(`want "abstain" or "deny"`)
+}
+
+// Channel is how a hook reached the broker, which decides what a closed connection means.
+type Channel string
+
+// The channels.
+const (
+	// ChannelSocket is the unix socket: a close while the broker lives is a withdrawal.
+	ChannelSocket Channel = "socket"
+	// ChannelRemote is HTTP with a client-chosen id: a close detaches the request, which is
+	// withdrawn unless the id comes back in time.
+	ChannelRemote Channel = "remote"
+	// ChannelPlain is an agent's own type:"http" hook, which has no id and cannot come back:
+	// a close is a withdrawal.
+	ChannelPlain Channel = "plain"
+)

@@ -1,0 +1,142 @@
+package hook
+
+import "time"
+
+// MaxRequest is the largest PermissionRequest payload that is held, in bytes; larger ones are
+// handed back. MaxEvent is the largest event that is published whole; beyond it a marker with
+// length and digest takes its place.
+const (
+	MaxRequest = 1 << 20
+	MaxEvent   = 7 << 20
+)
+
+// Request is a PermissionRequest that waits, or waited, for a decision. It never changes
+// after it was recorded; what happened to it stands in Records.
+//
+// The JSON names are those of the API (schema PermissionRequest).
+type Request struct {
+	ID        string `json:"id"`
+	SessionID string `json:"sessionId"`
+	CWD       string `json:"cwd,omitempty"`
+	ToolName  string `json:"toolName"`
+	ToolInput JSON   `json:"toolInput,omitempty"`
+	// InputSHA256 must be repeated by whoever decides.
+	InputSHA256 string    `json:"inputSha256"`
+	Agent       string    `json:"agent"`
+	AgentID     string    `json:"agentId,omitempty"` // the subagent's
+	AgentType   string    `json:"agentType,omitempty"`
+	Origin                // host, pid, agentLabel, projectDir, repo
+	CreatedAt   time.Time `json:"createdAt"`
+	// Deadline is when the broker answers OnTimeout at the latest.
+	Deadline       time.Time `json:"deadline"`
+	OnTimeout      Fallback  `json:"onTimeout"`
+	PermissionMode string    `json:"permissionMode,omitempty"`
+	Suggestions    JSON      `json:"permissionSuggestions,omitempty"`
+	Uninspectable  string    `json:"uninspectable,omitempty"`
+
+	// Raw is the payload, byte for byte; the API shows it as raw or rawBase64. It is nil for
+	// a request that was handed back because it is larger than MaxRequest.
+	Raw []byte `json:"-"`
+	// PayloadSHA256 is lower-case hex over the whole payload; a reattach must bring the same.
+	PayloadSHA256 string `json:"payloadSha256"`
+	// EventSeq is the EVENTS sequence of the request's own event: only later events can prove
+	// anything about it, and it gives feed and history one order over both streams.
+	EventSeq uint64 `json:"eventSeq"`
+	// EventTime is when the hook ran, by its host's clock.
+	EventTime time.Time `json:"eventTime"`
+	// CallKey identifies the tool call, see Payload.
+	CallKey string  `json:"callKey,omitempty"`
+	Channel Channel `json:"channel"`
+}
+
+// Behavior is what a decision says.
+type Behavior string
+
+// The two behaviors.
+const (
+	BehaviorAllow Behavior = "allow"
+	BehaviorDeny  Behavior = "deny"
+)
+
+// Decision is an approver's answer to a request (schema Decision).
+type Decision struct {
+	Behavior Behavior `json:"behavior"`
+	// InputSHA256 is the digest of the input the approver saw. It must be the request's.
+	InputSHA256 string `json:"inputSha256"`
+	// Message is told to the agent with a denial.
+	Message string `json:"message,omitempty"`
+	// Interrupt, with a denial, stops the agent's turn. Claude Code then loses the message.
+	Interrupt bool `json:"interrupt,omitempty"`
+	// UpdatedInput, with an allow, replaces the tool input as a whole: the answers of a
+	// question, an edited plan, an edited command.
+	UpdatedInput JSON `json:"updatedInput,omitempty"`
+	// UpdatedPermissions, with an allow, is an array of permission updates ("always allow").
+	UpdatedPermissions JSON `json:"updatedPermissions,omitempty"`
+	// Signature is the approving device's, kept as given.
+	Signature string `json:"signature,omitempty"`
+}
+
+// Outcome is how a request ended; empty while it waits.
+type Outcome string
+
+// The outcomes.
+const (
+	Allowed    Outcome = "allowed"
+	Denied     Outcome = "denied"
+	Expired    Outcome = "expired"     // the deadline passed; answered with Request.OnTimeout
+	Withdrawn  Outcome = "withdrawn"   // the agent or its terminal settled it
+	HandedBack Outcome = "handed_back" // assent abstained; the agent's own prompt decides
+)
+
+// Approver is who decided: a paired device, a token, the owner's token on this machine
+// ("owner-cli"), a rule.
+type Approver struct {
+	Kind string `json:"kind"` // device, token, owner-cli, rule
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// Step is one kind of record in a request's life.
+type Step string
+
+// The steps. asked is the first; decided and ended compete for the one slot after it;
+// delivered, confirmed and overruled may follow.
+const (
+	StepAsked     Step = "asked"
+	StepDecided   Step = "decided"
+	StepEnded     Step = "ended"
+	StepDelivered Step = "delivered" // the answer was written to the waiting hook
+	StepConfirmed Step = "confirmed" // a later event proves that the allowed tool ran
+	StepOverruled Step = "overruled" // a later event proves that the denied tool ran
+)
+
+// Reasons of ended records, and of a handed-back request. They are words of the API.
+const (
+	ReasonDeadline  = "deadline"     // expired
+	ReasonHangup    = "hangup"       // withdrawn: the hook went away (agent killed, Esc, terminal "No")
+	ReasonDetached  = "detached"     // withdrawn: the hook did not come back in time
+	ReasonToolRan   = "tool_ran"     // withdrawn: the tool ran without us (terminal "Yes")
+	ReasonTurnEnded = "turn_ended"   // withdrawn: Stop, PostToolBatch, UserPromptSubmit …
+	ReasonSession   = "session_over" // withdrawn: SessionEnd
+	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
+)
+
+// Record is one step of a request as it stands in the record stream.
+type Record struct {
+	// ID is the record's own UUID: after a timeout it tells our own record from another's.
+	ID        string    `json:"id"`
+	RequestID string    `json:"requestId"`
+	Step      Step      `json:"step"`
+	Time      time.Time `json:"time"`
+	// Seq is the record's sequence in the APPROVALS stream, set by the log.
+	Seq uint64 `json:"seq,omitempty"`
+
+	Request  *Request  `json:"request,omitempty"`  // asked
+	Decision *Decision `json:"decision,omitempty"` // decided
+	By       *Approver `json:"by,omitempty"`       // decided
+	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
+	Reason   string    `json:"reason,omitempty"`   // ended
+	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
+	// confirmed, overruled.
+	EventSeq uint64 `json:"eventSeq,omitempty"`
+}
