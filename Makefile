@@ -1,0 +1,33 @@
+# make build needs Go only. make test and make check set up what else they need.
+GO      ?= go
+LDFLAGS  = -s -w
+GOFLAGS_STATIC = -trimpath -ldflags='$(LDFLAGS)'
+
+.PHONY: build run test check bench vuln web fmt clean
+
+build: ## bin/assent and bin/assent-hook
+	CGO_ENABLED=0 $(GO) build $(GOFLAGS_STATIC) -o bin/ ./cmd/assent ./cmd/assent-hook
+
+run: build ## the broker in the foreground
+	bin/assent serve
+
+test: ## all tests; those that lack a program on this machine are skipped by name
+	$(GO) test -race -shuffle=on ./...
+
+check: ## all that CI runs
+	./.ci/check
+
+bench: build ## the table of speeds, as ratios within one run
+	$(GO) run ./e2e/bench
+
+vuln: ## known vulnerabilities; needs the network
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
+
+web: ## rebuild web/dist and the generated types; needs Node
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+fmt:
+	gofmt -w $$(git ls-files '*.go')
+
+clean:
+	rm -rf bin
