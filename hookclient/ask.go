@@ -1,0 +1,243 @@
+package hookclient
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	// newRetry is how long a request that no broker holds yet is tried, and how long one
+	// attempt to connect may take.
+	newRetry = 3 * time.Second
+	// Pauses between attempts double from the first to the longest; a broker that has been
+	// away for longAway is asked for less often.
+	firstPause = 20 * time.Millisecond
+	maxPause   = 200 * time.Millisecond
+	longAway   = time.Minute
+	awayPause  = time.Second
+	// lastWords is how long an answer is waited for after a send failed.
+	lastWords = 500 * time.Millisecond
+)
+
+// state is how one attempt ended.
+type state int
+
+const (
+	answered    state = iota // 200 or 204; the body is the answer
+	absent                   // there is no socket file
+	unreachable              // nobody accepted, or the connection broke while we sent
+	broken                   // the connection broke after we had sent all: the broker may hold it
+	unavailable              // the broker is there and cannot record requests now
+	gatewayLate              // a proxy lost patience: the broker behind it held the request
+	conflict                 // 409: the id is taken
+	refused                  // any other answer
+)
+
+// reply is what one attempt brought.
+type reply struct {
+	state  state
+	status int
+	body   []byte
+	err    error
+}
+
+// attempt sends the event once and waits for its answer until ctx is done.
+func (c *client) attempt(ctx context.Context, q *request) reply {
+	dialCtx, cancel := context.WithTimeout(ctx, newRetry)
+	nc, err := c.to.dial(dialCtx)
+	cancel()
+	if err != nil {
+		return reply{state: dialState(&c.to, err), err: err}
+	}
+	defer nc.Close()
+	defer interruptible(ctx, nc)()
+	return newConn(nc).exchange(q)
+}
+
+// interruptible makes every wait on nc end when ctx does.
+func interruptible(ctx context.Context, nc net.Conn) (stop func() bool) {
+	if t, ok := ctx.Deadline(); ok {
+		nc.SetDeadline(t) //nolint:errcheck // a closed connection says so at the next use
+	}
+	return context.AfterFunc(ctx, func() { nc.Close() })
+}
+
+// exchange sends one request and sorts the answer.
+func (c *conn) exchange(q *request) reply {
+	if err := c.send(q); err != nil {
+		// A server that wants no more of a large event answers before it closes.
+		c.SetReadDeadline(time.Now().Add(lastWords)) //nolint:errcheck // see interruptible
+		if r, err := c.receive(); err == nil && r.status >= 400 {
+			return sortAnswer(r)
+		}
+		return reply{state: unreachable, err: err}
+	}
+	r, err := c.receive()
+	switch {
+	case errors.Is(err, errMalformed):
+		return reply{state: refused, status: r.status, err: err}
+	case err != nil:
+		return reply{state: broken, err: err}
+	}
+	return sortAnswer(r)
+}
+
+func sortAnswer(r response) reply {
+	switch r.status {
+	case 204:
+		return reply{state: answered, status: 204}
+	case 200:
+		if len(r.body) > 0 && !looksLikeObject(r.body) {
+			// Some other server: its page must not reach the agent.
+			return reply{state: refused, status: 200, err: errMalformed}
+		}
+		return reply{state: answered, status: 200, body: r.body}
+	case 409:
+		return reply{state: conflict, status: 409}
+	case 429, 502, 503:
+		return reply{state: unavailable, status: r.status}
+	case 504:
+		return reply{state: gatewayLate, status: r.status}
+	}
+	return reply{state: refused, status: r.status}
+}
+
+// looksLikeObject is a plausibility check, no more: answers are printed unparsed.
+func looksLikeObject(b []byte) bool {
+	last := len(b) - 1
+	for last > 0 && (b[last] == '\n' || b[last] == ' ') {
+		last--
+	}
+	return b[0] == '{' && b[last] == '}'
+}
+
+// dialState tells "no broker runs here", which no waiting mends, from one that may be starting.
+func dialState(t *target, err error) state {
+	switch {
+	case t.remote:
+		return unreachable
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return absent
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EINTR):
+		return unreachable
+	}
+	return refused // no permission, no socket, a path that is too long
+}
+
+// ending is how the wait for an answer ended.
+type ending int
+
+const (
+	endAnswer  ending = iota
+	endExpired        // the deadline passed
+	endGone           // the agent went away
+	endFailed         // the broker could not be asked
+	endAbstain        // the broker will not take this request: its id is taken
+)
+
+// ask waits for the answer to a PermissionRequest and returns what to print.
+func (c *client) ask(w *agentWatch) []byte {
+	w.signals()
+	w.hangup()
+	ctx, cancel := context.WithDeadline(w.ctx, c.deadline)
+	defer cancel()
+	r, end := persist(ctx, func(n int) reply {
+		c.event.Attempt = n
+		return c.attempt(ctx, &request{to: &c.to, event: &c.event,
+			remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
+	})
+	if w.ctx.Err() != nil {
+		end = endGone // whatever came with it: nobody is left to read it
+	}
+	switch end {
+	case endAnswer:
+		return r.body
+	case endExpired:
+		c.cfg.Warn("no answer within " + c.cfg.Timeout.String())
+		return c.fallback(c.cfg.OnTimeout)
+	case endFailed:
+		c.cfg.Warn(c.failure(r))
+		return c.fallback(c.cfg.OnFailure)
+	case endAbstain:
+		c.cfg.Warn(c.failure(r))
+	}
+	return nil
+}
+
+// persist calls try, with the number of the attempt from 1 on, until there is an answer, the
+// rules of a request give it up, or ctx is done. A request whose last byte was sent before the
+// connection broke is waiting: the broker may hold it, a person may be deciding it, and so
+// nothing but the deadline gives it up. One that is not waiting fails at once where no broker
+// is or can take it, and after newRetry where one may be starting.
+func persist(ctx context.Context, try func(attempt int) reply) (reply, ending) {
+	start, waiting := time.Now(), false
+	lost := start // when the broker was last known to be there
+	pause := firstPause
+	var r reply
+	for n := 1; ctx.Err() == nil; n++ {
+		r = try(n)
+		if r.state == answered {
+			return r, endAnswer
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		switch r.state {
+		case conflict:
+			return r, endAbstain
+		case refused:
+			return r, endFailed
+		case absent, unavailable:
+			if !waiting {
+				return r, endFailed
+			}
+		case broken, gatewayLate:
+			waiting, lost, pause = true, time.Now(), firstPause
+		case unreachable:
+			if !waiting && time.Since(start) >= newRetry {
+				return r, endFailed
+			}
+		}
+		if waiting && time.Since(lost) > longAway {
+			pause = awayPause
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause - rand.N(pause/4)): // not all hooks of a restarted broker at once
+		}
+		pause = max(pause, min(2*pause, maxPause))
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return r, endExpired
+	}
+	return r, endGone
+}
+
+// failure says in one line what went wrong and what to do.
+func (c *client) failure(r reply) string {
+	at := " at " + c.to.name
+	switch r.state {
+	case absent:
+		return "no broker" + at + "; start one with `assent serve`"
+	case unreachable, broken:
+		return "the broker" + at + " does not answer: " + r.err.Error()
+	case unavailable:
+		return "the broker" + at + " cannot record now (HTTP " + strconv.Itoa(r.status) + "); see its log"
+	case conflict:
+		return "the broker" + at + " holds another request under the same id (HTTP 409)"
+	}
+	if r.err != nil {
+		return "asking the broker" + at + ": " + r.err.Error()
+	}
+	switch r.status {
+	case 401, 403:
+		return "the broker" + at + " does not accept the token (HTTP " + strconv.Itoa(r.status) + "); make one with `assent token create --role submit`"
+	}
+	return "the broker" + at + " refused the event (HTTP " + strconv.Itoa(r.status) + ")"
+}

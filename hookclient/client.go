@@ -1,0 +1,220 @@
+// Package hookclient is the program that an agent runs on every hook event: it hands the
+// payload on its standard input to the broker and prints what the broker answers.
+//
+// Its manners matter more than its work. Whatever breaks, the agent must not notice: the
+// client exits 0 and prints the broker's bytes, or a denial where the user asked for denials,
+// or nothing, and nothing means that the agent's own prompt decides. It never prints anything
+// that allows, unless the broker sent it.
+//
+// A PermissionRequest is waited for; it is retried under the same id while the broker may be
+// coming back, and is given up when the agent goes away. Any other event gets one second; if
+// the broker did not take it by then it is written to a spool file (see Drain), which a
+// kill -9 of anybody survives; a power cut may cost it, since the file is not synced.
+//
+// The package is on the start-up path of cmd/assent-hook, which runs several times per tool
+// call. It is standard library only, and speaks HTTP/1.1 and reads JSON by itself because
+// net/http, crypto/tls, encoding/json, fmt and flag cost more than all its work. For https the
+// caller hands in Config.Dial.
+//
+// # Concurrency
+//
+// Run works in the goroutine of its caller. It starts up to three more, all of which end
+// before Run returns but the first: one reads standard input (a read of a pipe cannot be
+// interrupted; it is left behind only when the agent goes away or the time is up before the
+// payload was complete, and then the process exits), one waits for signals, one for a hang-up
+// of standard output. The functions of the spool may be called from any goroutine and any
+// process: a lock file orders them.
+package hookclient
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"assent/internal/hook"
+)
+
+const (
+	// DefaultTimeout is how long a PermissionRequest is waited for when nobody said otherwise:
+	// ten seconds less than the agent's own default.
+	DefaultTimeout = 590 * time.Second
+	// MaxPayload is the largest payload that is posted, in bytes, the same as the server's
+	// limit. Of a larger one nothing is sent and nothing is printed.
+	MaxPayload = 16 << 20
+
+	plainTimeout = time.Second           // for any event that is no PermissionRequest
+	quietStart   = 10 * time.Millisecond // before this a plain event is usually over; see agentWatch
+
+	permissionRequest = "PermissionRequest"
+)
+
+// Config says how one hook event is handed over. The zero value is that of an agent "claude"
+// and no broker to talk to; ReadConfig fills in what the user configured.
+type Config struct {
+	// Agent is the coding agent that runs the hook; empty means "claude".
+	Agent string
+	// Event is the type of the event; empty means that the payload's hook_event_name says it.
+	Event string
+	// Socket is the broker's unix socket, an absolute path. URL is the address of a broker
+	// elsewhere and wins over Socket: https, or http to loopback.
+	Socket, URL string
+	// Token is the bearer token sent to URL.
+	Token string
+	// Timeout is how long a PermissionRequest waits for its answer; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// OnTimeout is what is answered to a PermissionRequest when the time is up, OnFailure when
+	// it could not be asked. Empty means hook.Abstain.
+	OnTimeout, OnFailure hook.Fallback
+	// Dial connects to URL; it is required for https, where the connection must have the
+	// broker's certificate checked, and should send TCP keep-alives. Nil connects to http.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Spool is the directory for events that the broker did not take; empty means that they
+	// are lost.
+	Spool string
+	// Fault is a mistake in the configuration. With one nothing is sent: it counts as a
+	// failure.
+	Fault error
+	// Env looks up the labels that travel with an event (CLAUDE_PROJECT_DIR and such); nil
+	// means os.Getenv.
+	Env func(string) string
+	// Warn hears of failures, one line each, without a payload, a token or anything of the
+	// environment; nil discards them.
+	Warn func(line string)
+}
+
+func (c *Config) fill() {
+	if c.Agent == "" {
+		c.Agent = "claude"
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.OnTimeout == "" {
+		c.OnTimeout = hook.Abstain
+	}
+	if c.OnFailure == "" {
+		c.OnFailure = hook.Abstain
+	}
+	if c.Env == nil {
+		c.Env = os.Getenv
+	}
+	if c.Warn == nil {
+		c.Warn = func(string) {}
+	}
+}
+
+// client is one run.
+type client struct {
+	cfg      Config
+	to       target
+	deadline time.Time
+	event    hook.Event
+	session  string // names the spool file
+}
+
+// Run handles the one event on stdin and returns when the program should exit, with status 0
+// whatever happened. It writes to stdout once or not at all. From a quietStart after the call
+// it handles SIGTERM, SIGINT and SIGHUP, and it ignores SIGPIPE for good: the process is
+// expected to end after it.
+func Run(cfg Config, stdin, stdout *os.File) {
+	start := time.Now()
+	cfg.fill()
+	defer func() {
+		// A bug of ours must not become the agent's: nothing printed is an abstention.
+		if recover() != nil {
+			cfg.Warn("internal error; nothing answered")
+		}
+	}()
+	ignoreBrokenPipes()
+	w := watchAgent(stdout)
+	defer w.stop()
+	if out := handle(w, cfg, start, stdin); len(out) > 0 {
+		stdout.Write(out) //nolint:errcheck // an agent that does not read gets no answer
+	}
+}
+
+// handle returns what is to be printed.
+func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
+	c := &client{cfg: cfg, deadline: start.Add(cfg.Timeout)}
+	raw, why := readPayload(w.ctx, stdin, c.deadline)
+	if why != "" {
+		cfg.Warn(why)
+		return nil
+	}
+	p := scanPayload(raw)
+	if cfg.Event != "" {
+		p.event = cfg.Event
+	}
+	c.session = p.session
+	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
+
+	fault := cfg.Fault
+	if fault == nil {
+		c.to, fault = newTarget(&c.cfg)
+	}
+	if fault != nil {
+		cfg.Warn(fault.Error())
+		if p.event == permissionRequest {
+			return c.fallback(cfg.OnFailure)
+		}
+		return nil
+	}
+	c.event.Origin = origin(cfg.Env)
+	if p.event == permissionRequest {
+		return c.ask(w)
+	}
+	out := c.tell(w)
+	if p.event == "" {
+		return nil // what we could not read we do not answer
+	}
+	return out
+}
+
+// readPayload reads all of stdin. Of a payload that is too large the rest is read and thrown
+// away: an agent that finds its pipe closed might take that for a failure of the hook.
+func readPayload(ctx context.Context, stdin *os.File, deadline time.Time) (raw []byte, why string) {
+	type result struct {
+		raw []byte
+		why string
+	}
+	done := make(chan result, 1)
+	go func() {
+		raw, why := readAll(stdin)
+		done <- result{raw, why}
+	}()
+	late := time.NewTimer(time.Until(deadline))
+	defer late.Stop()
+	select {
+	case r := <-done:
+		return r.raw, r.why
+	case <-ctx.Done():
+		return nil, "the agent went away before its payload was complete"
+	case <-late.C:
+		return nil, "no complete payload on standard input within the timeout"
+	}
+}
+
+func readAll(stdin *os.File) (raw []byte, why string) {
+	b := make([]byte, 0, 16<<10)
+	for {
+		n, err := stdin.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case len(b) > MaxPayload:
+			size := len(b)
+			for err == nil {
+				n, err = stdin.Read(b[:cap(b)])
+				size += n
+			}
+			return nil, "a payload of " + strconv.Itoa(size) + " bytes is larger than the broker takes; not sent"
+		case err != nil: // io.EOF, or a broken pipe: then the payload is broken too, and read as such
+			return b, ""
+		case len(b) == cap(b):
+			grown := make([]byte, len(b), 4*cap(b))
+			copy(grown, b)
+			b = grown
+		}
+	}
+}

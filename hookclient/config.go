@@ -1,0 +1,276 @@
+package hookclient
+
+import (
+	"errors"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// ErrHelp is returned by ReadConfig when help was asked for.
+var ErrHelp = errors.New("help wanted")
+
+// maxConf bounds the configuration file.
+const maxConf = 64 << 10
+
+// settings are the words of one layer of the configuration, as given.
+type settings struct {
+	from string // "flag --", "FILE: ", "environment ": said before a name in errors
+	socket, url, token, timeout,
+	onTimeout, onFailure, agent, event string
+}
+
+// field returns where the setting of a name is kept, nil if there is no such name.
+func (s *settings) field(name string) *string {
+	switch name {
+	case "socket":
+		return &s.socket
+	case "url":
+		return &s.url
+	case "token":
+		return &s.token
+	case "timeout":
+		return &s.timeout
+	case "on-timeout":
+		return &s.onTimeout
+	case "on-failure":
+		return &s.onFailure
+	case "agent":
+		return &s.agent
+	case "event":
+		return &s.event
+	}
+	return nil
+}
+
+// ReadConfig reads the configuration of one run: the flags in args, then the user's own
+// $XDG_CONFIG_HOME/assent/hook.conf, then the environment (ASSENT_SOCKET, ASSENT_URL,
+// ASSENT_TOKEN, ASSENT_TIMEOUT, ASSENT_ON_TIMEOUT, ASSENT_ON_FAILURE, ASSENT_AGENT); what is
+// named first wins. Nothing is read from the working directory.
+//
+// Socket and URL are one setting: the first layer that has either decides, so that an
+// environment which a repository brings cannot redirect a client that was told where to go.
+// For the same reason a token from the file goes only to a URL that does not come from the
+// environment.
+//
+// Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
+// because an agent is waiting and what the flags say about failures must hold.
+func ReadConfig(args []string, env func(string) string) (Config, error) {
+	flags, err := readFlags(args)
+	if err != nil {
+		return Config{}, err
+	}
+	cfg := Config{Env: env, Spool: SpoolDir(env)}
+	file, fault := readFile(env)
+	cfg.Fault = fault
+	environment := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
+		timeout: env("ASSENT_TIMEOUT"), onTimeout: env("ASSENT_ON_TIMEOUT"), onFailure: env("ASSENT_ON_FAILURE"), agent: env("ASSENT_AGENT")}
+
+	layers := []*settings{flags, file, &environment}
+	var faults [3]error
+	for i := len(layers) - 1; i >= 0; i-- {
+		faults[i] = cfg.apply(layers[i])
+	}
+	if faults[0] != nil {
+		return Config{}, faults[0]
+	}
+	cfg.place(layers, env)
+	for _, f := range faults[1:] {
+		if cfg.Fault == nil {
+			cfg.Fault = f
+		}
+	}
+	return cfg, nil
+}
+
+// apply overrides cfg with what one layer says.
+func (c *Config) apply(s *settings) (fault error) {
+	bad := func(name, value, why string) {
+		if fault == nil {
+			fault = errors.New(s.from + name + " " + quote(value) + ": " + why)
+		}
+	}
+	if s.agent != "" {
+		c.Agent = s.agent
+	}
+	if s.event != "" {
+		c.Event = s.event
+	}
+	if s.timeout != "" {
+		d, err := time.ParseDuration(s.timeout)
+		if err != nil || d <= 0 || d > 10*365*24*time.Hour {
+			bad("timeout", s.timeout, "want a duration like 590s or 24h")
+		} else {
+			c.Timeout = d
+		}
+	}
+	for _, f := range []struct {
+		name, value string
+		to          *hook.Fallback
+	}{{"on-timeout", s.onTimeout, &c.OnTimeout}, {"on-failure", s.onFailure, &c.OnFailure}} {
+		if f.value == "" {
+			continue
+		}
+		v, err := hook.ParseFallback(f.value)
+		if err != nil {
+			bad(f.name, f.value, err.Error())
+			continue
+		}
+		*f.to = v
+	}
+	if s.socket != "" && s.url != "" {
+		if fault == nil {
+			fault = errors.New(s.from + "socket and " + s.from + "url exclude each other; give one")
+		}
+	}
+	return fault
+}
+
+// place decides where to send, and with which token.
+func (c *Config) place(layers []*settings, env func(string) string) {
+	at := len(layers)
+	for i, s := range layers {
+		if s.socket != "" || s.url != "" {
+			at = i
+			break
+		}
+	}
+	if at == len(layers) {
+		c.Socket = DefaultSocket(env)
+		return
+	}
+	c.Socket, c.URL = layers[at].socket, layers[at].url
+	if c.Socket != "" && !path.IsAbs(c.Socket) {
+		// A flag was typed by somebody who knows where he stands; the others were not.
+		dir, err := os.Getwd()
+		if at > 0 || err != nil {
+			c.Socket, c.Fault = "", errors.New(layers[at].from+"socket "+quote(c.Socket)+": want an absolute path")
+			return
+		}
+		c.Socket = path.Join(dir, c.Socket)
+	}
+	if c.Socket != "" {
+		c.Socket = path.Clean(c.Socket)
+		return
+	}
+	for i, s := range layers {
+		if s.token != "" && (i >= at || i == 0 || at < 2) {
+			c.Token = s.token
+			return
+		}
+	}
+}
+
+// DefaultSocket returns where the broker listens when nobody said otherwise:
+// $XDG_RUNTIME_DIR/assent/hook.sock, or hook.sock in the state directory.
+func DefaultSocket(env func(string) string) string {
+	if d := env("XDG_RUNTIME_DIR"); path.IsAbs(d) {
+		return path.Join(d, "assent", "hook.sock")
+	}
+	if d := env("ASSENT_STATE_DIR"); path.IsAbs(d) {
+		return path.Join(d, "hook.sock")
+	}
+	if d := stateHome(env); d != "" {
+		return path.Join(d, "assent", "hook.sock")
+	}
+	return ""
+}
+
+// readFlags reads --name VALUE and --name=VALUE, with one dash or two.
+func readFlags(args []string) (*settings, error) {
+	s := &settings{from: "--"}
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		name, ok := strings.CutPrefix(arg, "-")
+		if !ok {
+			return nil, errors.New("unexpected argument " + quote(arg) + "; see --help")
+		}
+		name = strings.TrimPrefix(name, "-")
+		if name == "help" || name == "h" {
+			return nil, ErrHelp
+		}
+		name, value, given := strings.Cut(name, "=")
+		to := s.field(name)
+		if to == nil || name == "token" {
+			// A token on the command line would stand in every process list.
+			return nil, errors.New("unknown flag --" + name + "; see --help")
+		}
+		if !given {
+			if len(args) == 0 {
+				return nil, errors.New("flag --" + name + " needs a value")
+			}
+			value, args = args[0], args[1:]
+		}
+		if value == "" {
+			return nil, errors.New("flag --" + name + " needs a value")
+		}
+		*to = value
+	}
+	return s, nil
+}
+
+// readFile reads hook.conf: lines of `name = value`, # begins a comment line.
+func readFile(env func(string) string) (*settings, error) {
+	s := &settings{}
+	dir := env("XDG_CONFIG_HOME")
+	if !path.IsAbs(dir) {
+		if dir = env("HOME"); !path.IsAbs(dir) {
+			return s, nil
+		}
+		dir = path.Join(dir, ".config")
+	}
+	name := path.Join(dir, "assent", "hook.conf")
+	s.from = name + ": "
+	b, err := readConf(name)
+	if err != nil {
+		return s, errors.New(name + ": " + err.Error())
+	}
+	var fault error
+	for text := string(b); text != ""; {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		to := s.field(strings.TrimSpace(key))
+		if !ok || to == nil {
+			if fault == nil {
+				fault = errors.New(name + ": a line is none of socket, url, token, timeout, on-timeout, on-failure, agent = value")
+			}
+			continue
+		}
+		*to = strings.TrimSpace(value)
+	}
+	s.event = "" // one file serves all events
+	return s, fault
+}
+
+// readConf reads the file, which may be missing.
+func readConf(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, errors.New("cannot be opened")
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConf {
+		return nil, errors.New("is no file of a sensible size")
+	}
+	b := make([]byte, fi.Size())
+	for n := 0; n < len(b); {
+		k, err := f.Read(b[n:])
+		if n += k; err != nil {
+			return b[:n], nil
+		}
+	}
+	return b, nil
+}

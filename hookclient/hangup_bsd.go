@@ -1,0 +1,74 @@
+//go:build darwin || freebsd || netbsd || openbsd || dragonfly
+
+package hookclient
+
+import (
+	"os"
+	"syscall"
+)
+
+// onHangup calls gone, from a goroutine of its own, once the other side of fd has closed: that
+// is what EV_EOF on the write side means. It returns nil if fd is of a kind that cannot hang
+// up; else stop ends the goroutine and returns when it has ended.
+func onHangup(fd int, gone func()) (stop func()) {
+	queue, err := syscall.Kqueue()
+	if err != nil {
+		return nil
+	}
+	syscall.CloseOnExec(queue)
+	wake, end, err := os.Pipe()
+	if err != nil {
+		syscall.Close(queue)
+		return nil
+	}
+	giveUp := func() {
+		wake.Close()
+		end.Close()
+		syscall.Close(queue)
+	}
+	raw, err := wake.SyscallConn()
+	if err != nil {
+		giveUp()
+		return nil
+	}
+	changes := make([]syscall.Kevent_t, 2)
+	// EV_CLEAR: told once that there is room, which we do not want to know, and then again
+	// when the other side closes.
+	syscall.SetKevent(&changes[0], fd, syscall.EVFILT_WRITE, syscall.EV_ADD|syscall.EV_CLEAR)
+	raw.Control(func(p uintptr) { //nolint:errcheck // then Kevent fails
+		syscall.SetKevent(&changes[1], int(p), syscall.EVFILT_READ, syscall.EV_ADD)
+	})
+	if _, err := syscall.Kevent(queue, changes, nil, nil); err != nil {
+		giveUp()
+		return nil
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		events := make([]syscall.Kevent_t, 2)
+		for {
+			n, err := syscall.Kevent(queue, nil, events, nil)
+			if err == syscall.EINTR {
+				continue
+			}
+			if err != nil {
+				return
+			}
+			for _, e := range events[:n] {
+				switch {
+				case e.Filter == syscall.EVFILT_READ:
+					return
+				case e.Flags&syscall.EV_EOF != 0:
+					gone()
+					return
+				}
+			}
+		}
+	}()
+	return func() {
+		end.Close()
+		<-ended
+		wake.Close()
+		syscall.Close(queue)
+	}
+}

@@ -1,0 +1,84 @@
+package hookclient
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"time"
+
+	"assent/internal/gitrepo"
+	"assent/internal/hook"
+)
+
+// maxLabel bounds every value that goes into a header. A longer one is left out: a part of a
+// path would be another path.
+const maxLabel = 4 << 10
+
+// origin gathers what only this process knows. Of the environment it reads the named
+// variables and no others: the agent's API key stands there too.
+func origin(env func(string) string) hook.Origin {
+	o := hook.Origin{
+		AgentLabel: env("CLAUDE_AGENT_ID"),
+		ProjectDir: env("CLAUDE_PROJECT_DIR"),
+	}
+	o.Host, _ = os.Hostname()
+	// Between the agent and us there may be a shell, so its own word goes first.
+	if pid, err := strconv.Atoi(env("CLAUDE_PID")); err == nil && pid > 0 {
+		o.PID = pid
+	} else {
+		o.PID = os.Getppid()
+	}
+	if dir, err := os.Getwd(); err == nil {
+		o.Repo = gitrepo.Find(dir)
+	}
+	return o
+}
+
+// appendEvent appends the headers that describe e, the same for a request and for the spool.
+func appendEvent(b []byte, e *hook.Event) []byte {
+	b = appendHeader(b, hook.HeaderRequestID, e.ID)
+	b = appendHeader(b, hook.HeaderAgent, e.Agent)
+	b = appendHeader(b, hook.HeaderEvent, e.Type)
+	b = append(b, hook.HeaderEventTime+": "...)
+	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, "\r\n"...)
+	o := &e.Origin
+	b = appendHeader(b, hook.HeaderHost, o.Host)
+	if o.PID > 0 {
+		b = appendHeader(b, hook.HeaderPID, strconv.Itoa(o.PID))
+	}
+	b = appendHeader(b, hook.HeaderAgentLabel, o.AgentLabel)
+	b = appendHeader(b, hook.HeaderProjectDir, o.ProjectDir)
+	b = appendHeader(b, hook.HeaderRepoRoot, o.Repo.Root)
+	b = appendHeader(b, hook.HeaderRepoBranch, o.Repo.Branch)
+	b = appendHeader(b, hook.HeaderRepoHead, o.Repo.Head)
+	return appendHeader(b, hook.HeaderRepoRemote, o.Repo.Remote)
+}
+
+// appendHeader appends one header line; an empty or overlong value leaves it out.
+func appendHeader(b []byte, name, value string) []byte {
+	if value == "" || len(value) > maxLabel {
+		return b
+	}
+	b = append(b, name...)
+	b = append(b, ": "...)
+	b = append(b, hook.EscapeHeader(value)...)
+	return append(b, "\r\n"...)
+}
+
+// newID returns a random UUID. The generator is the runtime's ChaCha8, seeded by the kernel at
+// the start of the process; crypto/rand would be a tenth of our start-up.
+func newID() string {
+	const hex = "0123456789abcdef"
+	u := [2]uint64{rand.Uint64(), rand.Uint64()}
+	u[0] = u[0]&^0xf000 | 0x4000 // version 4
+	u[1] = u[1]&^(3<<62) | 1<<63 // variant 1
+	b := make([]byte, 0, 36)
+	for i := range 32 {
+		if i == 8 || i == 12 || i == 16 || i == 20 {
+			b = append(b, '-')
+		}
+		b = append(b, hex[u[i/16]>>(60-4*(i%16))&15])
+	}
+	return string(b)
+}

@@ -1,0 +1,195 @@
+package hookclient
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// target is where a broker listens.
+type target struct {
+	name   string // socket path or URL: what the spool files an event under
+	host   string // Host header
+	path   string // of the request line
+	token  string
+	remote bool
+	dial   func(context.Context) (net.Conn, error)
+}
+
+var (
+	errNoTarget = errors.New("no broker configured: give --socket PATH or --url URL")
+	errNeedTLS  = errors.New("an https URL needs the command `assent hook`")
+)
+
+// newTarget reads Socket, URL, Token and Dial.
+func newTarget(cfg *Config) (target, error) {
+	if cfg.URL == "" {
+		if cfg.Socket == "" {
+			return target{}, errNoTarget
+		}
+		addr := &net.UnixAddr{Name: cfg.Socket, Net: "unix"}
+		return target{name: cfg.Socket, host: "assent", path: "/v1/hooks",
+			dial: func(context.Context) (net.Conn, error) {
+				// A unix socket connects at once or not at all.
+				conn, err := net.DialUnix("unix", nil, addr)
+				if err != nil {
+					return nil, err
+				}
+				return conn, nil
+			}}, nil
+	}
+	u, err := ParseURL(cfg.URL)
+	if err != nil {
+		return target{}, err
+	}
+	if !plainToken(cfg.Token) {
+		return target{}, errors.New("the token holds characters that no token has")
+	}
+	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, remote: true, dial: cfg.Dial}
+	if t.dial == nil {
+		if u.TLS {
+			return target{}, errNeedTLS
+		}
+		t.dial = u.dialPlain
+	}
+	return t, nil
+}
+
+// plainToken reports whether s may stand in an Authorization header.
+func plainToken(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// URL is the address of a broker.
+type URL struct {
+	TLS  bool
+	Host string // as in the Host header: a name or address, and the port if it was given
+	Name string // the host alone, without brackets: what the certificate must be for
+	Addr string // host:port to connect to
+	Path string // prefix of the routes, without a slash at its end
+}
+
+// ParseURL reads the address of a broker: https://host[:port][/prefix], or http to a loopback
+// address, since a token and commands must not cross a network in the clear. It takes no
+// user, query or fragment.
+func ParseURL(s string) (URL, error) {
+	fail := func(why string) (URL, error) {
+		return URL{}, errors.New("broker URL " + strconv.Quote(s) + ": " + why)
+	}
+	scheme, rest, ok := strings.Cut(s, "://")
+	u := URL{TLS: strings.EqualFold(scheme, "https")}
+	if !ok || !u.TLS && !strings.EqualFold(scheme, "http") {
+		return fail("want https://HOST, or http://127.0.0.1:PORT")
+	}
+	for i := range len(rest) {
+		if c := rest[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("?#@\\\"<>", c) >= 0 {
+			return fail("want scheme, host, port and path only, in ASCII")
+		}
+	}
+	u.Host = rest
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		u.Host, u.Path = rest[:i], strings.TrimRight(rest[i:], "/")
+	}
+	name, port, err := splitHostPort(u.Host)
+	if err != nil {
+		return fail(err.Error())
+	}
+	if port == "" {
+		port = "80"
+		if u.TLS {
+			port = "443"
+		}
+	}
+	u.Name, u.Addr = name, net.JoinHostPort(name, port)
+	if !u.TLS && !loopback(name) {
+		return fail("http is for loopback only; use https")
+	}
+	return u, nil
+}
+
+// String returns the URL in one spelling.
+func (u URL) String() string {
+	if u.TLS {
+		return "https://" + u.Host + u.Path
+	}
+	return "http://" + u.Host + u.Path
+}
+
+// dialPlain connects to a loopback address, which succeeds or fails at once. It goes around
+// net.Dialer and so around the resolver, which nobody should ask where localhost is and which
+// would be a sixth of the program.
+func (u URL) dialPlain(context.Context) (net.Conn, error) {
+	_, port, _ := net.SplitHostPort(u.Addr)
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{u.Name}
+	if strings.EqualFold(u.Name, "localhost") {
+		names = []string{"127.0.0.1", "::1"}
+	}
+	var first error
+	for _, name := range names {
+		a, err := netip.ParseAddr(name)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.AddrPortFrom(a, uint16(n))))
+		if err == nil {
+			return conn, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+// splitHostPort is net.SplitHostPort with an optional port.
+func splitHostPort(s string) (host, port string, err error) {
+	host = s
+	if rest, ok := strings.CutPrefix(s, "["); ok {
+		var after string
+		if host, after, ok = strings.Cut(rest, "]"); !ok {
+			return "", "", errors.New("the address has no closing bracket")
+		}
+		if a, err := netip.ParseAddr(host); err != nil || !a.Is6() {
+			return "", "", errors.New("no IPv6 address between the brackets")
+		}
+		if after != "" {
+			if port, ok = strings.CutPrefix(after, ":"); !ok || port == "" {
+				return "", "", errors.New("want :PORT after the bracket")
+			}
+		}
+	} else if i := strings.IndexByte(s, ':'); i >= 0 {
+		host, port = s[:i], s[i+1:]
+		if port == "" {
+			return "", "", errors.New("the port is empty")
+		}
+	}
+	if host == "" || strings.ContainsAny(host, "/%") {
+		return "", "", errors.New("the host is missing")
+	}
+	if port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", "", errors.New("the port is no number from 1 to 65535")
+		}
+	}
+	return host, port, nil
+}
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}

@@ -1,0 +1,108 @@
+package hookclient
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// drainTime is how long one run may go on with posting spooled events to a remote broker.
+const drainTime = 20 * time.Millisecond
+
+// tell hands over an event that nobody waits for, and spools it if the broker does not take it
+// at once or in time. It returns what the broker wants printed, usually nothing.
+func (c *client) tell(w *agentWatch) []byte {
+	ctx, cancel := context.WithTimeout(w.ctx, plainTimeout)
+	defer cancel()
+	s := spool{dir: c.cfg.Spool}
+	// Behind events of the same session that wait in the spool, this one waits too.
+	if queued, err := s.appendTo(c.session, c.record(), false); queued {
+		c.drainRemote(ctx, &s)
+		return nil
+	} else if err != nil {
+		c.cfg.Warn("spool: " + err.Error())
+	}
+	r := c.attempt(ctx, &request{to: &c.to, event: &c.event})
+	switch r.state {
+	case answered:
+		c.drainRemote(ctx, &s)
+		return r.body
+	case conflict: // it has this event
+		return nil
+	case refused:
+		if permanent(r.status) {
+			c.cfg.Warn(c.failure(r) + "; the event is dropped")
+			return nil
+		}
+	}
+	if c.cfg.Spool == "" {
+		c.cfg.Warn(c.failure(r) + "; no spool directory (set HOME), the event is lost")
+		return nil
+	}
+	if _, err := s.appendTo(c.session, c.record(), true); err != nil {
+		c.cfg.Warn(c.failure(r) + "; the event is lost, spool: " + err.Error())
+	}
+	return nil
+}
+
+// permanent reports whether a broker that answered so would answer the same event so again.
+func permanent(status int) bool {
+	switch status {
+	case 400, 411, 413, 414, 415, 422, 431:
+		return true
+	}
+	return false
+}
+
+func (c *client) record() *SpoolRecord {
+	return &SpoolRecord{Target: c.to.name, Event: c.event}
+}
+
+var errEnough = errors.New("the time for draining is over")
+
+// drainRemote posts spooled events to a broker that cannot read the spool itself. The clock
+// starts with the connection, so that every run gets something done, however far the broker.
+func (c *client) drainRemote(ctx context.Context, s *spool) {
+	if !c.to.remote || s.empty() {
+		return
+	}
+	nc, err := c.to.dial(ctx)
+	if err != nil {
+		return
+	}
+	defer nc.Close()
+	defer interruptible(ctx, nc)()
+	link, end := newConn(nc), time.Now().Add(drainTime)
+	Drain(c.cfg.Spool, c.to.name, func(r SpoolRecord) error { //nolint:errcheck // the next run goes on
+		if link == nil || time.Now().After(end) {
+			return errEnough
+		}
+		if r.Event.Type == permissionRequest {
+			return nil // never spooled by us; nobody waits for it any more
+		}
+		rep, again := link.post(&request{to: &c.to, event: &r.Event, keep: true})
+		if !again {
+			link = nil
+		}
+		switch {
+		case rep.state == answered, rep.state == conflict:
+			return nil
+		case rep.state == refused && permanent(rep.status):
+			c.cfg.Warn(c.failure(rep) + "; a spooled event is dropped")
+			return nil
+		}
+		return errEnough
+	})
+}
+
+// post is exchange for a connection that goes on.
+func (c *conn) post(q *request) (rep reply, again bool) {
+	if err := c.send(q); err != nil {
+		return reply{state: unreachable, err: err}, false
+	}
+	r, err := c.receive()
+	if err != nil {
+		return reply{state: broken, err: err}, false
+	}
+	return sortAnswer(r), r.again
+}

@@ -1,0 +1,37 @@
+package hookclient
+
+import "strconv"
+
+// Usage is the help text of the command called name.
+func Usage(name string) string {
+	return name + ` hands one hook event of a coding agent to the assent broker and prints the answer.
+An agent runs it; it reads the event on standard input and always exits 0.
+
+usage: ` + name + ` [flags]
+
+  --agent NAME                 the agent that runs the hook (claude)
+  --event NAME                 type of the event (the payload's hook_event_name)
+  --socket PATH                the broker's socket ($XDG_RUNTIME_DIR/assent/hook.sock)
+  --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"
+  --timeout DURATION           how long a permission request waits (590s)
+  --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)
+  --on-failure abstain|deny    its answer when no broker can be asked (abstain)
+
+What no flag says is read from $XDG_CONFIG_HOME/assent/hook.conf (lines like "timeout = 590s";
+also "token = ..."), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.
+
+Example, in the settings of Claude Code:
+  {"hooks": {"PermissionRequest": [{"hooks": [
+    {"type": "command", "command": "/usr/local/bin/assent-hook", "args": ["--timeout", "590s"], "timeout": 600}]}]}}
+
+Example, by hand:
+  echo '{"hook_event_name":"Stop","session_id":"s"}' | ` + name + ` --socket /tmp/assent.sock
+`
+}
+
+func quote(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,153 @@
+// Package gitrepo finds out which git repository a directory belongs to, and what is checked
+// out there, without running git: a hook runs several times per tool call, and the broker,
+// which may be on another host, cannot find this out later.
+//
+// It is on the path of the hook client, so it is standard library only, without fmt, bufio
+// and encoding. It trusts no file that it reads: every read is bounded, only regular files
+// are read (a FIFO or a device named HEAD would block or never end), and what is reported has
+// the shape of what it claims to be. What cannot be read is left empty; there are no errors,
+// because nobody could act on them.
+package gitrepo
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"assent/internal/hook"
+)
+
+const (
+	maxLevels = 128     // directories walked upwards
+	maxSmall  = 4 << 10 // HEAD, a loose ref, a .git file, commondir
+	maxPath   = 4 << 10
+)
+
+// Find returns the work tree that dir, an absolute path, stands in: the nearest directory at or
+// above it that has a .git of its own. The zero Repo means that there is none.
+func Find(dir string) hook.Repo {
+	if !path.IsAbs(dir) || len(dir) > maxPath {
+		return hook.Repo{}
+	}
+	dir = path.Clean(dir)
+	for range maxLevels {
+		if g, ok := openGit(dir); ok {
+			return g.repo(dir)
+		}
+		if dir == "/" {
+			break
+		}
+		dir = path.Dir(dir)
+	}
+	return hook.Repo{}
+}
+
+// gitDirs are the two directories of a repository. They differ in a linked work tree only.
+type gitDirs struct {
+	own    string // HEAD
+	common string // refs, packed-refs, config
+}
+
+func (g gitDirs) repo(root string) hook.Repo {
+	r := hook.Repo{Root: root}
+	r.Branch, r.Head = g.head()
+	r.Remote = g.remote()
+	return r
+}
+
+// openGit looks for root/.git, a directory or, in linked work trees and submodules, a file
+// that names one. A directory without HEAD is no repository; git walks past it too.
+func openGit(root string) (gitDirs, bool) {
+	own := path.Join(root, ".git")
+	fi, err := os.Lstat(own)
+	if err != nil {
+		return gitDirs{}, false
+	}
+	if !fi.IsDir() {
+		if fi, err = os.Stat(own); err != nil {
+			return gitDirs{}, false
+		}
+	}
+	if fi.Mode().IsRegular() {
+		line, ok := strings.CutPrefix(firstLine(readSmall(own)), "gitdir:")
+		if !ok {
+			return gitDirs{}, false
+		}
+		if own = resolve(root, strings.TrimLeft(line, " \t")); own == "" {
+			return gitDirs{}, false
+		}
+	} else if !fi.IsDir() {
+		return gitDirs{}, false
+	}
+	if _, err := os.Lstat(path.Join(own, "HEAD")); err != nil {
+		return gitDirs{}, false
+	}
+	g := gitDirs{own: own, common: own}
+	if c := resolve(own, firstLine(readSmall(path.Join(own, "commondir")))); c != "" {
+		g.common = c
+	}
+	return g, true
+}
+
+// resolve returns name as seen from dir, or "" if it can be no path.
+func resolve(dir, name string) string {
+	if name == "" || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 {
+		return ""
+	}
+	if !path.IsAbs(name) {
+		name = path.Join(dir, name)
+	}
+	return path.Clean(name)
+}
+
+// openRegular opens a file for reading if it is a regular one. O_NONBLOCK keeps the open of a
+// FIFO from waiting for a writer.
+func openRegular(name string) *os.File {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// readSmall returns the content of a regular file, nil if it cannot be read or is larger than
+// any honest one.
+func readSmall(name string) []byte {
+	return readUpTo(name, maxSmall)
+}
+
+func readUpTo(name string, limit int) []byte {
+	f := openRegular(name)
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, 0, 512)
+	for {
+		if len(b) == cap(b) {
+			b = append(b, 0)[:len(b)]
+		}
+		n, err := f.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if len(b) > limit {
+			return nil
+		}
+		if err != nil || n == 0 {
+			return b
+		}
+	}
+}
+
+// firstLine returns b up to its first line end, without trailing blanks.
+func firstLine(b []byte) string {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		b = b[:i]
+	}
+	return string(bytes.TrimRight(b, " \t\r"))
+}
