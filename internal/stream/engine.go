@@ -1,0 +1,378 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// maxPayload lets an event of hook.MaxEvent through with its headers.
+const maxPayload = 8 << 20
+
+// startTimeout bounds the start of a server, and connecting to an external one. A large
+// stream that was not closed cleanly is read again at the start, which takes a while.
+const startTimeout = 30 * time.Second
+
+// engineKind is what tells the two engines apart.
+type engineKind struct {
+	name   string // "events" or "record", for directories and messages
+	stream string // the stream that must take writes
+	// inFlight is how many writes wait for their acknowledgement at once; further ones stand
+	// in line, first come first served, and their time runs only from there.
+	inFlight int
+	sync     bool   // acknowledge after fsync
+	readers  bool   // has the readers' account
+	listen   string // HOST:PORT, empty for none
+}
+
+// engine is one nats-server, embedded or external, and our connection to it. The connection
+// outlives restarts of the embedded server.
+type engine struct {
+	kind    engineKind
+	dir     string // of the embedded server's data; empty when external
+	reserve int64
+	logf    func(string, ...any)
+	keys    keys
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	slots   chan struct{}
+
+	ctx     context.Context // done when stop begins
+	cancel  context.CancelFunc
+	started func()        // called after the supervisor restarted the server; may be nil
+	wake    chan struct{} // tells the supervisor of a failure; holds one
+	done    chan struct{} // closed when the supervisor has ended; nil before supervise
+
+	mu sync.Mutex
+	// Guarded by mu.
+	srv        *server.Server // nil while there is none
+	host       string         // where the embedded server listens
+	port       int            // 0 before the first start, then fixed
+	fatal      error          // what the server called fatal
+	trust      context.Context
+	distrust   context.CancelCauseFunc
+	mustStart  bool // only a restart can mend what ended trust
+	unproven   bool // trust was restored without a restart, and nothing was written since
+	full       bool // the disk was too full at the last look
+	session    context.Context
+	endSession context.CancelFunc
+}
+
+func newEngine(kind engineKind, logf func(string, ...any)) *engine {
+	e := &engine{kind: kind, logf: logf, keys: newKeys()}
+	e.slots = make(chan struct{}, kind.inFlight)
+	e.wake = make(chan struct{}, 1)
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.trust, e.distrust = context.WithCancelCause(e.ctx)
+	e.session, e.endSession = context.WithCancel(e.ctx)
+	return e
+}
+
+// startEngine starts an embedded server on dir and connects to it.
+func startEngine(ctx context.Context, kind engineKind, dir string, reserve int64, logf func(string, ...any)) (*engine, error) {
+	e := newEngine(kind, logf)
+	e.dir, e.reserve = dir, reserve
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	host, port, err := listenAddress(kind.listen)
+	if err != nil {
+		return nil, err
+	}
+	e.host, e.port = host, port
+	if err := e.startServer(ctx); err != nil {
+		e.stop()
+		return nil, err
+	}
+	if err := e.connect("", nats.InProcessServer(e), nats.Token(e.keys.core),
+		nats.ReconnectWait(5*time.Millisecond), nats.ReconnectJitter(0, 0)); err != nil {
+		e.stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+// dialEngine connects to an external cluster.
+func dialEngine(ctx context.Context, kind engineKind, url string, logf func(string, ...any)) (*engine, error) {
+	e := newEngine(kind, logf)
+	timeout := 5 * time.Second
+	if d, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(d))
+	}
+	// A dead peer must be noticed: the hooks of the plain events wait no longer than a second.
+	if err := e.connect(url, nats.Timeout(timeout), nats.ReconnectWait(250*time.Millisecond),
+		nats.PingInterval(2*time.Second), nats.MaxPingsOutstanding(2)); err != nil {
+		e.stop()
+		return nil, err
+	}
+	if have := e.nc.MaxPayload(); have < maxPayload {
+		logf("%s: this NATS server takes messages of %d bytes at most; larger events are published as markers (max_payload: 8MB would take them all)", kind.name, have)
+	}
+	return e, nil
+}
+
+func (e *engine) connect(url string, extra ...nats.Option) error {
+	opts := append([]nats.Option{
+		nats.Name("assent " + e.kind.name),
+		nats.MaxReconnects(-1),
+		nats.IgnoreAuthErrorAbort(),
+		// A message is sent now or refused now: one that leaves a buffer after its caller was
+		// told of a failure would be a surprise.
+		nats.ReconnectBufSize(-1),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			e.nextSession()
+			if err != nil && e.dir == "" {
+				e.logf("%s: lost the connection to NATS: %v", e.kind.name, err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			e.nextSession()
+			if e.dir == "" {
+				e.logf("%s: connected to NATS again", e.kind.name)
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			e.logf("%s: NATS: %v", e.kind.name, err)
+		}),
+	}, extra...)
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		return fmt.Errorf("connect to the %s server: %w", e.kind.name, err)
+	}
+	e.nc = nc
+	// The timeout is for calls that bring no deadline of their own.
+	if e.js, err = jetstream.New(nc, jetstream.WithDefaultTimeout(5*time.Second)); err != nil {
+		return fmt.Errorf("use JetStream of the %s server: %w", e.kind.name, err)
+	}
+	return nil
+}
+
+// InProcessConn connects to the embedded server of the moment. nats.go calls it at each
+// reconnect.
+func (e *engine) InProcessConn() (net.Conn, error) {
+	srv := e.server()
+	if srv == nil {
+		return nil, errors.New("the embedded server is not running")
+	}
+	return srv.InProcessConn()
+}
+
+func (e *engine) server() *server.Server {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.srv
+}
+
+// nextSession ends the current session: what reads from the server has to begin anew.
+func (e *engine) nextSession() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.endSession()
+	e.session, e.endSession = context.WithCancel(e.ctx)
+}
+
+func (e *engine) currentSession() context.Context {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.session
+}
+
+// startServer starts the embedded server. When the wanted port is taken it listens on a free
+// one, and later starts want the same again.
+func (e *engine) startServer(ctx context.Context) error {
+	if host, port := e.address(); port > 0 && !portFree(host, port) {
+		e.logf("%s: port %d of %s is taken, listening on a free one", e.kind.name, port, host)
+		e.setPort(server.RANDOM_PORT)
+	}
+	opts, err := e.options()
+	if err != nil {
+		return err
+	}
+	srv, err := server.NewServer(opts)
+	if err != nil {
+		return fmt.Errorf("start the %s server in %s: %w", e.kind.name, e.dir, err)
+	}
+	srv.SetLoggerV2(&serverLog{e}, false, false, false)
+	e.mu.Lock()
+	e.srv, e.fatal = srv, nil
+	e.mu.Unlock()
+	go srv.Start() // returns once the server runs; WaitForShutdown waits for the rest
+	timeout := startTimeout
+	if d, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(d))
+	}
+	if ready := srv.ReadyForConnections(timeout); !ready || !srv.JetStreamEnabled() {
+		e.mu.Lock()
+		err := e.fatal
+		e.mu.Unlock()
+		if err == nil {
+			err = fmt.Errorf("not ready after %v", timeout)
+		}
+		e.stopServer()
+		return fmt.Errorf("start the %s server in %s: %w", e.kind.name, e.dir, err)
+	}
+	if e.kind.listen != "" {
+		if addr, ok := srv.Addr().(*net.TCPAddr); ok {
+			e.setPort(addr.Port)
+		}
+	}
+	return nil
+}
+
+func (e *engine) options() (*server.Options, error) {
+	opts := &server.Options{}
+	if e.kind.readers {
+		if err := opts.ProcessConfigString(accounts); err != nil {
+			return nil, fmt.Errorf("configure the %s server: %w", e.kind.name, err)
+		}
+		opts.CustomClientAuthentication = &gate{keys: e.keys, server: e.server}
+	}
+	opts.ServerName = "assent-" + e.kind.name
+	opts.DontListen = e.kind.listen == ""
+	if opts.Host, opts.Port = e.address(); opts.Port == 0 {
+		opts.Port = server.RANDOM_PORT
+	}
+	opts.NoSigs, opts.NoLog = true, false
+	opts.MaxPayload = maxPayload
+	opts.MaxConn = 1024
+	opts.JetStream = true
+	opts.DisableJetStreamBanner = true
+	opts.StoreDir = e.dir
+	// The streams have their own limits, the disk is watched in health.go, and the server's
+	// default, a part of the free space, would refuse EVENTS on a small disk.
+	opts.JetStreamMaxStore = 1 << 50
+	opts.JetStreamMaxMemory = 1 << 30
+	opts.SyncAlways = e.kind.sync
+	opts.SyncInterval = 5 * time.Second // what a power cut can cost of the events
+	return opts, nil
+}
+
+// stopServer stops the embedded server and waits for it.
+func (e *engine) stopServer() {
+	e.mu.Lock()
+	srv := e.srv
+	e.srv = nil
+	e.mu.Unlock()
+	if srv != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+}
+
+// stop ends the engine; calls on it fail from then on. It gives a server that hangs in the
+// disk five seconds.
+func (e *engine) stop() {
+	e.cancel()
+	if e.nc != nil {
+		e.nc.Close()
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if e.done != nil {
+			<-e.done
+		}
+		e.stopServer()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(5 * time.Second):
+		e.logf("%s: the embedded server did not stop within 5 s; leaving it behind", e.kind.name)
+	}
+}
+
+// address is where outsiders reach the embedded server; port 0 means nowhere.
+func (e *engine) address() (host string, port int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.kind.listen == "" {
+		return "", 0
+	}
+	return e.host, e.port
+}
+
+// ensureStream makes a stream, or gives an embedded one today's configuration. What an
+// operator set up on an external cluster is left as it is.
+func (e *engine) ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) error {
+	var err error
+	if e.dir != "" {
+		_, err = js.CreateOrUpdateStream(ctx, cfg)
+	} else if _, err = js.CreateStream(ctx, cfg); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		e.logf("%s: stream %s exists with a configuration of its own; using it as it is", e.kind.name, cfg.Name)
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("make stream %s: %w", cfg.Name, err)
+	}
+	return nil
+}
+
+// mirrorJS is a JetStream in the account that the public mirror lives in; done closes its
+// connection.
+func (e *engine) mirrorJS() (js jetstream.JetStream, done func(), err error) {
+	if e.dir == "" {
+		return e.js, func() {}, nil
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(e), nats.Token(e.keys.mirror))
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to make the mirror: %w", err)
+	}
+	if js, err = jetstream.New(nc); err != nil {
+		nc.Close()
+		return nil, nil, fmt.Errorf("connect to make the mirror: %w", err)
+	}
+	return js, nc.Close, nil
+}
+
+func (e *engine) mirrorSource() *jetstream.StreamSource {
+	src := &jetstream.StreamSource{Name: EventsStream}
+	if e.dir != "" {
+		src.External = &jetstream.ExternalStream{APIPrefix: mirrorAPI, DeliverPrefix: mirrorDeliver}
+	}
+	return src
+}
+
+// listenAddress splits HOST:PORT. Only loopback is taken: the listener speaks plain text, and
+// its token is a credential.
+func listenAddress(listen string) (host string, port int, err error) {
+	if listen == "" {
+		return "", 0, nil
+	}
+	host, text, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", 0, fmt.Errorf("NATS listen address %q: want HOST:PORT: %w", listen, err)
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("NATS listen address %q: want a port from 0 to 65535", listen)
+	}
+	if host == "localhost" || host == "" {
+		host = "127.0.0.1"
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return "", 0, fmt.Errorf("NATS listen address %q is not a loopback address: the embedded listener has no TLS; use an external NATS server (--nats-url) or a tunnel", listen)
+	}
+	return host, int(n), nil
+}
+
+func (e *engine) setPort(port int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.port = port
+}
+
+func portFree(host string, port int) bool {
+	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}

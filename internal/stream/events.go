@@ -1,0 +1,204 @@
+package stream
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/internal/hook"
+)
+
+// HeaderOversize is on the marker that takes the place of an event larger than
+// hook.MaxEvent, or than the server takes: the length of the event in bytes.
+const HeaderOversize = "Assent-Oversize"
+
+// headerRoom is what a message's headers may need of the server's limit, in bytes.
+const headerRoom = 64 << 10
+
+// Publish stores e in EVENTS and returns its sequence. An e.ID that was published within the
+// last two minutes is not stored again; the sequence is that of the first. An error wraps
+// broker.ErrUnavailable, and the event may be published again with the same ID. It returns
+// within 800 ms, or when ctx is done, if the server does not take the event.
+func (s *Stream) Publish(ctx context.Context, e hook.Event) (seq uint64, err error) {
+	msg := eventMessage(e, s.events.largestEvent())
+	err = s.events.write(ctx, msg.Size(), func(ctx context.Context) error {
+		ack, err := s.events.js.PublishMsg(ctx, msg,
+			jetstream.WithExpectStream(EventsStream), jetstream.WithRetryAttempts(0))
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("publish event: %w", s.events.refused(err))
+	}
+	return seq, nil
+}
+
+// largestEvent is the size in bytes from which an event is published as a marker.
+func (e *engine) largestEvent() int {
+	return min(hook.MaxEvent, int(e.nc.MaxPayload())-headerRoom)
+}
+
+// eventMessage is the message for an event: its bytes as they are, what we add in headers.
+func eventMessage(e hook.Event, limit int) *nats.Msg {
+	msg := nats.NewMsg(hook.Subject(e.Type))
+	msg.Data = e.Raw
+	put := func(name, value string) {
+		if value != "" {
+			msg.Header[name] = []string{hook.EscapeHeader(value)}
+		}
+	}
+	put(jetstream.MsgIDHeader, e.ID)
+	put(hook.HeaderRequestID, e.ID)
+	put(hook.HeaderEvent, e.Type)
+	put(hook.HeaderAgent, e.Agent)
+	if !e.Time.IsZero() {
+		put(hook.HeaderEventTime, e.Time.Format(time.RFC3339Nano))
+	}
+	if e.Attempt > 0 {
+		put(hook.HeaderAttempt, strconv.Itoa(e.Attempt))
+	}
+	if e.Spooled {
+		put(hook.HeaderSpooled, "1")
+	}
+	o := e.Origin
+	put(hook.HeaderHost, o.Host)
+	if o.PID != 0 {
+		put(hook.HeaderPID, strconv.Itoa(o.PID))
+	}
+	put(hook.HeaderAgentLabel, o.AgentLabel)
+	put(hook.HeaderProjectDir, o.ProjectDir)
+	put(hook.HeaderRepoRoot, o.Repo.Root)
+	put(hook.HeaderRepoBranch, o.Repo.Branch)
+	put(hook.HeaderRepoHead, o.Repo.Head)
+	put(hook.HeaderRepoRemote, o.Repo.Remote)
+	if len(e.Raw) > limit {
+		put(HeaderOversize, strconv.Itoa(len(e.Raw)))
+		msg.Data = oversizeMarker(e)
+	}
+	return msg
+}
+
+// oversizeMarker is the JSON that stands for an event too large to be stored.
+func oversizeMarker(e hook.Event) []byte {
+	sum := sha256.Sum256(e.Raw)
+	var marker struct {
+		Oversize struct {
+			Length int    `json:"length"`
+			SHA256 string `json:"sha256"`
+		} `json:"assent_oversize"`
+		Type string `json:"hook_event_name"`
+	}
+	marker.Oversize.Length = len(e.Raw)
+	marker.Oversize.SHA256 = hex.EncodeToString(sum[:])
+	marker.Type = e.Type
+	text, err := json.Marshal(marker)
+	if err != nil {
+		panic(err) // two texts and a number always encode
+	}
+	return text
+}
+
+// eventOf is the event of a message of EVENTS or its mirror.
+func eventOf(m jetstream.Msg) hook.Event {
+	meta, err := m.Metadata()
+	if err != nil { // not from a stream: its place is unknown
+		return messageEvent(m, 0, time.Time{})
+	}
+	return messageEvent(m, meta.Sequence.Stream, meta.Timestamp)
+}
+
+// messageEvent undoes eventMessage. Headers that are missing or unreadable leave zero values:
+// EVENTS on an external cluster may hold what others wrote.
+func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
+	h := m.Headers()
+	get := func(name string) string {
+		if v := h[name]; len(v) > 0 {
+			return hook.UnescapeHeader(v[0])
+		}
+		return ""
+	}
+	number := func(name string) int {
+		n, err := strconv.ParseInt(get(name), 10, 32)
+		if err != nil || n < 0 {
+			return 0
+		}
+		return int(n)
+	}
+	e := hook.Event{
+		ID:      get(jetstream.MsgIDHeader),
+		Type:    get(hook.HeaderEvent),
+		Agent:   get(hook.HeaderAgent),
+		Time:    stored,
+		Seq:     seq,
+		Spooled: get(hook.HeaderSpooled) != "",
+		Attempt: number(hook.HeaderAttempt),
+		Origin: hook.Origin{
+			Host:       get(hook.HeaderHost),
+			PID:        number(hook.HeaderPID),
+			AgentLabel: get(hook.HeaderAgentLabel),
+			ProjectDir: get(hook.HeaderProjectDir),
+			Repo: hook.Repo{
+				Root:   get(hook.HeaderRepoRoot),
+				Branch: get(hook.HeaderRepoBranch),
+				Head:   get(hook.HeaderRepoHead),
+				Remote: get(hook.HeaderRepoRemote),
+			},
+		},
+		Raw: m.Data(),
+	}
+	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil {
+		e.Time = t
+	}
+	if e.Type == "" {
+		if t, ok := strings.CutPrefix(m.Subject(), "hooks."); ok && t != "Unknown" {
+			e.Type = t
+		}
+	}
+	return e
+}
+
+// Events calls fn with every event from sequence from on, in order, each once, and goes on
+// with new ones until ctx is done; it returns ctx's error, or ErrClosed. from 0 means only
+// what is published after the call. Restarts of the server and lost connections do not end
+// it. Events that left the stream before they were read are skipped, and logged.
+func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) error {
+	f := follower{
+		engine: s.events, js: s.events.js, stream: EventsStream,
+		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
+		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
+		},
+	}
+	return f.run(ctx)
+}
+
+// LastEventSeq returns the sequence of the newest event, 0 if there never was one. An error
+// wraps broker.ErrUnavailable.
+func (s *Stream) LastEventSeq(ctx context.Context) (uint64, error) {
+	state, err := s.events.streamState(ctx, s.events.js, EventsStream)
+	if err != nil {
+		return 0, fmt.Errorf("last event: %w", err)
+	}
+	return state.LastSeq, nil
+}
+
+// streamState asks the server for a stream's state.
+func (e *engine) streamState(ctx context.Context, js jetstream.JetStream, name string) (jetstream.StreamState, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	st, err := js.Stream(ctx, name)
+	if err != nil {
+		return jetstream.StreamState{}, e.unavailable(err)
+	}
+	return st.CachedInfo().State, nil
+}

@@ -1,0 +1,175 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// readTimeout bounds a read that the server should answer from memory or disk at once.
+const readTimeout = 700 * time.Millisecond
+
+// follower reads one stream in order, from one sequence on, each message once. It keeps no
+// state in the server that matters: whenever anything is odd (the connection was lost, the
+// server restarted, its consumer is gone, a delivery is missing) it makes a new consumer
+// behind the last message it applied.
+type follower struct {
+	engine  *engine
+	js      jetstream.JetStream
+	stream  string
+	filter  string // subject; empty means all
+	last    uint64 // sequence last applied, or to begin behind
+	onlyNew bool   // begin behind the newest message, last is not set
+	lossy   bool   // a power cut may take the stream's last messages and reuse their sequences
+	applied bool   // something was applied
+	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
+	// caughtUp is called once, when all that was there at the start is applied. May be nil.
+	caughtUp func()
+}
+
+// errOdd says that the consumer has to be made anew. It is not logged.
+var errOdd = errors.New("the consumer has to be made anew")
+
+// run follows until ctx is done and returns its error, or ErrClosed.
+func (f *follower) run(ctx context.Context) error {
+	const shortest, longest = 5 * time.Millisecond, 500 * time.Millisecond
+	pause := shortest
+	said := ""
+	for {
+		session := f.engine.currentSession()
+		before := f.last
+		err := f.pass(ctx, session)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case f.engine.ctx.Err() != nil:
+			return ErrClosed
+		}
+		if f.last != before {
+			pause, said = shortest, ""
+		}
+		if session.Err() == nil && !errors.Is(err, errOdd) && err.Error() != said {
+			said = err.Error()
+			f.engine.logf("%s: reading %s was interrupted, going on: %v", f.engine.kind.name, f.stream, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-session.Done():
+		case <-time.After(pause):
+			pause = min(2*pause, longest)
+		}
+	}
+}
+
+// pass makes a consumer and applies what it delivers until something is wrong.
+func (f *follower) pass(ctx, session context.Context) error {
+	if session.Err() != nil {
+		return errOdd
+	}
+	if err := f.place(ctx); err != nil {
+		return err
+	}
+	createCtx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	consumer, err := f.js.CreateConsumer(createCtx, f.stream, jetstream.ConsumerConfig{
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       f.last + 1,
+		FilterSubject:     f.filter,
+		AckPolicy:         jetstream.AckNonePolicy,
+		MaxDeliver:        1,
+		MemoryStorage:     true,
+		Replicas:          1,
+		InactiveThreshold: 30 * time.Second,
+	})
+	if err != nil {
+		return fmt.Errorf("make a consumer: %w", err)
+	}
+	info := consumer.CachedInfo()
+	defer f.drop(info.Name)
+	missing := info.NumPending
+	if missing == 0 {
+		f.reached()
+	}
+	messages, err := consumer.Messages(
+		jetstream.PullMaxMessagesWithBytesLimit(4096, 16<<20),
+		jetstream.PullExpiry(30*time.Second),
+		jetstream.PullHeartbeat(time.Second),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	defer context.AfterFunc(session, messages.Stop)()
+	for delivered := uint64(1); ; delivered++ {
+		m, err := f.next(messages)
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if ctx.Err() != nil || session.Err() != nil {
+			return errOdd // what is still in the buffer is read again, or not wanted
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.last {
+			return errOdd // a delivery was lost on the way
+		}
+		if delivered == 1 && f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
+			f.engine.logf("%s: %s: messages %d to %d are gone, skipping them", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1)
+		}
+		f.apply(m, meta)
+		f.last, f.applied = meta.Sequence.Stream, true
+		if delivered >= missing || meta.NumPending == 0 {
+			f.reached()
+		}
+	}
+}
+
+// next returns the next message. Before the follower has caught up it does not wait for long:
+// if the messages it counts on were removed meanwhile, a new consumer knows.
+func (f *follower) next(messages jetstream.MessagesContext) (jetstream.Msg, error) {
+	if f.caughtUp == nil {
+		return messages.Next()
+	}
+	m, err := messages.Next(jetstream.NextMaxWait(time.Second))
+	if err != nil {
+		return nil, errOdd
+	}
+	return m, nil
+}
+
+// reached says, once, that the follower has caught up.
+func (f *follower) reached() {
+	if f.caughtUp != nil {
+		f.caughtUp()
+		f.caughtUp = nil
+	}
+}
+
+// place finds where to begin, and notices a stream that ends before what was applied: after
+// a restart it may have lost its unsynced end, and will give its sequences to others.
+func (f *follower) place(ctx context.Context) error {
+	state, err := f.engine.streamState(ctx, f.js, f.stream)
+	if err != nil {
+		return err
+	}
+	if f.onlyNew {
+		f.onlyNew, f.last = false, state.LastSeq
+	}
+	if state.LastSeq < f.last && (f.lossy || f.applied) {
+		f.engine.logf("%s: %s ends at %d, but %d was read from it: the end is lost", f.engine.kind.name, f.stream, state.LastSeq, f.last)
+		f.last = state.LastSeq
+	}
+	return nil
+}
+
+// drop removes the consumer, so that it does not stay until its threshold. It is a courtesy:
+// it waits for no answer.
+func (f *follower) drop(name string) {
+	_ = f.engine.nc.Publish("$JS.API.CONSUMER.DELETE."+f.stream+"."+name, nil)
+}

@@ -1,0 +1,364 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/broker"
+)
+
+// What nats-server 2.15 does when the disk fails (tried on a full tmpfs): the write that
+// failed is not acknowledged, the stream refuses every later one without a word, and space
+// that comes back changes nothing until the server is started anew. So an engine looks before
+// it writes, believes what the server logs, and gives up on an acknowledgement that does not
+// come. Each of these ends its trust: calls fail at once, until the supervisor has seen the
+// disk take a write and has restarted the server.
+const (
+	// writeTimeout is how long a write may wait for its acknowledgement, and lookTimeout how
+	// long we then look whether it was recorded. Together they stay below 800 ms.
+	writeTimeout = 550 * time.Millisecond
+	lookTimeout  = 200 * time.Millisecond
+
+	// diskReserve is the free space, in bytes, below which nothing is written, so that the
+	// server's own files, which it needs to come up again, always fit.
+	diskReserve = 16 << 20
+
+	// wrongSequence is a last sequence that no stream has.
+	wrongSequence = math.MaxInt64
+)
+
+// wrongLastSequence is the error code of an expected sequence that is not the last.
+const wrongLastSequence jetstream.ErrorCode = 10071
+
+// unavailable wraps an error of an engine for callers.
+func (e *engine) unavailable(err error) error {
+	return fmt.Errorf("%w: %s: %w", broker.ErrUnavailable, e.kind.name, err)
+}
+
+// write runs one write of about size bytes, in its turn and for writeTimeout at most. Errors
+// that are no answer of the server wrap broker.ErrUnavailable.
+func (e *engine) write(ctx context.Context, size int, do func(context.Context) error) error {
+	trust := e.trusted()
+	if trust.Err() != nil {
+		return e.unavailable(e.whyNot(trust))
+	}
+	if err := e.room(size); err != nil {
+		return e.unavailable(err)
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-trust.Done():
+		return e.unavailable(e.whyNot(trust))
+	case <-ctx.Done():
+		return e.unavailable(ctx.Err())
+	}
+	callCtx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	defer context.AfterFunc(trust, cancel)()
+	err := do(callCtx)
+	switch apiErr := (*jetstream.APIError)(nil); {
+	case err == nil:
+		e.proved()
+		return nil
+	case errors.As(err, &apiErr):
+		return err
+	case trust.Err() != nil:
+		return e.unavailable(e.whyNot(trust))
+	case ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
+		err = fmt.Errorf("no acknowledgement within %v", writeTimeout)
+		e.fail(err, false)
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		e.fail(err, false)
+	}
+	return e.unavailable(err)
+}
+
+// refused makes sure that err wraps broker.ErrUnavailable.
+func (e *engine) refused(err error) error {
+	if errors.Is(err, broker.ErrUnavailable) {
+		return err
+	}
+	return e.unavailable(err)
+}
+
+func (e *engine) trusted() context.Context {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.trust
+}
+
+// whyNot is the reason why trust ended.
+func (e *engine) whyNot(trust context.Context) error {
+	if e.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return context.Cause(trust)
+}
+
+// proved notes that a write was acknowledged.
+func (e *engine) proved() {
+	e.mu.Lock()
+	e.unproven = false
+	e.mu.Unlock()
+}
+
+// fail ends the trust in the engine and wakes the supervisor. mustStart says that only a
+// restart helps.
+func (e *engine) fail(reason error, mustStart bool) {
+	e.mu.Lock()
+	first := e.trust.Err() == nil
+	e.distrust(reason)
+	e.mustStart = e.mustStart || mustStart
+	e.mu.Unlock()
+	if first {
+		e.logf("%s: cannot write, refusing until it works again: %v", e.kind.name, reason)
+	}
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (e *engine) healthy() error {
+	if trust := e.trusted(); trust.Err() != nil {
+		return fmt.Errorf("%s: %w", e.kind.name, e.whyNot(trust))
+	}
+	if err := e.room(0); err != nil {
+		return fmt.Errorf("%s: %w", e.kind.name, err)
+	}
+	if !e.nc.IsConnected() {
+		return fmt.Errorf("%s: not connected to NATS (%v)", e.kind.name, e.nc.Status())
+	}
+	return nil
+}
+
+// room returns an error if size more bytes would leave less than the reserve on the disk. It
+// logs the turns.
+func (e *engine) room(size int) error {
+	if e.dir == "" || e.reserve == 0 {
+		return nil
+	}
+	free, err := freeSpace(e.dir)
+	if err != nil {
+		return fmt.Errorf("look at the disk: %w", err)
+	}
+	full := free < uint64(e.reserve)+uint64(size)
+	e.mu.Lock()
+	turned := full != e.full
+	e.full = full
+	e.mu.Unlock()
+	if full {
+		err = fmt.Errorf("disk full: %d MiB free in %s, %d MiB are kept back", free>>20, e.dir, e.reserve>>20)
+	}
+	switch {
+	case turned && full:
+		e.logf("%s: refusing writes: %v", e.kind.name, err)
+	case turned:
+		e.logf("%s: there is space on the disk again", e.kind.name)
+	}
+	return err
+}
+
+// supervise starts the supervisor, which ends with the engine's context.
+func (e *engine) supervise() {
+	e.done = make(chan struct{})
+	go func() {
+		defer close(e.done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-e.ctx.Done():
+				return
+			case <-tick.C:
+				_ = e.room(0) // for the log; writes look themselves
+			case <-e.wake:
+				e.regain()
+			}
+		}
+	}()
+}
+
+// regain works until the engine can be trusted again, or is stopped.
+func (e *engine) regain() {
+	since := time.Now()
+	said := ""
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		if e.trusted().Err() == nil || e.ctx.Err() != nil {
+			return
+		}
+		err := e.mend()
+		if err == nil {
+			e.logf("%s: writing works again after %v", e.kind.name, time.Since(since).Round(time.Millisecond))
+			return
+		}
+		if err.Error() != said {
+			said = err.Error()
+			e.logf("%s: still cannot write: %v", e.kind.name, err)
+		}
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// mend is one attempt to make the engine work, and to trust it again.
+func (e *engine) mend() error {
+	if e.dir == "" {
+		if err := e.answers(); err != nil {
+			return err
+		}
+		e.trustAgain(false)
+		return nil
+	}
+	if err := errors.Join(e.room(0), probeDisk(e.dir)); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	restart := e.mustStart || e.unproven || e.srv == nil
+	e.mu.Unlock()
+	if !restart && e.answers() == nil {
+		e.trustAgain(false) // it was slow, not broken
+		return nil
+	}
+	e.logf("%s: restarting the embedded server", e.kind.name)
+	e.stopServer()
+	// What the old server complained of is the old server's.
+	e.mu.Lock()
+	e.mustStart = false
+	e.mu.Unlock()
+	if err := e.startServer(e.ctx); err != nil {
+		return err
+	}
+	if e.started != nil {
+		e.started()
+	}
+	if err := e.answers(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	again := e.mustStart
+	e.mu.Unlock()
+	if again {
+		return errors.New("the server failed again while it started")
+	}
+	e.trustAgain(true)
+	return nil
+}
+
+func (e *engine) trustAgain(restarted bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx.Err() != nil {
+		return
+	}
+	e.unproven = !restarted
+	e.trust, e.distrust = context.WithCancelCause(e.ctx)
+}
+
+// answers asks the stream for a write that it must refuse: an answer without a trace.
+func (e *engine) answers() error {
+	ctx, cancel := context.WithTimeout(e.ctx, 2*time.Second)
+	defer cancel()
+	subject := "hooks.Unknown"
+	if e.kind.stream == RecordStream {
+		subject = recordSubject("probe")
+	}
+	for {
+		_, err := e.js.PublishMsg(ctx, nats.NewMsg(subject),
+			jetstream.WithExpectStream(e.kind.stream), jetstream.WithExpectLastSequence(wrongSequence))
+		var apiErr *jetstream.APIError
+		if errors.As(err, &apiErr) && apiErr.ErrorCode == wrongLastSequence {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stream %s does not answer: %w", e.kind.stream, err)
+		case <-time.After(10 * time.Millisecond): // not connected yet
+		}
+	}
+}
+
+// probeDisk returns nil if dir takes a small file and puts it on the disk.
+func probeDisk(dir string) (err error) {
+	path := filepath.Join(dir, "probe")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("probe the disk: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.Remove(path)) }()
+	_, err = f.Write(make([]byte, 256<<10))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("probe the disk: %w", err)
+	}
+	return nil
+}
+
+// serverLog passes on what an embedded server warns of, and hears when its disk fails.
+type serverLog struct{ e *engine }
+
+func (l *serverLog) Noticef(string, ...any) {}
+func (l *serverLog) Debugf(string, ...any)  {}
+func (l *serverLog) Tracef(string, ...any)  {}
+
+func (l *serverLog) Warnf(format string, v ...any) {
+	l.hear(fmt.Sprintf(format, v...))
+}
+
+func (l *serverLog) Errorf(format string, v ...any) {
+	l.hear(fmt.Sprintf(format, v...))
+}
+
+func (l *serverLog) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.e.mu.Lock()
+	l.e.fatal = errors.New(text)
+	l.e.mu.Unlock()
+	l.e.logf("%s: nats-server: %q", l.e.kind.name, text)
+}
+
+func (l *serverLog) hear(text string) {
+	// Quoted: parts of it may be a client's name, or what somebody sent to the port.
+	l.e.logf("%s: nats-server: %q", l.e.kind.name, text)
+	if meansBroken(text) {
+		l.e.fail(errors.New(text), true)
+	}
+}
+
+// meansBroken recognizes the messages after which nats-server 2.15 writes no more. The
+// messages about a client begin with its address and are never meant, whatever they quote.
+func meansBroken(text string) bool {
+	if !strings.HasPrefix(text, "JetStream ") && !strings.HasPrefix(text, "File") {
+		return false
+	}
+	low := strings.ToLower(text)
+	for _, sign := range []string{
+		"critical write error",    // of a file store, of a stream
+		"failed to store a msg",   // of one message: its stream is stuck from here on
+		"will be disabled",        // out of space
+		"disabling jetstream",     // permission denied
+		"no space left on device", // of any file of its own
+		"input/output error",
+		"read-only file system",
+	} {
+		if strings.Contains(low, sign) {
+			return true
+		}
+	}
+	return false
+}

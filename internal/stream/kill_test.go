@@ -1,0 +1,5 @@
+package stream
+
+const childEnv = "ASSENT_STREAM_TEST_CHILD"
+
+func appendUntilKilled() {}

@@ -1,0 +1,135 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/broker"
+)
+
+// Errors of the key-value functions. A revision that is not the last is broker.ErrConflict.
+var ErrKeyNotFound = errors.New("no such key")
+
+// kvStore is the bucket ASSENT_STATE.
+type kvStore struct {
+	engine *engine
+	bucket jetstream.KeyValue
+}
+
+// Entry is a key's value at one revision.
+type Entry struct {
+	Key     string
+	Value   []byte
+	Rev     uint64 // grows with every change of any key
+	Deleted bool   // then Value is nil
+}
+
+// Get returns a key's value and revision, or ErrKeyNotFound. Keys are made of letters,
+// digits and "-/_=." (a dot between levels). Other errors of the key-value functions wrap
+// broker.ErrUnavailable.
+func (s *Stream) Get(ctx context.Context, key string) (value []byte, rev uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	entry, err := s.kv.bucket.Get(ctx, key)
+	if err != nil {
+		return nil, 0, s.kvError("get", key, err)
+	}
+	return entry.Value(), entry.Revision(), nil
+}
+
+// Put sets a key whatever it was.
+func (s *Stream) Put(ctx context.Context, key string, value []byte) (rev uint64, err error) {
+	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
+		rev, err = s.kv.bucket.Put(ctx, key, value)
+		return err
+	})
+	return rev, s.kvError("put", key, err)
+}
+
+// Create sets a key that is not there; broker.ErrConflict if it is.
+func (s *Stream) Create(ctx context.Context, key string, value []byte) (rev uint64, err error) {
+	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
+		rev, err = s.kv.bucket.Create(ctx, key, value)
+		return err
+	})
+	return rev, s.kvError("create", key, err)
+}
+
+// Update sets a key whose revision is rev; broker.ErrConflict if it is not.
+func (s *Stream) Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error) {
+	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
+		newRev, err = s.kv.bucket.Update(ctx, key, value, rev)
+		return err
+	})
+	return newRev, s.kvError("update", key, err)
+}
+
+// Delete removes a key; one that is not there is no error.
+func (s *Stream) Delete(ctx context.Context, key string) error {
+	err := s.record.write(ctx, 0, func(ctx context.Context) error {
+		return s.kv.bucket.Delete(ctx, key)
+	})
+	return s.kvError("delete", key, err)
+}
+
+// Keys returns the keys that begin with prefix, in no order. prefix is empty or ends with a
+// dot.
+func (s *Stream) Keys(ctx context.Context, prefix string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
+	defer cancel()
+	lister, err := s.kv.bucket.ListKeysFiltered(ctx, prefix+">")
+	if err != nil {
+		return nil, s.kvError("list", prefix, err)
+	}
+	var keys []string
+	for key := range lister.Keys() {
+		keys = append(keys, key)
+	}
+	if ctx.Err() != nil { // the list may be cut short
+		return nil, s.kvError("list", prefix, ctx.Err())
+	}
+	return keys, nil
+}
+
+// Watch calls fn with the entries whose keys begin with prefix (see Keys) as they are now,
+// then with every change in order, until ctx is done; it returns ctx's error or ErrClosed.
+// Keys that were deleted before may come as deleted. Intermediate values may be left out, the
+// last one never. caughtUp is called once, behind the entries of now; nil is fine.
+func (s *Stream) Watch(ctx context.Context, prefix string, fn func(Entry), caughtUp func()) error {
+	const subjects = "$KV." + StateBucket + "."
+	f := follower{
+		engine: s.record, js: s.record.js, stream: "KV_" + StateBucket, filter: subjects + prefix + ">",
+		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+			e := Entry{
+				Key:   strings.TrimPrefix(m.Subject(), subjects),
+				Value: m.Data(),
+				Rev:   meta.Sequence.Stream,
+			}
+			if m.Headers().Get("KV-Operation") != "" { // DEL or PURGE
+				e.Value, e.Deleted = nil, true
+			}
+			fn(e)
+		},
+		caughtUp: caughtUp,
+	}
+	return f.run(ctx)
+}
+
+// kvError gives an error of the bucket the package's own kinds; nil stays nil.
+func (s *Stream) kvError(what, key string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound):
+		return ErrKeyNotFound
+	case errors.Is(err, jetstream.ErrKeyExists), isConflict(err):
+		return fmt.Errorf("%s %s: %w", what, key, broker.ErrConflict)
+	case errors.Is(err, jetstream.ErrInvalidKey):
+		return fmt.Errorf("%s %q: %w", what, key, err)
+	}
+	return fmt.Errorf("%s %s: %w", what, key, s.record.refused(err))
+}

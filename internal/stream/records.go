@@ -1,0 +1,263 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/broker"
+	"assent/internal/hook"
+)
+
+// Append implements broker.Log. It returns within 800 ms after its turn came, and at once
+// when the record engine is known not to work; with very many at a time the turn may take
+// longer, up to ctx.
+//
+// The server compares and stores in one step (Nats-Expected-Last-Subject-Sequence). A record
+// carries no Nats-Msg-Id: the server answers a repeated one with success before it compares.
+func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
+	if !hook.PlainToken(rec.RequestID) {
+		return 0, fmt.Errorf("append record: request id %q is no plain token", rec.RequestID)
+	}
+	msg, err := recordMessage(rec)
+	if err != nil {
+		return 0, fmt.Errorf("append record: %w", err)
+	}
+	if most := s.record.nc.MaxPayload(); int64(msg.Size()) > most {
+		return 0, fmt.Errorf("append record: %d bytes are more than the server takes (%d)", msg.Size(), most)
+	}
+	var seq uint64
+	sent := false
+	err = s.record.write(ctx, msg.Size(), func(ctx context.Context) error {
+		sent = true
+		ack, err := s.record.js.PublishMsg(ctx, msg,
+			jetstream.WithExpectStream(RecordStream),
+			jetstream.WithExpectLastSequencePerSubject(after),
+			jetstream.WithRetryAttempts(0))
+		if err == nil {
+			seq = ack.Sequence
+		}
+		return err
+	})
+	switch {
+	case err == nil:
+		return seq, nil
+	case !sent:
+		return 0, fmt.Errorf("append record: %w", err)
+	}
+	// Either the server refused, perhaps because an earlier attempt with this very record
+	// went through after all, or nobody knows. The request's records do.
+	seq, lookErr := s.lookFor(ctx, rec, after)
+	switch {
+	case lookErr == nil:
+		return seq, nil
+	case errors.Is(lookErr, broker.ErrConflict):
+		return 0, lookErr
+	case isConflict(err) && errors.Is(lookErr, errNotThere):
+		return 0, broker.ErrConflict // by a server that knows more than the one that was asked
+	}
+	return 0, fmt.Errorf("append record: %w", s.record.refused(err))
+}
+
+// errNotThere says that a request's last record is still the expected one.
+var errNotThere = errors.New("the record is not there")
+
+// lookFor returns the sequence of rec if it was recorded, broker.ErrConflict if another
+// record stands in its place, and errNotThere if none does. It asks the stream's leader, and
+// does not mind that ctx may be over: the caller waits for the truth.
+func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+	defer cancel()
+	seq := after
+	for range maxRecords {
+		m, err := s.record.leaderMessage(ctx, recordSubject(rec.RequestID), seq+1)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		seq = m.seq
+		if have, err := messageRecord(m.header, m.body, m.seq); err == nil && have.ID == rec.ID {
+			return seq, nil
+		}
+	}
+	if seq != after {
+		return 0, broker.ErrConflict
+	}
+	return 0, errNotThere
+}
+
+func isConflict(err error) bool {
+	var apiErr *jetstream.APIError
+	return errors.As(err, &apiErr) && apiErr.ErrorCode == wrongLastSequence
+}
+
+// rawMessage is a stored message as the leader of its stream returns it.
+type rawMessage struct {
+	seq    uint64
+	header nats.Header
+	body   []byte
+}
+
+// leaderMessage returns the first message of subject with at least the sequence from. Unlike
+// a direct get, which any replica answers, it never misses what was acknowledged.
+func (e *engine) leaderMessage(ctx context.Context, subject string, from uint64) (rawMessage, error) {
+	ask, err := json.Marshal(map[string]any{"seq": from, "next_by_subj": subject})
+	if err != nil {
+		return rawMessage{}, err
+	}
+	answer, err := e.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+e.kind.stream, ask)
+	if err != nil {
+		return rawMessage{}, e.unavailable(err)
+	}
+	var got struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message struct {
+			Seq    uint64 `json:"seq"`
+			Header []byte `json:"hdrs"`
+			Data   []byte `json:"data"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(answer.Data, &got); err != nil {
+		return rawMessage{}, e.unavailable(fmt.Errorf("answer of the server: %w", err))
+	}
+	if got.Error != nil {
+		if got.Error.Code == 404 {
+			return rawMessage{}, jetstream.ErrMsgNotFound
+		}
+		return rawMessage{}, e.unavailable(got.Error)
+	}
+	m := rawMessage{seq: got.Message.Seq, body: got.Message.Data}
+	if len(got.Message.Header) > 0 {
+		if m.header, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
+			return rawMessage{}, e.unavailable(fmt.Errorf("answer of the server: %w", err))
+		}
+	}
+	return m, nil
+}
+
+// maxRecords bounds the records of one request: there are five steps, and a request that was
+// asked again after 90 days may have a few more.
+const maxRecords = 64
+
+// Records implements broker.Log. An error wraps broker.ErrUnavailable.
+func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, error) {
+	if !hook.PlainToken(requestID) {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	var recs []hook.Record
+	seq := uint64(0)
+	for range maxRecords {
+		m, err := s.record.leaderMessage(ctx, recordSubject(requestID), seq+1)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return recs, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("records of %s: %w", requestID, err)
+		}
+		seq = m.seq
+		rec, err := messageRecord(m.header, m.body, m.seq)
+		if err != nil {
+			return nil, fmt.Errorf("records of %s: %w", requestID, s.record.unavailable(err))
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}
+
+// Tail implements broker.Log. A message that is no record is logged and passed over.
+func (s *Stream) Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error {
+	f := follower{
+		engine: s.record, js: s.record.js, stream: RecordStream, last: from,
+		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+			rec, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream)
+			if err != nil {
+				s.logf("record: passing over a message: %v", err)
+				return
+			}
+			apply(rec)
+		},
+		caughtUp: caughtUp,
+	}
+	return f.run(ctx)
+}
+
+// Ended implements broker.Log. It walks down the stream and looks at maxWalk messages at
+// most: behind so many that settle nothing it returns what it has.
+func (s *Stream) Ended(ctx context.Context, before uint64, limit int) ([][]hook.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
+	defer cancel()
+	st, err := s.record.js.Stream(ctx, RecordStream)
+	if err != nil {
+		return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
+	}
+	state := st.CachedInfo().State
+	if before == 0 || before > state.LastSeq {
+		before = state.LastSeq + 1
+	}
+	var ended [][]hook.Record
+	for seq, walked := before-1, 0; seq >= state.FirstSeq && seq > 0 && len(ended) < limit && walked < maxWalk; seq-- {
+		walked++
+		m, err := st.GetMsg(ctx, seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue // removed: a session that was forgotten
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
+		}
+		rec, err := messageRecord(m.Header, m.Data, m.Sequence)
+		if err != nil || (rec.Step != hook.StepDecided && rec.Step != hook.StepEnded) {
+			continue
+		}
+		recs, err := s.Records(ctx, rec.RequestID)
+		if err != nil {
+			return nil, fmt.Errorf("ended requests: %w", err)
+		}
+		ended = append(ended, recs)
+	}
+	return ended, nil
+}
+
+const (
+	maxWalk      = 50_000
+	endedTimeout = 10 * time.Second
+)
+
+// checkpointKey is the key of the checkpoint in ASSENT_STATE.
+const checkpointKey = "checkpoint"
+
+// Checkpoint implements broker.Log.
+func (s *Stream) Checkpoint(ctx context.Context) (broker.Checkpoint, error) {
+	var c broker.Checkpoint
+	text, _, err := s.Get(ctx, checkpointKey)
+	if errors.Is(err, ErrKeyNotFound) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("checkpoint: %w", err)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return broker.Checkpoint{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	return c, nil
+}
+
+// SaveCheckpoint implements broker.Log.
+func (s *Stream) SaveCheckpoint(ctx context.Context, c broker.Checkpoint) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	if _, err := s.Put(ctx, checkpointKey, text); err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	return nil
+}
