@@ -6,14 +6,17 @@
 //
 // # Concurrency
 //
-// One goroutine, started by New and ended by Close, tails the record and is the only writer of
-// requests' states. Ask, Decide, Observe and Watch may be called from any goroutine.
+// New starts seven goroutines, and Close ends them: one tails the record and is the only writer
+// of requests' states; four append the ends of requests (enders); one appends what is only
+// noted (delivered, confirmed, overruled: notes); one saves checkpoints. A waiting request has
+// no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
+// goroutine; nothing calls the log while it holds the broker's lock.
 package broker
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"assent/internal/hook"
@@ -31,6 +34,9 @@ type Config struct {
 	// ForeignExpiry is how long after its deadline a request held by another replica is
 	// expired by this one; 0 means 5 s.
 	ForeignExpiry time.Duration
+	// CallKey computes hook.Payload.CallKey for an input that an approver changed: the tool
+	// then runs with that input. Nil means that only the request's own key is expected.
+	CallKey func(tool string, input []byte) string
 	// Encode turns a View into the JSON that watchers send, once a change; nil means none.
 	Encode func(View) []byte
 	// Logf hears of what the operator should know; nil discards it. It never gets a payload.
@@ -40,20 +46,39 @@ type Config struct {
 // View is a request and what is known about it now.
 type View struct {
 	hook.Request
-	// State is "pending" or "ended".
+	// State is Pending or Ended.
 	State string
 	// Detached says that no hook is connected at the moment; it may come back.
 	Detached  bool
 	Outcome   hook.Outcome
-	Reason    string // of an ended request, and "overruled"
+	Reason    string // of an ended request, and ReasonOverruled
 	DecidedBy *hook.Approver
 	Decision  *hook.Decision
 	SettledAt time.Time
-	// Delivery is empty, "recorded", "delivered", "confirmed" or "overruled".
+	// SettledSeq is the sequence of the record that settled it: the place in Ended's pages.
+	SettledSeq uint64
+	// Delivery is how far the answer got: empty, Recorded, Delivered, Confirmed or Overruled.
 	Delivery string
 	// LastSeq is the sequence of the newest record.
 	LastSeq uint64
 }
+
+// The states of a View.
+const (
+	Pending = "pending"
+	Ended   = "ended"
+)
+
+// The values of View.Delivery after "".
+const (
+	Recorded  = "recorded"  // the decision stands in the record
+	Delivered = "delivered" // and was written to the waiting hook
+	Confirmed = "confirmed" // a later event proves that the allowed tool ran
+	Overruled = "overruled" // a later event proves that the denied tool ran
+)
+
+// ReasonOverruled is the View.Reason of a denial that the terminal overruled.
+const ReasonOverruled = "overruled"
 
 // Answer is what a waiting hook gets.
 type Answer struct {
@@ -69,11 +94,21 @@ type Change struct {
 	// Seq counts from 1 within one Epoch.
 	Seq  uint64
 	View View
-	json func() []byte
+
+	encode func(View) []byte
+	once   sync.Once
+	json   []byte // written by once
 }
 
-// JSON is Config.Encode of the View, made once for all watchers.
-func (c *Change) JSON() []byte { return c.json() }
+// JSON is Config.Encode of the View, made once for all watchers; nil without Encode.
+func (c *Change) JSON() []byte {
+	c.once.Do(func() {
+		if c.encode != nil {
+			c.json = c.encode(c.View)
+		}
+	})
+	return c.json
+}
 
 // Snapshot is the whole visible state: the pending requests, oldest first within a session.
 type Snapshot struct {
@@ -109,7 +144,41 @@ var (
 	ErrDigest   = errors.New("the decision is for another input than the request's")
 	ErrReused   = errors.New("the id is taken by a request with another payload")
 	ErrStopping = errors.New("the broker is stopping")
-	ErrLagged   = errors.New("the watcher fell behind; take a new snapshot")
 )
 
-var _ = context.Canceled
+// The bounds of what a broker keeps and how long it tries. Pending requests are bounded by the
+// hooks that wait for them, which is the server's to limit.
+const (
+	maxUnproven        = 16_384   // settled requests that wait for proof, in all; oldest forgotten first
+	maxUnprovenSession = 256      // the same in one session
+	maxUnprovenBytes   = 64 << 20 // of their payloads together
+	maxUnprovenAge     = time.Hour
+
+	askPatience    = time.Second            // to record asked before the hook is sent away
+	decidePatience = 2 * time.Second        // to record a decision
+	endPatience    = time.Second            // one attempt to record an end
+	deliveryWait   = 500 * time.Millisecond // Decide waits so long for Delivered
+	maxRetryPause  = 5 * time.Second        // between attempts while the log is away
+	closePatience  = time.Second            // Close waits so long for what is being written
+)
+
+func (c Config) withDefaults() Config {
+	if c.DetachGrace == 0 {
+		c.DetachGrace = 15 * time.Second
+	}
+	if c.RestartGrace == 0 {
+		c.RestartGrace = 30 * time.Second
+	}
+	if c.ForeignExpiry == 0 {
+		c.ForeignExpiry = 5 * time.Second
+	}
+	if c.Logf == nil {
+		c.Logf = func(string, ...any) {}
+	}
+	return c
+}
+
+// retryPause is how long to wait after the nth failed attempt, counting from 1.
+func retryPause(n int) time.Duration {
+	return min(maxRetryPause, 250*time.Millisecond<<min(n-1, 5))
+}

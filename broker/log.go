@@ -41,7 +41,10 @@ type Log interface {
 type Checkpoint struct {
 	// Seq is a sequence of the log up to which every request not in Live is over.
 	Seq uint64 `json:"seq"`
-	// Live are the ids of the requests that were pending, or settled but not yet proven, then.
+	// Tail is the sequence of the newest record the broker had seen, at least Seq. A request
+	// settled up to it that is not in Live needs no proof any more.
+	Tail uint64 `json:"tail"`
+	// Live are the ids of requests that were pending, or settled but not yet proven, then.
 	Live []string `json:"live,omitempty"`
 	// EventSeq is the EVENTS sequence up to which events had been observed.
 	EventSeq uint64 `json:"eventSeq"`

@@ -1,0 +1,165 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+)
+
+// Decide records d as the answer to request id and waits up to 500 ms for the hook to have it.
+// The View's Delivery is Delivered or Recorded.
+//
+// A request that is over, or is settled by another at the same moment, is a *SettledError
+// naming the winner. ErrNotFound: no such request. ErrDigest: d.InputSHA256 is not the
+// request's. ErrUnavailable: it is not known whether d was recorded; the hook keeps waiting and
+// Get tells later. d must be something the agent can take (codec.CheckDecision), which the
+// caller sees to. When ctx ends the decision is recorded all the same; only the wait is cut.
+func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook.Approver) (View, error) {
+	outcome := outcomeOf(d.Behavior)
+	if outcome == "" {
+		return View{}, fmt.Errorf("decide %s: behavior %q: want allow or deny", id, d.Behavior)
+	}
+	e, f, err := b.decidable(id)
+	if err != nil {
+		return View{}, err
+	}
+	defer b.writing.Done()
+	lctx, cancel := context.WithTimeout(b.ctx, decidePatience)
+	defer cancel()
+	if f.askedSeq == 0 { // not in memory
+		if f, err = b.read(lctx, id); err != nil {
+			return View{}, err
+		}
+		if f.State == Ended {
+			return View{}, f.settledError()
+		}
+	}
+	if d.InputSHA256 != f.InputSHA256 {
+		return View{}, fmt.Errorf("decide %s: %w", id, ErrDigest)
+	}
+
+	rec := hook.Record{
+		ID: uuid.NewString(), RequestID: id, Step: hook.StepDecided, Time: time.Now(),
+		Outcome: outcome, Decision: &d, By: &by,
+	}
+	seq, err := b.appendDecided(lctx, rec, f.askedSeq)
+	if err != nil {
+		return View{}, err
+	}
+	rec.Seq = seq
+	f.fold(rec)
+	return b.awaitDelivery(ctx, e, f), nil
+}
+
+// decidable finds a pending request in memory; without an error the caller must call
+// writing.Done. e is nil and the fold empty when it is not there.
+func (b *Broker) decidable(id string) (*entry, folded, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing {
+		return nil, folded{}, ErrStopping
+	}
+	e := b.entries[id]
+	if e == nil || e.askedSeq == 0 {
+		b.writing.Add(1)
+		return e, folded{}, nil
+	}
+	switch {
+	case !e.open():
+		return nil, folded{}, e.settledError()
+	case e.gaveUp:
+		a := e.fallbackAnswer()
+		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}
+	case e.hidden:
+		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
+	}
+	b.writing.Add(1)
+	return e, e.folded, nil
+}
+
+// appendDecided competes for the slot after asked.
+func (b *Broker) appendDecided(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
+	b.deciding.Add(1)
+	seq, err := b.cfg.Log.Append(ctx, rec, after)
+	b.decisions.Add(1)
+	b.deciding.Add(-1)
+	if err == nil {
+		return seq, nil
+	}
+	if !errors.Is(err, ErrConflict) {
+		return 0, b.unavailable("decide", rec.RequestID, err)
+	}
+	f, err := b.read(ctx, rec.RequestID)
+	switch {
+	case err != nil:
+		return 0, err
+	case f.State != Ended:
+		return 0, fmt.Errorf("decide %s: the log refuses the decision and shows no other: %w", rec.RequestID, ErrUnavailable)
+	case f.settledBy == rec.ID:
+		return f.SettledSeq, nil
+	}
+	return 0, f.settledError()
+}
+
+// awaitDelivery waits until the hook of a request that was just decided has the answer. f is
+// the request as decided.
+func (b *Broker) awaitDelivery(ctx context.Context, e *entry, f folded) View {
+	if e == nil {
+		return f.View
+	}
+	limit := time.NewTimer(deliveryWait)
+	defer limit.Stop()
+	for {
+		b.mu.Lock()
+		if e.delivered || e.Delivery != "" && e.Delivery != Recorded {
+			f.Delivery = Delivered
+			b.mu.Unlock()
+			return f.View
+		}
+		if !e.open() && e.answered == 0 && !e.foreign { // no hook is there to take it
+			b.mu.Unlock()
+			return f.View
+		}
+		moves := e.movesLocked()
+		b.mu.Unlock()
+		select {
+		case <-moves:
+		case <-limit.C:
+			return f.View
+		case <-ctx.Done():
+			return f.View
+		case <-b.stopped:
+			return f.View
+		}
+	}
+}
+
+// Delivered says that the answer of request id was written to its hook. It is recorded in the
+// background; when 16,384 such notes wait already it blocks until there is room or the broker
+// closes.
+func (b *Broker) Delivered(id string) {
+	b.mu.Lock()
+	e := b.entries[id]
+	if b.closing || e != nil && (e.delivered || e.open() || e.Outcome == hook.Withdrawn) {
+		b.mu.Unlock()
+		return
+	}
+	n := note{id: id, step: hook.StepDelivered}
+	if e != nil {
+		if e.Delivery != "" && e.Delivery != Recorded { // a later hook of the same request
+			b.mu.Unlock()
+			return
+		}
+		e.delivered = true
+		e.notesDue++
+		n.entry = e
+		e.movedLocked()
+	}
+	b.mu.Unlock()
+	b.notes.add(n)
+}

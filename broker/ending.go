@@ -1,0 +1,96 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+)
+
+// enders is how many goroutines append ends. One would do for the order (requests are
+// independent, and the log decides between rivals); four keep many hang-ups from queueing
+// behind one slow write.
+const enders = 4
+
+// endLocked wants e recorded as ended. The first reason stands; the record may still be won by
+// a decision.
+func (b *Broker) endLocked(e *entry, end ending) {
+	if e.end != nil || !e.open() || b.closing {
+		return
+	}
+	e.end = &end
+	b.queueEndLocked(e)
+}
+
+// queueEndLocked hands e to the enders if there is an end to record and a record to put it
+// behind. An entry stands in the queue at most once, so the queue is no longer than the
+// requests are many.
+func (b *Broker) queueEndLocked(e *entry) {
+	if e.end == nil || e.endQueued || e.endRecorded || e.asked() == 0 || !e.open() || b.closing || !e.retryAt.IsZero() {
+		return
+	}
+	e.endQueued = true
+	b.ends = append(b.ends, e)
+	b.endsReady.Signal()
+}
+
+// runEnder appends ends until the broker closes.
+func (b *Broker) runEnder() {
+	for {
+		e, end, after, ok := b.nextEnd()
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(b.ctx, endPatience)
+		_, err := b.cfg.Log.Append(ctx, hook.Record{
+			ID: uuid.NewString(), RequestID: e.ID, Step: hook.StepEnded, Time: time.Now(),
+			Outcome: end.outcome, Reason: end.reason, EventSeq: end.eventSeq,
+		}, after)
+		cancel()
+		b.endTried(e, err)
+	}
+}
+
+// nextEnd waits for an end that is still wanted.
+func (b *Broker) nextEnd() (e *entry, end ending, after uint64, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		for len(b.ends) == 0 && !b.closing {
+			b.endsReady.Wait()
+		}
+		if b.closing {
+			return nil, ending{}, 0, false
+		}
+		e, b.ends[0] = b.ends[0], nil
+		b.ends = b.ends[1:]
+		if e.end != nil && e.open() {
+			return e, *e.end, e.asked(), true
+		}
+		e.endQueued = false // the hook came back, or the request is settled
+	}
+}
+
+// endTried notes how an attempt went. After success and after a conflict alike the log has a
+// settling record, which the tail brings.
+func (b *Broker) endTried(e *entry, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.endQueued = false
+	if err == nil || errors.Is(err, ErrConflict) {
+		e.endRecorded = true
+		return
+	}
+	if b.closing || !e.open() || e.end == nil {
+		return
+	}
+	e.attempts++
+	if e.attempts == 1 {
+		b.cfg.Logf("request %s: cannot record that it is %s: %v; trying again", e.ID, e.end.outcome, err)
+	}
+	e.retryAt = time.Now().Add(retryPause(e.attempts))
+	e.armLocked()
+}

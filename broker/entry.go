@@ -1,0 +1,213 @@
+package broker
+
+import (
+	"container/list"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// entry is one request in memory, from Ask or its asked record until nothing can happen to it
+// any more. All fields are guarded by Broker.mu; the folded part is written by the tail alone,
+// except that Ask fills in Request before the record is there.
+type entry struct {
+	folded
+	b *Broker
+
+	// The hooks that wait.
+	waiters  []*waiter
+	answered int  // hooks that were given the recorded answer
+	foreign  bool // held by another replica, as far as we know
+	hidden   bool // being handed back: never shown as pending
+
+	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
+	askedAt uint64
+
+	// What shall happen to a pending request, and when; zero times are never. One timer
+	// serves them all.
+	timer       *time.Timer
+	leaveAt     time.Time // withdraw, because no hook came back
+	giveUpAt    time.Time // answer without a record, because the log does not take one
+	retryAt     time.Time // try again to record end
+	expiring    bool      // the deadline has passed
+	gaveUp      bool      // the hooks were answered without a record
+	end         *ending   // what we try to record
+	endQueued   bool      // the entry stands in Broker.ends, or an ender has it
+	endRecorded bool      // the log has a settling record, ours or another's
+	attempts    int
+
+	// Proof. Index membership: sess and turn are nil when forgotten.
+	sess       *session
+	turn       *turn
+	usedBy     uint64        // EVENTS sequence of the tool's end that was taken as proof here
+	turnOver   uint64        // EVENTS sequence of the end of the turn, while it waited
+	updatedKey string        // CallKey of the input the approver wrote
+	inUnproven *list.Element // its place in Broker.unproven
+
+	// Notes on the way: a forgotten entry stays until they have come back by the tail.
+	notesDue  int
+	noteSeq   uint64
+	delivered bool // Delivered was called
+
+	// moved is closed when the request is settled or delivered; nil while nobody watches.
+	moved chan struct{}
+}
+
+// waiter is one attached hook. Its channel takes the one answer.
+type waiter struct {
+	answer chan Answer
+}
+
+// ending is an end that somebody wants recorded.
+type ending struct {
+	outcome  hook.Outcome
+	reason   string
+	eventSeq uint64
+}
+
+// visible reports whether the request is in the queue that approvers see.
+func (e *entry) visible() bool { return e.askedSeq > 0 && e.State == Pending && !e.hidden }
+
+// open reports whether the request is not settled, as far as the tail knows; it may not even
+// be recorded yet.
+func (e *entry) open() bool { return e.State != Ended }
+
+// asked is the sequence of the asked record, 0 while it is unknown.
+func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
+
+// expiry is when this broker ends the request.
+func (e *entry) expiry() time.Time {
+	if e.foreign {
+		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
+	}
+	return e.Deadline
+}
+
+// expiryPatience is how long to try to record the expiry before the hook is answered without.
+// The broker's deadline lies min(2 s, 10 %) before the agent's: half of that.
+func (e *entry) expiryPatience() time.Duration {
+	return min(time.Second, max(20*time.Millisecond, e.Deadline.Sub(e.CreatedAt)/18))
+}
+
+// armLocked sets the timer to whatever comes first.
+func (e *entry) armLocked() {
+	if !e.open() || e.b.closing {
+		e.disarmLocked()
+		return
+	}
+	var next time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	if !e.expiring {
+		sooner(e.expiry())
+	}
+	sooner(e.leaveAt)
+	sooner(e.giveUpAt)
+	sooner(e.retryAt)
+	switch {
+	case next.IsZero():
+		e.disarmLocked()
+	case e.timer == nil:
+		e.timer = time.AfterFunc(time.Until(next), e.fire)
+	default:
+		e.timer.Reset(time.Until(next))
+	}
+}
+
+func (e *entry) disarmLocked() {
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+}
+
+// fire does what is due. It runs on the timer's goroutine and does not block.
+func (e *entry) fire() {
+	b := e.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing || !e.open() || b.entries[e.ID] != e {
+		return
+	}
+	now := time.Now()
+	due := func(t time.Time) bool { return !t.IsZero() && !t.After(now) }
+	if !e.expiring && due(e.expiry()) {
+		e.expiring = true
+		e.boundWaitLocked()
+		b.endLocked(e, ending{outcome: hook.Expired, reason: hook.ReasonDeadline})
+	}
+	if due(e.leaveAt) {
+		e.leaveAt = time.Time{}
+		if len(e.waiters) == 0 {
+			b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
+		}
+	}
+	if due(e.giveUpAt) {
+		e.giveUpAt = time.Time{}
+		b.giveUpLocked(e)
+	}
+	if due(e.retryAt) {
+		e.retryAt = time.Time{}
+		b.queueEndLocked(e)
+	}
+	e.armLocked()
+}
+
+// boundWaitLocked starts the time after which an expired request's hooks are answered without
+// a record.
+func (e *entry) boundWaitLocked() {
+	if len(e.waiters) > 0 && e.giveUpAt.IsZero() && !e.gaveUp {
+		e.giveUpAt = time.Now().Add(e.expiryPatience())
+	}
+}
+
+// giveUpLocked answers the hooks of an expired request although nothing could be recorded:
+// their agents do not wait. It never allows. The enders go on trying to record the expiry, and
+// this broker takes no decision any more.
+func (b *Broker) giveUpLocked(e *entry) {
+	e.gaveUp = true
+	b.cfg.Logf("request %s: deadline passed and the record is not available; the hook is answered %s without a record",
+		e.ID, e.fallbackAnswer().Fallback)
+	e.answerLocked(e.fallbackAnswer())
+}
+
+// fallbackAnswer is what an expired request's hooks get while nothing is recorded.
+func (e *entry) fallbackAnswer() Answer {
+	if e.end != nil && e.end.outcome == hook.Withdrawn {
+		return Answer{Outcome: hook.Withdrawn, Reason: e.end.reason, Fallback: hook.Abstain}
+	}
+	return Answer{Outcome: hook.Expired, Reason: hook.ReasonDeadline, Fallback: fallbackOf(e.OnTimeout)}
+}
+
+// answerLocked gives a to every attached hook and lets them go.
+func (e *entry) answerLocked(a Answer) {
+	for _, w := range e.waiters {
+		w.answer <- a // never blocks: one answer, one place
+	}
+	e.waiters = nil
+}
+
+// movedLocked wakes those who watch this one request.
+func (e *entry) movedLocked() {
+	if e.moved != nil {
+		close(e.moved)
+		e.moved = nil
+	}
+}
+
+// movesLocked is closed at the entry's next move.
+func (e *entry) movesLocked() <-chan struct{} {
+	if e.moved == nil {
+		e.moved = make(chan struct{})
+	}
+	return e.moved
+}
+
+// payloadBytes is what the request's foreign bytes weigh.
+func (e *entry) payloadBytes() int { return payloadBytes(&e.Request) }
+
+func payloadBytes(r *hook.Request) int {
+	return len(r.Raw) + len(r.ToolInput) + len(r.Suggestions) + len(r.CallKey)
+}

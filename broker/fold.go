@@ -1,0 +1,118 @@
+package broker
+
+import "assent/internal/hook"
+
+// folded is the state of one request as its records tell it: the only place where records
+// become state, for the tail and for reads alike.
+type folded struct {
+	View
+	askedSeq  uint64 // sequence of asked, 0 before it
+	settledBy string // id of the record that settled the request
+}
+
+// fold adds rec and reports whether it changed anything. Records that were folded before, that
+// come before asked, or that try to settle a settled request change nothing.
+func (f *folded) fold(rec hook.Record) bool {
+	if rec.Seq <= f.LastSeq || (f.askedSeq == 0) != (rec.Step == hook.StepAsked) {
+		return false
+	}
+	switch rec.Step {
+	case hook.StepAsked:
+		if rec.Request == nil {
+			return false
+		}
+		f.Request = *rec.Request
+		f.State = Pending
+		f.askedSeq = rec.Seq
+	case hook.StepDecided, hook.StepEnded:
+		if f.State != Pending {
+			return false
+		}
+		f.State = Ended
+		f.Outcome, f.Reason = rec.Outcome, rec.Reason
+		f.DecidedBy, f.Decision = rec.By, rec.Decision
+		if !sound(rec) {
+			f.Outcome, f.Reason, f.Decision = hook.HandedBack, reasonUnsound, nil
+		}
+		f.SettledAt, f.settledBy, f.SettledSeq = rec.Time, rec.ID, rec.Seq
+		if f.Decision != nil {
+			f.Delivery = Recorded
+		}
+	case hook.StepDelivered:
+		if f.Delivery == "" || f.Delivery == Recorded {
+			f.Delivery = Delivered
+		}
+	case hook.StepConfirmed:
+		f.Delivery = Confirmed
+	case hook.StepOverruled:
+		f.Delivery, f.Reason = Overruled, ReasonOverruled
+	}
+	f.LastSeq = rec.Seq
+	return true
+}
+
+// reasonUnsound is the reason of a request whose settling record contradicts itself, which no
+// broker writes: a damaged record must not become a decision.
+const reasonUnsound = "unreadable_record"
+
+// sound reports whether a settling record says the same in all its parts.
+func sound(rec hook.Record) bool {
+	if rec.Step == hook.StepEnded {
+		return rec.Outcome != hook.Allowed && rec.Outcome != hook.Denied && rec.Outcome != "" && rec.Decision == nil
+	}
+	return rec.Decision != nil && rec.Outcome != "" && rec.Outcome == outcomeOf(rec.Decision.Behavior)
+}
+
+// outcomeOf is empty for a behavior that is none.
+func outcomeOf(b hook.Behavior) hook.Outcome {
+	switch b {
+	case hook.BehaviorAllow:
+		return hook.Allowed
+	case hook.BehaviorDeny:
+		return hook.Denied
+	}
+	return ""
+}
+
+func foldAll(recs []hook.Record) folded {
+	var f folded
+	for _, rec := range recs {
+		f.fold(rec)
+	}
+	return f
+}
+
+// unproven reports whether a later event may still prove something about the settled request.
+func (f *folded) unproven() bool {
+	return f.State == Ended && f.Outcome != hook.Withdrawn &&
+		f.Delivery != Confirmed && f.Delivery != Overruled
+}
+
+// denies reports whether the hook of the settled request was told no.
+func (f *folded) denies() bool {
+	return f.Outcome == hook.Denied || f.Outcome == hook.Expired && f.OnTimeout == hook.Deny
+}
+
+// answer is what a hook that waits for the settled request gets. Only a recorded decision to
+// allow makes it Allowed.
+func (f *folded) answer() Answer {
+	a := Answer{Outcome: f.Outcome, Reason: f.Reason, Fallback: hook.Abstain}
+	switch f.Outcome {
+	case hook.Allowed, hook.Denied:
+		a.Decision = f.Decision
+	case hook.Expired:
+		a.Fallback = fallbackOf(f.OnTimeout)
+	}
+	return a
+}
+
+func (f *folded) settledError() error {
+	return &SettledError{Outcome: f.Outcome, Reason: f.Reason, By: f.DecidedBy}
+}
+
+func fallbackOf(f hook.Fallback) hook.Fallback {
+	if f == hook.Deny {
+		return hook.Deny
+	}
+	return hook.Abstain
+}

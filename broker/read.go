@@ -1,0 +1,73 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+
+	"assent/internal/hook"
+)
+
+// Pending returns the requests that wait, in the order they were asked.
+func (b *Broker) Pending() []View {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pendingLocked()
+}
+
+// Get returns one request, pending or over. ErrNotFound, ErrUnavailable.
+func (b *Broker) Get(ctx context.Context, id string) (View, error) {
+	b.mu.Lock()
+	if e := b.entries[id]; e != nil && e.askedSeq > 0 {
+		defer b.mu.Unlock()
+		return e.View, nil
+	}
+	b.mu.Unlock()
+	f, err := b.read(ctx, id)
+	return f.View, err
+}
+
+// Trace returns every record of one request, oldest first. ErrNotFound, ErrUnavailable.
+func (b *Broker) Trace(ctx context.Context, id string) ([]hook.Record, error) {
+	recs, err := b.cfg.Log.Records(ctx, id)
+	if err != nil {
+		return nil, b.unavailable("read request", id, err)
+	}
+	if len(recs) == 0 {
+		return nil, fmt.Errorf("request %q: %w", id, ErrNotFound)
+	}
+	return recs, nil
+}
+
+// Ended returns up to limit requests that are over, newest first by when they were settled, of
+// those settled before the record sequence before (0: from the newest). The next page's before
+// is the sequence of the settling record, which View.SettledSeq has. A limit of 0 is 100, the
+// greatest is 1,000.
+func (b *Broker) Ended(ctx context.Context, before uint64, limit int) ([]View, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	all, err := b.cfg.Log.Ended(ctx, before, min(limit, 1000))
+	if err != nil {
+		return nil, b.unavailable("list", "ended requests", err)
+	}
+	views := make([]View, 0, len(all))
+	for _, recs := range all {
+		if f := foldAll(recs); f.State == Ended {
+			views = append(views, f.View)
+		}
+	}
+	return views, nil
+}
+
+// read folds a request from the log.
+func (b *Broker) read(ctx context.Context, id string) (folded, error) {
+	recs, err := b.Trace(ctx, id)
+	if err != nil {
+		return folded{}, err
+	}
+	f := foldAll(recs)
+	if f.askedSeq == 0 {
+		return folded{}, fmt.Errorf("request %q: %w", id, ErrNotFound)
+	}
+	return f, nil
+}

@@ -1,0 +1,286 @@
+package broker
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+)
+
+// Broker holds the requests. Use New.
+type Broker struct {
+	cfg   Config
+	epoch string
+
+	ctx     context.Context // of everything the broker does by itself; ends late in Close
+	cancel  context.CancelFunc
+	stopped chan struct{} // closed when Close begins
+	running sync.WaitGroup
+	writing sync.WaitGroup // Decide calls that may be recording; Add under mu while !closing
+
+	deciding  atomic.Int64  // decisions on their way to the log: notes make room for them
+	decisions atomic.Uint64 // decisions that were
+	noted     uint64        // decisions when last looked; owned by runNotes
+	notes     *notes
+
+	mu        sync.Mutex
+	closing   bool              // guarded by mu, as all below
+	ready     bool              // caught up: changes are shown
+	entries   map[string]*entry // by request id
+	ends      []*entry          // waiting for an ender; each entry stands here at most once
+	endsReady sync.Cond         // with mu: ends grew, or closing
+	unproven  *list.List        // settled entries that wait for proof, oldest first
+	heldBytes int               // of their payloads
+	sessions  map[string]*session
+	idle      *list.List // sessions without requests, least recently used first
+	feed      changes
+
+	tailSeq  uint64              // newest record seen
+	eventSeq uint64              // newest event observed
+	used     map[uint64]struct{} // events that stand as proof in a record and are yet to come by
+	unsaved  int                 // steps since the checkpoint was taken
+	saveSoon chan struct{}       // wakes the saver early
+}
+
+// New starts a broker on cfg.Log and returns when it knows every open request; ctx bounds only
+// that. Requests that are open then wait for their hooks to come back: RestartGrace if
+// cfg.Sole, else until ForeignExpiry after their deadline.
+func New(ctx context.Context, cfg Config) (*Broker, error) {
+	if cfg.Log == nil {
+		return nil, errors.New("broker: Config.Log is required")
+	}
+	cfg = cfg.withDefaults()
+	b := &Broker{
+		cfg:      cfg,
+		epoch:    uuid.NewString(),
+		stopped:  make(chan struct{}),
+		entries:  map[string]*entry{},
+		unproven: list.New(),
+		sessions: map[string]*session{},
+		idle:     list.New(),
+		used:     map[uint64]struct{}{},
+		saveSoon: make(chan struct{}, 1),
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.endsReady.L = &b.mu
+	b.notes = newNotes()
+
+	point, err := cfg.Log.Checkpoint(ctx)
+	if err != nil {
+		b.cancel()
+		return nil, fmt.Errorf("broker: read the checkpoint: %w", err)
+	}
+	if err := b.load(ctx, point); err != nil {
+		b.cancel()
+		return nil, err
+	}
+	caughtUp := make(chan struct{})
+	b.running.Go(func() { b.tail(point.Seq, sync.OnceFunc(func() { close(caughtUp) })) })
+	select {
+	case <-caughtUp:
+	case <-ctx.Done():
+		b.cancel()
+		b.running.Wait()
+		return nil, fmt.Errorf("broker: read the record from %d: %w", point.Seq, ctx.Err())
+	}
+	b.begin(point)
+	for range enders {
+		b.running.Go(b.runEnder)
+	}
+	b.running.Go(b.runNotes)
+	b.running.Go(b.runSaver)
+	return b, nil
+}
+
+// begin turns what was read into the state of a broker that has just started.
+func (b *Broker) begin(point Checkpoint) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forgetProvenLocked(point)
+	back := time.Now().Add(b.cfg.RestartGrace)
+	for _, e := range b.entries {
+		if !e.open() {
+			continue
+		}
+		if b.cfg.Sole {
+			e.Detached = true
+			e.leaveAt = back
+		} else {
+			e.foreign = true
+		}
+		e.armLocked()
+	}
+	b.ready = true
+}
+
+// Close lets every waiting hook and watcher go with ErrStopping and records no end for them,
+// even if their connections close now: they come back to the next broker. Decisions that are
+// being recorded are waited for, briefly. The server should call Close before it closes
+// connections. Close may be called again; it then does nothing.
+func (b *Broker) Close() error {
+	b.mu.Lock()
+	if b.closing {
+		b.mu.Unlock()
+		return nil
+	}
+	b.closing = true
+	close(b.stopped)
+	for _, e := range b.entries {
+		e.disarmLocked()
+	}
+	b.ends = nil
+	b.endsReady.Broadcast()
+	b.mu.Unlock()
+
+	patience := time.AfterFunc(closePatience, b.cancel)
+	b.writing.Wait()
+	b.notes.finish()
+	<-b.notes.drained
+	patience.Stop()
+
+	err := b.save(context.Background())
+	b.cancel()
+	b.running.Wait()
+	return err
+}
+
+// tail follows the record until the broker is closed.
+func (b *Broker) tail(from uint64, caughtUp func()) {
+	for n := 1; ; n++ {
+		err := b.cfg.Log.Tail(b.ctx, from, b.apply, caughtUp)
+		if b.ctx.Err() != nil {
+			return
+		}
+		b.cfg.Logf("reading the record stopped: %v; trying again", err)
+		if !b.pause(b.ctx, retryPause(n)) {
+			return
+		}
+		b.mu.Lock()
+		from = max(from, b.tailSeq)
+		b.mu.Unlock()
+	}
+}
+
+// pause reports whether d passed before ctx ended.
+func (b *Broker) pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// apply is the one writer of requests' states: fold the record, wake who waits for it, show
+// the change.
+func (b *Broker) apply(rec hook.Record) {
+	key := b.updatedKey(rec) // outside the lock: the input may be large
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.applyLocked(rec, key)
+}
+
+func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
+	b.tailSeq = max(b.tailSeq, rec.Seq)
+	b.unsavedLocked()
+	b.noteUsedLocked(rec)
+	e := b.entries[rec.RequestID]
+	if rec.Step == hook.StepAsked {
+		if rec.Request == nil {
+			return
+		}
+		if e == nil {
+			e = &entry{b: b}
+			b.entries[rec.RequestID] = e
+		}
+		b.bornLocked(e, rec)
+		return
+	}
+	if e == nil || !e.folded.fold(rec) {
+		return
+	}
+	switch rec.Step {
+	case hook.StepDecided, hook.StepEnded:
+		e.updatedKey = updatedKey
+		b.settledLocked(e)
+	default:
+		if !e.unproven() {
+			b.forgetLocked(e)
+		}
+	}
+	if rec.Step == hook.StepOverruled && b.ready {
+		b.cfg.Logf("request %s: OVERRULED: it was denied here, and its tool ran all the same (terminal)", e.ID)
+	}
+	e.movedLocked()
+	b.showLocked(e)
+	b.dropLocked(e)
+}
+
+// bornLocked takes up a request whose asked record has come by.
+func (b *Broker) bornLocked(e *entry, rec hook.Record) {
+	local := e.Request
+	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
+	if !e.folded.fold(rec) {
+		return
+	}
+	if waiting && local.PayloadSHA256 == e.PayloadSHA256 {
+		// The same bytes stand in the server's hands; keep one copy.
+		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
+	}
+	b.linkLocked(e)
+	e.sess.pending++
+	if b.ready && len(e.waiters) == 0 && !e.hidden {
+		// Another replica's, or one whose hook left before the record came.
+		if b.cfg.Sole || waiting {
+			b.leftLocked(e, e.Channel)
+		} else {
+			e.foreign = true
+		}
+	}
+	if b.ready {
+		e.armLocked()
+	}
+	b.queueEndLocked(e)
+	b.showLocked(e)
+}
+
+// settledLocked ends the wait of a request that has just been settled by a record.
+func (b *Broker) settledLocked(e *entry) {
+	e.disarmLocked()
+	e.end, e.Detached = nil, false
+	e.leaveAt, e.giveUpAt, e.retryAt = time.Time{}, time.Time{}, time.Time{}
+	e.answered += len(e.waiters)
+	if e.gaveUp && e.Decision != nil {
+		b.cfg.Logf("request %s: %s was recorded after its hook had to be answered without a record", e.ID, e.Outcome)
+	}
+	e.answerLocked(e.answer())
+	if e.sess != nil {
+		e.sess.pending--
+	}
+	switch {
+	case !e.unproven():
+		b.forgetLocked(e)
+	case e.usedBy > 0: // the tool ran before the record came: now we know what that proves
+		b.provenLocked(e, e.usedBy)
+	case e.turnOver > 0: // nothing more can come
+		b.forgetLocked(e)
+	default:
+		b.awaitProofLocked(e)
+	}
+}
+
+// dropLocked lets a forgotten entry leave memory once the last note about it has come back.
+func (b *Broker) dropLocked(e *entry) {
+	if e.sess == nil && !e.open() && e.notesDue == 0 && e.LastSeq >= e.noteSeq && b.entries[e.ID] == e {
+		delete(b.entries, e.ID)
+	}
+}
