@@ -1,0 +1,228 @@
+// Package auth says who is calling and what they may do.
+//
+// There are four kinds of credential: tokens made by an administrator, devices that were
+// paired and prove themselves by a key that never leaves the browser, the owner's token in a
+// file of the state directory, and single-use tickets for WebSockets. Of every secret only
+// the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
+// and a lookup by hash tells an attacker's clock nothing.
+//
+// Tokens and devices live in a KV that replicas share; memory is a copy of it that Watch
+// keeps current. Pairing codes, challenges, bearers and tickets live in memory only: they are
+// minutes old at most, and a restart or another replica sends the page back one step.
+//
+// # Concurrency
+//
+// Open starts two goroutines, one that watches the store and one that writes lastUsed; Close
+// ends them and waits. All methods may be called from any goroutine. One mutex guards the
+// maps; nothing slow runs under it.
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// KV is the durable, shared place of tokens and devices: the ASSENT_STATE bucket.
+//
+// Keys are made of letters, digits, "-", "_" and ".".
+type KV interface {
+	// Create fails when the key exists.
+	Create(ctx context.Context, key string, value []byte) (rev uint64, err error)
+	// Update fails when rev is not the key's last revision, so that it cannot bring back
+	// what was deleted.
+	Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error)
+	Delete(ctx context.Context, key string) error
+	// Watch calls fn from one goroutine, in order, with the present value of every key that
+	// begins with prefix, which ends with a dot, then caughtUp once, then fn with every
+	// change, until ctx is done. A nil value says that the key was deleted. Revisions grow.
+	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
+}
+
+// Errors of an Auth.
+var (
+	ErrUnauthenticated = errors.New("the credential is missing, unknown, expired or revoked")
+	ErrNotFound        = errors.New("no such token or device")
+	ErrPairing         = errors.New("the pairing code is wrong, used or expired; make a new one with `assent pair`")
+	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
+)
+
+// InputError says which field of a request cannot be taken.
+type InputError struct{ Field, Problem string }
+
+func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
+
+// Config is what an Auth needs. KV is required.
+type Config struct {
+	KV KV
+	// StateDir is where the owner's token is written, as owner.token, unless NoOwnerToken.
+	StateDir     string
+	NoOwnerToken bool
+	// Logf hears of what the operator should know; nil discards it. It never gets a secret.
+	Logf func(format string, args ...any)
+}
+
+// Auth holds the credentials of one broker. Make it with Open.
+type Auth struct {
+	cfg   Config
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+	owner ownerToken
+	used  chan usage
+
+	mu sync.Mutex
+	// Guarded by mu.
+	tokens  map[digest]*tokenEntry
+	devices map[string]*deviceEntry
+	// deleted remembers every key whose deletion was seen, so that older news on its way from
+	// the watch cannot bring it back. Keys are never used again; it grows by one short text
+	// for each revocation.
+	deleted    map[string]struct{}
+	bearers    *slips[bearer]
+	tickets    *slips[Principal]
+	challenges *slips[string]
+	pairings   map[string]*pairing
+}
+
+type digest = [sha256.Size]byte
+
+const (
+	keyPrefix    = "auth."
+	tokenPrefix  = keyPrefix + "token."
+	devicePrefix = keyPrefix + "device."
+)
+
+// Open loads the credentials, writes the owner's token and returns when both are done. ctx
+// bounds the loading only.
+func Open(ctx context.Context, cfg Config) (*Auth, error) {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	a := &Auth{
+		cfg:        cfg,
+		used:       make(chan usage, 64),
+		tokens:     map[digest]*tokenEntry{},
+		devices:    map[string]*deviceEntry{},
+		deleted:    map[string]struct{}{},
+		bearers:    newSlips[bearer](maxBearers, bearerLife),
+		tickets:    newSlips[Principal](maxTickets, ticketLife),
+		challenges: newSlips[string](maxChallenges, challengeLife),
+		pairings:   map[string]*pairing{},
+	}
+	var run context.Context
+	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
+	loaded := make(chan struct{})
+	a.done.Go(func() { a.watch(run, sync.OnceFunc(func() { close(loaded) })) })
+	a.done.Go(func() { a.writeUsage(run) })
+	select {
+	case <-loaded:
+	case <-ctx.Done():
+		_ = a.Close()
+		return nil, fmt.Errorf("%w: load credentials: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	if !cfg.NoOwnerToken {
+		if err := a.owner.create(filepath.Join(cfg.StateDir, "owner.token")); err != nil {
+			_ = a.Close()
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// Close ends the goroutines and removes the owner's token.
+func (a *Auth) Close() error {
+	a.stop()
+	a.done.Wait()
+	return a.owner.remove()
+}
+
+// watch follows the store until ctx is done. While the store is away, what is known stays.
+func (a *Auth) watch(ctx context.Context, caughtUp func()) {
+	for {
+		err := a.cfg.KV.Watch(ctx, keyPrefix, a.apply, caughtUp)
+		if ctx.Err() != nil {
+			return
+		}
+		a.cfg.Logf("auth: the watch on credentials ended, so revocations by other replicas wait; trying again: %v", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// Authenticate says who holds the token or bearer, or ErrUnauthenticated.
+func (a *Auth) Authenticate(secret string) (Principal, error) {
+	if p, ok := a.owner.authenticate(secret); ok {
+		return p, nil
+	}
+	h := sha256.Sum256([]byte(secret))
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e, ok := a.tokens[h]; ok {
+		if !e.ExpiresAt.IsZero() && !now.Before(e.ExpiresAt) {
+			return Principal{}, ErrUnauthenticated
+		}
+		a.usedLocked(e.key, &e.usedAt, now)
+		return e.principal(), nil
+	}
+	if b, ok := a.bearers.get(h, now); ok {
+		if e, ok := a.devices[b.device]; ok {
+			a.usedLocked(e.key, &e.usedAt, now)
+			return e.principal(), nil
+		}
+	}
+	return Principal{}, ErrUnauthenticated
+}
+
+// secret returns n random bytes as unpadded base64url.
+func secret(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand ends the process instead
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// checkName accepts what may stand in lists and records as a name.
+func checkName(name string) error {
+	if name == "" || len(name) > 100 {
+		return &InputError{"name", "want 1 to 100 bytes"}
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || r == 0xfffd {
+			return &InputError{"name", "want text without control characters"}
+		}
+	}
+	return nil
+}
+
+// Principal is an authenticated caller.
+type Principal struct {
+	Role     Role
+	Approver hook.Approver
+	// ExpiresAt is when the credential itself ends; zero means never. A device does not
+	// expire when its bearer does.
+	ExpiresAt time.Time
+	gone      context.Context // nil for the owner
+}
+
+// OnRevoke calls f in its own goroutine when the credential is revoked, here or by another
+// replica, or at once when it was already. stop cancels that, as of context.AfterFunc.
+func (p Principal) OnRevoke(f func()) (stop func() bool) {
+	if p.gone == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(p.gone, f)
+}
+
+// Revoked reports whether the credential was revoked since.
+func (p Principal) Revoked() bool { return p.gone != nil && p.gone.Err() != nil }

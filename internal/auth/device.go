@@ -1,0 +1,191 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/base64"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Device is a paired browser (schema Device).
+type Device struct {
+	ID        string    `json:"id"` // UUID
+	Name      string    `json:"name"`
+	Role      Role      `json:"role"` // frozen at pairing
+	CreatedAt time.Time `json:"createdAt"`
+	LastSeen  time.Time `json:"lastSeenAt,omitzero"` // exact to a minute
+}
+
+// JWK is an ECDSA P-256 public key as WebCrypto exports it; other members are ignored.
+type JWK struct {
+	Kty string `json:"kty"`
+	Crv string `json:"crv"`
+	X   string `json:"x"` // 32 bytes, unpadded base64url
+	Y   string `json:"y"`
+}
+
+type storedDevice struct {
+	Device
+	PublicKey JWK `json:"publicKey"`
+}
+
+// deviceEntry is a device in memory; guarded by Auth.mu.
+type deviceEntry struct {
+	storedDevice
+	pub *ecdsa.PublicKey
+	entry
+}
+
+// bearer is the short-lived credential of a page, held by it in memory.
+type bearer struct{ device string }
+
+const (
+	challengeLife = 60 * time.Second
+	bearerLife    = 15 * time.Minute
+	ticketLife    = 30 * time.Second
+
+	maxChallenges       = 1024
+	maxDeviceChallenges = 8
+	maxBearers          = 4096
+	maxTickets          = 1024
+)
+
+// key returns the key or an *InputError; a point that is not on the curve is one.
+func (k JWK) key() (*ecdsa.PublicKey, error) {
+	bad := &InputError{"publicKey", "want a JWK of an EC public key on P-256"}
+	if k.Kty != "EC" || k.Crv != "P-256" {
+		return nil, bad
+	}
+	x, errX := base64.RawURLEncoding.DecodeString(k.X)
+	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
+	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
+		return nil, bad
+	}
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	if err != nil {
+		return nil, bad
+	}
+	return pub, nil
+}
+
+func (e *deviceEntry) principal() Principal {
+	return Principal{
+		Role:     e.Role,
+		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name},
+		gone:     e.gone,
+	}
+}
+
+// Devices lists the paired devices, oldest first.
+func (a *Auth) Devices() []Device {
+	a.mu.Lock()
+	list := make([]Device, 0, len(a.devices))
+	for _, e := range a.devices {
+		list = append(list, e.Device)
+	}
+	a.mu.Unlock()
+	slices.SortFunc(list, func(x, y Device) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	return list
+}
+
+// RevokeDevice ends a device for good, its bearers with it. ErrNotFound.
+func (a *Auth) RevokeDevice(ctx context.Context, id string) error {
+	a.mu.Lock()
+	key := ""
+	if e := a.devices[id]; e != nil {
+		key = e.key
+	}
+	a.mu.Unlock()
+	return a.revoke(ctx, key)
+}
+
+// ChallengeText is what a device signs to open a session: ECDSA on P-256 over the SHA-256 of
+// these bytes. The first line keeps a signature made for one purpose from serving another.
+func ChallengeText(deviceID, nonce string) []byte {
+	return []byte("assent session v1\n" + deviceID + "\n" + nonce)
+}
+
+// Challenge returns a nonce for a device to sign, valid once and for a minute. ErrNotFound
+// means that the device is unknown or was revoked. A device has few open at a time; more push
+// out nobody else's.
+func (a *Auth) Challenge(deviceID string) (nonce string, expires time.Time, err error) {
+	now := time.Now()
+	nonce = secret(24)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.devices[deviceID] == nil {
+		return "", time.Time{}, ErrNotFound
+	}
+	if a.challenges.count(now, func(d string) bool { return d == deviceID }) >= maxDeviceChallenges {
+		a.challenges.drop(func(d string) bool { return d == deviceID })
+	}
+	return nonce, a.challenges.put(nonce, deviceID, now).UTC(), nil
+}
+
+// OpenSession gives a bearer to the device that signed the nonce. signature is unpadded
+// base64url of r and s, 32 bytes each, as WebCrypto gives them. An *InputError about the nonce
+// says that a new one may help; ErrUnauthenticated, that nothing will.
+func (a *Auth) OpenSession(deviceID, nonce, signature string) (token string, expires time.Time, err error) {
+	now := time.Now()
+	a.mu.Lock()
+	forDevice, fresh := a.challenges.take(nonce, now)
+	e := a.devices[deviceID]
+	a.mu.Unlock()
+	if e == nil {
+		return "", time.Time{}, ErrUnauthenticated
+	}
+	if !fresh || forDevice != deviceID {
+		return "", time.Time{}, &InputError{"nonce", "unknown, used or expired; take a new one"}
+	}
+	if !verify(e.pub, ChallengeText(deviceID, nonce), signature) {
+		return "", time.Time{}, ErrUnauthenticated
+	}
+	token = "assent_session_" + secret(32)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.devices[deviceID] != e { // revoked meanwhile
+		return "", time.Time{}, ErrUnauthenticated
+	}
+	a.usedLocked(e.key, &e.usedAt, now)
+	return token, a.bearers.put(token, bearer{deviceID}, now).UTC(), nil
+}
+
+func verify(pub *ecdsa.PublicKey, text []byte, signature string) bool {
+	sig, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil || len(sig) != 64 {
+		return false
+	}
+	h := sha256.Sum256(text)
+	r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])
+	return ecdsa.Verify(pub, h[:], r, s)
+}
+
+// NewTicket returns what opens one WebSocket for p within 30 seconds.
+func (a *Auth) NewTicket(p Principal) (ticket string, expires time.Time) {
+	ticket = secret(24)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return ticket, a.tickets.put(ticket, p, time.Now()).UTC()
+}
+
+// RedeemTicket says for whom the ticket was, once. ErrUnauthenticated.
+func (a *Auth) RedeemTicket(ticket string) (Principal, error) {
+	now := time.Now()
+	a.mu.Lock()
+	p, ok := a.tickets.take(ticket, now)
+	a.mu.Unlock()
+	if !ok || p.Revoked() || !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt) {
+		return Principal{}, ErrUnauthenticated
+	}
+	return p, nil
+}

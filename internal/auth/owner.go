@@ -1,0 +1,71 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"assent/internal/hook"
+)
+
+// ownerToken is the credential of whoever may read the state directory. An agent that runs as
+// the same user can read it too: its decisions are recorded as owner-cli, and the secure mode
+// goes without it. The zero value accepts nothing.
+type ownerToken struct {
+	path   string
+	text   string
+	digest digest
+}
+
+// create writes a new token to path, 0600, in place of an old one.
+func (o *ownerToken) create(path string) error {
+	text := "assent_admin_" + secret(32)
+	f, err := os.CreateTemp(filepath.Dir(path), ".owner-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write the owner token: %w", err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("write the owner token: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("write the owner token: %w", err)
+	}
+	*o = ownerToken{path: path, text: text, digest: sha256.Sum256([]byte(text))}
+	return nil
+}
+
+func (o *ownerToken) authenticate(secret string) (Principal, bool) {
+	h := sha256.Sum256([]byte(secret))
+	if o.path == "" || subtle.ConstantTimeCompare(h[:], o.digest[:]) != 1 {
+		return Principal{}, false
+	}
+	return Principal{Role: RoleAdmin, Approver: hook.Approver{Kind: "owner-cli", Name: "owner"}}, true
+}
+
+// remove deletes the file, unless another broker has written its own there since.
+func (o *ownerToken) remove() error {
+	if o.path == "" {
+		return nil
+	}
+	b, err := os.ReadFile(o.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove the owner token: %w", err)
+	}
+	if string(b) != o.text+"\n" {
+		return nil
+	}
+	if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the owner token: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Pairing is an invitation for one device (schema Pairing). Code goes into the fragment of a
+// URL, #pair=CODE, which browsers do not send.
+type Pairing struct {
+	URL       string    `json:"url"`
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+const (
+	pairingLife  = 5 * time.Minute
+	pairingTries = 5
+	maxPairings  = 32
+)
+
+// pairing is an open invitation. A code is "<id>.<secret>": the id finds the invitation, so
+// that wrong secrets are counted against the one they were meant for and a stranger, who does
+// not know the id, cannot use up anybody's tries.
+type pairing struct {
+	role    Role
+	name    string
+	digest  digest // of the secret
+	expires time.Time
+	tries   int
+}
+
+// NewPairing makes a one-time code, valid for five minutes and few tries. The device gets
+// role, frozen; name is for a device that brings none. base is the page's address.
+func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
+	if !role.Includes(RoleView) {
+		return Pairing{}, &InputError{"role", "want view, approve or admin"}
+	}
+	if name == "" {
+		name = "device"
+	}
+	if err := checkName(name); err != nil {
+		return Pairing{}, err
+	}
+	id, key := secret(6), secret(24)
+	now := time.Now()
+	p := &pairing{role: role, name: name, digest: sha256.Sum256([]byte(key)), expires: now.Add(pairingLife)}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	oldest := ""
+	for k, q := range a.pairings {
+		if !now.Before(q.expires) {
+			delete(a.pairings, k)
+		} else if oldest == "" || q.expires.Before(a.pairings[oldest].expires) {
+			oldest = k
+		}
+	}
+	if len(a.pairings) >= maxPairings {
+		delete(a.pairings, oldest)
+	}
+	a.pairings[id] = p
+	code := id + "." + key
+	return Pairing{URL: strings.TrimRight(base, "/") + "/#pair=" + code, Code: code, ExpiresAt: p.expires.UTC()}, nil
+}
+
+// Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
+// *InputError, which leaves the code valid while it has tries left.
+func (a *Auth) Redeem(ctx context.Context, code string, key JWK, name string) (Device, error) {
+	id, text, _ := strings.Cut(code, ".")
+	h := sha256.Sum256([]byte(text))
+	now := time.Now()
+	a.mu.Lock()
+	p := a.pairings[id]
+	if p == nil || !now.Before(p.expires) {
+		a.mu.Unlock()
+		return Device{}, ErrPairing
+	}
+	p.tries++
+	right := subtle.ConstantTimeCompare(h[:], p.digest[:]) == 1
+	if p.tries >= pairingTries || right {
+		delete(a.pairings, id) // a right one comes back below if it was not used up
+	}
+	a.mu.Unlock()
+	if !right {
+		return Device{}, ErrPairing
+	}
+	d, err := a.addDevice(ctx, p, key, name)
+	if err != nil && p.tries < pairingTries {
+		a.mu.Lock()
+		a.pairings[id] = p
+		a.mu.Unlock()
+	}
+	return d, err
+}
+
+func (a *Auth) addDevice(ctx context.Context, p *pairing, key JWK, name string) (Device, error) {
+	if name == "" {
+		name = p.name
+	}
+	if err := checkName(name); err != nil {
+		return Device{}, err
+	}
+	if _, err := key.key(); err != nil {
+		return Device{}, err
+	}
+	d := storedDevice{
+		Device:    Device{ID: uuid.NewString(), Name: name, Role: p.role, CreatedAt: time.Now().UTC()},
+		PublicKey: key,
+	}
+	value, err := json.Marshal(d)
+	if err != nil {
+		return Device{}, fmt.Errorf("encode device: %w", err)
+	}
+	storeKey := devicePrefix + d.ID
+	rev, err := a.cfg.KV.Create(ctx, storeKey, value)
+	if err != nil {
+		return Device{}, fmt.Errorf("%w: store device: %w", ErrUnavailable, err)
+	}
+	a.apply(storeKey, value, rev)
+	return d.Device, nil
+}

@@ -1,0 +1,161 @@
+package auth
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// apply brings memory up to date with one key of the store. Older news than what is known
+// changes nothing, so the watch and our own writes may come in any order.
+func (a *Auth) apply(key string, value []byte, rev uint64) {
+	var gone func()
+	a.mu.Lock()
+	switch {
+	case value == nil:
+		a.deleted[key] = struct{}{}
+		gone = a.removeLocked(key)
+	case a.isDeletedLocked(key):
+	case strings.HasPrefix(key, tokenPrefix):
+		a.applyTokenLocked(key, value, rev)
+	case strings.HasPrefix(key, devicePrefix):
+		a.applyDeviceLocked(key, value, rev)
+	}
+	a.mu.Unlock()
+	if gone != nil {
+		gone()
+	}
+}
+
+func (a *Auth) isDeletedLocked(key string) bool {
+	_, ok := a.deleted[key]
+	return ok
+}
+
+func (a *Auth) applyTokenLocked(key string, value []byte, rev uint64) {
+	var t Token
+	h, ok := tokenDigest(key)
+	if !ok || json.Unmarshal(value, &t) != nil {
+		a.cfg.Logf("auth: %s is unreadable and ignored", key)
+		return
+	}
+	e := a.tokens[h]
+	if e == nil {
+		a.tokens[h] = &tokenEntry{Token: t, entry: newEntry(key, rev)}
+	} else if rev > e.rev {
+		e.Token, e.rev = t, rev
+	}
+}
+
+func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
+	var d storedDevice
+	if json.Unmarshal(value, &d) != nil || key != devicePrefix+d.ID {
+		a.cfg.Logf("auth: %s is unreadable and ignored", key)
+		return
+	}
+	pub, err := d.PublicKey.key()
+	if err != nil {
+		a.cfg.Logf("auth: %s is unreadable and ignored: %v", key, err)
+		return
+	}
+	e := a.devices[d.ID]
+	if e == nil {
+		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, entry: newEntry(key, rev)}
+	} else if rev > e.rev {
+		e.storedDevice, e.rev = d, rev
+	}
+}
+
+// removeLocked forgets a credential and all that was made from it, and returns what tells the
+// holders of its principals.
+func (a *Auth) removeLocked(key string) (revoke func()) {
+	if h, ok := tokenDigest(key); ok {
+		if e := a.tokens[h]; e != nil {
+			delete(a.tokens, h)
+			revoke = e.revoke
+		}
+	}
+	if id, ok := strings.CutPrefix(key, devicePrefix); ok {
+		if e := a.devices[id]; e != nil {
+			delete(a.devices, id)
+			a.bearers.drop(func(b bearer) bool { return b.device == id })
+			a.challenges.drop(func(d string) bool { return d == id })
+			revoke = e.revoke
+		}
+	}
+	return revoke
+}
+
+func tokenDigest(key string) (h digest, ok bool) {
+	text, ok := strings.CutPrefix(key, tokenPrefix)
+	if !ok || len(text) != 2*len(h) {
+		return h, false
+	}
+	_, err := hex.Decode(h[:], []byte(text))
+	return h, err == nil
+}
+
+// usage is a wish to write lastUsed.
+type usage struct {
+	key string
+	at  time.Time
+}
+
+// usedLocked asks for lastUsed to be written, at most once a minute a credential. When the
+// writer is behind the wish is dropped; the next one comes in a minute.
+func (a *Auth) usedLocked(key string, usedAt *time.Time, now time.Time) {
+	if now.Sub(*usedAt) < time.Minute {
+		return
+	}
+	*usedAt = now
+	select {
+	case a.used <- usage{key, now}:
+	default:
+	}
+}
+
+// writeUsage writes lastUsed until ctx is done. A write that loses against another's is
+// dropped: it is for people to see, and must never bring back what was revoked.
+func (a *Auth) writeUsage(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case u := <-a.used:
+			value, rev, ok := a.withUsage(u)
+			if !ok {
+				continue
+			}
+			call, cancel := context.WithTimeout(ctx, 5*time.Second)
+			rev, err := a.cfg.KV.Update(call, u.key, value, rev)
+			cancel()
+			if err == nil {
+				a.apply(u.key, value, rev)
+			}
+		}
+	}
+}
+
+func (a *Auth) withUsage(u usage) (value []byte, rev uint64, ok bool) {
+	a.mu.Lock()
+	var v any
+	if h, ok := tokenDigest(u.key); ok {
+		if e := a.tokens[h]; e != nil {
+			t := e.Token
+			t.LastUsed = u.at.UTC()
+			v, rev = t, e.rev
+		}
+	} else if e := a.devices[strings.TrimPrefix(u.key, devicePrefix)]; e != nil {
+		d := e.storedDevice
+		d.LastSeen = u.at.UTC()
+		v, rev = d, e.rev
+	}
+	a.mu.Unlock()
+	if v == nil {
+		return nil, 0, false
+	}
+	value, err := json.Marshal(v)
+	return value, rev, err == nil
+}

@@ -1,0 +1,127 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Token is what is known of a token; its secret was shown once (schema Token).
+type Token struct {
+	// ID names the token in lists; it is no secret.
+	ID        string    `json:"id"`
+	Role      Role      `json:"role"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero: never
+	// LastUsed is exact to a minute.
+	LastUsed time.Time `json:"lastUsedAt,omitzero"`
+}
+
+// tokenEntry is a Token in memory; guarded by Auth.mu.
+type tokenEntry struct {
+	Token
+	entry
+}
+
+// entry is what tokens and devices have in common.
+type entry struct {
+	key    string
+	rev    uint64
+	usedAt time.Time // when a write of lastUsed was last asked for
+	gone   context.Context
+	revoke context.CancelFunc
+}
+
+func newEntry(key string, rev uint64) entry {
+	e := entry{key: key, rev: rev}
+	e.gone, e.revoke = context.WithCancel(context.Background())
+	return e
+}
+
+func (e *tokenEntry) principal() Principal {
+	return Principal{
+		Role:      e.Role,
+		Approver:  hook.Approver{Kind: "token", ID: e.ID, Name: e.Name},
+		ExpiresAt: e.ExpiresAt,
+		gone:      e.gone,
+	}
+}
+
+// CreateToken makes a token and returns its secret, assent_<role>_<43 base64url characters>,
+// which is kept nowhere. ttl 0 means it never expires. It is valid when CreateToken returns;
+// on other replicas a moment later.
+func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time.Duration) (string, Token, error) {
+	if _, err := ParseRole(string(role)); err != nil {
+		return "", Token{}, err
+	}
+	if err := checkName(name); err != nil {
+		return "", Token{}, err
+	}
+	if ttl < 0 {
+		return "", Token{}, &InputError{"ttl", "want a duration that is not negative, such as 720h"}
+	}
+	text := "assent_" + string(role) + "_" + secret(32)
+	h := sha256.Sum256([]byte(text))
+	t := Token{ID: hex.EncodeToString(h[:8]), Role: role, Name: name, CreatedAt: time.Now().UTC()}
+	if ttl > 0 {
+		t.ExpiresAt = t.CreatedAt.Add(ttl)
+	}
+	value, err := json.Marshal(t)
+	if err != nil {
+		return "", Token{}, fmt.Errorf("encode token: %w", err)
+	}
+	key := tokenPrefix + hex.EncodeToString(h[:])
+	rev, err := a.cfg.KV.Create(ctx, key, value)
+	if err != nil {
+		return "", Token{}, fmt.Errorf("%w: store token: %w", ErrUnavailable, err)
+	}
+	a.apply(key, value, rev)
+	return text, t, nil
+}
+
+// Tokens lists the tokens, oldest first, expired ones included.
+func (a *Auth) Tokens() []Token {
+	a.mu.Lock()
+	list := make([]Token, 0, len(a.tokens))
+	for _, e := range a.tokens {
+		list = append(list, e.Token)
+	}
+	a.mu.Unlock()
+	slices.SortFunc(list, func(x, y Token) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	return list
+}
+
+// RevokeToken ends a token for good: nothing it opened stays open. ErrNotFound.
+func (a *Auth) RevokeToken(ctx context.Context, id string) error {
+	a.mu.Lock()
+	key := ""
+	for _, e := range a.tokens {
+		if e.ID == id {
+			key = e.key
+		}
+	}
+	a.mu.Unlock()
+	return a.revoke(ctx, key)
+}
+
+func (a *Auth) revoke(ctx context.Context, key string) error {
+	if key == "" {
+		return ErrNotFound
+	}
+	if err := a.cfg.KV.Delete(ctx, key); err != nil {
+		return fmt.Errorf("%w: revoke: %w", ErrUnavailable, err)
+	}
+	a.apply(key, nil, 0)
+	return nil
+}

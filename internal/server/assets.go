@@ -1,0 +1,98 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"regexp"
+	"time"
+)
+
+// asset is one file of the page, in memory since the start.
+type asset struct {
+	body        []byte
+	contentType string
+	etag        string
+	immutable   bool
+}
+
+// hashed matches names that esbuild gave the digest of their content: app-5J2ZQ4XK.js. Only
+// they may be kept for good.
+var hashed = regexp.MustCompile(`-[0-9A-Z]{8}\.[a-z0-9]+$`)
+
+// loadAssets reads the page. Paths are looked up in a map, so none can lead elsewhere.
+func loadAssets(page fs.FS) (map[string]asset, error) {
+	assets := map[string]asset{}
+	if page == nil {
+		return assets, nil
+	}
+	err := fs.WalkDir(page, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		kind := contentType(name)
+		if kind == "" {
+			return nil // .gitkeep, source maps, …
+		}
+		body, err := fs.ReadFile(page, name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(body)
+		a := asset{
+			body:        body,
+			contentType: kind,
+			etag:        `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
+			immutable:   hashed.MatchString(name),
+		}
+		assets["/"+name] = a
+		if name == "index.html" {
+			assets["/"] = a
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	return assets, nil
+}
+
+// contentType is what we serve and as what; the machine's own tables must not change it.
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".png":
+		return "image/png"
+	case ".ico":
+		return "image/x-icon"
+	case ".webmanifest":
+		return "application/manifest+json"
+	case ".txt":
+		return "text/plain; charset=utf-8"
+	}
+	return ""
+}
+
+func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
+	a := s.assets[r.URL.Path]
+	h := w.Header()
+	h.Set("Content-Type", a.contentType)
+	h.Set("ETag", a.etag)
+	if a.immutable {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		h.Set("Cache-Control", "no-cache")
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"go.uber.org/zap"
+
+	"assent/internal/auth"
+	"assent/internal/show"
+)
+
+// policy is the page's Content Security Policy. Preact writes text nodes and attributes, which
+// Trusted Types do not concern.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// headers sets what every answer carries. Assets replace Cache-Control.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// host refuses names that are not ours, which stops DNS rebinding: 421.
+func (s *Server) host(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.names.hosts[strings.ToLower(r.Host)] {
+			writeProblem(w, problem{Status: http.StatusMisdirectedRequest,
+				Detail: "this broker does not answer to that Host; name it with --public-url if it should"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bodyTime is how long a body may take to arrive.
+const bodyTime = 30 * time.Second
+
+// limit refuses bodies above size: at once where the length is announced, else when it is
+// reached.
+func limit(size int64) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ContentLength > size {
+				writeProblem(w, tooLarge(size))
+				return
+			}
+			if r.Body != nil && r.Body != http.NoBody {
+				r.Body = http.MaxBytesReader(w, r.Body, size)
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+func tooLarge(size int64) problem {
+	return problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", size)}
+}
+
+// origin refuses what another site's page sends. Programs send no Origin.
+func (s *Server) origin(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		site := r.Header.Get("Sec-Fetch-Site")
+		if !s.originOK(r) || site != "" && site != "same-origin" && site != "none" {
+			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "this comes from a page of another origin"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// originOK compares exactly; "null" is nobody's origin.
+func (s *Server) originOK(r *http.Request) bool {
+	origins := r.Header["Origin"]
+	return len(origins) == 0 || len(origins) == 1 && s.names.origins[origins[0]]
+}
+
+// pageOrigin is origin for the page itself, to which a link on another site may lead.
+func (s *Server) pageOrigin(next http.Handler) http.Handler {
+	strict := s.origin(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && s.originOK(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		strict.ServeHTTP(w, r)
+	})
+}
+
+type callerKey struct{}
+
+// caller finds out who calls, 401, and whether they may, 403.
+func (s *Server) caller(need auth.Role) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p, err := s.cfg.Auth.Authenticate(bearer(r))
+			if err != nil {
+				s.fail(w, r, err)
+				return
+			}
+			if !p.Role.Includes(need) {
+				writeProblem(w, lacking(need))
+				return
+			}
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, p)))
+		})
+	}
+}
+
+func lacking(need auth.Role) problem {
+	return problem{Status: http.StatusForbidden, Detail: "this needs the role " + string(need)}
+}
+
+// principal is who calls, in a route that has a role.
+func principal(r *http.Request) auth.Principal {
+	p, _ := r.Context().Value(callerKey{}).(auth.Principal)
+	return p
+}
+
+// bearer is the credential of the Authorization header, "" without one.
+func bearer(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(secret)
+}
+
+// recover turns a panic into 500. Its value could quote a payload, so only its type is logged.
+func (s *Server) recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(v)
+			}
+			s.log.Error("panic while answering", zap.String("type", fmt.Sprintf("%T", v)), zap.String("path", show.Line(r.URL.Path)), zap.ByteString("stack", debug.Stack()))
+			writeProblem(w, problem{Status: http.StatusInternalServerError, Detail: "internal error"})
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// access logs every request at debug level, without its query, which may hold a ticket.
+func (s *Server) access(next http.Handler) http.Handler {
+	if !s.log.Core().Enabled(zap.DebugLevel) {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
+		defer func() {
+			s.log.Debug("access", zap.String("method", show.Line(r.Method)), zap.String("path", show.Line(r.URL.Path)),
+				zap.Int("status", ww.Status()), zap.Int("bytes", ww.BytesWritten()), zap.Duration("took", time.Since(start)))
+		}()
+		next.ServeHTTP(ww, r)
+	})
+}

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"assent/broker"
+	"assent/internal/codec"
+	"assent/internal/hook"
+)
+
+// decisionTime bounds what a decision takes, recording and the wait for its delivery together.
+const decisionTime = 10 * time.Second
+
+// decide is POST /v1/requests/{id}/decision.
+//
+// The body must name the input it is about. The signature of a device is kept in the record as
+// given; verifying it against the device's key is not done yet.
+func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
+	d, ok := s.readDecision(w, r)
+	if !ok {
+		return
+	}
+	// A phone that drops its connection after the tap has decided all the same.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+	defer cancel()
+	id := requestID(r)
+	view, err := s.cfg.Broker.Get(ctx, id)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	// For a request that is over, or another input, the conflict is the news, not the form.
+	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
+		if err := codec.CheckDecision(view.Agent, d, &view.Request); err != nil {
+			s.fail(w, r, err)
+			return
+		}
+	}
+	by := principal(r).Approver
+	view, err = s.cfg.Broker.Decide(ctx, id, d, by)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.metrics.decision(by.Kind)
+	s.log.Info("decided", zap.String("id", id), zap.String("outcome", string(view.Outcome)),
+		zap.String("kind", by.Kind), zap.String("by", line(by.Name)), zap.String("delivery", view.Delivery))
+	delivery := broker.Delivered
+	if view.Delivery == "" || view.Delivery == broker.Recorded {
+		delivery = broker.Recorded
+	}
+	s.writeJSON(w, r, http.StatusOK, map[string]string{"delivery": delivery})
+}
+
+func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {
+	body := decisionBody{}
+	if !s.readObject(w, r, body.fields()) {
+		return d, false
+	}
+	if errs := body.check(); len(errs) > 0 {
+		writeProblem(w, badFields(errs...))
+		return d, false
+	}
+	return body.decision(), true
+}
+
+// decisionBody is the body as it comes (schema Decision).
+type decisionBody struct {
+	behavior string
+	d        hook.Decision
+}
+
+func (b *decisionBody) fields() map[string]any {
+	return map[string]any{
+		"behavior":           &b.behavior,
+		"inputSha256":        &b.d.InputSHA256,
+		"message":            &b.d.Message,
+		"interrupt":          &b.d.Interrupt,
+		"updatedInput":       &b.d.UpdatedInput,
+		"updatedPermissions": &b.d.UpdatedPermissions,
+		"signature":          &b.d.Signature,
+	}
+}
+
+// check says what no agent could take; the agent's own rules are codec.CheckDecision's.
+func (b *decisionBody) check() (errs []fieldProblem) {
+	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
+		errs = append(errs, fieldProblem{"behavior", `want "allow" or "deny"`})
+	}
+	if len(b.d.InputSHA256) != 64 || strings.Trim(b.d.InputSHA256, "0123456789abcdef") != "" {
+		errs = append(errs, fieldProblem{"inputSha256", "want the request's inputSha256: 64 lower-case hex digits"})
+	}
+	const longestMessage = 64 << 10
+	if len(b.d.Message) > longestMessage {
+		errs = append(errs, fieldProblem{"message", "longer than 64 KiB"})
+	}
+	if len(b.d.UpdatedInput) > 0 && b.d.UpdatedInput[0] != '{' {
+		errs = append(errs, fieldProblem{"updatedInput", "want an object"})
+	}
+	if len(b.d.UpdatedInput) > hook.MaxRequest {
+		errs = append(errs, fieldProblem{"updatedInput", "longer than 1 MiB"})
+	}
+	if len(b.d.UpdatedPermissions) > 0 && b.d.UpdatedPermissions[0] != '[' {
+		errs = append(errs, fieldProblem{"updatedPermissions", "want an array"})
+	}
+	if len(b.d.UpdatedPermissions) > hook.MaxRequest {
+		errs = append(errs, fieldProblem{"updatedPermissions", "longer than 1 MiB"})
+	}
+	if len(b.d.Signature) > 1024 {
+		errs = append(errs, fieldProblem{"signature", "longer than 1 KiB"})
+	}
+	return errs
+}
+
+func (b *decisionBody) decision() hook.Decision {
+	b.d.Behavior = hook.Behavior(b.behavior)
+	return b.d
+}

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// hooks is POST /v1/hooks. Every payload is published as it came; a PermissionRequest that can
+// be read then waits for its answer. What cannot be read changes nothing for the agent: 204.
+//
+// came is how hooks with an id of their own reach this listener.
+func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		raw, err := readBody(w, r)
+		if err != nil {
+			s.hookBodyFailed(w, r, err)
+			return
+		}
+		e, channel, problem := eventOf(r.Header, came)
+		if problem != nil {
+			writeProblem(w, *problem)
+			return
+		}
+		e.Raw = raw
+		p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
+		e.Type = p.Type
+		s.metrics.event(e.Type)
+		if unreadable != nil {
+			s.metrics.unreadable.add(1)
+			s.log.Warn("a hook's payload is unreadable; it is streamed as it came, and the agent goes on without us",
+				zap.String("id", e.ID), zap.String("type", line(e.Type)), zap.Int("bytes", len(raw)), zap.String("why", line(unreadable.Error())))
+		}
+		if e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil {
+			s.permissionRequest(w, r, e, p, channel)
+			return
+		}
+		if _, err := s.cfg.Publish(r.Context(), e); err != nil {
+			s.publishFailed(w, r, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// permissionRequest publishes the event, unless it is one that comes back to a request we
+// hold, and asks.
+func (s *Server) permissionRequest(w http.ResponseWriter, r *http.Request, e hook.Event, p hook.Payload, channel hook.Channel) {
+	known := false
+	if e.Attempt > 1 {
+		if v, err := s.cfg.Broker.Get(r.Context(), e.ID); err == nil {
+			known, e.Seq = true, v.EventSeq
+		}
+	}
+	if !known {
+		seq, err := s.cfg.Publish(r.Context(), e)
+		if err != nil {
+			s.publishFailed(w, r, err)
+			return
+		}
+		e.Seq = seq
+	}
+	if p.SessionID == "" || p.ToolName == "" {
+		s.metrics.unreadable.add(1)
+		s.log.Warn("a PermissionRequest names no session or no tool; the agent's own prompt decides", zap.String("id", e.ID), zap.Int("bytes", len(e.Raw)))
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID))
+	if len(e.Raw) > hook.MaxRequest {
+		s.handBack(w, r, req)
+		return
+	}
+	s.ask(w, r, req)
+}
+
+// handBack records that a request was too large to hold, without its payload.
+func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req hook.Request) {
+	s.metrics.oversize.add(1)
+	s.log.Warn("a PermissionRequest is too large to be held; the agent's own prompt decides",
+		zap.String("id", req.ID), zap.String("session", line(req.SessionID)), zap.Int("bytes", len(req.Raw)), zap.Int("limit", hook.MaxRequest))
+	req.Raw, req.ToolInput, req.Suggestions = nil, nil, nil
+	if err := s.cfg.Broker.HandBack(r.Context(), req, hook.ReasonTooLarge); err != nil {
+		s.log.Warn("handing back was not recorded", zap.String("id", req.ID), zap.String("error", line(err.Error())))
+	}
+	s.metrics.answer(string(hook.HandedBack))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err error) {
+	var tooBig *http.MaxBytesError
+	if errors.As(err, &tooBig) {
+		s.metrics.oversize.add(1)
+		s.log.Warn("a hook's payload is too large to be read", zap.Int64("limit", tooBig.Limit))
+		s.fail(w, r, err)
+		return
+	}
+	writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})
+}
+
+// publishFailed is 503 whatever went wrong: the client spools a plain event and abstains, or
+// denies, for a request.
+func (s *Server) publishFailed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody to tell
+	}
+	s.metrics.unpublished.add(1)
+	s.log.Error("an event could not be made durable; its hook was sent away", zap.String("error", line(err.Error())))
+	writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "the event could not be made durable"})
+}
+
+// eventOf reads the headers of a hook. The only thing it refuses is an id that is no UUID.
+func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *problem) {
+	get := func(name string) string { return hook.UnescapeHeader(h.Get(name)) }
+	e := hook.Event{
+		Agent:   get(hook.HeaderAgent),
+		Time:    time.Now(),
+		Spooled: h.Get(hook.HeaderSpooled) != "",
+		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
+		Origin: hook.Origin{
+			Host:       get(hook.HeaderHost),
+			PID:        int(number(h.Get(hook.HeaderPID), 0)),
+			AgentLabel: get(hook.HeaderAgentLabel),
+			ProjectDir: get(hook.HeaderProjectDir),
+			Repo: hook.Repo{
+				Root:   get(hook.HeaderRepoRoot),
+				Branch: get(hook.HeaderRepoBranch),
+				Head:   get(hook.HeaderRepoHead),
+				Remote: get(hook.HeaderRepoRemote),
+			},
+		},
+	}
+	if !hook.PlainToken(e.Agent) {
+		e.Agent = "claude"
+	}
+	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil {
+		e.Time = t
+	}
+	id := get(hook.HeaderRequestID)
+	if id == "" {
+		e.ID = uuid.NewString()
+		if came == hook.ChannelRemote {
+			came = hook.ChannelPlain // an agent's own HTTP hook; it cannot come back
+		}
+		return e, came, nil
+	}
+	u, err := uuid.Parse(id)
+	if err != nil || len(id) != 36 {
+		p := badFields(fieldProblem{hook.HeaderRequestID, "want a UUID"})
+		return e, came, &p
+	}
+	e.ID = u.String()
+	return e, came, nil
+}
+
+// number reads a header that holds a whole number of at most nine digits beyond the sign.
+func number(s string, otherwise int64) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n > 1<<31-1 || n < -(1<<31) {
+		return otherwise
+	}
+	return n
+}
+
+// wait is how long a hook may wait and what it is told then.
+type wait struct {
+	deadline  time.Time
+	onTimeout hook.Fallback
+}
+
+const (
+	defaultWait = 590 * time.Second
+	longestWait = 366 * 24 * time.Hour
+)
+
+// waitOf reads the hook's patience. We answer a little before it runs out, so that the answer
+// still arrives.
+func (s *Server) waitOf(h http.Header, id string) wait {
+	patience := defaultWait
+	if text := h.Get(hook.HeaderRemaining); text != "" {
+		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+			patience = time.Duration(min(max(ms, 0), longestWait.Milliseconds())) * time.Millisecond
+		} else {
+			s.log.Warn("a hook's patience is unreadable", zap.String("id", id), zap.String("header", line(text)))
+		}
+	}
+	fallback, err := hook.ParseFallback(hook.UnescapeHeader(h.Get(hook.HeaderOnTimeout)))
+	if err != nil {
+		s.log.Warn("a hook's fallback is unreadable, so it will abstain", zap.String("id", id))
+	}
+	return wait{time.Now().Add(patience - min(2*time.Second, patience/10)), fallback}
+}
+
+func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) hook.Request {
+	return hook.Request{
+		ID:             e.ID,
+		SessionID:      p.SessionID,
+		CWD:            p.CWD,
+		ToolName:       p.ToolName,
+		ToolInput:      p.ToolInput,
+		InputSHA256:    p.InputSHA256,
+		Agent:          e.Agent,
+		AgentID:        p.AgentID,
+		AgentType:      p.AgentType,
+		Origin:         e.Origin,
+		CreatedAt:      time.Now().UTC(),
+		Deadline:       w.deadline.UTC(),
+		OnTimeout:      w.onTimeout,
+		PermissionMode: p.PermissionMode,
+		Suggestions:    p.Suggestions,
+		Uninspectable:  p.Uninspectable,
+		Raw:            e.Raw,
+		PayloadSHA256:  codec.Digest(e.Raw),
+		EventSeq:       e.Seq,
+		EventTime:      e.Time.UTC(),
+		CallKey:        p.CallKey,
+		Channel:        channel,
+	}
+}
+
+// line makes foreign text fit for a log: visible, one line, not long.
+func line(s string) string {
+	const enough = 300
+	if len(s) > enough {
+		s = strings.ToValidUTF8(s[:enough], "") + "…"
+	}
+	return show.Line(s)
+}

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"assent/broker"
+	"assent/internal/auth"
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// problem is an error as the API tells it (RFC 9457, schema Problem). Title follows from
+// Status.
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Field is the first of Errors, for clients that show one.
+	Field  string         `json:"field,omitempty"`
+	Errors []fieldProblem `json:"errors,omitempty"`
+	// Of a conflict.
+	Outcome   hook.Outcome   `json:"outcome,omitempty"`
+	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
+	Reason    string         `json:"reason,omitempty"` // ended, digest
+}
+
+type fieldProblem struct {
+	Field   string `json:"field"`
+	Problem string `json:"problem"`
+}
+
+func badFields(errs ...fieldProblem) problem {
+	p := problem{Status: http.StatusBadRequest, Errors: errs}
+	if len(errs) > 0 {
+		p.Field = errs[0].Field
+		p.Detail = errs[0].Field + ": " + errs[0].Problem
+	}
+	return p
+}
+
+// writeProblem answers with p. An answer that has begun stays as it is.
+func writeProblem(w http.ResponseWriter, p problem) {
+	p.Type = "about:blank"
+	p.Title = http.StatusText(p.Status)
+	body, err := json.Marshal(p)
+	if err != nil { // strings and numbers only
+		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
+	}
+	if p.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
+}
+
+// statuses is the one table from errors to HTTP. What is not in it is 500 "internal error".
+var statuses = []struct {
+	err    error
+	status int
+	reason string
+}{
+	{auth.ErrUnauthenticated, http.StatusUnauthorized, ""},
+	{auth.ErrNotFound, http.StatusNotFound, ""},
+	{auth.ErrPairing, http.StatusForbidden, ""},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{broker.ErrNotFound, http.StatusNotFound, ""},
+	{broker.ErrSettled, http.StatusConflict, "ended"},
+	{broker.ErrDigest, http.StatusConflict, "digest"},
+	{broker.ErrReused, http.StatusConflict, ""},
+	{broker.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{broker.ErrStopping, http.StatusServiceUnavailable, ""},
+}
+
+// problemOf looks err up. known is false for an internal error, which the caller logs.
+func problemOf(err error) (p problem, known bool) {
+	var field *codec.FieldError
+	var input *auth.InputError
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &field):
+		return badFields(fieldProblem{field.Field, field.Problem}), true
+	case errors.As(err, &input):
+		return badFields(fieldProblem{input.Field, input.Problem}), true
+	case errors.As(err, &tooBig):
+		return tooLarge(tooBig.Limit), true
+	}
+	for _, row := range statuses {
+		if !errors.Is(err, row.err) {
+			continue
+		}
+		// The sentinel's words only: what is wrapped around may name internals.
+		p = problem{Status: row.status, Detail: row.err.Error(), Reason: row.reason}
+		var settled *broker.SettledError
+		if errors.As(err, &settled) {
+			p.Detail, p.Outcome, p.DecidedBy = settled.Error(), settled.Outcome, settled.By
+		}
+		return p, true
+	}
+	return problem{Status: http.StatusInternalServerError, Detail: "internal error"}, false
+}
+
+// fail answers err, and logs what the table does not know or an operator must hear.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p, known := problemOf(err)
+	switch {
+	case !known:
+		s.log.Error("internal error", zap.String("path", show.Line(r.URL.Path)), zap.String("error", show.Line(err.Error())))
+	case p.Status == http.StatusServiceUnavailable:
+		s.log.Warn("not available", zap.String("path", show.Line(r.URL.Path)), zap.String("error", show.Line(err.Error())))
+	}
+	writeProblem(w, p)
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	writeProblem(w, problem{Status: http.StatusNotFound, Detail: "no such route"})
+}
+
+func methodNotAllowed(w http.ResponseWriter, _ *http.Request) {
+	writeProblem(w, problem{Status: http.StatusMethodNotAllowed, Detail: "not with this method"})
+}
+
+// writeJSON answers 200, or status, with v.
+func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
+}

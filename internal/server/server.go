@@ -1,0 +1,223 @@
+// Package server is assent's HTTP face: the hooks' entrance on a unix socket and on TCP, and
+// the API, the WebSocket and the page for approvers on TCP only.
+//
+// Every TCP route checks in one order: Host against a list, method, size, exact Origin, then
+// who is calling, then what they may do. There are no cookies; a browser cannot be made to
+// send a credential that the page did not put there itself.
+//
+// # Concurrency
+//
+// net/http gives every connection a goroutine. A waiting hook stays in its own, inside
+// broker.Ask. A WebSocket has two: its handler, the only writer, and a reader that the handler
+// waits for. Close ends the WebSockets and waits for them; hooks end when the broker closes.
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"go.uber.org/zap"
+
+	"assent/broker"
+	"assent/internal/auth"
+	"assent/internal/hook"
+)
+
+// Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
+// rest works.
+type Config struct {
+	Broker *broker.Broker
+	Auth   *auth.Auth
+	// Publish makes an event durable and returns its EVENTS sequence.
+	Publish func(context.Context, hook.Event) (uint64, error)
+	// Ready says why /readyz should say no; nil means always ready.
+	Ready func() error
+	// Assets is the page, index.html at its root; nil means there is none.
+	Assets fs.FS
+	// Log gets what the operator should know, and at debug level every access. Nothing logged
+	// holds a payload, a secret or a body. nil discards it.
+	Log *zap.Logger
+
+	// URL is where TCP is served, with the listener's real port: http://127.0.0.1:7717. On a
+	// loopback or wildcard address all loopback names with that port are this server's.
+	URL string
+	// PublicURLs are further addresses under which browsers reach this server, scheme and
+	// host as in "https://box.tailnet.ts.net"; the first is the one that
+	// pairing shows, else URL.
+	PublicURLs []string
+	// AllowedHosts are further values of Host to accept, without an origin: for programs.
+	AllowedHosts []string
+	// Version is the version of assent, for /metrics.
+	Version string
+	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
+	// wait; 0 means 20,000. What comes beyond gets 503.
+	MaxSockets, MaxWaiting int
+}
+
+// Server makes the two handlers. Make it with New and Close it after its listeners.
+type Server struct {
+	cfg     Config
+	log     *zap.Logger
+	names   names
+	metrics metrics
+	assets  map[string]asset
+	waiting atomic.Int64 // hooks inside broker.Ask
+
+	ctx          context.Context // done when the server closes; ends WebSockets
+	stop         context.CancelFunc
+	closing      sync.Mutex     // orders sockets.Add before Close's Wait
+	sockets      sync.WaitGroup // the open WebSockets
+	slots        chan struct{}  // one element for each of them
+	writeBuffers sync.Pool
+	snap         snapshotCache
+
+	pingEvery, deadAfter, writeWait time.Duration
+}
+
+// Sizes of bodies, in bytes.
+const (
+	maxHookBody = 16 << 20
+	maxBody     = 64 << 10
+	maxDecision = 4 << 20 // an updatedInput may be as large as a request, and JSON may escape it
+)
+
+// New returns a server, or says what of cfg is unusable.
+func New(cfg Config) (*Server, error) {
+	if cfg.Broker == nil || cfg.Auth == nil || cfg.Publish == nil {
+		return nil, errors.New("server: Broker, Auth and Publish are required")
+	}
+	if cfg.Log == nil {
+		cfg.Log = zap.NewNop()
+	}
+	if cfg.Ready == nil {
+		cfg.Ready = func() error { return nil }
+	}
+	if cfg.MaxSockets == 0 {
+		cfg.MaxSockets = 1024
+	}
+	if cfg.MaxWaiting == 0 {
+		cfg.MaxWaiting = 20_000
+	}
+	s := &Server{
+		cfg:       cfg,
+		log:       cfg.Log,
+		slots:     make(chan struct{}, cfg.MaxSockets),
+		pingEvery: 10 * time.Second,
+		deadAfter: 30 * time.Second,
+		writeWait: 10 * time.Second,
+	}
+	var err error
+	if s.names, err = newNames(cfg.URL, cfg.PublicURLs, cfg.AllowedHosts); err != nil {
+		return nil, err
+	}
+	if s.assets, err = loadAssets(cfg.Assets); err != nil {
+		return nil, err
+	}
+	s.metrics.version = cfg.Version
+	s.metrics.pending = func() int { return len(cfg.Broker.Pending()) }
+	s.metrics.waiting = func() int { return int(s.waiting.Load()) }
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Close closes the WebSockets and waits for them. It is called after the listeners closed.
+func (s *Server) Close() error {
+	s.closing.Lock()
+	s.stop()
+	s.closing.Unlock()
+	s.sockets.Wait()
+	return nil
+}
+
+// HTTPServer returns a server for h that suits long waits: nobody may dawdle over a header or
+// a body, and an answer may take a year.
+func (s *Server) HTTPServer(h http.Handler) *http.Server {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		IdleTimeout:       60 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+		Protocols:         new(http.Protocols),
+	}
+	if l, err := zap.NewStdLogAt(s.log, zap.DebugLevel); err == nil {
+		srv.ErrorLog = l
+	}
+	srv.Protocols.SetHTTP1(true) // gorilla's WebSockets need it, and it is the leaner one to wait on
+	return srv
+}
+
+// URL is where a person's browser finds the page: the first public URL, or the listener's.
+func (s *Server) URL() string { return s.names.url }
+
+// Unix serves hooks on the unix socket, which only submits. It needs no token: whoever may
+// open the socket may ask.
+func (s *Server) Unix() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.recover, s.access)
+	r.NotFound(notFound)
+	r.MethodNotAllowed(methodNotAllowed)
+	r.With(limit(maxHookBody)).Post("/v1/hooks", s.hooks(hook.ChannelSocket))
+	r.Get("/healthz", s.healthz)
+	return r
+}
+
+// TCP serves everything. HEAD is answered where GET is, for the page only.
+func (s *Server) TCP() http.Handler {
+	r := chi.NewRouter()
+	r.Use(s.recover, s.access, headers, s.host)
+	r.NotFound(notFound)
+	r.MethodNotAllowed(methodNotAllowed)
+
+	// route adds the checks after the method: size, origin, caller, role. A role of "" is for
+	// routes that anybody may call.
+	route := func(size int64, role auth.Role) chi.Router {
+		chain := chi.Middlewares{limit(size), s.origin}
+		if role != "" {
+			chain = append(chain, s.caller(role))
+		}
+		return r.With(chain...)
+	}
+
+	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks", s.hooks(hook.ChannelRemote))
+
+	view := route(0, auth.RoleView)
+	view.Get("/v1/sessions", s.listSessions)
+	view.Get("/v1/sessions/{id}", s.getSession)
+	view.Get("/v1/requests", s.listRequests)
+	view.Get("/v1/requests/{id}", s.getRequest)
+	view.Get("/v1/requests/{id}/trace", s.traceRequest)
+	view.Get("/metrics", s.metrics.serve)
+	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
+	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
+
+	route(maxDecision, auth.RoleApprove).Post("/v1/requests/{id}/decision", s.decide)
+
+	admin := route(maxBody, auth.RoleAdmin)
+	admin.Post("/v1/pair", s.newPairing)
+	admin.Get("/v1/tokens", s.listTokens)
+	admin.Post("/v1/tokens", s.newToken)
+	admin.Delete("/v1/tokens/{id}", s.revokeToken)
+	admin.Get("/v1/devices", s.listDevices)
+	admin.Delete("/v1/devices/{id}", s.revokeDevice)
+
+	open := route(maxBody, "")
+	open.Post("/v1/pair/redeem", s.redeemPairing)
+	open.Post("/v1/auth/challenge", s.newChallenge)
+	open.Post("/v1/auth/session", s.newSession)
+	open.Get("/healthz", s.healthz)
+	open.Get("/readyz", s.readyz)
+
+	page := r.With(limit(0), s.pageOrigin)
+	for path := range s.assets {
+		page.Get(path, s.asset)
+		page.Head(path, s.asset)
+	}
+	return r
+}

@@ -1,0 +1,158 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"assent/broker"
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// partialAbove is the size of an input, in bytes, above which lists and the WebSocket leave it
+// out: the page fetches such a request by its id. The whole is always shown before it can be
+// decided.
+const partialAbove = 32 << 10
+
+// requestJSON is a request as the API shows it (schema PermissionRequest).
+type requestJSON struct {
+	hook.Request
+	// These two stand in for the fields of Request: absent where they cannot be JSON, or are
+	// too large.
+	ToolInput   hook.JSON `json:"toolInput,omitempty"`
+	Suggestions hook.JSON `json:"permissionSuggestions,omitempty"`
+
+	State     string         `json:"state,omitempty"`
+	Detached  bool           `json:"detached,omitempty"`
+	Outcome   hook.Outcome   `json:"outcome,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
+	SettledAt time.Time      `json:"settledAt,omitzero"`
+	Delivery  string         `json:"delivery,omitempty"`
+	Response  *responseJSON  `json:"response,omitempty"`
+	Shown     *shownJSON     `json:"shown,omitempty"`
+	Partial   bool           `json:"partial,omitempty"`
+	Raw       string         `json:"raw,omitempty"`
+	RawBase64 []byte         `json:"rawBase64,omitempty"`
+}
+
+// responseJSON is the decision in the form of the seed (schema PermissionResponse).
+type responseJSON struct {
+	SessionID          string          `json:"sessionId"`
+	HookSpecificOutput json.RawMessage `json:"hookSpecificOutput"`
+}
+
+// shownJSON is the input made safe to look at.
+type shownJSON struct {
+	Verb   string       `json:"verb"`
+	Fields []show.Field `json:"fields"`
+}
+
+// EncodeView is a request's JSON for lists and watchers: without its payload, and without its
+// input where that is large. It is meant for broker.Config.Encode.
+func EncodeView(v broker.View) []byte {
+	b, err := encodeView(v, false)
+	if err != nil { // an input that cannot be written: the page fetches it, and sees why
+		bare := newRequestJSON(v)
+		bare.Partial = true
+		b, err = json.Marshal(bare)
+	}
+	if err != nil { // texts and numbers only
+		return []byte("null")
+	}
+	return b
+}
+
+// encodeView is the JSON of a request; whole adds the payload and leaves nothing out.
+func encodeView(v broker.View, whole bool) ([]byte, error) {
+	b, err := json.Marshal(viewJSON(v, whole))
+	if err != nil {
+		return nil, fmt.Errorf("encode request %s: %w", v.ID, err)
+	}
+	return b, nil
+}
+
+func viewJSON(v broker.View, whole bool) *requestJSON {
+	j := newRequestJSON(v)
+	if whole {
+		if utf8.Valid(v.Request.Raw) {
+			j.Raw = string(v.Request.Raw)
+		} else {
+			j.RawBase64 = v.Request.Raw
+		}
+	}
+	size := len(v.Request.ToolInput) + len(v.Request.Suggestions)
+	if v.Decision != nil {
+		size += len(v.Decision.UpdatedInput) + len(v.Decision.UpdatedPermissions)
+	}
+	if size > partialAbove && !whole {
+		j.Partial = true
+		return j
+	}
+	j.ToolInput = jsonObject(v.Request.ToolInput)
+	if utf8.Valid(v.Request.Suggestions) {
+		j.Suggestions = v.Request.Suggestions
+	}
+	j.Response = response(v)
+	verb, fields := show.Request(v.ToolName, v.Request.ToolInput)
+	if fields == nil {
+		fields = []show.Field{}
+	}
+	j.Shown = &shownJSON{verb, fields}
+	return j
+}
+
+// newRequestJSON has everything but what can be large.
+func newRequestJSON(v broker.View) *requestJSON {
+	return &requestJSON{
+		Request:   v.Request,
+		State:     v.State,
+		Detached:  v.Detached,
+		Outcome:   v.Outcome,
+		Reason:    v.Reason,
+		DecidedBy: v.DecidedBy,
+		SettledAt: v.SettledAt,
+		Delivery:  v.Delivery,
+	}
+}
+
+// jsonObject returns in where it is an object that may stand in a JSON text. What is not valid
+// UTF-8 may not; it is in shown and in the payload.
+func jsonObject(in hook.JSON) hook.JSON {
+	if len(in) == 0 || in[0] != '{' || !utf8.Valid(in) {
+		return nil
+	}
+	return in
+}
+
+func response(v broker.View) *responseJSON {
+	if v.Decision == nil {
+		return nil
+	}
+	out, err := codec.Encode(v.Agent, *v.Decision, &v.Request)
+	if err != nil {
+		return nil // an agent that another version of us knew
+	}
+	r := &responseJSON{SessionID: v.SessionID}
+	if err := json.Unmarshal(out, r); err != nil {
+		return nil
+	}
+	return r
+}
+
+// recordJSON is a record whose request is the API's (schema Record).
+type recordJSON struct {
+	hook.Record
+	Request *requestJSON `json:"request,omitempty"`
+}
+
+func newRecordJSON(r hook.Record) recordJSON {
+	j := recordJSON{Record: r}
+	if r.Request != nil {
+		j.Request = viewJSON(broker.View{Request: *r.Request}, true)
+	}
+	return j
+}

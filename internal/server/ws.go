@@ -1,0 +1,233 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"go.uber.org/zap"
+
+	"assent/broker"
+	"assent/internal/auth"
+)
+
+// closeRevoked is the close code for a credential that was revoked or ran out.
+const closeRevoked = 4401
+
+// Why a WebSocket ends.
+var (
+	errRevoked = errors.New("the credential was revoked or ran out")
+	errPeer    = errors.New("the client closed or was silent")
+)
+
+// webSocket is GET /v1/ws: the live state. It is let in by a ticket, or by a bearer where the
+// client can send one; epoch and after ask to go on where an earlier connection was.
+func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	var p auth.Principal
+	var err error
+	if q.Has("ticket") {
+		p, err = s.cfg.Auth.RedeemTicket(q.Get("ticket"))
+	} else {
+		p, err = s.cfg.Auth.Authenticate(bearer(r))
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if !p.Role.Includes(auth.RoleView) {
+		writeProblem(w, lacking(auth.RoleView))
+		return
+	}
+	var after uint64
+	if text := q.Get("after"); text != "" {
+		if after, err = strconv.ParseUint(text, 10, 64); err != nil {
+			writeProblem(w, badFields(fieldProblem{"after", "want a sequence number"}))
+			return
+		}
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many WebSockets are open"})
+		return
+	}
+	if !s.openSocket() {
+		s.fail(w, r, broker.ErrStopping)
+		return
+	}
+	defer s.sockets.Done()
+	conn, err := s.upgrader().Upgrade(w, r, nil) // answers by itself when it refuses
+	if err != nil {
+		return
+	}
+	s.metrics.sockets.add(1)
+	defer s.metrics.sockets.add(-1)
+	s.serveSocket(conn, p, q.Get("epoch"), after)
+}
+
+// openSocket counts a WebSocket, unless the server is closing.
+func (s *Server) openSocket() bool {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.sockets.Add(1)
+	return true
+}
+
+func (s *Server) upgrader() *websocket.Upgrader {
+	return &websocket.Upgrader{
+		HandshakeTimeout: 5 * time.Second,
+		ReadBufferSize:   1 << 10,
+		WriteBufferSize:  16 << 10,
+		WriteBufferPool:  &s.writeBuffers, // an idle WebSocket holds none
+		CheckOrigin:      s.originOK,
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			writeProblem(w, problem{Status: status, Detail: reason.Error()})
+		},
+	}
+}
+
+// serveSocket sends until the client goes, the credential ends or the server closes. It is the
+// only writer of conn; the reader that it starts has ended when it returns.
+func (s *Server) serveSocket(conn *websocket.Conn, p auth.Principal, epoch string, after uint64) {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	defer cancel(nil)
+	defer p.OnRevoke(func() { cancel(errRevoked) })()
+	if !p.ExpiresAt.IsZero() {
+		t := time.AfterFunc(time.Until(p.ExpiresAt), func() { cancel(errRevoked) })
+		defer t.Stop()
+	}
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		s.readSocket(conn)
+		cancel(errPeer)
+	})
+	defer reader.Wait()
+	defer conn.Close() // ends the reader
+
+	watcher := s.cfg.Broker.Watch(epoch, after)
+	defer watcher.Close()
+	out := &socketWriter{conn: conn, wait: s.writeWait}
+	err := s.follow(ctx, watcher, epoch, out)
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errRevoked):
+		out.close(closeRevoked, "revoked")
+	case s.ctx.Err() != nil || errors.Is(err, broker.ErrStopping):
+		out.close(websocket.CloseGoingAway, "the broker is stopping")
+	case errors.Is(err, errSlow):
+		s.metrics.dropped.add(1)
+		s.log.Info("a WebSocket was dropped: its client was too slow", zap.String("kind", p.Approver.Kind), zap.String("name", line(p.Approver.Name)))
+	}
+}
+
+// readSocket takes what the client sends, which is only its answers to pings, until it is gone
+// or silent for too long.
+func (s *Server) readSocket(conn *websocket.Conn) {
+	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(s.deadAfter)) }
+	conn.SetReadLimit(4 << 10)
+	conn.SetPongHandler(alive)
+	conn.SetPingHandler(func(string) error { return nil }) // answering would be a second writer
+	conn.SetCloseHandler(func(int, string) error { return nil })
+	if alive("") != nil {
+		return
+	}
+	for {
+		if _, _, err := conn.NextReader(); err != nil {
+			return
+		}
+	}
+}
+
+// follow sends what the watcher has, and a ping in between, until ctx is done or sending
+// fails. epoch is the broker's if the watcher goes on from an earlier connection; else a
+// snapshot comes first and tells it.
+func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
+	nextPing := time.Now().Add(s.pingEvery)
+	for {
+		wait, cancel := context.WithDeadline(ctx, nextPing)
+		batch, err := watcher.Next(wait)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		if err == nil {
+			if batch.Snapshot != nil {
+				epoch = batch.Snapshot.Epoch
+			}
+			if err := s.sendBatch(out, epoch, batch); err != nil {
+				return err
+			}
+		}
+		if now := time.Now(); !now.Before(nextPing) {
+			if err := out.ping(); err != nil {
+				return err
+			}
+			nextPing = now.Add(s.pingEvery)
+		}
+	}
+}
+
+// socketWriter writes to one WebSocket, each piece within wait.
+type socketWriter struct {
+	conn *websocket.Conn
+	wait time.Duration
+}
+
+// errSlow says that the client did not take a piece in time.
+var errSlow = errors.New("the client is too slow")
+
+// pieceSize is how much a client must take within writeWait.
+const pieceSize = 64 << 10
+
+// message sends one text message made of parts.
+func (o *socketWriter) message(parts ...[]byte) error {
+	if err := o.conn.SetWriteDeadline(time.Now().Add(o.wait)); err != nil {
+		return err
+	}
+	w, err := o.conn.NextWriter(websocket.TextMessage)
+	if err != nil {
+		return slow(err)
+	}
+	for _, p := range parts {
+		for len(p) > 0 {
+			n := min(len(p), pieceSize)
+			if err := o.conn.SetWriteDeadline(time.Now().Add(o.wait)); err != nil {
+				return err
+			}
+			if _, err := w.Write(p[:n]); err != nil {
+				return slow(err)
+			}
+			p = p[n:]
+		}
+	}
+	return slow(w.Close())
+}
+
+func (o *socketWriter) ping() error {
+	return slow(o.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(o.wait)))
+}
+
+// close says why, if the client still takes it; a second is enough for that.
+func (o *socketWriter) close(code int, why string) {
+	_ = o.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, why), time.Now().Add(time.Second))
+}
+
+func slow(err error) error {
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return errSlow
+	}
+	return err
+}
