@@ -1,0 +1,218 @@
+// The page: a rail of sessions, the queue, and what was settled lately.
+import { effect } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { canKeepKeys } from "./device";
+import { Card, Past } from "./card";
+import { sessionName, shownOf, type Group } from "./model";
+import { announcement, enter, groups, known, link, linkTrouble, overruled, recent, selected, standing, trouble, waiting } from "./state";
+import { visibleLine } from "./visible";
+
+effect(() => {
+  document.title = waiting.value ? `(${waiting.value}) assent` : "assent";
+});
+
+export function App() {
+  return (
+    <>
+      <header class="top">
+        <h1>assent</h1>
+        {standing.value === "in" && <Connection />}
+      </header>
+      <div class="unseen" role="log" aria-live="polite">
+        {announcement.value}
+      </div>
+      {standing.value === "in" ? <Desk /> : <Door />}
+    </>
+  );
+}
+
+function Connection() {
+  const l = link.value;
+  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection to the broker; trying again", offline: "This device is offline" }[l];
+  return (
+    <span class={`link-state ${l}`} role="status">
+      {text}
+      {linkTrouble.value && `: ${visibleLine(linkTrouble.value)}`}
+    </span>
+  );
+}
+
+function Desk() {
+  const all = groups.value;
+  const some = selected.value ? all.filter((g) => g.sessionId === selected.value) : all;
+  return (
+    <div class="desk">
+      <Rail all={all} />
+      <main tabIndex={-1}>
+        <Overruled />
+        <Queue groups={some} />
+      </main>
+      <aside class="feed" aria-label="Settled lately">
+        <h2>Settled lately</h2>
+        {recent.value.length === 0 ? (
+          <p class="quiet">What is answered while this page is open shows up here.</p>
+        ) : (
+          <ul>
+            {recent.value.map((i) => (
+              <Past key={i.request.id} item={i} />
+            ))}
+          </ul>
+        )}
+      </aside>
+    </div>
+  );
+}
+
+function Rail({ all }: { all: Group[] }) {
+  const names = sessionNames(all);
+  const total = waiting.value;
+  return (
+    <nav class="rail" aria-label="Sessions">
+      <h2>Sessions</h2>
+      <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
+        <span>All</span> <span class="count">{total}</span>
+      </button>
+      {all.map((g) => {
+        const r = g.items[0]!.request;
+        return (
+          <button type="button" key={g.sessionId} aria-pressed={selected.value === g.sessionId} onClick={() => (selected.value = g.sessionId)}>
+            <span>
+              {names.get(g.sessionId)}
+              {r.repo?.branch && <small>{visibleLine(r.repo.branch)}</small>}
+            </span>{" "}
+            <span class="count">{g.waiting}</span>
+          </button>
+        );
+      })}
+    </nav>
+  );
+}
+
+/** Names of sessions, told apart by their ids where two are the same. */
+function sessionNames(all: Group[]): Map<string, string> {
+  const names = new Map(all.map((g) => [g.sessionId, visibleLine(sessionName(g.items[0]!.request))]));
+  const count = new Map<string, number>();
+  for (const n of names.values()) count.set(n, (count.get(n) ?? 0) + 1);
+  for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} ${visibleLine(id.slice(0, 4))}`);
+  return names;
+}
+
+const page = 30;
+
+function Queue({ groups: some }: { groups: Group[] }) {
+  const [limit, setLimit] = useState(page);
+  if (!known.value) return <p class="quiet">Asking the broker what waits…</p>;
+  if (some.length === 0) return selected.value ? <p class="quiet">Nothing waits in this session.</p> : <Empty />;
+  const names = sessionNames(groups.value);
+  let left = limit;
+  const total = some.reduce((n, g) => n + g.items.length, 0);
+  return (
+    <>
+      {some.map((g) => {
+        const cards = g.items.slice(0, Math.max(0, left));
+        left -= cards.length;
+        if (cards.length === 0) return null;
+        return (
+          <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
+            <h2>
+              {names.get(g.sessionId)} <span class="count">{g.waiting === 0 ? "none waiting" : `${g.waiting} waiting`}</span>
+            </h2>
+            {cards.map((i) => (
+              <Card key={i.request.id} item={i} />
+            ))}
+          </section>
+        );
+      })}
+      {total > limit && (
+        <button type="button" class="more" onClick={() => setLimit(limit + page)}>
+          {total - limit} more wait · show the next
+        </button>
+      )}
+    </>
+  );
+}
+
+function Empty() {
+  return (
+    <div class="empty">
+      <h2>Nothing waits for you</h2>
+      <p>When an agent asks for permission, it shows up here by itself. This page can stay open.</p>
+      <p>No agent connected yet?</p>
+      <ul>
+        <li>
+          Point the hooks of Claude Code at <code>assent-hook</code>; the README shows the lines.
+        </li>
+        <li>
+          Or try it without an agent: run <code>assent simulate bash</code> on the machine of the broker.
+        </li>
+      </ul>
+    </div>
+  );
+}
+
+function Overruled() {
+  return (
+    <>
+      {overruled.value.map((i) => (
+        <div class="overruled" role="alert" key={i.request.id}>
+          <p>
+            <b>Overruled in the terminal.</b> {shownOf(i)?.verb ?? visibleLine(i.request.toolName)} in {visibleLine(sessionName(i.request))} was denied here and has run all the same.
+          </p>
+          <button type="button" onClick={() => (overruled.value = overruled.value.filter((o) => o !== i))}>
+            Seen
+          </button>
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** For a browser that the broker does not know. */
+function Door() {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState("");
+  const s = standing.value;
+  useEffect(() => {
+    if (s === "unpaired") field.current?.focus();
+  }, [s]);
+  if (s === "starting") return <main class="door" aria-busy="true" />;
+  if (s === "pairing") return <main class="door"><p class="quiet">Pairing this browser…</p></main>;
+  const keys = canKeepKeys();
+  return (
+    <main class="door">
+      <h2>Pair this browser</h2>
+      {trouble.value && (
+        <p class="notice" role="alert">
+          {trouble.value}
+        </p>
+      )}
+      {!keys && (
+        <p class="notice">
+          This address is neither https nor localhost, and browsers keep keys only there. Open the broker by https (its docs show ways: tailscale serve, Caddy, an own certificate), or paste a token.
+        </p>
+      )}
+      <ol>
+        <li>
+          On the machine of the broker run <code>assent pair</code>.
+        </li>
+        <li>Open the link it prints in this browser, or paste its code here. It works once, for five minutes.</li>
+      </ol>
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (text.trim()) void enter(text);
+        }}
+      >
+        <label>
+          <span class="label">{keys ? "Pairing code, link or token" : "Token"}</span>
+          <input ref={field} type="password" autocomplete="off" autocapitalize="off" spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} />
+        </label>
+        <button type="submit" class="allow">
+          Continue
+        </button>
+      </form>
+      <p class="quiet">A code makes a key that stays in this browser. A token (<code>assent token create --role approve</code>) is kept until the page is closed.</p>
+    </main>
+  );
+}
+

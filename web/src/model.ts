@@ -1,0 +1,178 @@
+// What the page knows of requests, as plain functions over plain values: no clock, no network,
+// no signals. state.ts holds the values.
+import type { Approver, PermissionRequest, Problem, Shown } from "./types.gen";
+
+/** A request with the members that assent always sets. */
+export type Request = PermissionRequest & {
+  id: string;
+  sessionId: string;
+  toolName: string;
+  inputSha256: string;
+  createdAt: string;
+  deadline: string;
+  /** The broker left out what is too long for a live message; the whole has to be fetched. */
+  partial?: boolean;
+};
+
+export function isRequest(r: PermissionRequest): r is Request {
+  return !!(r.id && r.inputSha256 && r.createdAt && r.deadline) && typeof r.sessionId === "string" && typeof r.toolName === "string";
+}
+
+/** What became of this page's own answer. */
+export type Attempt =
+  | { phase: "sending"; behavior: "allow" | "deny"; at: number }
+  | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean }
+  | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
+
+export interface Item {
+  request: Request;
+  /** The whole request as GET gives it: with all of `shown`, and raw. */
+  whole?: Request;
+  attempt?: Attempt;
+  /** When this page first heard that it is over, by Date.now(); 0 while it waits. */
+  endedAt: number;
+  /** What the page knows beyond the record: it vanished while we were away. */
+  lost?: boolean;
+}
+
+export type Tone = "wait" | "good" | "bad" | "gone" | "loud";
+
+export interface Line {
+  text: string;
+  tone: Tone;
+}
+
+/** The one line that says how a request stands after an answer, ours or another's. */
+export function outcomeLine(item: Item, now: number): Line | undefined {
+  const { request: r, attempt } = item;
+  if (r.delivery === "overruled") {
+    return { text: "Overruled: it was denied here, and run all the same from the terminal.", tone: "loud" };
+  }
+  const mine = attempt?.phase === "taken";
+  switch (r.outcome) {
+    case "allowed":
+    case "denied": {
+      const word = r.outcome === "allowed" ? "Allowed" : "Denied";
+      const tone: Tone = r.outcome === "allowed" ? "good" : "bad";
+      const by = mine ? "" : ` by ${approver(r.decidedBy)}`;
+      return { text: `${word}${by}. ${delivered(item, now)}`.trim(), tone };
+    }
+    case "expired":
+      return {
+        text: r.onTimeout === "deny" ? "Expired: nobody answered in time, so the agent was told no." : "Expired: nobody answered in time. The agent asks in its own terminal.",
+        tone: "gone",
+      };
+    case "withdrawn":
+      return { text: withdrawn(r.reason), tone: "gone" };
+    case "handed_back":
+      return { text: r.reason === "too_large" ? "Handed back: too large to be shown here. The agent asks in its own terminal." : "Handed back: the agent asks in its own terminal.", tone: "gone" };
+  }
+  if (item.lost) return { text: "No longer waiting. It was settled while this page was not connected.", tone: "gone" };
+  if (attempt?.phase === "sending") return { text: "Sending…", tone: "wait" };
+  if (attempt?.phase === "taken") {
+    const word = attempt.behavior === "allow" ? "Allowed" : "Denied";
+    return { text: `${word}. ${delivered(item, now)}`, tone: attempt.behavior === "allow" ? "good" : "bad" };
+  }
+  return undefined;
+}
+
+function delivered(item: Item, now: number): string {
+  const { request: r, attempt } = item;
+  if (r.delivery === "confirmed") return "The tool ran.";
+  if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
+    return attempt.delivered ? `Delivered in ${(attempt.ms / 1000).toFixed(1)} s.` : "Delivered.";
+  }
+  if (r.delivery === "delivered") return "Delivered.";
+  if (attempt?.phase === "taken" && now - attempt.at > 5000) return "Recorded; the agent has not taken it yet.";
+  return "Recorded.";
+}
+
+function withdrawn(reason: string | undefined): string {
+  switch (reason) {
+    case "tool_ran":
+      return "Answered in the terminal: the tool ran.";
+    case "hangup":
+      return "Answered in the terminal, or the agent was stopped.";
+    case "turn_ended":
+      return "Answered in the terminal: the agent went on.";
+    case "session_over":
+      return "The session is over.";
+    case "detached":
+      return "The agent did not come back.";
+  }
+  return "Answered in the terminal.";
+}
+
+export function approver(by: Approver | undefined): string {
+  if (!by) return "somebody else";
+  if (by.kind === "owner-cli") return "a command on the machine";
+  if (by.kind === "rule") return by.name ? `the rule ${by.name}` : "a rule";
+  return by.name || by.id || by.kind;
+}
+
+/** A conflict carries what the request's record says; fold it in at once instead of waiting
+ * for the live message. */
+export function settle(r: Request, problem: Partial<Problem>): Request {
+  if (!problem.outcome) return r;
+  const next: Request = { ...r, state: "ended", outcome: problem.outcome };
+  if (problem.decidedBy) next.decidedBy = problem.decidedBy;
+  return next;
+}
+
+/** Applies news of a request. A step back (a snapshot that is older than the answer to our own
+ * POST) is not taken. */
+export function newer(old: Request | undefined, r: Request): Request {
+  return old?.state === "ended" && r.state !== "ended" ? old : r;
+}
+
+export interface Group {
+  sessionId: string;
+  items: Item[];
+  waiting: number;
+}
+
+/** Requests by session; sessions and requests oldest first, so that news goes to the end and
+ * nothing above it moves. */
+export function grouped(items: Iterable<Item>): Group[] {
+  const groups = new Map<string, Group>();
+  const sorted = [...items].sort((a, b) => a.request.createdAt.localeCompare(b.request.createdAt) || a.request.id.localeCompare(b.request.id));
+  for (const item of sorted) {
+    const id = item.request.sessionId;
+    let g = groups.get(id);
+    if (!g) groups.set(id, (g = { sessionId: id, items: [], waiting: 0 }));
+    g.items.push(item);
+    if (!item.endedAt) g.waiting++;
+  }
+  return [...groups.values()];
+}
+
+/** The last element of a path, which is what people call their sessions. */
+export function lastElement(path: string | undefined): string {
+  const parts = (path ?? "").split(/[/\\]/).filter((p) => p !== "");
+  return parts[parts.length - 1] ?? "";
+}
+
+export function sessionName(r: Request): string {
+  return lastElement(r.cwd) || lastElement(r.repo?.root) || `session ${r.sessionId.slice(0, 8)}`;
+}
+
+/** The repository as a person would say it; empty when that is the session's name already. */
+export function repoName(r: Request): string {
+  const name = lastElement(r.repo?.root);
+  return name === sessionName(r) ? "" : name;
+}
+
+export function shownOf(item: Item): Shown | undefined {
+  return (item.whole ?? item.request).shown;
+}
+
+/** How long since: "now", "40 s", "12 min", "3 h 5 min". */
+export function since(ms: number): string {
+  const s = Math.floor(ms / 1000);
+  if (s < 3) return "now";
+  if (s < 60) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return `${min} min`;
+  const h = Math.floor(min / 60);
+  return h < 24 ? `${h} h ${min % 60} min` : `${Math.floor(h / 24)} d ${h % 24} h`;
+}
