@@ -1,0 +1,151 @@
+package schemas
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// broken names for every schema some ways to spoil its example: a JSON merge patch (null
+// removes a member), and where the error must point.
+var broken = map[string][]struct{ patch, pointer string }{
+	"Agent":          {{`{"name":null}`, ""}, {`{"status":"asleep"}`, "/status"}, {`{"executor":{"kind":"emacs"}}`, "/executor/kind"}},
+	"AgentEvent":     {{`{"timestamp":"yesterday"}`, "/timestamp"}, {`{"kind":"sleeping"}`, "/kind"}, {`{"agent":null}`, ""}},
+	"AgentMessage":   {{`{"kind":"shout"}`, "/kind"}, {`{"options":{"timeoutSeconds":1.5}}`, "/options/timeoutSeconds"}},
+	"Bearer":         {{`{"token":null}`, ""}},
+	"Challenge":      {{`{"nonce":null}`, ""}},
+	"Role":           {{`"root"`, ""}},
+	"Ticket":         {{`{"expiresAt":"soon"}`, "/expiresAt"}},
+	"Approver":       {{`{"kind":"passer-by"}`, "/kind"}, {`{"kind":null}`, ""}},
+	"Decision":       {{`{"behavior":"maybe"}`, "/behavior"}, {`{"inputSha256":"F00"}`, "/inputSha256"}, {`{"inputSha256":null}`, ""}, {`{"mesage":"typo"}`, ""}, {`{"updatedInput":"x"}`, "/updatedInput"}, {`{"updatedPermissions":[{"type":"own the machine"}]}`, "/updatedPermissions/0/type"}},
+	"DecisionResult": {{`{"delivery":"perhaps"}`, "/delivery"}},
+	"Device":         {{`{"role":"root"}`, "/role"}, {`{"id":null}`, ""}},
+	"HookOutput":     {{`{"continue":true}`, ""}, {`{"hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "/hookSpecificOutput/hookEventName"}, {`{"hookSpecificOutput":{"decision":{"behavior":"deny"}}}`, "/hookSpecificOutput/decision"}, {`{"hookSpecificOutput":{"decision":{"message":"words with an allow"}}}`, "/hookSpecificOutput/decision"}},
+	"NATSInfo":       {{`{"stream":"APPROVALS"}`, "/stream"}, {`{"port":0}`, "/port"}, {`{"token":null}`, ""}},
+	"Pairing":        {{`{"expiresAt":"soon"}`, "/expiresAt"}},
+	"PermissionRequest": {{`{"toolInput":[]}`, "/toolInput"}, {`{"state":"maybe"}`, "/state"}, {`{"inputSha256":"x"}`, "/inputSha256"}, {`{"decidedBy":{"kind":"x"}}`, "/decidedBy/kind"},
+		{`{"outcome":"Allowed"}`, "/outcome"}, {`{"tool_name":"Bash"}`, ""}, {`{"response":{"hookSpecificOutput":{"decision":{"behavior":"ask"}}}}`, "/response/hookSpecificOutput/decision/behavior"}},
+	"PermissionResponse": {{`{"hookSpecificOutput":null}`, ""}, {`{"hookSpecificOutput":{"decision":{"behavior":"ask"}}}`, "/hookSpecificOutput/decision/behavior"}},
+	"PermissionUpdate":   {{`{"destination":"everywhere"}`, "/destination"}, {`{"rules":[{"ruleContent":"*"}]}`, "/rules/0"}, {`{"mode":"plan"}`, ""}},
+	"Problem":            {{`{"status":200}`, "/status"}, {`{"title":null}`, ""}, {`{"errors":["bad"]}`, "/errors/0"}},
+	"Record":             {{`{"step":"guessed"}`, "/step"}, {`{"decision":null}`, ""}, {`{"by":null}`, ""}, {`{"step":"asked"}`, ""}, {`{"time":"14:00"}`, "/time"}, {`{"request":{"id":1}}`, "/request/id"}},
+	"Repo":               {{`{"head":1}`, "/head"}},
+	"RepoContext":        {{`{"git_root":null}`, ""}, {`{"remote_url":1}`, "/remote_url"}},
+	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
+	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"sessionId":null}`, ""}},
+	"Shown":              {{`{"fields":[{"name":"x","text":"y","kind":"html"}]}`, "/fields/0/kind"}, {`{"fields":null}`, ""}},
+	"Token":              {{`{"role":"owner"}`, "/role"}, {`{"hash":"secret"}`, ""}},
+	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},
+
+	"hooks/Base":                {{`{"session_id":null}`, ""}, {`{"effort":"high"}`, "/effort"}},
+	"hooks/ConfigChange":        {{`{"source":null}`, ""}},
+	"hooks/CwdChanged":          {{`{"new_cwd":null}`, ""}},
+	"hooks/DirectoryAdded":      {{`{"directory":["/"]}`, "/directory"}},
+	"hooks/Elicitation":         {{`{"requested_schema":"any"}`, "/requested_schema"}},
+	"hooks/ElicitationResult":   {{`{"action":null}`, ""}},
+	"hooks/FileChanged":         {{`{"event":null}`, ""}},
+	"hooks/InstructionsLoaded":  {{`{"load_reason":null}`, ""}},
+	"hooks/MessageDisplay":      {{`{"index":"0"}`, "/index"}},
+	"hooks/Notification":        {{`{"message":null}`, ""}},
+	"hooks/PermissionDenied":    {{`{"tool_name":null}`, ""}},
+	"hooks/PermissionRequest":   {{`{"tool_input":"touch x"}`, "/tool_input"}, {`{"hook_event_name":"PreToolUse"}`, "/hook_event_name"}, {`{"permission_suggestions":[{"type":"x"}]}`, "/permission_suggestions/0/type"}, {`{"session_id":7}`, "/session_id"}},
+	"hooks/PostCompact":         {{`{"trigger":null}`, ""}},
+	"hooks/PostModelSwitch":     {{`{"to_model":null}`, ""}},
+	"hooks/PostToolBatch":       {{`{"tool_calls":{}}`, "/tool_calls"}},
+	"hooks/PostToolUse":         {{`{"tool_response":null}`, ""}},
+	"hooks/PostToolUseFailure":  {{`{"error":null}`, ""}},
+	"hooks/PreCompact":          {{`{"trigger":1}`, "/trigger"}},
+	"hooks/PreModelSwitch":      {{`{"from_model":null}`, ""}},
+	"hooks/PreToolUse":          {{`{"tool_use_id":null}`, ""}},
+	"hooks/SessionEnd":          {{`{"reason":null}`, ""}},
+	"hooks/SessionStart":        {{`{"source":null}`, ""}},
+	"hooks/Setup":               {{`{"trigger":null}`, ""}},
+	"hooks/Stop":                {{`{"stop_hook_active":"no"}`, "/stop_hook_active"}},
+	"hooks/StopFailure":         {{`{"error":null}`, ""}},
+	"hooks/SubagentStart":       {{`{"agent_id":null}`, ""}},
+	"hooks/SubagentStop":        {{`{"agent_type":null}`, ""}},
+	"hooks/TaskCompleted":       {{`{"task_id":1}`, "/task_id"}},
+	"hooks/TaskCreated":         {{`{"task_subject":null}`, ""}},
+	"hooks/TeammateIdle":        {{`{"team_name":null}`, ""}},
+	"hooks/UserPromptExpansion": {{`{"command_name":null}`, ""}},
+	"hooks/UserPromptSubmit":    {{`{"prompt":null}`, ""}},
+	"hooks/WorktreeCreate":      {{`{"name":null}`, ""}},
+	"hooks/WorktreeRemove":      {{`{"worktree_path":null}`, ""}},
+
+	"tools/AskUserQuestion": {{`{"questions":null}`, ""}, {`{"answers":{"Which?":1}}`, "/answers/Which?"}},
+	"tools/Bash":            {{`{"command":null}`, ""}, {`{"timeout":"1s"}`, "/timeout"}},
+	"tools/Edit":            {{`{"replace_all":"yes"}`, "/replace_all"}},
+	"tools/ExitPlanMode":    {{`{"plan":["1"]}`, "/plan"}},
+	"tools/Glob":            {{`{"pattern":null}`, ""}},
+	"tools/Grep":            {{`{"pattern":null}`, ""}},
+	"tools/Read":            {{`{"file_path":null}`, ""}},
+	"tools/Task":            {{`{"prompt":null}`, ""}},
+	"tools/WebFetch":        {{`{"url":null}`, ""}},
+	"tools/WebSearch":       {{`{"allowed_domains":"example.org"}`, "/allowed_domains"}},
+	"tools/Write":           {{`{"content":null}`, ""}},
+}
+
+func TestBrokenDocumentsAreRejected(t *testing.T) {
+	for _, name := range Names() {
+		if len(broken[name]) == 0 {
+			t.Errorf("%s: no broken document in the table", name)
+		}
+	}
+	for name, cases := range broken {
+		if !slices.Contains(Names(), name) {
+			t.Errorf("%s is no schema", name)
+			continue
+		}
+		for _, c := range cases {
+			doc := patched(t, name, c.patch)
+			err := Validate(name, doc)
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Errorf("%s with %s: %v, want an *Error", name, c.patch, err)
+			} else if e.Pointer != c.pointer {
+				t.Errorf("%s with %s: %v, want it at %q", name, c.patch, err, c.pointer)
+			}
+		}
+	}
+}
+
+// patched applies a JSON merge patch (RFC 7396) to the example of a schema.
+func patched(t *testing.T, name, patch string) []byte {
+	t.Helper()
+	ex, err := Example(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc, p any
+	if err := json.Unmarshal(ex, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(patch), &p); err != nil {
+		t.Fatalf("%s: %v", patch, err)
+	}
+	b, err := json.Marshal(merge(doc, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func merge(target, patch any) any {
+	p, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	t, ok := target.(map[string]any)
+	if !ok {
+		t = map[string]any{}
+	}
+	for k, v := range p {
+		if v == nil {
+			delete(t, k)
+		} else {
+			t[k] = merge(t[k], v)
+		}
+	}
+	return t
+}
