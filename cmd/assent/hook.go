@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/hookclient"
+)
+
+// hookCmd is the hook client for brokers on other machines. Its flags are the hook client's
+// own, so that both binaries read them alike.
+func (a *app) hookCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook",
+		Short: "The hook client, for a broker on another machine",
+		Long: `Read one hook payload on standard input, ask the broker at --url, and print its answer.
+Like assent-hook, but over HTTPS (or HTTP to loopback), with a token of role submit from the
+configuration file or ASSENT_TOKEN. It always exits 0 and prints the decision or nothing.`,
+		Example:            "  assent hook --url https://broker.example:7717 --timeout 590s",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg == "--help" || arg == "-h" {
+					return cmd.Help()
+				}
+			}
+			cfg, err := hookclient.ReadConfig(args, os.Getenv)
+			if err != nil {
+				// A hook must never disturb the agent: say why, and abstain.
+				cmd.PrintErrln("assent hook:", err)
+				return nil
+			}
+			cfg.Dial = dialTLS(cfg.URL)
+			hookclient.Run(cfg, os.Stdin, os.Stdout)
+			return nil
+		},
+	}
+}
+
+// dialTLS connects to an https URL, with the certificate checked; nil for any other URL, which
+// the client dials itself.
+func dialTLS(rawURL string) func(context.Context) (net.Conn, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "https" {
+		return nil
+	}
+	addr := u.Host
+	if u.Port() == "" {
+		addr = net.JoinHostPort(u.Hostname(), "443")
+	}
+	d := tls.Dialer{
+		NetDialer: &net.Dialer{KeepAlive: 30 * time.Second},
+		Config:    &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+	}
+	return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+}

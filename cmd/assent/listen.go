@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"assent/hookclient"
+	"assent/internal/hook"
+)
+
+// checkListen refuses what would put the API on a network in the clear.
+func checkListen(f serveFlags) error {
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return usagef("--listen %s: %w; want HOST:PORT", f.listen, err)
+	}
+	if (f.tlsCert == "") != (f.tlsKey == "") {
+		return usagef("--tls-cert and --tls-key go together")
+	}
+	if f.tlsCert == "" && !loopback(host) {
+		return usagef("--listen %s reaches beyond this machine: give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
+	}
+	if n := f.natsListen; n != "off" && n != "" {
+		host, _, err := net.SplitHostPort(n)
+		if err != nil {
+			return usagef("--nats-listen %s: %w; want HOST:PORT or off", n, err)
+		}
+		if !loopback(host) {
+			return usagef("--nats-listen %s reaches beyond this machine, where its token would travel in the clear; listen on 127.0.0.1", n)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+func listenURL(addr net.Addr, tls bool) string {
+	scheme := "http"
+	if tls {
+		scheme = "https"
+	}
+	return scheme + "://" + addr.String()
+}
+
+// defaultSocket is where hooks look when they are told nothing.
+func defaultSocket(stateDir string, env func(string) string) string {
+	if d := env("XDG_RUNTIME_DIR"); filepath.IsAbs(d) {
+		return filepath.Join(d, "assent", "hook.sock")
+	}
+	return filepath.Join(stateDir, "hook.sock")
+}
+
+// listenUnix opens the hook socket, 0600, or 0660 for a group. A socket that nobody answers is
+// what a killed broker left, and is replaced; one that answers belongs to another broker.
+func listenUnix(path, group string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("directory of the socket: %w", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another --socket", path)
+	}
+	if fi, err := os.Lstat(path); err == nil {
+		if fi.Mode()&os.ModeSocket == 0 {
+			return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("remove the old socket: %w", err)
+		}
+	}
+	// The mode must be right from the first moment on, not after a chmod.
+	old := syscall.Umask(0o177)
+	l, err := net.Listen("unix", path)
+	syscall.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 107 bytes", path, err)
+	}
+	if group != "" {
+		if err := giveGroup(path, group); err != nil {
+			l.Close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func giveGroup(path, group string) error {
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return usagef("--socket-group: %w", err)
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return fmt.Errorf("group id %s: %w", g.Gid, err)
+	}
+	if err := os.Chown(path, -1, gid); err != nil {
+		return fmt.Errorf("give %s to group %s: %w", path, group, err)
+	}
+	return os.Chmod(path, 0o660)
+}
+
+func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
+	level := zap.InfoLevel
+	switch {
+	case f.quiet && f.verbose:
+		return nil, usagef("--quiet and --verbose exclude each other")
+	case f.quiet:
+		level = zap.WarnLevel
+	case f.verbose:
+		level = zap.DebugLevel
+	}
+	enc := zap.NewDevelopmentEncoderConfig()
+	enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+	enc.CallerKey, enc.StacktraceKey = "", ""
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)), nil
+}
+
+// group runs the parts of the daemon; the first that fails ends them all.
+type group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	errs   []error // guarded by mu
+}
+
+func newGroup(ctx context.Context) *group {
+	g := &group{}
+	g.ctx, g.cancel = context.WithCancel(ctx)
+	return g
+}
+
+func (g *group) run(part string, f func(context.Context) error) {
+	g.wg.Go(func() {
+		err := f(g.ctx)
+		if g.ctx.Err() == nil && err != nil && !errors.Is(err, http.ErrServerClosed) {
+			g.mu.Lock()
+			g.errs = append(g.errs, fmt.Errorf("%s: %w", part, err))
+			g.mu.Unlock()
+		}
+		g.cancel()
+	})
+}
+
+func (g *group) stop() { g.cancel() }
+
+func (g *group) wait() error {
+	g.wg.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return errors.Join(g.errs...)
+}
+
+// spool brings events that hooks wrote to files, while no broker answered, into the stream.
+type spool struct {
+	dir, target string
+	publish     func(context.Context, hook.Event) (uint64, error)
+	log         *zap.Logger
+}
+
+// drain takes in what lies there now. What cannot be published stays.
+func (s *spool) drain(ctx context.Context) {
+	n, err := hookclient.Drain(s.dir, s.target, func(r hookclient.SpoolRecord) error {
+		_, err := s.publish(ctx, r.Event)
+		return err
+	})
+	if n > 0 {
+		s.log.Info("took in spooled events", zap.Int("events", n))
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("spooled events stay where they are", zap.String("dir", s.dir), zap.Error(err))
+	}
+}
+
+// watch drains the spool once a second: hooks append to a spool file only while there is one,
+// so the directory is empty but for the time after an outage.
+func (s *spool) watch(ctx context.Context) error {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+			s.drain(ctx)
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// request is what the commands read of the API's PermissionRequest.
+type request struct {
+	hook.Request
+	State     string         `json:"state"`
+	Detached  bool           `json:"detached"`
+	Outcome   hook.Outcome   `json:"outcome"`
+	Delivery  string         `json:"delivery"`
+	DecidedBy *hook.Approver `json:"decidedBy"`
+	Shown     struct {
+		Verb   string       `json:"verb"`
+		Fields []show.Field `json:"fields"`
+	} `json:"shown"`
+}
+
+func (a *app) pendingCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "pending",
+		Short:   "List the requests that wait for an answer",
+		Example: "  assent pending\n  assent pending --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				var raw json.RawMessage
+				if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &raw); err != nil {
+					return err
+				}
+				return a.printJSON(raw)
+			}
+			var rs []request
+			if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
+				return err
+			}
+			if len(rs) == 0 {
+				fmt.Fprintln(a.out, "Nothing waits. Try: assent simulate")
+				return nil
+			}
+			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tAGE\tSESSION\tWHAT")
+			for i := range rs {
+				r := &rs[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
+	return c
+}
+
+// sessionName is what a person calls a session: its directory, with the subagent's type.
+func sessionName(r *request) string {
+	name := r.SessionID
+	if parts := strings.Split(strings.TrimRight(r.CWD, "/"), "/"); r.CWD != "" {
+		name = parts[len(parts)-1]
+	}
+	if r.AgentID != "" {
+		name += " › " + r.AgentType
+	}
+	return show.Line(name)
+}
+
+// summary is one line of at most n characters, head and tail of the most telling field.
+func summary(r *request, n int) string {
+	text := r.ToolName
+	for _, f := range r.Shown.Fields {
+		if f.Kind != "words" {
+			text += ": " + f.Text
+			break
+		}
+	}
+	return elide(show.Line(text), n)
+}
+
+// elide keeps head and tail of s, which must have passed show.Line.
+func elide(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n*2/3]) + " … " + string(r[len(r)-n/3:])
+}
+
+func age(t time.Time) string { return time.Since(t).Truncate(time.Second).String() }
+
+// find returns the request with this id, or the pending one whose id begins with it.
+func (c *client) find(ctx context.Context, id string) (*request, error) {
+	if len(id) == 36 {
+		var r request
+		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
+		return &r, err
+	}
+	var rs []request
+	if err := c.call(ctx, "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
+		return nil, err
+	}
+	var found string
+	for i := range rs {
+		if strings.HasPrefix(rs[i].ID, id) {
+			if found != "" {
+				return nil, usagef("more than one pending request begins with %s; say more of the id", id)
+			}
+			found = rs[i].ID
+		}
+	}
+	if found == "" {
+		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: assent pending", id)}
+	}
+	return c.find(ctx, found)
+}
+
+// decide answers r and says how far the answer got.
+func (c *client) decide(ctx context.Context, r *request, d hook.Decision) (delivery string, err error) {
+	d.InputSHA256 = r.InputSHA256
+	var res struct {
+		Delivery string `json:"delivery"`
+	}
+	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/decision", d, &res)
+	return res.Delivery, err
+}
+
+func (a *app) allowCmd() *cobra.Command {
+	var input string
+	var answers []string
+	var always bool
+	c := &cobra.Command{
+		Use:   "allow ID",
+		Short: "Allow a waiting request",
+		Long: `Allow a waiting request. ID may be the beginning of an id that is unique among the
+pending ones. A question takes one --answer for each of its questions, in order.`,
+		Example: `  assent allow 4f1c
+  assent allow 4f1c --answer Blue --answer "Salt, Basil"
+  assent allow 4f1c --always`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
+				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
+				if input != "" && !json.Valid([]byte(input)) {
+					return d, usagef("--input is not JSON")
+				}
+				if len(answers) > 0 {
+					in, err := answered(r.ToolInput, answers)
+					if err != nil {
+						return d, err
+					}
+					d.UpdatedInput = in
+				}
+				if always {
+					if len(r.Suggestions) == 0 {
+						return d, usagef("the agent suggested no permission to keep for this request")
+					}
+					d.UpdatedPermissions = r.Suggestions
+				}
+				return d, nil
+			})
+		},
+	}
+	c.Flags().StringVar(&input, "input", "", "JSON object that replaces the tool input")
+	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
+	c.Flags().BoolVar(&always, "always", false, "also apply the permissions the agent suggested")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	return c
+}
+
+// answered returns the input of a question with its answers added.
+func answered(input hook.JSON, answers []string) (hook.JSON, error) {
+	var in map[string]json.RawMessage
+	var qs []struct {
+		Question string `json:"question"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, fmt.Errorf("the request's input: %w", err)
+	}
+	if json.Unmarshal(in["questions"], &qs) != nil || len(qs) == 0 {
+		return nil, usagef("--answer goes with a question; this request asks none")
+	}
+	if len(qs) != len(answers) {
+		return nil, usagef("the request asks %d questions and got %d answers", len(qs), len(answers))
+	}
+	m := map[string]string{}
+	for i, q := range qs {
+		m[q.Question] = answers[i]
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode answers: %w", err)
+	}
+	in["answers"] = b
+	return json.Marshal(in)
+}
+
+func (a *app) denyCmd() *cobra.Command {
+	var d hook.Decision
+	c := &cobra.Command{
+		Use:   "deny ID",
+		Short: "Deny a waiting request",
+		Long: `Deny a waiting request. The words given with -m reach the agent as they are; with
+--interrupt the agent's turn stops as well, and Claude Code then drops the words.`,
+		Example: "  assent deny 4f1c -m \"not on a Friday\"",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.answer(cmd.Context(), args[0], func(*request) (hook.Decision, error) {
+				d.Behavior = hook.BehaviorDeny
+				return d, nil
+			})
+		},
+	}
+	c.Flags().StringVarP(&d.Message, "message", "m", "", "words for the agent")
+	c.Flags().BoolVar(&d.Interrupt, "interrupt", false, "stop the agent's turn")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	return c
+}
+
+func (a *app) answer(ctx context.Context, id string, decision func(*request) (hook.Decision, error)) error {
+	b, err := a.broker()
+	if err != nil {
+		return err
+	}
+	r, err := b.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	d, err := decision(r)
+	if err != nil {
+		return err
+	}
+	delivery, err := b.decide(ctx, r, d)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]string{"id": r.ID, "behavior": string(d.Behavior), "delivery": delivery})
+	}
+	fmt.Fprintf(a.out, "%s %s: %s\n", pastTense(d.Behavior), summary(r, 80), deliveryWords(delivery))
+	return nil
+}
+
+func pastTense(b hook.Behavior) string {
+	if b == hook.BehaviorAllow {
+		return "Allowed"
+	}
+	return "Denied"
+}
+
+func deliveryWords(d string) string {
+	if d == "recorded" {
+		return "recorded; the hook has not fetched it yet"
+	}
+	return d
+}
+
+func (a *app) traceCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "trace ID",
+		Short:   "Show every recorded step of one request",
+		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			id := args[0]
+			if len(id) != 36 {
+				r, err := b.find(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				id = r.ID
+			}
+			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
+			if a.json {
+				var raw json.RawMessage
+				if err := b.call(cmd.Context(), "GET", path, nil, &raw); err != nil {
+					return err
+				}
+				return a.printJSON(raw)
+			}
+			var rs []hook.Record
+			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
+				return err
+			}
+			for i := range rs {
+				fmt.Fprintln(a.out, recordLine(&rs[i]))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
+	return c
+}
+
+func recordLine(r *hook.Record) string {
+	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Format("2006-01-02 15:04:05.000"), r.Step, r.Seq)
+	if r.Request != nil {
+		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
+	}
+	if r.Outcome != "" {
+		line += "  " + string(r.Outcome)
+	}
+	if r.Reason != "" {
+		line += " (" + show.Line(r.Reason) + ")"
+	}
+	if r.By != nil {
+		line += "  by " + show.Line(approverName(r.By.Kind, r.By.Name))
+	}
+	if r.Decision != nil && r.Decision.Message != "" {
+		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
+	}
+	if r.EventSeq != 0 {
+		line += fmt.Sprintf("  proved by event %d", r.EventSeq)
+	}
+	return line
+}

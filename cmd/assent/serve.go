@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"assent/broker"
+	"assent/hookclient"
+	"assent/internal/auth"
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/server"
+	"assent/internal/stream"
+	"assent/web"
+)
+
+// serveFlags are the flags of assent serve.
+type serveFlags struct {
+	listen, socket, socketGroup  string
+	natsListen, natsURL, recURL  string
+	natsReplicas                 int
+	tlsCert, tlsKey              string
+	publicURLs                   []string
+	noOwnerToken, quiet, verbose bool
+}
+
+func (a *app) serveCmd() *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the broker in the foreground",
+		Long: `Run the broker: it takes hooks on a unix socket, keeps every request until it is
+answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
+hooks stay and come back to the next one.`,
+		Example: "  assent serve\n  assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd.Context(), f)
+		},
+	}
+	fl := c.Flags()
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
+	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
+	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
+	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
+	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
+	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
+	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
+	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
+	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "URL under which browsers reach the page, beside the loopback ones")
+	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
+	return c
+}
+
+// serve is the picture of the system: the streams below, the broker on them, the server on
+// top, and what flows between them. It returns when ctx is done or a part fails.
+func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
+	if err := checkListen(f); err != nil {
+		return err
+	}
+	log, err := newLogger(a.err, f)
+	if err != nil {
+		return err
+	}
+	sugar := log.Sugar()
+	socket := f.socket
+	if socket == "" {
+		socket = defaultSocket(a.stateDir, os.Getenv)
+	}
+
+	// The streams. Opening them locks the state directory.
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
+	if f.natsListen == "off" {
+		cfg.Listen = ""
+	}
+	streams, err := stream.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "streams", streams.Close)
+
+	// The broker, on the record. It has caught up when New returns.
+	b, err := broker.New(ctx, broker.Config{
+		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView, CallKey: codec.CallKey, Logf: sugar.Warnf,
+	})
+	if err != nil {
+		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
+	}
+	defer closing(&err, "broker", b.Close)
+
+	// Who may do what.
+	who, err := auth.Open(ctx, auth.Config{KV: credentials{streams}, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "credentials", who.Close)
+
+	// Events that waited in the spool while no broker ran come before any new one.
+	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
+	spool.drain(ctx)
+
+	tcp, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
+	}
+	defer tcp.Close()
+	url := listenURL(tcp.Addr(), f.tlsCert != "")
+	srv, err := server.New(server.Config{
+		Broker: b, Auth: who, Publish: streams.Publish, Ready: streams.Healthy,
+		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, Version: version(),
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "sockets", srv.Close)
+
+	unix, err := listenUnix(socket, f.socketGroup)
+	if err != nil {
+		return err
+	}
+	defer unix.Close()
+
+	// What runs until the end: later events as proof, the spool, the two listeners.
+	g := newGroup(ctx)
+	g.run("events", func(ctx context.Context) error {
+		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
+			p, _ := codec.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
+			b.Observe(e, p)
+		})
+	})
+	g.run("spool", spool.watch)
+	hooks := srv.HTTPServer(srv.Unix())
+	page := srv.HTTPServer(srv.TCP())
+	g.run("socket "+socket, func(context.Context) error { return hooks.Serve(unix) })
+	g.run("listener "+f.listen, func(context.Context) error {
+		if f.tlsCert != "" {
+			return page.ServeTLS(tcp, f.tlsCert, f.tlsKey)
+		}
+		return page.Serve(tcp)
+	})
+
+	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version()}
+	if err := writeRuntime(a.stateDir, info); err != nil {
+		g.stop()
+		return errors.Join(err, g.wait())
+	}
+	a.announce(who, srv.URL(), url, socket)
+
+	<-g.ctx.Done()
+	log.Info("stopping; waiting hooks will come back to the next broker")
+	os.Remove(filepath.Join(a.stateDir, "runtime.json"))
+	unix.Close() // removes the socket
+	tcp.Close()
+	// The broker first: its waiters go without an answer, and nothing is recorded for them.
+	err = b.Close()
+	hooks.Close()
+	page.Close()
+	g.stop()
+	return errors.Join(err, g.wait())
+}
+
+// announce tells the person at the terminal where the page is and how to begin.
+func (a *app) announce(who *auth.Auth, page, url, socket string) {
+	fmt.Fprintf(a.out, "assent is ready.\n  page    %s\n  socket  %s\n", url, socket)
+	p, err := who.NewPairing(auth.RoleApprove, "", page)
+	if err != nil {
+		fmt.Fprintf(a.err, "assent: no pairing link: %v\n", err)
+		return
+	}
+	fmt.Fprintf(a.out, "Open this link to pair a browser (once, within five minutes; later: assent pair):\n  %s\n", p.URL)
+	fmt.Fprintln(a.out, "Then try, in another terminal: assent simulate")
+}
+
+// writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a
+// broker that is ready.
+func writeRuntime(stateDir string, info runtimeInfo) error {
+	b, err := json.Marshal(info)
+	if err != nil {
+		return fmt.Errorf("encode runtime.json: %w", err)
+	}
+	path := filepath.Join(stateDir, "runtime.json")
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, b, 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", tmp, err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// closing joins the error of a part's Close to *err.
+func closing(err *error, part string, close func() error) {
+	if e := close(); e != nil {
+		*err = errors.Join(*err, fmt.Errorf("close %s: %w", part, e))
+	}
+}
+
+// credentials is the streams' key-value store as auth wants it.
+type credentials struct{ *stream.Stream }
+
+// Watch is Stream.Watch with the entry spelled out.
+func (c credentials) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
+	return c.Stream.Watch(ctx, prefix, func(e stream.Entry) { fn(e.Key, e.Value, e.Rev) }, caughtUp)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/show"
+)
+
+// tokenInfo is a token as the API lists it: never the secret.
+type tokenInfo struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Role      string     `json:"role"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt *time.Time `json:"expiresAt"`
+	LastUsed  *time.Time `json:"lastUsed"`
+}
+
+func (a *app) tokenCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "token",
+		Short:   "Make, list and revoke access tokens",
+		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
+	}
+	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
+	return c
+}
+
+func (a *app) tokenCreateCmd() *cobra.Command {
+	var in struct {
+		Role string `json:"role"`
+		Name string `json:"name"`
+		TTL  string `json:"ttl,omitempty"`
+	}
+	var ttl time.Duration
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Make a token and print it, once",
+		Long: `Make a token and print it, and nothing else, on standard output. The broker keeps a
+hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
+		Example: "  assent token create --role approve --name dashboard --ttl 720h",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch in.Role {
+			case "submit", "view", "approve", "admin":
+			default:
+				return usagef("--role: want submit, view, approve or admin")
+			}
+			if in.Name == "" {
+				return usagef("--name: say what the token is for")
+			}
+			if ttl < 0 {
+				return usagef("--ttl: want a duration such as 720h")
+			}
+			if ttl > 0 {
+				in.TTL = ttl.String()
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			var res struct {
+				tokenInfo
+				Token string `json:"token"`
+			}
+			if err := b.call(cmd.Context(), "POST", "/v1/tokens", in, &res); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(res)
+			}
+			fmt.Fprintln(a.out, res.Token)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&in.Role, "role", "", "submit, view, approve or admin")
+	c.Flags().StringVar(&in.Name, "name", "", "what the token is for")
+	c.Flags().DurationVar(&ttl, "ttl", 0, "how long it is valid (0: until revoked)")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON with the token's id")
+	return c
+}
+
+func (a *app) tokenListCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the tokens, without their secrets",
+		Example: "  assent token list",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := b.call(cmd.Context(), "GET", "/v1/tokens", nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(raw)
+			}
+			var ts []tokenInfo
+			if err := json.Unmarshal(raw, &ts); err != nil {
+				return fmt.Errorf("the broker's answer: %w", err)
+			}
+			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED")
+			for _, t := range ts {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Role, show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	return c
+}
+
+func day(t *time.Time) string {
+	if t == nil || t.IsZero() {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func (a *app) tokenRevokeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "Revoke a token; its open connections close at once",
+		Example: "  assent token revoke 9d0c0d9a",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			if err := b.call(cmd.Context(), "DELETE", "/v1/tokens/"+url.PathEscape(args[0]), nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.out, "Revoked", show.Line(args[0]))
+			return nil
+		},
+	}
+}
+
+func (a *app) pairCmd() *cobra.Command {
+	in := struct {
+		Role string `json:"role"`
+		Name string `json:"name,omitempty"`
+	}{Role: "approve"}
+	c := &cobra.Command{
+		Use:   "pair",
+		Short: "Print a one-time link that pairs a browser",
+		Long: `Print a link that pairs one browser with this broker. It works once, within five
+minutes; open it in the browser that shall approve.`,
+		Example: "  assent pair\n  assent pair --role view --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			var res struct {
+				URL       string    `json:"url"`
+				Code      string    `json:"code"`
+				ExpiresAt time.Time `json:"expiresAt"`
+			}
+			if err := b.call(cmd.Context(), "POST", "/v1/pair", in, &res); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(res)
+			}
+			fmt.Fprintln(a.out, res.URL)
+			fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
+			return nil
+		},
+	}
+	c.Flags().StringVar(&in.Role, "role", in.Role, "what the browser may do: view, approve or admin")
+	c.Flags().StringVar(&in.Name, "name", "", "name of the device")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt")
+	return c
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/spf13/cobra"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+func (a *app) watchCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow the requests live and answer them from this terminal",
+		Long: `Follow the requests live. Each gets a number, which is never used twice. Answer by
+typing a line:
+  a 3              allow request 3
+  d 3 not today    deny it, with words for the agent
+  q                quit`,
+		Example: "  assent watch\n  assent watch --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}}
+			return w.run(cmd.Context())
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "every WebSocket message as one line of JSON; answers are not read")
+	return c
+}
+
+// watch is one run of the command. Its fields are owned by run.
+type watch struct {
+	*app
+	*client
+	numbers  map[string]int    // request id → the number it is called by
+	shown    map[string]string // request id → the state it was last printed in
+	requests map[int]*request
+	epoch    string
+	seq      uint64
+}
+
+// wsMessage is a message of /v1/ws: a snapshot or changes.
+type wsMessage struct {
+	Type     string     `json:"type"`
+	Epoch    string     `json:"epoch"`
+	Seq      uint64     `json:"seq"`
+	Requests []*request `json:"requests"`
+	Changes  []struct {
+		Seq     uint64   `json:"seq"`
+		Request *request `json:"request"`
+	} `json:"changes"`
+}
+
+// run reads messages and lines until the user quits. It owns two goroutines, which end with
+// it: the socket's reader by closing the socket, the line reader with the process.
+func (w *watch) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	messages := make(chan []byte)
+	failed := make(chan error, 1)
+	go func() { failed <- w.follow(ctx, messages) }()
+	lines := make(chan string)
+	if !w.json {
+		go readLines(ctx, bufio.NewScanner(w.in), lines)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		case m := <-messages:
+			if w.json {
+				fmt.Fprintf(w.out, "%s\n", m)
+				continue
+			}
+			var msg wsMessage
+			if err := json.Unmarshal(m, &msg); err != nil {
+				return fmt.Errorf("message of the broker: %w", err)
+			}
+			w.apply(&msg)
+		case line, ok := <-lines:
+			if !ok {
+				lines = nil // standard input is over; go on watching
+				continue
+			}
+			if strings.TrimSpace(line) == "q" {
+				return nil
+			}
+			w.command(ctx, line)
+		}
+	}
+}
+
+func readLines(ctx context.Context, s *bufio.Scanner, lines chan<- string) {
+	defer close(lines)
+	for s.Scan() {
+		select {
+		case lines <- s.Text():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// follow keeps a WebSocket open, reconnecting while the broker is away for up to a minute at
+// a time, and sends every message on out.
+func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
+	var away time.Time
+	for {
+		err := w.connect(ctx, out, func() { away = time.Time{} })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if away.IsZero() {
+			away = time.Now()
+			fmt.Fprintln(w.err, "assent: connection lost; waiting for the broker")
+		}
+		if time.Since(away) > time.Minute {
+			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
+		}
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if b, err := w.broker(); err == nil { // a restarted broker has a new port and token
+			w.client = b
+		}
+	}
+}
+
+func (w *watch) connect(ctx context.Context, out chan<- []byte, connected func()) error {
+	url := "ws" + strings.TrimPrefix(strings.TrimSuffix(w.info.HTTPURL, "/"), "http") + "/v1/ws"
+	conn, res, err := websocket.DefaultDialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
+	if err != nil {
+		if res != nil && res.StatusCode < 500 {
+			return fmt.Errorf("the broker refused: %s", res.Status)
+		}
+		return err
+	}
+	connected()
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	conn.SetReadLimit(64 << 20)
+	for {
+		_, m, err := conn.ReadMessage()
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- m:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (w *watch) apply(m *wsMessage) {
+	if m.Type == "snapshot" {
+		if len(m.Requests) == 0 && len(w.numbers) == 0 {
+			fmt.Fprintln(w.out, "Nothing waits. Requests appear here as they come.")
+		}
+		still := map[string]bool{}
+		for _, r := range m.Requests {
+			still[r.ID] = true
+			w.show(r)
+		}
+		for id, n := range w.numbers {
+			if state := w.shown[id]; !still[id] && strings.HasPrefix(state, "pending") {
+				w.shown[id] = "gone"
+				fmt.Fprintf(w.out, "[%d] over while the connection was lost; see: assent trace %s\n", n, id)
+			}
+		}
+		return
+	}
+	for _, c := range m.Changes {
+		if c.Request != nil {
+			w.show(c.Request)
+		}
+	}
+}
+
+// show prints a request when it is new and a line whenever its state changed.
+func (w *watch) show(r *request) {
+	state := r.State + string(r.Outcome) + r.Delivery + strconv.FormatBool(r.Detached)
+	if w.shown[r.ID] == state {
+		return
+	}
+	n, known := w.numbers[r.ID]
+	if !known {
+		if r.State != "pending" {
+			return // settled before we came
+		}
+		n = len(w.numbers) + 1
+		w.numbers[r.ID] = n
+	}
+	w.shown[r.ID] = state
+	w.requests[n] = r
+	if !known {
+		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), show.Line(r.Shown.Verb), r.Deadline.Local().Format("15:04:05"))
+		w.printInput(r)
+		return
+	}
+	fmt.Fprintf(w.out, "[%d] %s\n", n, stateWords(r))
+}
+
+func (w *watch) printInput(r *request) {
+	if r.Uninspectable != "" {
+		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; look at: assent pending --json\n", show.Line(r.Uninspectable))
+	}
+	if len(r.Shown.Fields) == 0 {
+		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
+	}
+	for _, f := range r.Shown.Fields {
+		label := f.Name
+		if f.Kind == "words" {
+			label += " (the agent's words)"
+		}
+		fmt.Fprintf(w.out, "    %s: %s\n", show.Line(label), strings.ReplaceAll(show.Text(f.Text), "\n", "\n      "))
+	}
+}
+
+// stateWords says what became of a request.
+func stateWords(r *request) string {
+	by := ""
+	if r.DecidedBy != nil {
+		by = " by " + show.Line(approverName(r.DecidedBy.Kind, r.DecidedBy.Name))
+	}
+	switch {
+	case r.Delivery == "overruled":
+		return "OVERRULED: denied" + by + ", but the terminal let it run"
+	case r.State == "pending" && r.Detached:
+		return "the agent is not connected; waiting for it to come back"
+	case r.State == "pending":
+		return "waiting"
+	case r.Outcome == hook.Withdrawn:
+		return "withdrawn: answered or given up at the terminal"
+	case r.Outcome == hook.Expired:
+		return "expired: nobody answered in time"
+	case r.Delivery != "":
+		return string(r.Outcome) + by + ", " + r.Delivery
+	}
+	return string(r.Outcome) + by
+}
+
+// command carries out one line of the user's.
+func (w *watch) command(ctx context.Context, line string) {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if verb == "" {
+		return
+	}
+	num, words, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(num)
+	r := w.requests[n]
+	if err != nil || r == nil || (verb != "a" && verb != "d") {
+		fmt.Fprintln(w.out, "Type: a NUMBER to allow, d NUMBER WORDS to deny, q to quit")
+		return
+	}
+	d := hook.Decision{Behavior: hook.BehaviorAllow}
+	if verb == "d" {
+		d = hook.Decision{Behavior: hook.BehaviorDeny, Message: strings.TrimSpace(words)}
+	}
+	if verb == "a" && len(r.Shown.Fields) == 0 {
+		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, r.ID)
+		return
+	}
+	if _, err := w.decide(ctx, r, d); err != nil {
+		var p *problem
+		if errors.As(err, &p) {
+			err = p
+		}
+		fmt.Fprintf(w.out, "[%d] %s\n", n, err)
+	}
+}

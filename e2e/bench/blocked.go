@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+	"assent/internal/stream"
+)
+
+// held is a hook of our own: a raw connection that waits for its answer.
+type held struct {
+	pending
+	conn net.Conn
+}
+
+// ask sends a PermissionRequest as assent-hook would and returns without waiting.
+func (s *server) ask(n int) (held, error) {
+	body := payload("PermissionRequest", fmt.Sprintf("bench-%d", n%50), n)
+	input := fmt.Appendf(nil, `{"command":"touch /home/dev/project/out-%d.txt","description":"Create a file"}`, n)
+	sum := sha256.Sum256(input)
+	h := held{pending: pending{ID: uuid.NewString(), InputSHA256: hex.EncodeToString(sum[:])}}
+	conn, err := net.Dial("unix", s.socket)
+	if err != nil {
+		return h, err
+	}
+	h.conn = conn
+	_, err = fmt.Fprintf(conn, "POST /v1/hooks HTTP/1.1\r\nHost: assent\r\n%s: %s\r\n%s: claude\r\n%s: 600000\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		hook.HeaderRequestID, h.ID, hook.HeaderAgent, hook.HeaderRemaining, len(body), body)
+	return h, err
+}
+
+// answer reads what the hook is told.
+func (h held) answer() error {
+	res, err := http.ReadResponse(bufio.NewReaderSize(h.conn, 512), nil)
+	if err != nil {
+		return err
+	}
+	b, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(b), `"behavior":"allow"`) {
+		return fmt.Errorf("status %d, body %q: %w", res.StatusCode, b, err)
+	}
+	return h.conn.Close()
+}
+
+// waitGauge waits until the broker counts n pending requests, without listing them.
+func (s *server) waitGauge(n int, limit time.Duration) error {
+	want := fmt.Sprintf("\nassent_requests_pending %d\n", n)
+	for start := time.Now(); time.Since(start) < limit; time.Sleep(5 * time.Millisecond) {
+		req, err := http.NewRequest("GET", s.url+"/metrics", nil)
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+s.token)
+		res, err := s.http.Do(req)
+		if err != nil {
+			return err
+		}
+		b, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(b), want) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the broker did not count %d pending requests within %s", n, limit)
+}
+
+// blocked holds 10,000 requests, weighs them, and answers them all.
+func (b *bench) blocked() ([]row, error) {
+	const n, deciders = 10_000, 32
+	s, err := b.serve("")
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	if err := s.waitGauge(0, 5*time.Second); err != nil {
+		return nil, err
+	}
+	idle, err := s.rss()
+	if err != nil {
+		return nil, err
+	}
+	hs := make([]held, n)
+	for i := range hs {
+		if hs[i], err = s.ask(i); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.waitGauge(n, 2*time.Minute); err != nil {
+		return nil, err
+	}
+	time.Sleep(3 * time.Second) // let the broker's garbage go
+	full, err := s.rss()
+	if err != nil {
+		return nil, err
+	}
+	kb := float64(full-idle) / n / 1000
+
+	start := time.Now()
+	var answered sync.WaitGroup
+	errs := make(chan error, 2*n)
+	for _, h := range hs {
+		answered.Go(func() {
+			if err := h.answer(); err != nil {
+				errs <- err
+			}
+		})
+	}
+	var deciding sync.WaitGroup
+	for d := range deciders {
+		deciding.Go(func() {
+			for i := d; i < n; i += deciders {
+				if err := s.allow(hs[i].pending); err != nil {
+					errs <- err
+				}
+			}
+		})
+	}
+	answered.Wait()
+	all := time.Since(start)
+	deciding.Wait()
+	select {
+	case err := <-errs:
+		return nil, err
+	default:
+	}
+	engine, err := b.recordEngine(n, deciders)
+	if err != nil {
+		return nil, err
+	}
+	r := ratio(all, engine)
+	return []row{
+		{"10,000 blocked requests, memory each above idle", fmt.Sprintf("%.1f KB", kb), "≤ 20 KB", kb <= 20},
+		{"… all answered over the API, against 10,000 records of the bare record engine", fmt.Sprintf("%.2f×", r), "≤ 1.5×", r <= 1.5},
+	}, nil
+}
+
+// recordEngine is how long the record takes for n records from as many writers.
+func (b *bench) recordEngine(n, writers int) (time.Duration, error) {
+	ctx := context.Background()
+	st, err := stream.Open(ctx, stream.Config{Dir: filepath.Join(b.dir, "engine")})
+	if err != nil {
+		return 0, err
+	}
+	defer st.Close()
+	errs := make(chan error, writers)
+	var wg sync.WaitGroup
+	start := time.Now()
+	for w := range writers {
+		wg.Go(func() {
+			for i := w; i < n; i += writers {
+				rec := hook.Record{ID: uuid.NewString(), RequestID: uuid.NewString(), Step: hook.StepDecided, Time: time.Now(), Outcome: hook.Allowed,
+					Decision: &hook.Decision{Behavior: hook.BehaviorAllow}, By: &hook.Approver{Kind: "token", Name: "bench"}}
+				if _, err := st.Append(ctx, rec, 0); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	d := time.Since(start)
+	select {
+	case err := <-errs:
+		return 0, err
+	default:
+		return d, nil
+	}
+}

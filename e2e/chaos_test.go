@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestBrokerKilledFiftyTimes kills the broker under load, each time a little later after its
+// start and at another point of somebody's journey: before a hook connects, between its event
+// and its record, while it waits, between a decision's record and its delivery. Afterwards every
+// hook must have printed one answer, which is the recorded one; every decision that an approver
+// was told had won must be the recorded one; and every plain event must be in the stream once.
+func TestBrokerKilledFiftyTimes(t *testing.T) {
+	const kills, workers = 50, 4
+	d := serve(t)
+	load := newLoad(t, d)
+	for range workers {
+		load.run(load.hooks)
+	}
+	load.run(load.approve)
+
+	for i := range kills {
+		// 2 ms steps over the first 100 ms of each life, the time of a few whole journeys.
+		time.Sleep(time.Duration(i) * 2 * time.Millisecond)
+		d.kill()
+		d.start()
+	}
+	load.stop()
+	load.check()
+}
+
+// load is a number of hooks and an approver at work.
+type load struct {
+	t      *testing.T
+	d      *daemon
+	client *http.Client
+	ctx    context.Context // done when no new hook is to start
+	cancel context.CancelFunc
+	idle   chan struct{} // closed when all hooks have ended
+	wg     sync.WaitGroup
+	worked sync.WaitGroup // the hooks alone
+
+	mu      sync.Mutex
+	asked   map[string]string   // guarded by mu; the payload of a request → what its hook printed
+	events  map[string]bool     // guarded by mu; payloads of plain events
+	granted map[string]decision // guarded by mu; request id → the decision that won, as its approver was told
+	n       int                 // guarded by mu
+}
+
+func newLoad(t *testing.T, d *daemon) *load {
+	l := &load{t: t, d: d, asked: map[string]string{}, events: map[string]bool{}, granted: map[string]decision{}, idle: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(t.Context())
+	return l
+}
+
+// run starts a worker: hooks ends with ctx, approve when idle is closed.
+func (l *load) run(f func()) { l.wg.Go(f) }
+
+func (l *load) next() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+	return l.n
+}
+
+// hooks runs one hook after the other: a request, then a plain event.
+func (l *load) hooks() {
+	l.worked.Add(1)
+	defer l.worked.Done()
+	for l.ctx.Err() == nil {
+		n := l.next()
+		session := fmt.Sprintf("s%d", n%7)
+		ask := bash(session, fmt.Sprintf("echo %d", n))
+		cmd := l.d.hookCommand(ask)
+		out, err := cmd.Output()
+		if err != nil {
+			l.t.Errorf("hook %d: %v", n, err)
+		}
+		tell := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"Notification","message":"n%d"}`, session, n)
+		cmd = l.d.hookCommand(tell)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
+			l.t.Errorf("plain event %d: %v, printed %q", n, err, out)
+		}
+		l.mu.Lock()
+		l.asked[string(ask)] = string(out)
+		l.events[string(tell)] = true
+		l.mu.Unlock()
+	}
+}
+
+// approve answers whatever waits, through whichever broker is up, until all hooks have ended.
+func (l *load) approve() {
+	for {
+		select {
+		case <-l.idle:
+			return
+		default:
+		}
+		status, body, err := l.d.try("GET", "/v1/requests?state=pending", nil)
+		var rs []request
+		if err != nil || status != http.StatusOK || json.Unmarshal(body, &rs) != nil {
+			time.Sleep(2 * time.Millisecond) // the broker is down; do not spin
+			continue
+		}
+		for _, r := range rs {
+			dec := decision{Behavior: "allow", InputSHA256: r.InputSHA256}
+			if rand.IntN(2) == 0 {
+				dec.Behavior, dec.Message = "deny", "no: "+r.ID
+			}
+			status, _, err := l.d.try("POST", "/v1/requests/"+r.ID+"/decision", dec)
+			if err == nil && status == http.StatusOK {
+				l.mu.Lock()
+				if won, ok := l.granted[r.ID]; ok {
+					l.t.Errorf("%s was decided twice: %+v and %+v", r.ID, won, dec)
+				}
+				l.granted[r.ID] = dec
+				l.mu.Unlock()
+			}
+		}
+	}
+}
+
+// stop lets the running hooks end and waits for all workers.
+func (l *load) stop() {
+	l.cancel()
+	done := make(chan struct{})
+	go func() {
+		l.worked.Wait()
+		close(l.idle)
+		l.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * soon):
+		l.t.Fatalf("hooks still wait, with %d requests pending", len(l.d.pending()))
+	}
+}
+
+// check compares what the hooks printed with the record, and the events with the stream.
+func (l *load) check() {
+	t, d := l.t, l.d
+	byPayload := map[string]request{}
+	for _, r := range d.all() {
+		if _, twice := byPayload[r.Raw]; twice {
+			t.Errorf("two requests for %s", r.Raw)
+		}
+		byPayload[r.Raw] = r
+		if _, ok := l.asked[r.Raw]; !ok {
+			t.Errorf("nobody asked for %s", r.Raw)
+		}
+	}
+	if len(d.pending()) != 0 {
+		t.Errorf("%d requests still pend", len(d.pending()))
+	}
+	unanswered, unknown := 0, 0
+	for ask, printed := range l.asked {
+		if printed == "" {
+			unanswered++
+			t.Errorf("no answer for %s; its request: %+v", ask, byPayload[ask])
+			continue
+		}
+		r, ok := byPayload[ask]
+		if !ok {
+			unknown++
+			t.Errorf("no record of %s, whose hook printed %s", ask, printed)
+			continue
+		}
+		rs := d.trace(r.ID)
+		if s := steps(rs); s != "asked decided delivered" {
+			t.Errorf("%s: steps %s", r.ID, s)
+			continue
+		}
+		want := allowed
+		if rs[1].Decision.Behavior == "deny" {
+			want = denied(rs[1].Decision.Message)
+		}
+		if printed != want {
+			t.Errorf("%s: the hook printed %s, the record says %s", r.ID, printed, want)
+		}
+		if won, ok := l.granted[r.ID]; ok && (won.Behavior != rs[1].Decision.Behavior || won.Message != rs[1].Decision.Message) {
+			t.Errorf("%s: the approver was told that %+v won, the record says %+v", r.ID, won, rs[1].Decision)
+		}
+	}
+	t.Logf("%d requests and %d events over all lives; %d unanswered, %d unknown", len(l.asked), len(l.events), unanswered, unknown)
+	l.checkEvents()
+}
+
+// checkEvents reads the stream until every plain event was seen.
+func (l *load) checkEvents() {
+	seen := map[string]string{} // payload → event id
+	c := consume(l.t, l.d)
+	eventually(l.t, soon, "all plain events in the stream", func() bool {
+		for _, m := range c.take() {
+			if m.subject != "hooks.Notification" {
+				continue
+			}
+			// The same event may stand there twice under one id; under two it is doubled.
+			if id, ok := seen[m.data]; ok && id != m.id {
+				l.t.Errorf("%s came under the ids %s and %s", m.data, id, m.id)
+			}
+			if !l.events[m.data] {
+				l.t.Errorf("nobody sent %s", m.data)
+			}
+			seen[m.data] = m.id
+		}
+		return len(seen) >= len(l.events)
+	})
+}
+
+// all returns every settled request, page by page.
+func (d *daemon) all() []request {
+	d.t.Helper()
+	var all []request
+	after := ""
+	for {
+		var page []request
+		d.get("/v1/requests?state=ended&limit=100"+after, &page)
+		for _, r := range page {
+			all = append(all, d.request(r.ID)) // with its payload, which lists leave out
+		}
+		if len(page) < 100 {
+			return all
+		}
+		after = "&after=" + page[len(page)-1].ID
+	}
+}

@@ -1,0 +1,130 @@
+package claude
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// key is no credential: the model server takes any text.
+const key = "sk-ant-dummy-00000000000000000000000000000000"
+
+// events are the hook events that are registered. WorktreeCreate and WorktreeRemove are not: a
+// hook there replaces git.
+var events = []string{
+	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit",
+	"UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
+	"PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied",
+	"Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange",
+	"InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay",
+}
+
+// Config says how to run a client. Program, Dir, ModelURL and Hook are required.
+type Config struct {
+	Program  string // from Install
+	Dir      string // an empty directory of this run's own; holds work/, home/ and logs
+	ModelURL string // base URL of the model server, which is also the proxy that refuses
+	// Hook is the absolute path of the hook command, HookArgs its arguments.
+	Hook     string
+	HookArgs []string
+	// HookTimeout is the agent's own timeout for a hook, in seconds; 0 means 86,400.
+	HookTimeout int
+	// Mode is the permission mode; empty means "default". (The client's own default in a
+	// terminal is auto, where the requests never reach a hook.)
+	Mode string
+}
+
+// Work is the working directory of the agent.
+func (c Config) Work() string { return filepath.Join(c.Dir, "work") }
+
+// Home is the agent's home directory.
+func (c Config) Home() string { return filepath.Join(c.Dir, "home") }
+
+// Debug is the client's own debug log.
+func (c Config) Debug() string { return filepath.Join(c.Dir, "debug.log") }
+
+func (c Config) settings() string { return filepath.Join(c.Dir, "settings.json") }
+
+func (c Config) args() []string {
+	mode := c.Mode
+	if mode == "" {
+		mode = "default"
+	}
+	return []string{"--settings", c.settings(), "--permission-mode", mode, "--debug-file", c.Debug()}
+}
+
+// env is the whole environment of the client. Its proxy is the model server, which lets nothing
+// leave the machine.
+func (c Config) env() []string {
+	return []string{
+		"HOME=" + c.Home(),
+		"PATH=" + os.Getenv("PATH"),
+		"TERM=xterm-256color",
+		"LANG=C.UTF-8",
+		"SHELL=/bin/bash",
+		"TMPDIR=" + c.Dir,
+		"ANTHROPIC_BASE_URL=" + c.ModelURL,
+		"ANTHROPIC_API_KEY=" + key,
+		"HTTPS_PROXY=" + c.ModelURL,
+		"HTTP_PROXY=" + c.ModelURL,
+		"NO_PROXY=127.0.0.1,localhost",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1",
+		"DISABLE_TELEMETRY=1",
+		"DISABLE_ERROR_REPORTING=1",
+		"CLAUDE_CODE_DISABLE_TERMINAL_TITLE=1",
+		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
+	}
+}
+
+// prepare writes the home, the working directory and the settings of a run.
+func (c Config) prepare() error {
+	for _, d := range []string{c.Work(), filepath.Join(c.Home(), ".claude")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("prepare the client's run: %w", err)
+		}
+	}
+	state := map[string]any{
+		"hasCompletedOnboarding": true, "lastOnboardingVersion": Version, "theme": "dark", "numStartups": 9,
+		"autoUpdates": false, "hasSeenTasksHint": true, "shiftEnterKeyBindingInstalled": true,
+		"customApiKeyResponses": map[string]any{"approved": []string{key[len(key)-20:]}, "rejected": []string{}},
+		"projects": map[string]any{c.Work(): map[string]any{
+			"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true,
+			"projectOnboardingSeenCount": 9, "allowedTools": []string{},
+		}},
+	}
+	if err := writeJSON(filepath.Join(c.Home(), ".claude.json"), state); err != nil {
+		return err
+	}
+	timeout := c.HookTimeout
+	if timeout == 0 {
+		timeout = 86400
+	}
+	args := c.HookArgs
+	if args == nil {
+		args = []string{} // present, though empty: exec form, no shell in between
+	}
+	hooks := map[string]any{}
+	for _, e := range events {
+		hooks[e] = []any{map[string]any{"hooks": []any{map[string]any{
+			"type": "command", "command": c.Hook, "args": args, "timeout": timeout,
+		}}}}
+	}
+	return writeJSON(c.settings(), map[string]any{"hooks": hooks, "skipWebFetchPreflight": true})
+}
+
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("prepare the client's run: %w", err)
+	}
+	return nil
+}
+
+// quote makes s one word of a POSIX shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

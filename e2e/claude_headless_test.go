@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"assent/e2e/modelserver"
+)
+
+// `claude -p` has no terminal: assent is the only one who can answer.
+
+func TestClaudeHeadlessAllow(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	r := a.waitPending(1)[0]
+	a.allow(r)
+	res := a.result(run)
+	if res.Exit != 0 || len(res.Denials) != 0 || !strings.Contains(res.Text, modelserver.Done) {
+		t.Errorf("result %+v", res)
+	}
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+}
+
+func TestClaudeHeadlessDeny(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	r := a.waitPending(1)[0]
+	a.deny(r, "not on a Friday")
+	a.result(run)
+	if res := a.model.Results(); len(res) != 1 || res[0].Content != "not on a Friday" {
+		t.Errorf("the model read %+v", res)
+	}
+	if a.exists("out.txt") {
+		t.Error("the denied command ran")
+	}
+}
+
+func TestClaudeHeadlessNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, "--timeout", "2s")
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	res := a.result(run)
+	if res.Exit != 0 || len(res.Denials) != 1 || res.Denials[0].Tool != "Bash" {
+		t.Errorf("result %+v, want the client's own refusal", res)
+	}
+	if rs := a.settled(); len(rs) != 1 || rs[0].Outcome != "expired" {
+		t.Errorf("requests %+v", rs)
+	}
+	if a.exists("out.txt") {
+		t.Error("the command ran though nobody allowed it")
+	}
+}
+
+func TestClaudeHeadlessNobodyAnswersAndTheHookDenies(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t, "--timeout", "2s", "--on-timeout", "deny")
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	a.result(run)
+	if res := a.model.Results(); len(res) != 1 || !res[0].IsError || strings.Contains(res[0].Content, "needs approval") {
+		t.Errorf("the model read %+v, want assent's denial", res)
+	}
+	if a.exists("out.txt") {
+		t.Error("the command ran though nobody allowed it")
+	}
+}

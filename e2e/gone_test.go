@@ -1,0 +1,294 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Whoever waits, watches or answers may go away at any time.
+
+func TestHookGoneWithdraws(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	for name, gone := range map[string]func(*exec.Cmd, *os.File) error{
+		"terminated by the agent": func(c *exec.Cmd, _ *os.File) error { return c.Process.Signal(syscall.SIGTERM) },
+		"killed":                  func(c *exec.Cmd, _ *os.File) error { return c.Process.Kill() },
+		// The agent was killed: the hook is orphaned and only sees its standard output hang up.
+		"agent killed": func(_ *exec.Cmd, stdout *os.File) error { return stdout.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := d.hookCommand(bash("s", "sleep 1"))
+			cmd.Stdout = w
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			req := d.waitPending(1)[0]
+			at := time.Now()
+			if err := gone(cmd, r); err != nil {
+				t.Fatal(err)
+			}
+			req = d.until(req.ID, "withdrawn", func(r request) bool { return r.Outcome == "withdrawn" })
+			if req.Reason != "hangup" {
+				t.Errorf("reason %q", req.Reason)
+			}
+			if took := d.step(req.ID, "ended").Time.Sub(at); took > withdrawnIn {
+				t.Errorf("withdrawn after %v, want at most %v", took, withdrawnIn)
+			}
+			select {
+			case <-ended:
+			case <-time.After(soon):
+				_ = cmd.Process.Kill()
+				t.Error("the hook outlives its agent")
+			}
+			_ = r.Close() // closed already in one of the cases
+		})
+	}
+}
+
+// watchWS opens the WebSocket as the owner. small asks for a receive buffer of that many bytes.
+func (d *daemon) watchWS(small int) *websocket.Conn {
+	d.t.Helper()
+	url, token := d.owner()
+	dialer := websocket.Dialer{NetDial: func(network, addr string) (net.Conn, error) {
+		c, err := net.Dial(network, addr)
+		if err == nil && small > 0 {
+			err = c.(*net.TCPConn).SetReadBuffer(small)
+		}
+		return c, err
+	}}
+	c, res, err := dialer.Dial("ws"+strings.TrimPrefix(url, "http")+"/v1/ws", http.Header{"Authorization": {"Bearer " + token}})
+	if err != nil {
+		d.t.Fatalf("%v %v", err, res)
+	}
+	d.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// wsMessage is a message of the WebSocket.
+type wsMessage struct {
+	Type     string    `json:"type"`
+	Requests []request `json:"requests"`
+	Changes  []struct {
+		Request request `json:"request"`
+	} `json:"changes"`
+}
+
+func readWS(c *websocket.Conn) (wsMessage, error) {
+	var m wsMessage
+	_, b, err := c.ReadMessage()
+	if err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(b, &m)
+}
+
+func TestSlowWatcherHurtsNobody(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	slow := d.watchWS(4096)
+	fast := d.watchWS(0)
+	if m, err := readWS(fast); err != nil || m.Type != "snapshot" || len(m.Requests) != 0 {
+		t.Fatalf("first message %+v, %v", m, err)
+	}
+
+	// Some 10 MB of changes, far beyond what the sockets take for one who does not read.
+	const requests = 300
+	client := d.socketClient()
+	answered := make(chan struct{}, requests)
+	for i := range requests {
+		go func() {
+			defer func() { answered <- struct{}{} }()
+			body := bash("s", "echo "+strings.Repeat("x", 16<<10))
+			res, err := client.Post("http://assent/v1/hooks", "application/json", strings.NewReader(string(body)))
+			if err != nil {
+				t.Errorf("hook %d: %v", i, err)
+				return
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}()
+	}
+	state := map[string]string{}
+	watch := func(want int, is string) {
+		t.Helper()
+		if err := fast.SetReadDeadline(time.Now().Add(2 * soon)); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < want; {
+			m, err := readWS(fast)
+			if err != nil {
+				t.Fatalf("the fast watcher saw %d of %d requests %s: %v", n, want, is, err)
+			}
+			for _, r := range m.Requests {
+				state[r.ID] = r.State
+			}
+			for _, c := range m.Changes {
+				state[c.Request.ID] = c.Request.State
+			}
+			n = 0
+			for _, s := range state {
+				if s == is {
+					n++
+				}
+			}
+		}
+	}
+	watch(requests, "pending")
+	for _, r := range d.pending() {
+		d.deny(r, "no")
+	}
+	watch(requests, "ended")
+	for range requests {
+		<-answered
+	}
+	if mem := residentMB(t, d.cmd.Process.Pid); mem > 300 {
+		t.Errorf("the broker takes %d MB for one slow watcher", mem)
+	}
+
+	// The slow one reads again: what was kept for it is bounded, and it ends with the present
+	// state, on this connection or on the next.
+	left := map[string]bool{}
+	size := 0
+	if err := slow.SetReadDeadline(time.Now().Add(soon)); err != nil {
+		t.Fatal(err)
+	}
+	for caughtUp := false; !caughtUp; {
+		_, b, err := slow.ReadMessage()
+		if err != nil { // dropped: it comes back and gets a snapshot
+			slow = d.watchWS(0)
+			left = map[string]bool{}
+			if err := slow.SetReadDeadline(time.Now().Add(soon)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		size += len(b)
+		var m wsMessage
+		if err := json.Unmarshal(b, &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Type == "snapshot" {
+			left = map[string]bool{}
+		}
+		for _, r := range m.Requests {
+			left[r.ID] = true
+		}
+		for _, c := range m.Changes {
+			if c.Request.State == "pending" {
+				left[c.Request.ID] = true
+			} else {
+				delete(left, c.Request.ID)
+			}
+		}
+		// The first, empty snapshot is the past; the present has no pending request either.
+		caughtUp = len(left) == 0 && (size > 1000 || m.Type == "snapshot" && size != len(b))
+	}
+}
+
+// residentMB is the memory of a process in MB, 0 where /proc is not there.
+func residentMB(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(b))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize() >> 20
+}
+
+func TestWatchAnswersFromTheKeyboard(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	cmd := exec.Command(program("assent"), "watch", "--state-dir", d.state)
+	cmd.Env = d.env()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	lines := make(chan string, 100)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(stdout); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	see := func(want string) {
+		t.Helper()
+		var all []string
+		for {
+			select {
+			case l, ok := <-lines:
+				all = append(all, l)
+				if strings.Contains(l, want) {
+					return
+				}
+				if !ok {
+					t.Fatalf("watch ended without %q: %q", want, all)
+				}
+			case <-time.After(soon):
+				t.Fatalf("watch does not show %q: %q", want, all)
+			}
+		}
+	}
+	say := func(line string) {
+		t.Helper()
+		if _, err := io.WriteString(stdin, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see("Nothing waits")
+	first := d.hook(bash("s", "touch /tmp/\u202eone"))
+	see("touch /tmp/⟦U+202E⟧one")
+	say("d 1 not today")
+	see("[1] denied by")
+	if out := first.wait(); out != denied("not today") {
+		t.Errorf("the hook printed %s", out)
+	}
+	second := d.hook(bash("s", "touch /tmp/two"))
+	see("touch /tmp/two")
+	say("a 1") // the number of what is over is not given to what comes
+	see("[1]")
+	say("a 2")
+	see("[2] allowed by")
+	if out := second.wait(); out != allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	say("q")
+	for range lines { // until it has ended
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("watch ended with %v", err)
+	}
+}

@@ -1,0 +1,64 @@
+package internal_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The floor plan: who may not import whom, directly or through others, and why.
+var forbidden = []struct {
+	from, to string // to may end in /... for everything below
+	why      string
+}{
+	{"assent/internal/hook", "encoding/json", "the hook client imports it and must start quickly"},
+	{"assent/internal/hook", "fmt", "the hook client imports it and must start quickly"},
+	{"assent/internal/hook", "assent/...", "the ground floor stands on nothing"},
+	{"assent/cmd/assent-hook", "encoding/json", "it runs several times per tool call"},
+	{"assent/cmd/assent-hook", "net/http", "it runs several times per tool call"},
+	{"assent/cmd/assent-hook", "crypto/tls", "it runs several times per tool call"},
+	{"assent/cmd/assent-hook", "flag", "it runs several times per tool call"},
+	{"assent/cmd/assent-hook", "fmt", "it runs several times per tool call"},
+	{"assent/cmd/assent-hook", "github.com/...", "standard library only"},
+	{"assent/cmd/assent-hook", "golang.org/...", "standard library only"},
+	{"assent/broker", "github.com/nats-io/...", "the broker knows a Log, not NATS"},
+	{"assent/broker", "net/http", "the broker knows no protocol"},
+	{"assent/broker", "go.uber.org/...", "plain Go; logging is handed in"},
+	{"assent/broker", "assent/internal/codec", "the broker knows no agent's JSON"},
+	{"assent/internal/codec", "github.com/...", "third parties live at the edge"},
+	{"assent/internal/codec", "assent/broker", "arrows point down"},
+	{"assent/internal/show", "assent/...", "foreign text is made safe on the ground floor"},
+	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
+	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
+	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},
+	{"assent/internal/auth", "assent/internal/server", "nothing imports server"},
+	{"assent/internal/auth", "assent/internal/stream", "credentials know a KV, not NATS"},
+	{"assent/internal/stream", "assent/internal/server", "nothing imports server"},
+	{"assent/internal/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
+}
+
+func TestFloorPlan(t *testing.T) {
+	deps := map[string][]string{}
+	for _, rule := range forbidden {
+		if deps[rule.from] == nil {
+			out, err := exec.Command("go", "list", "-deps", rule.from).Output()
+			if err != nil {
+				t.Fatalf("go list -deps %s: %v", rule.from, err)
+			}
+			deps[rule.from] = strings.Fields(string(out))
+		}
+		if i := slices.IndexFunc(deps[rule.from], func(dep string) bool {
+			if dep == rule.from {
+				return false
+			}
+			if prefix, below := strings.CutSuffix(rule.to, "..."); below {
+				return strings.HasPrefix(dep, prefix)
+			}
+			return dep == rule.to
+		}); i >= 0 {
+			t.Errorf("%s imports %s: %s", rule.from, deps[rule.from][i], rule.why)
+		}
+	}
+}
