@@ -33,7 +33,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Repo":               {{`{"head":1}`, "/head"}},
 	"RepoContext":        {{`{"git_root":null}`, ""}, {`{"remote_url":1}`, "/remote_url"}},
 	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
-	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"sessionId":null}`, ""}},
+	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"queue_count":1}`, ""}, {`{"sessionId":null}`, ""}},
 	"Shown":              {{`{"fields":[{"name":"x","text":"y","kind":"html"}]}`, "/fields/0/kind"}, {`{"fields":null}`, ""}},
 	"Token":              {{`{"role":"owner"}`, "/role"}, {`{"hash":"secret"}`, ""}},
 	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},

@@ -85,11 +85,15 @@ func summary(r *request, n int) string {
 	text := r.ToolName
 	for _, f := range r.Shown.Fields {
 		if f.Kind != "words" {
-			text += ": " + f.Text
-			break
+			return elide(show.Line(text)+": "+oneRow(f.Text), n)
 		}
 	}
 	return elide(show.Line(text), n)
+}
+
+// oneRow puts text that package show made safe on one row, as show.Line would have.
+func oneRow(safe string) string {
+	return strings.NewReplacer("\n", "⟦U+000A⟧", "\t", "⟦U+0009⟧").Replace(safe)
 }
 
 // elide keeps head and tail of s, which must have passed show.Line.

@@ -99,7 +99,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	defer closing(&err, "broker", b.Close)
 
 	// Who may do what.
-	who, err := auth.Open(ctx, auth.Config{KV: credentials{streams}, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
+	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
@@ -204,12 +204,4 @@ func closing(err *error, part string, close func() error) {
 	if e := close(); e != nil {
 		*err = errors.Join(*err, fmt.Errorf("close %s: %w", part, e))
 	}
-}
-
-// credentials is the streams' key-value store as auth wants it.
-type credentials struct{ *stream.Stream }
-
-// Watch is Stream.Watch with the entry spelled out.
-func (c credentials) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
-	return c.Stream.Watch(ctx, prefix, func(e stream.Entry) { fn(e.Key, e.Value, e.Rev) }, caughtUp)
 }

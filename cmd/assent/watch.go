@@ -216,7 +216,7 @@ func (w *watch) show(r *request) {
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), show.Line(r.Shown.Verb), r.Deadline.Local().Format("15:04:05"))
+		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), r.Shown.Verb, r.Deadline.Local().Format("15:04:05"))
 		w.printInput(r)
 		return
 	}
@@ -231,11 +231,11 @@ func (w *watch) printInput(r *request) {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}
 	for _, f := range r.Shown.Fields {
-		label := f.Name
+		label := f.Name // safe already, as all of Shown
 		if f.Kind == "words" {
 			label += " (the agent's words)"
 		}
-		fmt.Fprintf(w.out, "    %s: %s\n", show.Line(label), strings.ReplaceAll(show.Text(f.Text), "\n", "\n      "))
+		fmt.Fprintf(w.out, "    %s: %s\n", label, strings.ReplaceAll(f.Text, "\n", "\n      "))
 	}
 }
 

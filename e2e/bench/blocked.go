@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,6 +35,10 @@ func (s *server) ask(n int) (held, error) {
 	sum := sha256.Sum256(input)
 	h := held{pending: pending{ID: uuid.NewString(), InputSHA256: hex.EncodeToString(sum[:])}}
 	conn, err := net.Dial("unix", s.socket)
+	for errors.Is(err, syscall.EAGAIN) { // the socket's backlog is full: the hook client tries again too
+		time.Sleep(5 * time.Millisecond)
+		conn, err = net.Dial("unix", s.socket)
+	}
 	if err != nil {
 		return h, err
 	}

@@ -1,0 +1,440 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"assent/hookclient"
+)
+
+// bin is the built program.
+var bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "assent-hook")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		bin = filepath.Join(dir, "assent-hook")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			panic(string(out))
+		}
+		return m.Run()
+	}())
+}
+
+const (
+	ask   = `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	plain = `{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash"}`
+	deny  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"Denied: nobody answered the permission request (assent)."}}}`
+	allow = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+)
+
+// call is one request as the broker saw it.
+type call struct {
+	header http.Header
+	path   string
+	body   string
+}
+
+// fakeBroker is a real net/http server with a handler of the test's.
+type fakeBroker struct {
+	socket string
+	calls  chan call
+	srv    *http.Server
+}
+
+// newBroker serves at socket until it is stopped or the test ends.
+func newBroker(t *testing.T, socket string, answer http.HandlerFunc) *fakeBroker {
+	t.Helper()
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, l, socket, answer)
+}
+
+func serve(t *testing.T, l net.Listener, socket string, answer http.HandlerFunc) *fakeBroker {
+	b := &fakeBroker{socket: socket, calls: make(chan call, 100)}
+	b.srv = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		b.calls <- call{r.Header, r.URL.Path, string(body)}
+		answer(w, r)
+	})}
+	var wg sync.WaitGroup
+	wg.Go(func() { b.srv.Serve(l) })
+	t.Cleanup(func() {
+		b.srv.Close()
+		wg.Wait()
+	})
+	return b
+}
+
+func status(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		io.WriteString(w, body)
+	}
+}
+
+// hold waits until the client hangs up, and says so.
+func hold(gone chan<- struct{}) http.HandlerFunc {
+	return func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		gone <- struct{}{}
+	}
+}
+
+// proc is a running hook.
+type proc struct {
+	*exec.Cmd
+	stdout, stderr bytes.Buffer
+	home           string
+}
+
+// command prepares a hook in a clean environment.
+func command(t *testing.T, payload string, args ...string) *proc {
+	t.Helper()
+	home := t.TempDir()
+	p := &proc{Cmd: exec.Command(bin, args...), home: home}
+	p.Env = []string{"HOME=" + home, "ANTHROPIC_API_KEY=sk-secret", "CLAUDE_PROJECT_DIR=/pro ject", "CLAUDE_AGENT_ID=me", "CLAUDE_PID=42"}
+	p.Dir = home
+	p.Stdin = strings.NewReader(payload)
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	return p
+}
+
+// finish waits for the end and checks what always holds: status 0, stdout as wanted.
+func (p *proc) finish(t *testing.T, stdout string) {
+	t.Helper()
+	if err := p.Wait(); err != nil {
+		t.Errorf("%v; stderr %q", err, p.stderr.String())
+	}
+	if got := p.stdout.String(); got != stdout {
+		t.Errorf("stdout %q, want %q; stderr %q", got, stdout, p.stderr.String())
+	}
+	if strings.Contains(p.stderr.String(), "sk-secret") {
+		t.Error("the agent's key is in stderr")
+	}
+}
+
+func (p *proc) run(t *testing.T, stdout string) {
+	t.Helper()
+	p.start(t)
+	p.finish(t, stdout)
+}
+
+func (p *proc) start(t *testing.T) {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spooled returns the events in the hook's spool for a target.
+func (p *proc) spooled(t *testing.T, target string) []hookclient.SpoolRecord {
+	t.Helper()
+	var all []hookclient.SpoolRecord
+	_, err := hookclient.Drain(filepath.Join(p.home, ".local/state/assent/spool"), target, func(r hookclient.SpoolRecord) error {
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func socketPath(t *testing.T) string { return filepath.Join(t.TempDir(), "s") }
+
+// TestDependencies keeps the start-up path small: each of these costs more than all that the
+// program does.
+func TestDependencies(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dep := range strings.Fields(string(out)) {
+		switch dep {
+		case "encoding/json", "net/http", "flag", "fmt", "crypto/tls", "reflect", "os/user", "os/exec", "net/url", "log", "regexp":
+			t.Errorf("imports %s", dep)
+		}
+		if strings.Contains(dep, ".") && !strings.HasPrefix(dep, "vendor/") {
+			t.Errorf("imports %s: not of the standard library", dep)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	fi, err := os.Stat(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fi.Size() > 2_500_000 {
+		t.Errorf("%d bytes, at most 2.5 MB wanted", fi.Size())
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	cases := []struct {
+		name    string
+		payload string
+		answer  http.HandlerFunc
+		args    []string
+		stdout  string
+	}{
+		{"decision", ask, status(200, allow), nil, allow},
+		{"decision with a line end", ask, status(200, allow+"\n"), nil, allow + "\n"},
+		{"chunked decision", ask, func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, allow[:10])
+			w.(http.Flusher).Flush()
+			io.WriteString(w, allow[10:])
+		}, nil, allow},
+		{"large decision", ask, status(200, `{"a":"`+strings.Repeat("x", 3<<20)+`"}`), nil, `{"a":"` + strings.Repeat("x", 3<<20) + `"}`},
+		{"no decision", ask, status(204, ""), []string{"--on-failure", "deny"}, ""},
+		{"cannot record", ask, status(503, "{}"), nil, ""},
+		{"cannot record, deny", ask, status(503, "{}"), []string{"--on-failure", "deny"}, deny},
+		{"cannot record, deny, unknown agent", ask, status(503, "{}"), []string{"--on-failure", "deny", "--agent", "x"}, ""},
+		{"wrong token, deny", ask, status(401, allow), []string{"--on-failure", "deny"}, deny},
+		{"id taken", ask, status(409, allow), []string{"--on-failure", "deny", "--on-timeout", "deny"}, ""},
+		{"another server", ask, status(200, "<html>"), nil, ""},
+		{"another server, deny", ask, status(200, "<html>"), []string{"--on-failure", "deny"}, deny},
+		{"redirect", ask, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x", http.StatusFound) }, nil, ""},
+		{"internal error with a decision", ask, status(500, allow), nil, ""},
+		{"plain event", plain, status(204, ""), nil, ""},
+		{"plain event, refused", plain, status(503, allow), []string{"--on-failure", "deny", "--on-timeout", "deny"}, ""},
+		{"plain event, answered", plain, status(200, "{}"), nil, "{}"},
+		{"not JSON", "hello", status(204, ""), []string{"--on-failure", "deny"}, ""},
+		{"not JSON, answered", "hello", status(200, allow), nil, ""},
+		{"unreadable, failed", `{"hook_event_name":"PermissionRequest","hook_event_name":"PermissionRequest"}`, status(503, ""), []string{"--on-failure", "deny"}, ""},
+		{"named by flag", "hello", status(503, ""), []string{"--event", "PermissionRequest", "--on-failure", "deny"}, deny},
+		{"nothing at all", "", status(204, ""), nil, ""},
+		{"9 MB", `{"hook_event_name":"Stop","x":"` + strings.Repeat("x", 9<<20) + `"}`, status(204, ""), nil, ""},
+		{"10,000 levels", `{"hook_event_name":"Stop","x":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`, status(204, ""), nil, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBroker(t, socketPath(t), c.answer)
+			command(t, c.payload, append([]string{"--socket", b.socket}, c.args...)...).run(t, c.stdout)
+			if got := <-b.calls; got.body != c.payload {
+				t.Errorf("the broker got %d bytes, not the %d of the payload", len(got.body), len(c.payload))
+			}
+		})
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	b := newBroker(t, socketPath(t), status(204, ""))
+	p := command(t, ask, "--socket", b.socket, "--timeout", "100s", "--on-timeout", "deny")
+	repo := filepath.Join(p.home, "re po")
+	for name, content := range map[string]string{"HEAD": "ref: refs/heads/a/b\n", "config": "[remote \"origin\"]\nurl = https://u:secret@h/r\n"} {
+		if err := os.MkdirAll(filepath.Join(repo, ".git"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(repo, ".git", name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Dir = repo
+	p.run(t, "")
+	got := <-b.calls
+	for name, want := range map[string]string{"Assent-Agent": "claude", "Assent-Event": "PermissionRequest", "Assent-On-Timeout": "deny", "Assent-Attempt": "1",
+		"Assent-Pid": "42", "Assent-Agent-Label": "me", "Assent-Project-Dir": "/pro%20ject", "Assent-Repo-Branch": "a/b", "Assent-Repo-Remote": "https://h/r",
+		"Content-Type": "application/json", "Authorization": "", "Assent-Spooled": ""} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s: %q, want %q", name, got.header.Get(name), want)
+		}
+	}
+	if root := got.header.Get("Assent-Repo-Root"); !strings.HasSuffix(root, "/re%20po") {
+		t.Errorf("root %q", root)
+	}
+	if ms := got.header.Get("Assent-Remaining-Ms"); len(ms) != 5 || ms[0] != '9' {
+		t.Errorf("remaining %q of 100 s", ms)
+	}
+	for name, values := range got.header {
+		if strings.Contains(name+strings.Join(values, ""), "secret") {
+			t.Errorf("%s: %q", name, values)
+		}
+	}
+}
+
+func TestNoBroker(t *testing.T) {
+	missing := socketPath(t)
+	p := command(t, ask, "--socket", missing)
+	p.run(t, "")
+	if n := len(p.spooled(t, missing)); n > 0 {
+		t.Errorf("%d permission requests spooled", n)
+	}
+	command(t, ask, "--socket", missing, "--on-failure", "deny").run(t, deny)
+
+	p = command(t, plain, "--socket", missing, "--on-failure", "deny")
+	p.run(t, "")
+	got := p.spooled(t, missing)
+	if len(got) != 1 || string(got[0].Event.Raw) != plain || got[0].Event.Type != "PostToolUse" || got[0].Event.ID == "" || got[0].Event.Origin.ProjectDir != "/pro ject" {
+		t.Errorf("spooled %+v", got)
+	}
+}
+
+// A socket file that nobody listens on is what a killed broker leaves behind.
+func TestStaleSocket(t *testing.T) {
+	t.Parallel()
+	stale := socketPath(t)
+	l, err := net.Listen("unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	p := command(t, plain, "--socket", stale)
+	p.run(t, "")
+	if n := len(p.spooled(t, stale)); n != 1 {
+		t.Errorf("%d events spooled", n)
+	}
+	command(t, ask, "--socket", stale, "--on-failure", "deny").run(t, deny)
+}
+
+// Nothing in the spool may overtake: with a file there, events go behind it although the
+// broker is up.
+func TestSpoolKeepsOrder(t *testing.T) {
+	b := newBroker(t, socketPath(t), status(204, ""))
+	p := command(t, plain, "--socket", b.socket)
+	dir := filepath.Join(p.home, ".local/state/assent/spool")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "s1"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, "")
+	if n := len(p.spooled(t, b.socket)); n != 1 || len(b.calls) != 0 {
+		t.Errorf("%d spooled, %d posted", n, len(b.calls))
+	}
+}
+
+// An unwritable spool loses the event, says so, and breaks nothing.
+func TestSpoolUnwritable(t *testing.T) {
+	p := command(t, plain, "--socket", socketPath(t))
+	if err := os.WriteFile(filepath.Join(p.home, ".local"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, "")
+	if !strings.Contains(p.stderr.String(), "lost") {
+		t.Errorf("stderr %q", p.stderr.String())
+	}
+}
+
+// A payload beyond every limit is read to its end, so that the agent's write succeeds.
+func TestTooLarge(t *testing.T) {
+	b := newBroker(t, socketPath(t), status(200, allow))
+	p := command(t, "", "--socket", b.socket)
+	r, w := io.Pipe()
+	p.Stdin = r
+	wrote := make(chan error, 1)
+	go func() {
+		chunk := bytes.Repeat([]byte("x"), 1<<20)
+		var err error
+		for range hookclient.MaxPayload>>20 + 4 {
+			if _, e := w.Write(chunk); e != nil && err == nil {
+				err = e
+			}
+		}
+		w.Close()
+		wrote <- err
+	}()
+	p.run(t, "")
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if len(b.calls) > 0 || !strings.Contains(p.stderr.String(), "larger") {
+		t.Errorf("%d calls, stderr %q", len(b.calls), p.stderr.String())
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	p := command(t, "", "--help")
+	p.start(t)
+	if err := p.Wait(); err != nil || !strings.Contains(p.stdout.String(), "Example") {
+		t.Errorf("%v %q", err, p.stdout.String())
+	}
+	for _, args := range [][]string{{"--nonsense"}, {"--on-failure", "allow"}, {"x"}, {"--url", "https://h.example"}, {"--url", "http://h.example"}, {"--socket", strings.Repeat("/x", 200)}} {
+		p := command(t, ask, args...)
+		p.run(t, "")
+		if p.stderr.Len() == 0 {
+			t.Errorf("%v: nothing said", args)
+		}
+	}
+	// What is wrong in the file must not undo what a flag says about failures.
+	p = command(t, ask, "--on-failure", "deny")
+	p.Env = append(p.Env, "ASSENT_TIMEOUT=soon")
+	p.run(t, deny)
+}
+
+func TestRemote(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := serve(t, l, "", status(204, ""))
+	url := "http://" + l.Addr().String() + "/pre/fix"
+	p := command(t, plain, "--url", url+"/")
+	p.Env = append(p.Env, "ASSENT_TOKEN=tok")
+	dir := filepath.Join(p.home, ".config/assent")
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "hook.conf"), []byte("token = from-file\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.run(t, "")
+	got := <-b.calls
+	if got.path != "/pre/fix/v1/hooks" || got.header.Get("Authorization") != "Bearer from-file" {
+		t.Errorf("%s %q", got.path, got.header)
+	}
+}
+
+// Events that a remote broker missed are posted by later runs, in order, with their own ids
+// and times.
+func TestRemoteDrain(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	home := t.TempDir()
+	hook := func(n string) {
+		p := command(t, `{"session_id":"s1","hook_event_name":"Stop","n":`+n+`}`, "--url", "http://"+addr)
+		p.Env = append(p.Env, "HOME="+home)
+		p.run(t, "")
+	}
+	for _, n := range []string{"0", "1", "2"} {
+		hook(n)
+	}
+	if l, err = net.Listen("tcp", addr); err != nil {
+		t.Skip("the port was taken meanwhile: ", err)
+	}
+	b := serve(t, l, "", status(204, ""))
+	for n := 3; len(b.calls) < n && n < 20; n++ {
+		hook(string(rune('0' + n)))
+	}
+	for i := range len(b.calls) {
+		c := <-b.calls
+		if !strings.Contains(c.body, `"n":`+string(rune('0'+i))) || (i < 3) && c.header.Get("Assent-Spooled") != "1" || c.header.Get("Assent-Request-Id") == "" {
+			t.Errorf("call %d: %s %v", i, c.body, c.header)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package schemas
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// TestGoTypes: what the system's own words look like in JSON is what the schemas say. The
+// schemas are closed, so a field that is added here without being described fails.
+func TestGoTypes(t *testing.T) {
+	digest := strings.Repeat("0f", 32)
+	now := time.Date(2026, 11, 20, 14, 0, 0, 123456789, time.UTC)
+	req := hook.Request{
+		ID: "id", SessionID: "s", CWD: "/", ToolName: "Bash", ToolInput: hook.JSON(`{"command":"ls"}`), InputSHA256: digest,
+		Agent: "claude", AgentID: "a", AgentType: "Plan",
+		Origin:    hook.Origin{Host: "h", PID: 1, AgentLabel: "l", ProjectDir: "/", Repo: hook.Repo{Root: "/", Branch: "b", Head: "00", Remote: "r"}},
+		CreatedAt: now, Deadline: now, OnTimeout: hook.Abstain, PermissionMode: "default",
+		Suggestions: hook.JSON(`[{"type":"toolAlwaysAllow","tool":"Bash"}]`), Uninspectable: "why", Raw: []byte("{}"),
+		PayloadSHA256: digest, EventSeq: 7, EventTime: now, CallKey: "k", Channel: hook.ChannelSocket,
+	}
+	decision := hook.Decision{
+		Behavior: hook.BehaviorAllow, InputSHA256: digest, Message: "m", Interrupt: true,
+		UpdatedInput: hook.JSON(`{}`), UpdatedPermissions: req.Suggestions, Signature: "sig",
+	}
+	by := hook.Approver{Kind: "device", ID: "d", Name: "phone"}
+	record := hook.Record{
+		ID: "r", RequestID: "id", Step: hook.StepDecided, Time: now, Seq: 9,
+		Request: &req, Decision: &decision, By: &by, Outcome: hook.Allowed, Reason: "why", EventSeq: 8,
+	}
+	for name, v := range map[string]any{
+		"PermissionRequest": req, "Decision": decision, "Approver": by, "Repo": req.Repo, "Record": record,
+	} {
+		check(t, name, v)
+	}
+
+	for _, s := range []hook.Step{hook.StepAsked, hook.StepDecided, hook.StepEnded, hook.StepDelivered, hook.StepConfirmed, hook.StepOverruled} {
+		r := record
+		r.Step = s
+		check(t, "Record", r)
+	}
+	for _, o := range []hook.Outcome{hook.Allowed, hook.Denied, hook.Expired, hook.Withdrawn, hook.HandedBack} {
+		r := record
+		r.Outcome = o
+		check(t, "Record", r)
+	}
+	for _, c := range []hook.Channel{hook.ChannelSocket, hook.ChannelRemote, hook.ChannelPlain} {
+		r := req
+		r.Channel, r.OnTimeout = c, hook.Deny
+		check(t, "PermissionRequest", r)
+	}
+
+	// The least that is ever written.
+	check(t, "Record", hook.Record{ID: "r", RequestID: "id", Step: hook.StepDelivered, Time: now})
+	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
+}
+
+func check(t *testing.T, name string, v any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Validate(name, b); err != nil {
+		t.Errorf("%v in\n%s", err, b)
+	}
+}
