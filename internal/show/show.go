@@ -49,7 +49,7 @@ const (
 	KindDiffNew = "diff-new" // what an edit puts in its place
 )
 
-const hex = "0123456789ABCDEF"
+const hexDigits = "0123456789ABCDEF"
 
 func visible(s string, multiline bool) string {
 	i := plainPrefix(s, multiline)
@@ -153,14 +153,14 @@ func writeRune(b *strings.Builder, r rune) {
 		shift = 16
 	}
 	for ; shift >= 0; shift -= 4 {
-		b.WriteByte(hex[r>>shift&15])
+		b.WriteByte(hexDigits[r>>shift&15])
 	}
 	b.WriteString("⟧")
 }
 
 func writeByte(b *strings.Builder, c byte) {
 	b.WriteString("⟦x")
-	b.WriteByte(hex[c>>4])
-	b.WriteByte(hex[c&15])
+	b.WriteByte(hexDigits[c>>4])
+	b.WriteByte(hexDigits[c&15])
 	b.WriteString("⟧")
 }

@@ -1,6 +1,9 @@
 package show
 
 import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,42 +13,28 @@ import (
 	"pgregory.net/rapid"
 )
 
+// TestText reads testdata/text.json, which the tests of web/src/visible.ts read too: page and
+// server show the same thing in the same way. hex is the input.
 func TestText(t *testing.T) {
-	for _, c := range []struct{ name, in, text, line string }{
-		{"plain", "rm -rf ~", "rm -rf ~", "rm -rf ~"},
-		{"empty", "", "", ""},
-		{"line feed and tab", "a\n\tb", "a\n\tb", "a⟦U+000A⟧⟦U+0009⟧b"},
-		{"carriage return", "safe\rrm", "safe⟦U+000D⟧rm", "safe⟦U+000D⟧rm"},
-		{"escape sequence", "\x1b[2K", "⟦U+001B⟧[2K", "⟦U+001B⟧[2K"},
-		{"DEL and C1", "\x7f\u009b", "⟦U+007F⟧⟦U+009B⟧", "⟦U+007F⟧⟦U+009B⟧"},
-		{"bidi override", "a\u202eb\u2066c", "a⟦U+202E⟧b⟦U+2066⟧c", "a⟦U+202E⟧b⟦U+2066⟧c"},
-		{"zero width", "l\u200bs\ufeff\u2060", "l⟦U+200B⟧s⟦U+FEFF⟧⟦U+2060⟧", "l⟦U+200B⟧s⟦U+FEFF⟧⟦U+2060⟧"},
-		{"soft hyphen", "a\u00adb", "a⟦U+00AD⟧b", "a⟦U+00AD⟧b"},
-		{"tag characters", "x\U000E0041\U000E007F", "x⟦U+E0041⟧⟦U+E007F⟧", "x⟦U+E0041⟧⟦U+E007F⟧"},
-		{"variation selectors", "x\ufe0f\U000E0100", "x⟦U+FE0F⟧⟦U+E0100⟧", "x⟦U+FE0F⟧⟦U+E0100⟧"},
-		{"separators", "a\u2028b\u2029", "a⟦U+2028⟧b⟦U+2029⟧", "a⟦U+2028⟧b⟦U+2029⟧"},
-		{"spaces", "\u00a0\u3000\u2003\u200a\u202f", "⟦U+00A0⟧⟦U+3000⟧⟦U+2003⟧⟦U+200A⟧⟦U+202F⟧", "⟦U+00A0⟧⟦U+3000⟧⟦U+2003⟧⟦U+200A⟧⟦U+202F⟧"},
-		{"fillers", "\u3164\u115f\u2800\u034f", "⟦U+3164⟧⟦U+115F⟧⟦U+2800⟧⟦U+034F⟧", "⟦U+3164⟧⟦U+115F⟧⟦U+2800⟧⟦U+034F⟧"},
-		{"private, unassigned, noncharacter", "\ue000\u0378\uffff\U0010ffff", "⟦U+E000⟧⟦U+0378⟧⟦U+FFFF⟧⟦U+10FFFF⟧", "⟦U+E000⟧⟦U+0378⟧⟦U+FFFF⟧⟦U+10FFFF⟧"},
-		{"invalid bytes", "a\xff\xc0\x80b\xe2\x82", "a⟦xFF⟧⟦xC0⟧⟦x80⟧b⟦xE2⟧⟦x82⟧", "a⟦xFF⟧⟦xC0⟧⟦x80⟧b⟦xE2⟧⟦x82⟧"},
-		{"lone surrogate", "\xed\xa0\x80", "⟦U+D800⟧", "⟦U+D800⟧"},
-		{"replacement character", "\ufffd", "⟦U+FFFD⟧", "⟦U+FFFD⟧"},
-		{"our own brackets", "⟦U+202E⟧", "⟦U+27E6⟧U+202E⟧", "⟦U+27E6⟧U+202E⟧"},
-		{"scripts", "привет שלום مرحبا 日本語 한국어 हिन्दी ไทยนี้ Việt", "привет שלום مرحبا 日本語 한국어 हिन्दी ไทยนี้ Việt", "привет שלום مرحبا 日本語 한국어 हिन्दी ไทยนี้ Việt"},
-		{"emoji", "🚀👍🏽", "🚀👍🏽", "🚀👍🏽"},
-		{"joined emoji", "👩\u200d💻", "👩⟦U+200D⟧💻", "👩⟦U+200D⟧💻"},
-		{"decomposed", "e\u0301", "e\u0301", "e\u0301"},
-		{"mark flood", "e" + strings.Repeat("\u0301", 6), "e" + strings.Repeat("\u0301", 4) + "⟦U+0301⟧⟦U+0301⟧", "e" + strings.Repeat("\u0301", 4) + "⟦U+0301⟧⟦U+0301⟧"},
-		{"mark without a base", "\u0301a \u0301", "⟦U+0301⟧a ⟦U+0301⟧", "⟦U+0301⟧a ⟦U+0301⟧"},
-		{"mark on a replacement", "\u200b\u0338", "⟦U+200B⟧⟦U+0338⟧", "⟦U+200B⟧⟦U+0338⟧"},
-		{"enclosing mark", "a\u20dd", "a⟦U+20DD⟧", "a⟦U+20DD⟧"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := Text(c.in); got != c.text {
-				t.Errorf("Text(%+q) = %q, want %q", c.in, got, c.text)
+	file, err := os.ReadFile("testdata/text.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct{ Name, Hex, Text, Line string }
+	if err := json.Unmarshal(file, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		in, err := hex.DecodeString(c.Hex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			if got := Text(string(in)); got != c.Text {
+				t.Errorf("Text(%+q) = %q, want %q", in, got, c.Text)
 			}
-			if got := Line(c.in); got != c.line {
-				t.Errorf("Line(%+q) = %q, want %q", c.in, got, c.line)
+			if got := Line(string(in)); got != c.Line {
+				t.Errorf("Line(%+q) = %q, want %q", in, got, c.Line)
 			}
 		})
 	}

@@ -71,7 +71,7 @@ async function credential(): Promise<Bearer> {
 }
 
 async function openSession(): Promise<Bearer> {
-  if (!device) throw new Unpaired("this browser is not paired");
+  if (!device) throw new Unpaired("This browser is not paired.");
   try {
     const deviceId = device.id;
     const { nonce } = await call<{ nonce: string }>("POST", "/v1/auth/challenge", { deviceId });
@@ -88,7 +88,7 @@ async function openSession(): Promise<Bearer> {
     if (e instanceof ApiError && (e.status === 401 || e.status === 404)) {
       device = undefined;
       await forgetDevice();
-      throw new Unpaired("the broker no longer knows this browser: it was removed there, or the broker's state is new");
+      throw new Unpaired("The broker no longer knows this browser: it was removed there, or the broker's state is new.");
     }
     throw e;
   }
@@ -103,7 +103,7 @@ async function authorized<T>(method: string, path: string, body?: unknown): Prom
       // A restarted broker knows no bearer of before; a device opens a new session, once.
       if (!(e instanceof ApiError) || e.status !== 401) throw e;
       bearer = undefined;
-      if (!device) throw new Unpaired("the broker does not take this token: it is wrong, revoked or expired");
+      if (!device) throw new Unpaired("The broker does not take this token: it is wrong, revoked or expired.");
       if (attempt === 2) throw e;
     }
   }

@@ -93,7 +93,7 @@ function sessionNames(all: Group[]): Map<string, string> {
   const names = new Map(all.map((g) => [g.sessionId, visibleLine(sessionName(g.items[0]!.request))]));
   const count = new Map<string, number>();
   for (const n of names.values()) count.set(n, (count.get(n) ?? 0) + 1);
-  for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} ${visibleLine(id.slice(0, 4))}`);
+  for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} …${visibleLine(id.slice(-4))}`);
   return names;
 }
 
@@ -152,7 +152,7 @@ function Empty() {
 
 function Overruled() {
   return (
-    <>
+    <div class="alarms">
       {overruled.value.map((i) => (
         <div class="overruled" role="alert" key={i.request.id}>
           <p>
@@ -163,7 +163,7 @@ function Overruled() {
           </button>
         </div>
       ))}
-    </>
+    </div>
   );
 }
 

@@ -38,7 +38,7 @@ export function Card({ item }: { item: Item }) {
       <Drain item={item} />
       <header>
         <Where item={item} />
-        <h3 id={`verb-${r.id}`}>{(item.whole ?? r).shown?.verb ?? `Use ${visibleLine(r.toolName)}`}</h3>
+        <h3 id={`verb-${r.id}`}>{shownOf(item)?.verb ?? `Use ${visibleLine(r.toolName)}`}</h3>
       </header>
       {r.uninspectable && (
         <p class="notice">
@@ -67,7 +67,7 @@ export function Card({ item }: { item: Item }) {
       )}
       {r.detached && !item.endedAt && <p class="notice">The agent is not connected; waiting for it to come back.</p>}
       <div class="foot" ref={foot} tabIndex={-1}>
-        <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Send answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
+        <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
       </div>
     </article>
   );
@@ -236,14 +236,15 @@ function useFocus(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLEleme
 export function Past({ item }: { item: Item }) {
   const { request: r } = item;
   const line = outcomeLine(item, Date.now());
-  const main = r.shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
+  const shown = shownOf(item);
+  const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
   return (
     <li class={`past ${line?.tone ?? "gone"}`}>
       <div class="where">
         <b>{visibleLine(sessionName(r))}</b>
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
-      <div>{r.shown?.verb ?? visibleLine(r.toolName)}</div>
+      <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
       {main && <div class="gist">{main.kind === "path" ? lastElement(main.text) : main.text.slice(0, 200)}</div>}
       <div class="outcome">{line?.text}</div>
     </li>

@@ -95,7 +95,8 @@ function FieldView({ field: f, whole, open }: { field: Field; whole: boolean; op
     );
   }
   if (f.name === "command" && f.kind === "code") return <div class="field">{content}</div>;
-  const short = whole && f.text.length <= 200 && !f.text.includes("\n") && !f.kind.startsWith("diff") && f.kind !== "code";
+  const inline: Readonly<Record<string, number>> = { text: 80, json: 40, path: 200, url: 200 };
+  const short = whole && f.text.length <= (inline[f.kind] ?? 0) && f.text !== "" && !f.text.includes("\n");
   return (
     <div class={short ? "field short" : "field"}>
       <span class="label">{label(f.name)}</span>

@@ -10,8 +10,6 @@ export type Request = PermissionRequest & {
   inputSha256: string;
   createdAt: string;
   deadline: string;
-  /** The broker left out what is too long for a live message; the whole has to be fetched. */
-  partial?: boolean;
 };
 
 export function isRequest(r: PermissionRequest): r is Request {
@@ -80,11 +78,11 @@ function delivered(item: Item, now: number): string {
   const { request: r, attempt } = item;
   if (r.delivery === "confirmed") return "The tool ran.";
   if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
-    return attempt.delivered ? `Delivered in ${(attempt.ms / 1000).toFixed(1)} s.` : "Delivered.";
+    return attempt.delivered ? `Delivered in ${Math.max(0.1, attempt.ms / 1000).toFixed(1)} s.` : "Delivered.";
   }
   if (r.delivery === "delivered") return "Delivered.";
-  if (attempt?.phase === "taken" && now - attempt.at > 5000) return "Recorded; the agent has not taken it yet.";
-  return "Recorded.";
+  if (attempt?.phase !== "taken") return "";
+  return now - attempt.at > 5000 ? "Recorded; the agent has not taken it yet." : "Recorded.";
 }
 
 function withdrawn(reason: string | undefined): string {

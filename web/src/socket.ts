@@ -14,9 +14,13 @@ export interface Handlers {
 
 const firstDelay = 500;
 const longestDelay = 30_000;
-// A socket that a sleeping phone lost looks open until something is sent. The server pings,
-// which pages cannot see, so after a sleep the page reopens it instead of guessing.
-const sleepStep = 10_000;
+// A socket that a sleeping machine lost looks open until something is sent. The server pings,
+// which pages cannot see, so after a sleep the page reopens it instead of guessing; that costs
+// little, for it resumes. A sleep shows as a timer that is late by far more than a busy page
+// explains, or than the minute to which browsers slow the timers of hidden ones.
+const step = 10_000;
+const late = 20_000;
+const lateWhileHidden = 180_000;
 
 export class Live {
   private socket: WebSocket | undefined;
@@ -33,14 +37,17 @@ export class Live {
     const again = () => this.away || this.reopen();
     addEventListener("online", again);
     addEventListener("pageshow", (e) => e.persisted && again());
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && this.socket?.readyState !== WebSocket.OPEN) again();
-    });
     let last = Date.now();
-    setInterval(() => {
-      if (Date.now() - last > sleepStep * 2) again();
+    document.addEventListener("visibilitychange", () => {
+      const gap = Date.now() - last;
       last = Date.now();
-    }, sleepStep);
+      if (!document.hidden && (gap > late || this.socket?.readyState !== WebSocket.OPEN)) again();
+    });
+    setInterval(() => {
+      const gap = Date.now() - last;
+      last = Date.now();
+      if (gap > (document.hidden ? lateWhileHidden : late)) again();
+    }, step);
     void this.open();
   }
 

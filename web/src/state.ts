@@ -73,6 +73,8 @@ export async function enter(text: string): Promise<void> {
     await redeem(decodeURIComponent(text));
     connect();
   } catch (e) {
+    // A link that was tapped twice is spent; a browser that it had paired is paired still.
+    if (await resume().catch(() => false)) return connect();
     unpaired(e instanceof ApiError && e.status === 0 ? "The broker did not answer. Is it running? Then try again." : sentence(e));
   }
 }

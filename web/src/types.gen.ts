@@ -31,7 +31,7 @@ export interface PermissionRequest {
    */
   toolName?: string;
   /**
-   * Tool-specific input parameters, as received. Absent where the agent sent something else than an object; see raw.
+   * Tool-specific input parameters, as received. Absent where it is no JSON that can be repeated; see shown and rawBase64.
    */
   toolInput?: {
     [k: string]: unknown;
@@ -137,13 +137,17 @@ export interface PermissionRequest {
    */
   delivery?: "recorded" | "delivered" | "confirmed" | "overruled";
   /**
-   * The payload, when it is valid UTF-8.
+   * The payload, when it is valid UTF-8; not in lists and on the WebSocket.
    */
   raw?: string;
   /**
    * The payload, when it is not.
    */
   rawBase64?: string;
+  /**
+   * Too large for a list or the WebSocket: toolInput, permissionSuggestions, shown and response were left out. GET /v1/requests/{id} has the whole.
+   */
+  partial?: boolean;
   shown?: Shown;
   response?: PermissionResponse;
 }
@@ -181,7 +185,7 @@ export interface Approver {
  */
 export interface Shown {
   /**
-   * What the tool would do, in a word or two.
+   * What the tool would do, as a short sentence.
    */
   verb: string;
   fields: {
@@ -323,15 +327,33 @@ export interface SessionInfo {
    */
   queueCount: number;
   agent?: string;
+  /**
+   * CLAUDE_AGENT_ID, a label the user may set.
+   */
   agentLabel?: string;
+  /**
+   * Where the hooks ran.
+   */
   host?: string;
+  /**
+   * The last hook's process.
+   */
+  pid?: number;
+  /**
+   * CLAUDE_PROJECT_DIR.
+   */
   projectDir?: string;
   repo?: Repo;
+  permissionMode?: string;
+  /**
+   * Type of the newest event.
+   */
+  lastEvent?: string;
   lastEventAt?: string;
   /**
-   * createdAt of the request that has waited longest.
+   * When this broker first heard of the session.
    */
-  oldestAt?: string;
+  startedAt?: string;
 }
 /**
  * The body of POST /v1/requests/{id}/decision.

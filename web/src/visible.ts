@@ -52,9 +52,14 @@ export function visibleBytes(bytes: Uint8Array): string {
   };
   for (let i = 0; i < bytes.length; ) {
     const n = sequenceLength(bytes, i);
-    if (n === 0) {
+    const [a, b, c] = [bytes[i]!, bytes[i + 1] ?? 0, bytes[i + 2] ?? 0];
+    if (n === 0 && a === 0xed && b >= 0xa0 && b <= 0xbf && (c & 0xc0) === 0x80) {
+      flush(i); // a surrogate, as no UTF-8 has it
+      out += "⟦U+" + (0xd000 | ((b & 0x3f) << 6) | (c & 0x3f)).toString(16).toUpperCase() + "⟧";
+      start = i += 3;
+    } else if (n === 0) {
       flush(i);
-      out += "⟦x" + bytes[i]!.toString(16).toUpperCase().padStart(2, "0") + "⟧";
+      out += "⟦x" + a.toString(16).toUpperCase().padStart(2, "0") + "⟧";
       start = ++i;
     } else {
       i += n;
