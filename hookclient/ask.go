@@ -49,9 +49,7 @@ type reply struct {
 
 // attempt sends the event once and waits for its answer until ctx is done.
 func (c *client) attempt(ctx context.Context, q *request) reply {
-	dialCtx, cancel := context.WithTimeout(ctx, newRetry)
-	nc, err := c.to.dial(dialCtx)
-	cancel()
+	nc, err := c.to.dial(ctx)
 	if err != nil {
 		return reply{state: dialState(&c.to, err), err: err}
 	}
@@ -102,7 +100,7 @@ func sortAnswer(r response) reply {
 		return reply{state: conflict, status: 409}
 	case 429, 502, 503:
 		return reply{state: unavailable, status: r.status}
-	case 504:
+	case 504, 524: // 524 is Cloudflare's
 		return reply{state: gatewayLate, status: r.status}
 	}
 	return reply{state: refused, status: r.status}
@@ -181,6 +179,7 @@ func persist(ctx context.Context, try func(attempt int) reply) (reply, ending) {
 	pause := firstPause
 	var r reply
 	for n := 1; ctx.Err() == nil; n++ {
+		began := time.Now()
 		r = try(n)
 		if r.state == answered {
 			return r, endAnswer
@@ -198,7 +197,10 @@ func persist(ctx context.Context, try func(attempt int) reply) (reply, ending) {
 				return r, endFailed
 			}
 		case broken, gatewayLate:
-			waiting, lost, pause = true, time.Now(), firstPause
+			waiting = true
+			if time.Since(began) >= awayPause { // it held the request, and is not just breaking everything
+				lost, pause = time.Now(), firstPause
+			}
 		case unreachable:
 			if !waiting && time.Since(start) >= newRetry {
 				return r, endFailed

@@ -115,9 +115,9 @@ type client struct {
 }
 
 // Run handles the one event on stdin and returns when the program should exit, with status 0
-// whatever happened. It writes to stdout once or not at all. From a quietStart after the call
-// it handles SIGTERM, SIGINT and SIGHUP, and it ignores SIGPIPE for good: the process is
-// expected to end after it.
+// whatever happened. It writes to stdout once or not at all. While it waits (a plain event: from
+// quietStart on) SIGTERM, SIGINT and SIGHUP end the wait; SIGPIPE it ignores for good, the
+// process being expected to end after it.
 func Run(cfg Config, stdin, stdout *os.File) {
 	start := time.Now()
 	cfg.fill()
@@ -130,7 +130,9 @@ func Run(cfg Config, stdin, stdout *os.File) {
 	ignoreBrokenPipes()
 	w := watchAgent(stdout)
 	defer w.stop()
-	if out := handle(w, cfg, start, stdin); len(out) > 0 {
+	out := handle(w, cfg, start, stdin)
+	w.stop() // from here on signals kill: the write may wait for an agent that reads nothing
+	if len(out) > 0 {
 		stdout.Write(out) //nolint:errcheck // an agent that does not read gets no answer
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"os"
 	"path"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"assent/internal/hook"
@@ -77,7 +79,12 @@ func ReadConfig(args []string, env func(string) string) (Config, error) {
 	if faults[0] != nil {
 		return Config{}, faults[0]
 	}
-	cfg.place(layers, env)
+	if flags.socket != "" && flags.url != "" {
+		return Config{}, errors.New("--socket and --url exclude each other; give one")
+	}
+	if f := cfg.place(layers, env); cfg.Fault == nil {
+		cfg.Fault = f
+	}
 	for _, f := range faults[1:] {
 		if cfg.Fault == nil {
 			cfg.Fault = f
@@ -121,47 +128,43 @@ func (c *Config) apply(s *settings) (fault error) {
 		}
 		*f.to = v
 	}
-	if s.socket != "" && s.url != "" {
-		if fault == nil {
-			fault = errors.New(s.from + "socket and " + s.from + "url exclude each other; give one")
-		}
-	}
 	return fault
 }
 
 // place decides where to send, and with which token.
-func (c *Config) place(layers []*settings, env func(string) string) {
-	at := len(layers)
-	for i, s := range layers {
-		if s.socket != "" || s.url != "" {
-			at = i
-			break
-		}
+func (c *Config) place(layers []*settings, env func(string) string) error {
+	at := 0
+	for at < len(layers) && layers[at].socket == "" && layers[at].url == "" {
+		at++
 	}
 	if at == len(layers) {
 		c.Socket = DefaultSocket(env)
-		return
+		return nil
 	}
-	c.Socket, c.URL = layers[at].socket, layers[at].url
-	if c.Socket != "" && !path.IsAbs(c.Socket) {
+	s := layers[at]
+	switch {
+	case s.socket != "" && s.url != "":
+		return errors.New(s.from + "socket and url exclude each other; give one")
+	case path.IsAbs(s.socket):
+		c.Socket = path.Clean(s.socket)
+	case s.socket != "":
 		// A flag was typed by somebody who knows where he stands; the others were not.
 		dir, err := os.Getwd()
 		if at > 0 || err != nil {
-			c.Socket, c.Fault = "", errors.New(layers[at].from+"socket "+quote(c.Socket)+": want an absolute path")
-			return
+			return errors.New(s.from + "socket " + quote(s.socket) + ": want an absolute path")
 		}
-		c.Socket = path.Join(dir, c.Socket)
-	}
-	if c.Socket != "" {
-		c.Socket = path.Clean(c.Socket)
-		return
-	}
-	for i, s := range layers {
-		if s.token != "" && (i >= at || i == 0 || at < 2) {
-			c.Token = s.token
-			return
+		c.Socket = path.Join(dir, s.socket)
+	default:
+		c.URL = s.url
+		// The first token, but the file's only if its owner chose the URL too.
+		for i, t := range layers {
+			if t.token != "" && (i > 1 || at <= 1) {
+				c.Token = t.token
+				break
+			}
 		}
 	}
+	return nil
 }
 
 // DefaultSocket returns where the broker listens when nobody said otherwise:
@@ -253,7 +256,7 @@ func readFile(env func(string) string) (*settings, error) {
 
 // readConf reads the file, which may be missing.
 func readConf(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not stop us
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -273,4 +276,12 @@ func readConf(name string) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// quote shows a value in an error message.
+func quote(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "..."
+	}
+	return strconv.Quote(s)
 }

@@ -2,15 +2,15 @@ package hookclient
 
 import "assent/internal/hook"
 
-// denials holds, for each agent, the one answer that this program makes up by itself. It is
-// for a user who asked for denials and has no broker that could phrase one.
+// denial returns the one answer that this program makes up by itself, nil for an agent that it
+// does not know. It is for a user who asked for denials and has no broker to phrase one.
 func denial(agent string) []byte {
 	switch agent {
 	case "claude":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
 			`"message":"Denied: nobody answered the permission request (assent)."}}}`)
 	}
-	return nil // an agent that we do not know: abstain
+	return nil
 }
 
 // fallback is what to print when the broker did not answer.

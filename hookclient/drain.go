@@ -1,16 +1,12 @@
 package hookclient
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 	"time"
-
-	"assent/internal/hook"
 )
 
 // ErrDraining means that another process was draining the same spool for longer than Drain
@@ -31,10 +27,15 @@ const drainPatience = 2 * time.Second
 // is empty.
 func Drain(dir, target string, fn func(SpoolRecord) error) (n int, err error) {
 	s := spool{dir: dir}
+	return s.drain(target, drainPatience, fn)
+}
+
+// drain is Drain with a given patience with whoever else drains.
+func (s *spool) drain(target string, patience time.Duration, fn func(SpoolRecord) error) (n int, err error) {
 	if s.empty() {
 		return 0, nil
 	}
-	unlock, err := s.lock(drainFile, drainPatience)
+	unlock, err := s.lock(drainFile, patience)
 	if errors.Is(err, errLocked) {
 		return 0, ErrDraining
 	}
@@ -88,10 +89,6 @@ func (s *spool) drainOpen(name, target string, fn func(SpoolRecord) error) (n in
 			if fr.done {
 				continue
 			}
-			if notFor(f, fr, target) {
-				foreign++
-				continue
-			}
 			body, ok := in.body(fr)
 			if !ok {
 				continue
@@ -140,19 +137,6 @@ func (s *spool) moreOrRemove(f *os.File, name string, in *frames, remove bool) (
 		return false, false, os.Remove(name)
 	}
 	return false, false, nil
-}
-
-// notFor reports whether the first line of a frame names another target, without reading all
-// of it: files of a broker that is gone are looked through again and again.
-func notFor(f *os.File, fr frame, target string) bool {
-	var buf [512]byte
-	b := buf[:min(int64(len(buf)), fr.end-fr.off-frameHead)]
-	if _, err := f.ReadAt(b, fr.off+frameHead); err != nil {
-		return false
-	}
-	line, _, ok := bytes.Cut(b, []byte("\r\n"))
-	value, isTarget := strings.CutPrefix(string(line), targetLine)
-	return ok && isTarget && hook.UnescapeHeader(value) != target
 }
 
 // SpoolDir returns where hook clients with this environment spool: $XDG_STATE_HOME/assent/spool,

@@ -110,6 +110,7 @@ func TestSortAnswer(t *testing.T) {
 		{502, "", unavailable, ""},
 		{503, "{}", unavailable, ""},
 		{504, "", gatewayLate, ""},
+		{524, "", gatewayLate, ""},
 	}
 	for _, c := range cases {
 		if r := sortAnswer(response{status: c.status, body: []byte(c.body)}); r.state != c.want || string(r.body) != c.print {

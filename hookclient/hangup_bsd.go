@@ -2,10 +2,7 @@
 
 package hookclient
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // onHangup calls gone, from a goroutine of its own, once the other side of fd has closed: that
 // is what EV_EOF on the write side means. It returns nil if fd is of a kind that cannot hang
@@ -16,30 +13,20 @@ func onHangup(fd int, gone func()) (stop func()) {
 		return nil
 	}
 	syscall.CloseOnExec(queue)
-	wake, end, err := os.Pipe()
-	if err != nil {
-		syscall.Close(queue)
+	wake := []int{-1, -1} // closing the write end wakes the goroutine
+	if syscall.Pipe(wake) != nil {
+		closeAll(queue)
 		return nil
 	}
-	giveUp := func() {
-		wake.Close()
-		end.Close()
-		syscall.Close(queue)
-	}
-	raw, err := wake.SyscallConn()
-	if err != nil {
-		giveUp()
-		return nil
-	}
+	syscall.CloseOnExec(wake[0])
+	syscall.CloseOnExec(wake[1])
 	changes := make([]syscall.Kevent_t, 2)
 	// EV_CLEAR: told once that there is room, which we do not want to know, and then again
 	// when the other side closes.
 	syscall.SetKevent(&changes[0], fd, syscall.EVFILT_WRITE, syscall.EV_ADD|syscall.EV_CLEAR)
-	raw.Control(func(p uintptr) { //nolint:errcheck // then Kevent fails
-		syscall.SetKevent(&changes[1], int(p), syscall.EVFILT_READ, syscall.EV_ADD)
-	})
+	syscall.SetKevent(&changes[1], wake[0], syscall.EVFILT_READ, syscall.EV_ADD)
 	if _, err := syscall.Kevent(queue, changes, nil, nil); err != nil {
-		giveUp()
+		closeAll(queue, wake[0], wake[1])
 		return nil
 	}
 	ended := make(chan struct{})
@@ -66,9 +53,8 @@ func onHangup(fd int, gone func()) (stop func()) {
 		}
 	}()
 	return func() {
-		end.Close()
+		closeAll(wake[1])
 		<-ended
-		wake.Close()
-		syscall.Close(queue)
+		closeAll(queue, wake[0])
 	}
 }

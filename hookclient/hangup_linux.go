@@ -1,9 +1,6 @@
 package hookclient
 
-import (
-	"os"
-	"syscall"
-)
+import "syscall"
 
 // onHangup calls gone, from a goroutine of its own, once the other side of fd has closed. An
 // epoll set that asks for no event still reports errors and hang-ups, and nothing else: not
@@ -14,50 +11,31 @@ func onHangup(fd int, gone func()) (stop func()) {
 	if err != nil {
 		return nil
 	}
-	if err := syscall.EpollCtl(set, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Fd: int32(fd)}); err != nil {
-		syscall.Close(set)
-		return nil
+	wake := []int{-1, -1} // closing the write end wakes the goroutine
+	add := func(fd int) bool {
+		return syscall.EpollCtl(set, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Fd: int32(fd)}) == nil
 	}
-	// Closing the write end of this pipe wakes the goroutine.
-	wake, end, err := os.Pipe()
-	if err != nil {
-		syscall.Close(set)
+	if !add(fd) || syscall.Pipe2(wake, syscall.O_CLOEXEC) != nil || !add(wake[0]) {
+		closeAll(set, wake[0], wake[1])
 		return nil
-	}
-	var wakeFD int
-	if raw, err := wake.SyscallConn(); err == nil {
-		raw.Control(func(p uintptr) { //nolint:errcheck // then EpollCtl fails
-			wakeFD = int(p)
-			err = syscall.EpollCtl(set, syscall.EPOLL_CTL_ADD, wakeFD, &syscall.EpollEvent{Fd: int32(wakeFD)})
-		})
-		if err != nil {
-			wake.Close()
-			end.Close()
-			syscall.Close(set)
-			return nil
-		}
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		var events [2]syscall.EpollEvent
-		for {
-			n, err := syscall.EpollWait(set, events[:], -1)
-			if err == syscall.EINTR {
-				continue
+		events := make([]syscall.EpollEvent, 2)
+		n, err := syscall.EpollWait(set, events, -1)
+		for err == syscall.EINTR {
+			n, err = syscall.EpollWait(set, events, -1)
+		}
+		for _, e := range events[:max(n, 0)] {
+			if int(e.Fd) == fd {
+				gone()
 			}
-			for _, e := range events[:max(n, 0)] {
-				if int(e.Fd) == fd {
-					gone()
-				}
-			}
-			return
 		}
 	}()
 	return func() {
-		end.Close()
+		closeAll(wake[1])
 		<-ended
-		wake.Close()
-		syscall.Close(set)
+		closeAll(set, wake[0])
 	}
 }

@@ -48,12 +48,15 @@ func newTarget(cfg *Config) (target, error) {
 	if !plainToken(cfg.Token) {
 		return target{}, errors.New("the token holds characters that no token has")
 	}
-	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, remote: true, dial: cfg.Dial}
-	if t.dial == nil {
-		if u.TLS {
-			return target{}, errNeedTLS
+	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, remote: true, dial: u.dialPlain}
+	if cfg.Dial != nil {
+		t.dial = func(ctx context.Context) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, newRetry)
+			defer cancel()
+			return cfg.Dial(ctx)
 		}
-		t.dial = u.dialPlain
+	} else if u.TLS {
+		return target{}, errNeedTLS
 	}
 	return t, nil
 }

@@ -73,7 +73,7 @@ func (c *client) drainRemote(ctx context.Context, s *spool) {
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
 	link, end := newConn(nc), time.Now().Add(drainTime)
-	Drain(c.cfg.Spool, c.to.name, func(r SpoolRecord) error { //nolint:errcheck // the next run goes on
+	s.drain(c.to.name, 0, func(r SpoolRecord) error { //nolint:errcheck // the next run goes on
 		if link == nil || time.Now().After(end) {
 			return errEnough
 		}

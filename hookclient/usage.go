@@ -1,7 +1,5 @@
 package hookclient
 
-import "strconv"
-
 // Usage is the help text of the command called name.
 func Usage(name string) string {
 	return name + ` hands one hook event of a coding agent to the assent broker and prints the answer.
@@ -27,11 +25,4 @@ Example, in the settings of Claude Code:
 Example, by hand:
   echo '{"hook_event_name":"Stop","session_id":"s"}' | ` + name + ` --socket /tmp/assent.sock
 `
-}
-
-func quote(s string) string {
-	if len(s) > 200 {
-		s = s[:200] + "..."
-	}
-	return strconv.Quote(s)
 }

@@ -79,7 +79,7 @@ func (w *agentWatch) hangup() {
 	})
 }
 
-// stop ends the watch. Signals have their default effect again.
+// stop ends the watch; it may be called again. Signals have their default effect from then on.
 func (w *agentWatch) stop() {
 	w.late.Stop()
 	w.mu.Lock()
@@ -95,3 +95,12 @@ func (w *agentWatch) stop() {
 
 // ignoreBrokenPipes keeps a write to an agent that is gone from killing us with a signal.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
+
+// closeAll closes the descriptors of onHangup; -1 is none.
+func closeAll(fds ...int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			syscall.Close(fd) //nolint:errcheck // nothing was written
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -165,6 +166,28 @@ func TestAnswerIntoClosedPipe(t *testing.T) {
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+// An agent that reads nothing of a large answer can still kill its hook.
+func TestSignalWhileWriting(t *testing.T) {
+	t.Parallel()
+	b := newBroker(t, socketPath(t), status(200, `{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := command(t, ask, "--socket", b.socket)
+	p.Stdout = w
+	p.start(t)
+	w.Close()
+	if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait() //nolint:errcheck // that it ends is the point
 }
 
 func TestDeadline(t *testing.T) {

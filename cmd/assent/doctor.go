@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/hookclient"
 	"assent/internal/show"
 )
 
@@ -67,6 +68,7 @@ func (a *app) examine(ctx context.Context) []check {
 	if broker.Status != "fail" {
 		checks = append(checks, checkSocket(info.Socket))
 	}
+	checks = append(checks, checkSpool(hookclient.SpoolDir(os.Getenv)))
 	version, agent := checkAgent(ctx)
 	checks = append(checks, agent)
 	home, cwd := os.Getenv("HOME"), ""
@@ -114,6 +116,33 @@ func checkSocket(path string) check {
 		return check{"socket", "fail", fmt.Sprintf("%s: %v", path, err), "restart assent serve; something removed its socket"}
 	}
 	conn.Close()
+	return c
+}
+
+// checkSpool says whether events waited in vain for a broker.
+func checkSpool(dir string) check {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return check{"spool", "warn", err.Error(), "make the directory readable for you"}
+	}
+	waiting := 0
+	for _, f := range files {
+		if !strings.HasPrefix(f.Name(), ".") {
+			waiting++
+		}
+	}
+	dropped, torn, err := hookclient.Lost(dir)
+	if err != nil {
+		return check{"spool", "warn", err.Error(), "make the directory readable for you"}
+	}
+	c := check{Name: "spool", Status: "ok", Detail: "no event waits in " + dir}
+	if waiting > 0 {
+		c.Status, c.Detail = "warn", fmt.Sprintf("events of %d sessions wait in %s", waiting, dir)
+		c.Mend = "assent serve takes them in, if it listens on the socket they were sent to"
+	}
+	if dropped+torn > 0 {
+		c.Status, c.Detail = "warn", fmt.Sprintf("%s; %d events were dropped because the spool was full, %d were cut off", c.Detail, dropped, torn)
+	}
 	return c
 }
 

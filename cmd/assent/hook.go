@@ -37,6 +37,7 @@ configuration file or ASSENT_TOKEN. It always exits 0 and prints the decision or
 				return nil
 			}
 			cfg.Dial = dialTLS(cfg.URL)
+			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
 			return nil
 		},
@@ -54,8 +55,10 @@ func dialTLS(rawURL string) func(context.Context) (net.Conn, error) {
 	if u.Port() == "" {
 		addr = net.JoinHostPort(u.Hostname(), "443")
 	}
+	// A broker that vanished without a word is noticed within half a minute.
+	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
 	d := tls.Dialer{
-		NetDialer: &net.Dialer{KeepAlive: 30 * time.Second},
+		NetDialer: &net.Dialer{KeepAliveConfig: keepAlive},
 		Config:    &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
 	}
 	return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }

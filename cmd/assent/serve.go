@@ -77,6 +77,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if socket == "" {
 		socket = defaultSocket(a.stateDir, os.Getenv)
 	}
+	// As hooks name it: spooled events are filed under this path.
+	if socket, err = filepath.Abs(socket); err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
 
 	// The streams. Opening them locks the state directory.
 	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
