@@ -54,6 +54,7 @@ type engine struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	srv        *server.Server // nil while there is none
+	serving    bool           // srv has its streams: a request before that would get no answer
 	host       string         // where the embedded server listens
 	port       int            // 0 before the first start, then fixed
 	fatal      error          // what the server called fatal
@@ -139,8 +140,10 @@ func (e *engine) connect(url string, extra ...nats.Option) error {
 				e.logf("%s: connected to NATS again", e.kind.name)
 			}
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			e.logf("%s: NATS: %v", e.kind.name, err)
+		nats.ErrorHandler(func(nc *nats.Conn, _ *nats.Subscription, err error) {
+			if nc.IsConnected() { // else the disconnect handler has the word
+				e.logf("%s: NATS: %v", e.kind.name, err)
+			}
 		}),
 	}, extra...)
 	nc, err := nats.Connect(url, opts...)
@@ -158,8 +161,10 @@ func (e *engine) connect(url string, extra ...nats.Option) error {
 // InProcessConn connects to the embedded server of the moment. nats.go calls it at each
 // reconnect.
 func (e *engine) InProcessConn() (net.Conn, error) {
-	srv := e.server()
-	if srv == nil {
+	e.mu.Lock()
+	srv, serving := e.srv, e.serving
+	e.mu.Unlock()
+	if !serving {
 		return nil, errors.New("the embedded server is not running")
 	}
 	return srv.InProcessConn()
@@ -202,7 +207,7 @@ func (e *engine) startServer(ctx context.Context) error {
 	}
 	srv.SetLoggerV2(&serverLog{e}, false, false, false)
 	e.mu.Lock()
-	e.srv, e.fatal = srv, nil
+	e.srv, e.serving, e.fatal = srv, false, nil
 	e.mu.Unlock()
 	go srv.Start() // returns once the server runs; WaitForShutdown waits for the rest
 	timeout := startTimeout
@@ -219,6 +224,9 @@ func (e *engine) startServer(ctx context.Context) error {
 		e.stopServer()
 		return fmt.Errorf("start the %s server in %s: %w", e.kind.name, e.dir, err)
 	}
+	e.mu.Lock()
+	e.serving = true
+	e.mu.Unlock()
 	if e.kind.listen != "" {
 		if addr, ok := srv.Addr().(*net.TCPAddr); ok {
 			e.setPort(addr.Port)
@@ -259,7 +267,7 @@ func (e *engine) options() (*server.Options, error) {
 func (e *engine) stopServer() {
 	e.mu.Lock()
 	srv := e.srv
-	e.srv = nil
+	e.srv, e.serving = nil, false
 	e.mu.Unlock()
 	if srv != nil {
 		srv.Shutdown()

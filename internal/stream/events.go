@@ -20,8 +20,13 @@ import (
 // hook.MaxEvent, or than the server takes: the length of the event in bytes.
 const HeaderOversize = "Assent-Oversize"
 
-// headerRoom is what a message's headers may need of the server's limit, in bytes.
-const headerRoom = 64 << 10
+// headerRoom is what a message's headers may need of the server's limit, in bytes: a cluster
+// takes no more than 64 KiB. maxHeaderValue keeps them below it, whatever an agent calls its
+// events and its directories.
+const (
+	headerRoom     = 64 << 10
+	maxHeaderValue = 4 << 10
+)
 
 // Publish stores e in EVENTS and returns its sequence. An e.ID that was published within the
 // last two minutes is not stored again; the sequence is that of the first. An error wraps
@@ -54,7 +59,7 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	msg.Data = e.Raw
 	put := func(name, value string) {
 		if value != "" {
-			msg.Header[name] = []string{hook.EscapeHeader(value)}
+			msg.Header[name] = []string{headerValue(value)}
 		}
 	}
 	put(jetstream.MsgIDHeader, e.ID)
@@ -88,6 +93,19 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	return msg
 }
 
+// headerValue escapes a value and cuts off what is beyond maxHeaderValue.
+func headerValue(s string) string {
+	v := hook.EscapeHeader(s[:min(len(s), maxHeaderValue)])
+	if len(v) <= maxHeaderValue {
+		return v
+	}
+	v = v[:maxHeaderValue]
+	if i := strings.LastIndexByte(v, '%'); i >= len(v)-2 {
+		v = v[:i] // not within an escape
+	}
+	return v
+}
+
 // oversizeMarker is the JSON that stands for an event too large to be stored.
 func oversizeMarker(e hook.Event) []byte {
 	sum := sha256.Sum256(e.Raw)
@@ -100,21 +118,12 @@ func oversizeMarker(e hook.Event) []byte {
 	}
 	marker.Oversize.Length = len(e.Raw)
 	marker.Oversize.SHA256 = hex.EncodeToString(sum[:])
-	marker.Type = e.Type
+	marker.Type = e.Type[:min(len(e.Type), maxHeaderValue)]
 	text, err := json.Marshal(marker)
 	if err != nil {
 		panic(err) // two texts and a number always encode
 	}
 	return text
-}
-
-// eventOf is the event of a message of EVENTS or its mirror.
-func eventOf(m jetstream.Msg) hook.Event {
-	meta, err := m.Metadata()
-	if err != nil { // not from a stream: its place is unknown
-		return messageEvent(m, 0, time.Time{})
-	}
-	return messageEvent(m, meta.Sequence.Stream, meta.Timestamp)
 }
 
 // messageEvent undoes eventMessage. Headers that are missing or unreadable leave zero values:

@@ -51,7 +51,7 @@ func (f *follower) run(ctx context.Context) error {
 		if f.last != before {
 			pause, said = shortest, ""
 		}
-		if session.Err() == nil && !errors.Is(err, errOdd) && err.Error() != said {
+		if session.Err() == nil && f.engine.healthy() == nil && !errors.Is(err, errOdd) && err.Error() != said {
 			said = err.Error()
 			f.engine.logf("%s: reading %s was interrupted, going on: %v", f.engine.kind.name, f.stream, err)
 		}
@@ -69,11 +69,12 @@ func (f *follower) pass(ctx, session context.Context) error {
 	if session.Err() != nil {
 		return errOdd
 	}
-	if err := f.place(ctx); err != nil {
+	createCtx, cancel := context.WithTimeout(ctx, 2*readTimeout)
+	defer cancel()
+	defer context.AfterFunc(session, cancel)()
+	if err := f.place(createCtx); err != nil {
 		return err
 	}
-	createCtx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
 	consumer, err := f.js.CreateConsumer(createCtx, f.stream, jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
 		OptStartSeq:       f.last + 1,
@@ -119,7 +120,8 @@ func (f *follower) pass(ctx, session context.Context) error {
 		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.last {
 			return errOdd // a delivery was lost on the way
 		}
-		if delivered == 1 && f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
+		if f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
+			// Too old, forgotten, or in a damaged block, of which the server says nothing.
 			f.engine.logf("%s: %s: messages %d to %d are gone, skipping them", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1)
 		}
 		f.apply(m, meta)

@@ -51,9 +51,6 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	if trust.Err() != nil {
 		return e.unavailable(e.whyNot(trust))
 	}
-	if err := e.room(size); err != nil {
-		return e.unavailable(err)
-	}
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -62,18 +59,25 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	case <-ctx.Done():
 		return e.unavailable(ctx.Err())
 	}
+	if err := e.room(size); err != nil {
+		return e.unavailable(err)
+	}
 	callCtx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	defer context.AfterFunc(trust, cancel)()
+	session := e.currentSession()
+	defer context.AfterFunc(session, cancel)()
 	err := do(callCtx)
 	switch apiErr := (*jetstream.APIError)(nil); {
 	case err == nil:
 		e.proved()
 		return nil
-	case errors.As(err, &apiErr):
+	case errors.As(err, &apiErr), errors.Is(err, jetstream.ErrInvalidKey):
 		return err
 	case trust.Err() != nil:
 		return e.unavailable(e.whyNot(trust))
+	case session.Err() != nil:
+		err = errors.New("the connection was lost")
 	case ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
 		err = fmt.Errorf("no acknowledgement within %v", writeTimeout)
 		e.fail(err, false)
@@ -277,10 +281,8 @@ func (e *engine) answers() error {
 		subject = recordSubject("probe")
 	}
 	for {
-		_, err := e.js.PublishMsg(ctx, nats.NewMsg(subject),
-			jetstream.WithExpectStream(e.kind.stream), jetstream.WithExpectLastSequence(wrongSequence))
-		var apiErr *jetstream.APIError
-		if errors.As(err, &apiErr) && apiErr.ErrorCode == wrongLastSequence {
+		err := e.ask(ctx, subject)
+		if isConflict(err) {
 			return nil
 		}
 		select {
@@ -289,6 +291,16 @@ func (e *engine) answers() error {
 		case <-time.After(10 * time.Millisecond): // not connected yet
 		}
 	}
+}
+
+// ask is one attempt of answers. It gives up when the connection is lost.
+func (e *engine) ask(ctx context.Context, subject string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.currentSession(), cancel)()
+	_, err := e.js.PublishMsg(ctx, nats.NewMsg(subject),
+		jetstream.WithExpectStream(e.kind.stream), jetstream.WithExpectLastSequence(wrongSequence))
+	return err
 }
 
 // probeDisk returns nil if dir takes a small file and puts it on the disk.

@@ -20,14 +20,6 @@ type kvStore struct {
 	bucket jetstream.KeyValue
 }
 
-// Entry is a key's value at one revision.
-type Entry struct {
-	Key     string
-	Value   []byte
-	Rev     uint64 // grows with every change of any key
-	Deleted bool   // then Value is nil
-}
-
 // Get returns a key's value and revision, or ErrKeyNotFound. Keys are made of letters,
 // digits and "-/_=." (a dot between levels). Other errors of the key-value functions wrap
 // broker.ErrUnavailable.
@@ -95,24 +87,22 @@ func (s *Stream) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return keys, nil
 }
 
-// Watch calls fn with the entries whose keys begin with prefix (see Keys) as they are now,
-// then with every change in order, until ctx is done; it returns ctx's error or ErrClosed.
-// Keys that were deleted before may come as deleted. Intermediate values may be left out, the
-// last one never. caughtUp is called once, behind the entries of now; nil is fine.
-func (s *Stream) Watch(ctx context.Context, prefix string, fn func(Entry), caughtUp func()) error {
+// Watch calls fn with the keys that begin with prefix (see Keys) as they are now, then
+// caughtUp once (nil is fine), then fn with every change in order, until ctx is done; it
+// returns ctx's error or ErrClosed. A nil value says that the key was deleted, perhaps before
+// the call. A value that was soon replaced may be left out, the last one never is.
+func (s *Stream) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
 	const subjects = "$KV." + StateBucket + "."
 	f := follower{
 		engine: s.record, js: s.record.js, stream: "KV_" + StateBucket, filter: subjects + prefix + ">",
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			e := Entry{
-				Key:   strings.TrimPrefix(m.Subject(), subjects),
-				Value: m.Data(),
-				Rev:   meta.Sequence.Stream,
-			}
+			value := m.Data()
 			if m.Headers().Get("KV-Operation") != "" { // DEL or PURGE
-				e.Value, e.Deleted = nil, true
+				value = nil
+			} else if value == nil {
+				value = []byte{}
 			}
-			fn(e)
+			fn(strings.TrimPrefix(m.Subject(), subjects), value, meta.Sequence.Stream)
 		},
 		caughtUp: caughtUp,
 	}

@@ -76,6 +76,14 @@ func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64) (ui
 	seq := after
 	for range maxRecords {
 		m, err := s.record.leaderMessage(ctx, recordSubject(rec.RequestID), seq+1)
+		for errors.Is(err, broker.ErrUnavailable) && ctx.Err() == nil {
+			// The connection may come back in time.
+			select {
+			case <-ctx.Done():
+			case <-time.After(10 * time.Millisecond):
+				m, err = s.record.leaderMessage(ctx, recordSubject(rec.RequestID), seq+1)
+			}
+		}
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}

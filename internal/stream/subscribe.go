@@ -58,6 +58,9 @@ func Subscribe(ctx context.Context, info NATSInfo, opt SubscribeOptions, fn func
 	if err != nil {
 		return err
 	}
+	if opt.Durable != "" {
+		return readOneByOne(ctx, cons, opt.Count, fn)
+	}
 	it, err := cons.Messages()
 	if err != nil {
 		return fmt.Errorf("read %s: %w", info.Stream, err)
@@ -73,11 +76,7 @@ func Subscribe(ctx context.Context, info NATSInfo, opt SubscribeOptions, fn func
 			}
 			return fmt.Errorf("read %s: %w", info.Stream, err)
 		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return fmt.Errorf("read %s: %w", info.Stream, err)
-		}
-		if err := fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp)); err != nil {
+		if err := handle(m, fn); err != nil {
 			return err
 		}
 		if err := m.Ack(); err != nil {
@@ -85,6 +84,43 @@ func Subscribe(ctx context.Context, info NATSInfo, opt SubscribeOptions, fn func
 		}
 	}
 	return nil
+}
+
+// readOneByOne asks for an event only when the one before is acknowledged and known to be: an
+// event that was on its way to a reader when it stopped would come to the next reader of that
+// name half a minute late.
+func readOneByOne(ctx context.Context, cons jetstream.Consumer, count int, fn func(hook.Event) error) error {
+	for n := 0; count == 0 || n < count; {
+		m, err := cons.Next(jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(time.Second))
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, nats.ErrTimeout), errors.Is(err, jetstream.ErrNoMessages), errors.Is(err, jetstream.ErrNoHeartbeat):
+			continue // nothing happened for a while, or the server is away
+		default:
+			return fmt.Errorf("read: %w", err)
+		}
+		if err := handle(m, fn); err != nil {
+			return err
+		}
+		ackCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		err = m.DoubleAck(ackCtx)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("acknowledge: %w", err)
+		}
+		n++
+	}
+	return nil
+}
+
+func handle(m jetstream.Msg, fn func(hook.Event) error) error {
+	meta, err := m.Metadata()
+	if err != nil {
+		return fmt.Errorf("read event: %w", err)
+	}
+	return fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
 }
 
 // consumer goes on with a durable that is there, whatever its start, and else makes one.

@@ -1,0 +1,83 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/broker"
+)
+
+// silentJS sends nothing while it is silent: the server seems to hang.
+type silentJS struct {
+	jetstream.JetStream
+	silent atomic.Bool
+}
+
+func (s *silentJS) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	if s.silent.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.JetStream.PublishMsg(ctx, msg, opts...)
+}
+
+// When no acknowledgement comes, the writes on their way time out together, those in line fail
+// with them, and later ones fail at once; none hangs on.
+func TestSilentServer(t *testing.T) {
+	log := &testLog{}
+	log.show(t)
+	dir := t.TempDir()
+	s, err := Open(t.Context(), Config{Dir: dir, Logf: log.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	js := &silentJS{JetStream: s.record.js}
+	first := asked(t)
+	after := mustAppend(t, s, first, 0)
+	s.record.js = js
+	js.silent.Store(true)
+	var wg sync.WaitGroup
+	for range 5 * s.record.kind.inFlight {
+		wg.Go(func() {
+			_, err := s.Append(context.Background(), asked(t), 0)
+			if !errors.Is(err, broker.ErrUnavailable) {
+				t.Errorf("append: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	if !log.has("no acknowledgement") {
+		t.Error("the log does not say why")
+	}
+	if err := s.Healthy(); err == nil {
+		t.Error("healthy although nothing is acknowledged")
+	}
+	js.silent.Store(false)
+	awaitHealthy(t, s)
+	mustAppend(t, s, decided(first.RequestID), after)
+}
+
+func TestMeansBroken(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Filestore [EVENTS] Critical write error: write x: no space left on device":                true,
+		"JetStream stream 'CORE > EVENTS' critical write error: x":                                 true,
+		"JetStream failed to store a msg on stream '$G > APPROVALS': x":                            true,
+		"JetStream out of File resources, will be DISABLED":                                        true,
+		"Filesystem permission denied while writing msg, disabling JetStream: x":                   true,
+		"127.0.0.1:4 - cid:9 - Client parser ERROR, proto='JetStream critical write error'":        false,
+		"127.0.0.1:4 - cid:9 - \"v1:go:JetStream no space left on device\" - Authentication Error": false,
+		"JetStream request limit reached":                                                          false,
+		"":                                                                                         false,
+	} {
+		if got := meansBroken(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
