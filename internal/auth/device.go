@@ -21,7 +21,7 @@ type Device struct {
 	Name      string    `json:"name"`
 	Role      Role      `json:"role"` // frozen at pairing
 	CreatedAt time.Time `json:"createdAt"`
-	LastSeen  time.Time `json:"lastSeenAt,omitzero"` // exact to a minute
+	LastUsed  time.Time `json:"lastUsed,omitzero"` // exact to a minute
 }
 
 // JWK is an ECDSA P-256 public key as WebCrypto exports it; other members are ignored.

@@ -149,7 +149,7 @@ func (a *Auth) withUsage(u usage) (value []byte, rev uint64, ok bool) {
 		}
 	} else if e := a.devices[strings.TrimPrefix(u.key, devicePrefix)]; e != nil {
 		d := e.storedDevice
-		d.LastSeen = u.at.UTC()
+		d.LastUsed = u.at.UTC()
 		v, rev = d, e.rev
 	}
 	a.mu.Unlock()

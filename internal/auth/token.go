@@ -23,7 +23,7 @@ type Token struct {
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero: never
 	// LastUsed is exact to a minute.
-	LastUsed time.Time `json:"lastUsedAt,omitzero"`
+	LastUsed time.Time `json:"lastUsed,omitzero"`
 }
 
 // tokenEntry is a Token in memory; guarded by Auth.mu.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -12,72 +14,106 @@ import (
 	"assent/internal/hook"
 )
 
-// ask holds the hook until its request is over and answers it. Whatever goes wrong, the answer
-// is nothing, which leaves the decision to the agent's own prompt.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, req hook.Request) {
+// ask lets the hook wait until its request is over, and answers it. Whatever goes wrong, the
+// answer is nothing, which leaves the decision to the agent's own prompt.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) {
 	if s.waiting.Add(1) > int64(s.cfg.MaxWaiting) {
 		s.waiting.Add(-1)
 		s.log.Warn("too many hooks wait; one was sent away", zap.Int("limit", s.cfg.MaxWaiting))
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many hooks wait"})
 		return
 	}
-	defer s.waiting.Add(-1)
-
-	answer, err := s.cfg.Broker.Ask(r.Context(), req)
-	switch {
-	case err == nil:
-		s.answer(w, &req, answer)
-	case r.Context().Err() != nil:
-		s.metrics.answer("gone") // the hook went away; what that means the broker knows
-	case errors.Is(err, broker.ErrStopping):
-		// The hook sees a closed connection and comes back to the next broker.
-		panic(http.ErrAbortHandler)
-	default:
-		s.metrics.answer("refused")
-		s.fail(w, r, err)
+	p := principal(r) // nobody, on the unix socket
+	if s.hold(w, req, p) {
+		return
 	}
+	defer s.waiting.Add(-1)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer p.OnRevoke(cancel)()
+	a := s.await(ctx, req)
+	if a.silent {
+		panic(http.ErrAbortHandler)
+	}
+	if a.body != nil {
+		w.Header().Set("Content-Type", a.contentType)
+		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
+	w.WriteHeader(a.status)
+	_, err := w.Write(a.body)
+	s.answered(req.ID, a, errors.Join(err, http.NewResponseController(w).Flush()))
 }
 
-// answer writes what became of a request: the exact bytes that the hook prints, or 204.
-func (s *Server) answer(w http.ResponseWriter, q *hook.Request, a broker.Answer) {
+// answer is what a hook that waited gets.
+type answer struct {
+	// silent says that the connection is to be closed without an answer.
+	silent      bool
+	status      int
+	contentType string
+	body        []byte // nil with 204
+	// decides says that it carries a person's or a rule's decision.
+	decides bool
+}
+
+// await blocks until the request is over. ctx is the hook's connection.
+func (s *Server) await(ctx context.Context, req *hook.Request) answer {
+	a, err := s.cfg.Broker.Ask(ctx, *req)
+	switch {
+	case err == nil:
+		return s.settle(req, a)
+	case ctx.Err() != nil:
+		s.metrics.answer("gone") // what that means the broker knows
+		return answer{silent: true}
+	case errors.Is(err, broker.ErrStopping):
+		return answer{silent: true} // the hook comes back to the next broker
+	}
+	return s.refused(err)
+}
+
+// refused is the answer to a request that could not be taken. It stands apart to keep the
+// frame of the wait small, as there may be thousands.
+func (s *Server) refused(err error) answer {
+	s.metrics.answer("refused")
+	p := s.problem("/v1/hooks", err)
+	p.complete()
+	body, err := json.Marshal(p)
+	if err != nil { // strings and numbers only
+		return answer{status: p.Status}
+	}
+	return answer{status: p.Status, contentType: problemType, body: body}
+}
+
+// settle writes what became of a request: the exact bytes that the hook prints, or nothing.
+func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	s.metrics.answer(string(a.Outcome))
 	var body []byte
 	var err error
+	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
 	switch {
-	case a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied):
-		body, err = codec.Encode(q.Agent, *a.Decision, q)
+	case decides:
+		body, err = codec.Encode(req.Agent, *a.Decision, req)
 	case a.Outcome == hook.Expired && a.Fallback == hook.Deny:
-		body, err = codec.EncodeDeny(q.Agent, expiredWords)
+		body, err = codec.EncodeDeny(req.Agent, expiredWords)
 	}
 	if err != nil {
 		s.log.Error("an answer could not be written for the agent, so its own prompt decides",
-			zap.String("id", q.ID), zap.String("agent", line(q.Agent)), zap.String("error", line(err.Error())))
-		w.WriteHeader(http.StatusNoContent)
-		return
+			zap.String("id", req.ID), zap.String("agent", line(req.Agent)), zap.String("error", line(err.Error())))
+		body, decides = nil, false
 	}
 	if body == nil {
-		w.WriteHeader(http.StatusNoContent)
-		return
+		return answer{status: http.StatusNoContent}
 	}
-	if err := send(w, body); err != nil {
-		s.log.Warn("the hook went away before its answer", zap.String("id", q.ID), zap.String("error", line(err.Error())))
-		return
-	}
-	if a.Decision != nil {
-		s.cfg.Broker.Delivered(q.ID)
+	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides}
+}
+
+// answered hears how the writing went.
+func (s *Server) answered(id string, a answer, err error) {
+	if err != nil {
+		s.log.Warn("the hook went away before its answer", zap.String("id", id), zap.String("error", line(err.Error())))
+	} else if a.decides {
+		s.cfg.Broker.Delivered(id)
 	}
 }
 
 // expiredWords reach the model. They must not read as if a person had refused.
 const expiredWords = "Nobody answered this permission request in time, and assent was told to deny in that case. No person has seen and refused it."
-
-// send writes the answer and makes sure that it left.
-func send(w http.ResponseWriter, body []byte) error {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusOK)
-	if _, err := w.Write(body); err != nil {
-		return err
-	}
-	return http.NewResponseController(w).Flush()
-}

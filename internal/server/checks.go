@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"go.uber.org/zap"
 
 	"assent/internal/auth"
-	"assent/internal/show"
 )
 
 // policy is the page's Content Security Policy. Preact writes text nodes and attributes, which
@@ -141,7 +139,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(secret)
 }
 
-// recover turns a panic into 500. Its value could quote a payload, so only its type is logged.
+// recover turns a panic into 500.
 func (s *Server) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -152,7 +150,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 			if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(v)
 			}
-			s.log.Error("panic while answering", zap.String("type", fmt.Sprintf("%T", v)), zap.String("path", show.Line(r.URL.Path)), zap.ByteString("stack", debug.Stack()))
+			s.logPanic(r.URL.Path, v)
 			writeProblem(w, problem{Status: http.StatusInternalServerError, Detail: "internal error"})
 		}()
 		next.ServeHTTP(w, r)
@@ -168,7 +166,7 @@ func (s *Server) access(next http.Handler) http.Handler {
 		start := time.Now()
 		ww := middleware.NewWrapResponseWriter(w, r.ProtoMajor)
 		defer func() {
-			s.log.Debug("access", zap.String("method", show.Line(r.Method)), zap.String("path", show.Line(r.URL.Path)),
+			s.log.Debug("access", zap.String("method", line(r.Method)), zap.String("path", line(r.URL.Path)),
 				zap.Int("status", ww.Status()), zap.Int("bytes", ww.BytesWritten()), zap.Duration("took", time.Since(start)))
 		}()
 		next.ServeHTTP(ww, r)

@@ -21,75 +21,75 @@ import (
 // came is how hooks with an id of their own reach this listener.
 func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		raw, err := readBody(w, r)
-		if err != nil {
-			s.hookBodyFailed(w, r, err)
-			return
+		// What take used of the stack is free again while the hook waits.
+		if req := s.take(w, r, came); req != nil {
+			s.ask(w, r, req)
 		}
-		e, channel, problem := eventOf(r.Header, came)
-		if problem != nil {
-			writeProblem(w, *problem)
-			return
-		}
-		e.Raw = raw
-		p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
-		e.Type = p.Type
-		s.metrics.event(e.Type)
-		if unreadable != nil {
-			s.metrics.unreadable.add(1)
-			s.log.Warn("a hook's payload is unreadable; it is streamed as it came, and the agent goes on without us",
-				zap.String("id", e.ID), zap.String("type", line(e.Type)), zap.Int("bytes", len(raw)), zap.String("why", line(unreadable.Error())))
-		}
-		if e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil {
-			s.permissionRequest(w, r, e, p, channel)
-			return
-		}
-		if _, err := s.cfg.Publish(r.Context(), e); err != nil {
-			s.publishFailed(w, r, err)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
-// permissionRequest publishes the event, unless it is one that comes back to a request we
-// hold, and asks.
-func (s *Server) permissionRequest(w http.ResponseWriter, r *http.Request, e hook.Event, p hook.Payload, channel hook.Channel) {
-	known := false
-	if e.Attempt > 1 {
-		if v, err := s.cfg.Broker.Get(r.Context(), e.ID); err == nil {
-			known, e.Seq = true, v.EventSeq
-		}
+// take reads and publishes an event. It answers by itself, unless the event is a request to be
+// asked, which it returns.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) *hook.Request {
+	raw, err := readBody(w, r)
+	if err != nil {
+		s.hookBodyFailed(w, r, err)
+		return nil
 	}
-	if !known {
-		seq, err := s.cfg.Publish(r.Context(), e)
-		if err != nil {
-			s.publishFailed(w, r, err)
-			return
-		}
-		e.Seq = seq
+	e, channel, problem := eventOf(r.Header, came)
+	if problem != nil {
+		writeProblem(w, *problem)
+		return nil
 	}
-	if p.SessionID == "" || p.ToolName == "" {
+	e.Raw = raw
+	p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
+	e.Type = p.Type
+	s.metrics.event(e.Type)
+	asks := e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil
+	if unreadable == nil && asks && (p.SessionID == "" || p.ToolName == "") {
+		unreadable, asks = errNoSession, false
+	}
+	if unreadable != nil {
 		s.metrics.unreadable.add(1)
-		s.log.Warn("a PermissionRequest names no session or no tool; the agent's own prompt decides", zap.String("id", e.ID), zap.Int("bytes", len(e.Raw)))
+		s.log.Warn("a hook's payload is unreadable; it is streamed as it came, and the agent goes on without us",
+			zap.String("id", e.ID), zap.String("type", line(e.Type)), zap.Int("bytes", len(raw)), zap.String("why", line(unreadable.Error())))
+	}
+	if e.Seq, err = s.publish(r, &e, asks); err != nil {
+		s.publishFailed(w, r, err)
+		return nil
+	}
+	if !asks {
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return nil
 	}
 	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID))
 	if len(e.Raw) > hook.MaxRequest {
 		s.handBack(w, r, req)
-		return
+		return nil
 	}
-	s.ask(w, r, req)
+	return req
+}
+
+var errNoSession = errors.New("a PermissionRequest without a session or a tool")
+
+// publish makes the event durable, once: one that comes back to a request we hold was
+// published before.
+func (s *Server) publish(r *http.Request, e *hook.Event, asks bool) (seq uint64, err error) {
+	if asks && e.Attempt > 1 {
+		if v, err := s.cfg.Broker.Get(r.Context(), e.ID); err == nil {
+			return v.EventSeq, nil
+		}
+	}
+	return s.cfg.Publish(r.Context(), *e)
 }
 
 // handBack records that a request was too large to hold, without its payload.
-func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req hook.Request) {
+func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req *hook.Request) {
 	s.metrics.oversize.add(1)
 	s.log.Warn("a PermissionRequest is too large to be held; the agent's own prompt decides",
 		zap.String("id", req.ID), zap.String("session", line(req.SessionID)), zap.Int("bytes", len(req.Raw)), zap.Int("limit", hook.MaxRequest))
 	req.Raw, req.ToolInput, req.Suggestions = nil, nil, nil
-	if err := s.cfg.Broker.HandBack(r.Context(), req, hook.ReasonTooLarge); err != nil {
+	if err := s.cfg.Broker.HandBack(r.Context(), *req, hook.ReasonTooLarge); err != nil {
 		s.log.Warn("handing back was not recorded", zap.String("id", req.ID), zap.String("error", line(err.Error())))
 	}
 	s.metrics.answer(string(hook.HandedBack))
@@ -200,8 +200,8 @@ func (s *Server) waitOf(h http.Header, id string) wait {
 	return wait{time.Now().Add(patience - min(2*time.Second, patience/10)), fallback}
 }
 
-func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) hook.Request {
-	return hook.Request{
+func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook.Request {
+	return &hook.Request{
 		ID:             e.ID,
 		SessionID:      p.SessionID,
 		CWD:            p.CWD,

@@ -12,7 +12,6 @@ import (
 	"assent/internal/auth"
 	"assent/internal/codec"
 	"assent/internal/hook"
-	"assent/internal/show"
 )
 
 // problem is an error as the API tells it (RFC 9457, schema Problem). Title follows from
@@ -45,10 +44,17 @@ func badFields(errs ...fieldProblem) problem {
 	return p
 }
 
-// writeProblem answers with p. An answer that has begun stays as it is.
-func writeProblem(w http.ResponseWriter, p problem) {
+// complete adds what follows from the status.
+func (p *problem) complete() {
 	p.Type = "about:blank"
 	p.Title = http.StatusText(p.Status)
+}
+
+const problemType = "application/problem+json"
+
+// writeProblem answers with p. An answer that has begun stays as it is.
+func writeProblem(w http.ResponseWriter, p problem) {
+	p.complete()
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers only
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
@@ -56,7 +62,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Type", problemType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
@@ -108,16 +114,21 @@ func problemOf(err error) (p problem, known bool) {
 	return problem{Status: http.StatusInternalServerError, Detail: "internal error"}, false
 }
 
-// fail answers err, and logs what the table does not know or an operator must hear.
+// fail answers err.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	writeProblem(w, s.problem(r.URL.Path, err))
+}
+
+// problem is problemOf err, and logs what the table does not know or an operator must hear.
+func (s *Server) problem(path string, err error) problem {
 	p, known := problemOf(err)
 	switch {
 	case !known:
-		s.log.Error("internal error", zap.String("path", show.Line(r.URL.Path)), zap.String("error", show.Line(err.Error())))
+		s.log.Error("internal error", zap.String("path", line(path)), zap.String("error", line(err.Error())))
 	case p.Status == http.StatusServiceUnavailable:
-		s.log.Warn("not available", zap.String("path", show.Line(r.URL.Path)), zap.String("error", show.Line(err.Error())))
+		s.log.Warn("not available", zap.String("path", line(path)), zap.String("error", line(err.Error())))
 	}
-	writeProblem(w, p)
+	return p
 }
 
 func notFound(w http.ResponseWriter, _ *http.Request) {

@@ -7,9 +7,11 @@
 //
 // # Concurrency
 //
-// net/http gives every connection a goroutine. A waiting hook stays in its own, inside
-// broker.Ask. A WebSocket has two: its handler, the only writer, and a reader that the handler
-// waits for. Close ends the WebSockets and waits for them; hooks end when the broker closes.
+// net/http gives every connection a goroutine. A hook that waits is taken from it and has two
+// of its own: one inside broker.Ask that answers, and one that reads to see the hook go, which
+// the first waits for. A WebSocket has two: its handler, the only writer, and a reader that the
+// handler waits for. Close ends the WebSockets and waits for them and for the hooks, which end
+// when the broker closes.
 package server
 
 import (
@@ -71,7 +73,8 @@ type Server struct {
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc
-	closing      sync.Mutex     // orders sockets.Add before Close's Wait
+	closing      sync.Mutex     // orders Add before Close's Wait
+	held         sync.WaitGroup // the waiting hooks
 	sockets      sync.WaitGroup // the open WebSockets
 	slots        chan struct{}  // one element for each of them
 	writeBuffers sync.Pool
@@ -126,12 +129,14 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Close closes the WebSockets and waits for them. It is called after the listeners closed.
+// Close closes the WebSockets and waits for them and for the waiting hooks. It is called after
+// the broker and the listeners closed: a hook that waits goes away when the broker does.
 func (s *Server) Close() error {
 	s.closing.Lock()
 	s.stop()
 	s.closing.Unlock()
 	s.sockets.Wait()
+	s.held.Wait()
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many WebSockets are open"})
 		return
 	}
-	if !s.openSocket() {
+	if !s.open(&s.sockets) {
 		s.fail(w, r, broker.ErrStopping)
 		return
 	}
@@ -72,14 +72,14 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	s.serveSocket(conn, p, q.Get("epoch"), after)
 }
 
-// openSocket counts a WebSocket, unless the server is closing.
-func (s *Server) openSocket() bool {
+// open counts one more connection that net/http no longer does, unless the server is closing.
+func (s *Server) open(kind *sync.WaitGroup) bool {
 	s.closing.Lock()
 	defer s.closing.Unlock()
 	if s.ctx.Err() != nil {
 		return false
 	}
-	s.sockets.Add(1)
+	kind.Add(1)
 	return true
 }
 

@@ -1,0 +1,49 @@
+package authtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"assent/internal/auth"
+)
+
+// Key is a device's key pair, which a browser makes with WebCrypto and cannot export.
+type Key struct{ private *ecdsa.PrivateKey }
+
+// NewKey makes a key pair on P-256.
+func NewKey() *Key {
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil { // crypto/rand does not fail
+		panic(err)
+	}
+	return &Key{k}
+}
+
+// JWK is the public key as crypto.subtle.exportKey("jwk") gives it.
+func (k *Key) JWK() auth.JWK {
+	b, err := k.private.PublicKey.Bytes() // 4, x, y
+	if err != nil {
+		panic(err)
+	}
+	return auth.JWK{
+		Kty: "EC", Crv: "P-256",
+		X: base64.RawURLEncoding.EncodeToString(b[1:33]),
+		Y: base64.RawURLEncoding.EncodeToString(b[33:]),
+	}
+}
+
+// Sign returns r and s as crypto.subtle.sign gives them, in base64url.
+func (k *Key) Sign(text []byte) string {
+	h := sha256.Sum256(text)
+	r, s, err := ecdsa.Sign(rand.Reader, k.private, h[:])
+	if err != nil {
+		panic(err)
+	}
+	var raw [64]byte
+	r.FillBytes(raw[:32])
+	s.FillBytes(raw[32:])
+	return base64.RawURLEncoding.EncodeToString(raw[:])
+}

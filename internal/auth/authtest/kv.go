@@ -1,0 +1,134 @@
+// Package authtest has an auth.KV in memory and a device as a browser would be, for tests.
+//
+// # Concurrency
+//
+// A KV may be used from any goroutine. It starts none and works inside a synctest bubble if it
+// was made there.
+package authtest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+)
+
+// KV is an auth.KV in memory. Make it with NewKV. It outlives those who use it, as a disk
+// does; several may share it, as replicas do.
+type KV struct {
+	mu   sync.Mutex
+	log  []change          // guarded by mu; revision n stands at n-1
+	last map[string]uint64 // guarded by mu; the live keys' revisions
+	down error             // guarded by mu
+	late int               // guarded by mu; the last so many changes are not told yet
+	wake chan struct{}     // guarded by mu; closed and replaced at every change
+}
+
+type change struct {
+	key   string
+	value []byte // nil: deleted
+}
+
+// ErrRevision is the answer to a Create or Update that came too late.
+var ErrRevision = errors.New("authtest: wrong revision")
+
+// NewKV returns an empty KV.
+func NewKV() *KV {
+	return &KV{last: map[string]uint64{}, wake: make(chan struct{})}
+}
+
+// SetDown lets every write fail with err until it is nil again.
+func (k *KV) SetDown(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.down = err
+}
+
+// Delay keeps the last n changes, as of now, from the watchers; 0 tells them all.
+func (k *KV) Delay(n int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.late = n
+	close(k.wake)
+	k.wake = make(chan struct{})
+}
+
+// Values returns the live values, for a test to look for secrets in them.
+func (k *KV) Values() map[string]string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := map[string]string{}
+	for key, rev := range k.last {
+		m[key] = string(k.log[rev-1].value)
+	}
+	return m
+}
+
+// Writes says how many changes there were.
+func (k *KV) Writes() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.log)
+}
+
+// Create, Update, Delete and Watch are auth.KV's.
+func (k *KV) Create(_ context.Context, key string, value []byte) (uint64, error) {
+	return k.write(key, value, 0)
+}
+
+func (k *KV) Update(_ context.Context, key string, value []byte, rev uint64) (uint64, error) {
+	return k.write(key, value, rev)
+}
+
+func (k *KV) write(key string, value []byte, rev uint64) (uint64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.down != nil {
+		return 0, k.down
+	}
+	if k.last[key] != rev {
+		return 0, ErrRevision
+	}
+	k.appendLocked(change{key, value})
+	k.last[key] = uint64(len(k.log))
+	return k.last[key], nil
+}
+
+func (k *KV) Delete(_ context.Context, key string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.down != nil {
+		return k.down
+	}
+	k.appendLocked(change{key, nil})
+	delete(k.last, key)
+	return nil
+}
+
+func (k *KV) appendLocked(c change) {
+	k.log = append(k.log, c)
+	close(k.wake)
+	k.wake = make(chan struct{})
+}
+
+func (k *KV) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
+	for next := 0; ; {
+		k.mu.Lock()
+		news, wake := k.log[next:max(next, len(k.log)-k.late)], k.wake
+		k.mu.Unlock()
+		for i, c := range news {
+			if strings.HasPrefix(c.key, prefix) {
+				fn(c.key, c.value, uint64(next+i+1))
+			}
+		}
+		if next == 0 {
+			caughtUp()
+		}
+		next += len(news)
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
