@@ -28,12 +28,20 @@ func TestBrokerKilledFiftyTimes(t *testing.T) {
 	for i := range kills {
 		// 2 ms steps over the first 100 ms of each life, the time of a few whole journeys.
 		time.Sleep(time.Duration(i) * 2 * time.Millisecond)
+		load.killed = append(load.killed, time.Now())
 		d.kill()
 		d.start()
 	}
 	load.stop()
 	load.check()
 }
+
+// Where in a request's journey a kill may hit.
+const (
+	beforeRecord  = "before the request was recorded"
+	whileWaiting  = "while it waited"
+	afterDecision = "between the decision and the record of its delivery"
+)
 
 // load is a number of hooks and an approver at work.
 type load struct {
@@ -46,15 +54,23 @@ type load struct {
 	wg     sync.WaitGroup
 	worked sync.WaitGroup // the hooks alone
 
+	killed  []time.Time // owned by the test; when the broker was killed
 	mu      sync.Mutex
-	asked   map[string]string   // guarded by mu; the payload of a request → what its hook printed
+	asked   map[string]ask      // guarded by mu; by the payload of the request
 	events  map[string]bool     // guarded by mu; payloads of plain events
 	granted map[string]decision // guarded by mu; request id → the decision that won, as its approver was told
 	n       int                 // guarded by mu
 }
 
+// ask is one hook with a request.
+type ask struct {
+	start   time.Time
+	took    time.Duration
+	printed string
+}
+
 func newLoad(t *testing.T, d *daemon) *load {
-	l := &load{t: t, d: d, asked: map[string]string{}, events: map[string]bool{}, granted: map[string]decision{}, idle: make(chan struct{})}
+	l := &load{t: t, d: d, asked: map[string]ask{}, events: map[string]bool{}, granted: map[string]decision{}, idle: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(t.Context())
 	return l
 }
@@ -76,9 +92,10 @@ func (l *load) hooks() {
 	for l.ctx.Err() == nil {
 		n := l.next()
 		session := fmt.Sprintf("s%d", n%7)
-		ask := bash(session, fmt.Sprintf("echo %d", n))
-		cmd := l.d.hookCommand(ask)
+		question, start := bash(session, fmt.Sprintf("echo %d", n)), time.Now()
+		cmd := l.d.hookCommand(question)
 		out, err := cmd.Output()
+		took := time.Since(start)
 		if err != nil {
 			l.t.Errorf("hook %d: %v", n, err)
 		}
@@ -88,7 +105,7 @@ func (l *load) hooks() {
 			l.t.Errorf("plain event %d: %v, printed %q", n, err, out)
 		}
 		l.mu.Lock()
-		l.asked[string(ask)] = string(out)
+		l.asked[string(question)] = ask{start, took, string(out)}
 		l.events[string(tell)] = true
 		l.mu.Unlock()
 	}
@@ -159,36 +176,51 @@ func (l *load) check() {
 	if len(d.pending()) != 0 {
 		t.Errorf("%d requests still pend", len(d.pending()))
 	}
-	unanswered, unknown := 0, 0
-	for ask, printed := range l.asked {
-		if printed == "" {
-			unanswered++
-			t.Errorf("no answer for %s; its request: %+v", ask, byPayload[ask])
+	hit := map[string]int{} // where the kills hit
+	for question, a := range l.asked {
+		if a.printed == "" {
+			t.Errorf("after %v no answer for %s; its request: %+v", a.took, question, byPayload[question])
 			continue
 		}
-		r, ok := byPayload[ask]
+		r, ok := byPayload[question]
 		if !ok {
-			unknown++
-			t.Errorf("no record of %s, whose hook printed %s", ask, printed)
+			t.Errorf("no record of %s, whose hook printed %s", question, a.printed)
 			continue
 		}
 		rs := d.trace(r.ID)
-		if s := steps(rs); s != "asked decided delivered" {
+		// Whether an answer was delivered is recorded behind the answer, so a kill may lose that.
+		if s := steps(rs); s != "asked decided delivered" && s != "asked decided" {
 			t.Errorf("%s: steps %s", r.ID, s)
 			continue
+		}
+		for _, k := range l.killed {
+			switch {
+			case k.After(a.start) && k.Before(rs[0].Time):
+				hit[beforeRecord]++
+			case k.After(rs[0].Time) && k.Before(rs[1].Time):
+				hit[whileWaiting]++
+			}
+		}
+		if len(rs) == 2 {
+			hit[afterDecision]++
 		}
 		want := allowed
 		if rs[1].Decision.Behavior == "deny" {
 			want = denied(rs[1].Decision.Message)
 		}
-		if printed != want {
-			t.Errorf("%s: the hook printed %s, the record says %s", r.ID, printed, want)
+		if a.printed != want {
+			t.Errorf("%s: the hook printed %s, the record says %s", r.ID, a.printed, want)
 		}
 		if won, ok := l.granted[r.ID]; ok && (won.Behavior != rs[1].Decision.Behavior || won.Message != rs[1].Decision.Message) {
 			t.Errorf("%s: the approver was told that %+v won, the record says %+v", r.ID, won, rs[1].Decision)
 		}
 	}
-	t.Logf("%d requests and %d events over all lives; %d unanswered, %d unknown", len(l.asked), len(l.events), unanswered, unknown)
+	t.Logf("%d requests and %d events over %d lives; kills hit %v", len(l.asked), len(l.events), len(l.killed)+1, hit)
+	for _, where := range []string{beforeRecord, whileWaiting, afterDecision} {
+		if hit[where] == 0 {
+			t.Errorf("no kill hit %s", where)
+		}
+	}
 	l.checkEvents()
 }
 

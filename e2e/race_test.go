@@ -8,9 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 )
 
 // socketClient speaks HTTP over the hook socket, as many hooks at once.
@@ -24,6 +28,29 @@ func (d *daemon) socketClient() *http.Client {
 	}
 	d.t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
+}
+
+// postHook asks as the hook client does: while the broker says 503 it comes back, with the same
+// id.
+func postHook(ctx context.Context, client *http.Client, body []byte) (status int, answer string, err error) {
+	id := uuid.NewString()
+	for attempt, end := 1, time.Now().Add(soon); ; attempt++ {
+		req, err := http.NewRequestWithContext(ctx, "POST", "http://assent/v1/hooks", bytes.NewReader(body))
+		if err != nil {
+			return 0, "", err
+		}
+		req.Header.Set("Assent-Request-Id", id)
+		req.Header.Set("Assent-Attempt", strconv.Itoa(attempt))
+		res, err := client.Do(req)
+		if err != nil {
+			return 0, "", err
+		}
+		b, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+			return res.StatusCode, string(b), err
+		}
+	}
 }
 
 func TestApproversRaceAndEachRequestHasOneWinner(t *testing.T) {
@@ -41,17 +68,11 @@ func TestApproversRaceAndEachRequestHasOneWinner(t *testing.T) {
 	for i := range requests {
 		hooks.Go(func() {
 			body := bash(fmt.Sprintf("s%d", i%10), fmt.Sprintf("echo %d", i))
-			res, err := client.Post("http://assent/v1/hooks", "application/json", bytes.NewReader(body))
-			if err != nil {
-				t.Error(err)
-				return
+			status, answer, err := postHook(t.Context(), client, body)
+			if err != nil || status != http.StatusOK {
+				t.Errorf("hook %d: %d %s %v", i, status, answer, err)
 			}
-			defer func() { _ = res.Body.Close() }()
-			b, err := io.ReadAll(res.Body)
-			if err != nil || res.StatusCode != http.StatusOK {
-				t.Errorf("hook %d: %d %s %v", i, res.StatusCode, b, err)
-			}
-			answers[i] = string(b)
+			answers[i] = answer
 		})
 	}
 	rs := d.waitPending(requests)

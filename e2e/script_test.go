@@ -74,8 +74,8 @@ func scriptWait(ts *testscript.TestScript, what string, ok func() bool) {
 
 func scriptReady(ts *testscript.TestScript, _ bool, _ []string) {
 	scriptWait(ts, "broker ready", func() bool {
-		status, _, err := scriptCall(ts, "GET", "owner", "/readyz", "")
-		return err == nil && status == http.StatusOK
+		status, _, err := scriptCall(ts, "GET", "none", "/readyz", "")
+		return err == nil && status == http.StatusNoContent
 	})
 }
 

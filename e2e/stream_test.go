@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -108,7 +109,7 @@ func examples(t *testing.T) map[string][]byte {
 
 func TestEveryPayloadComesOutWithTheSameBytes(t *testing.T) {
 	t.Parallel()
-	d := serve(t, "--nats-listen", "127.0.0.1:0")
+	d := serve(t)
 	c := consume(t, d)
 	want := map[string]string{} // payload → subject
 	hooks := map[string]*hookRun{}
@@ -167,7 +168,7 @@ func TestEveryPayloadComesOutWithTheSameBytes(t *testing.T) {
 
 func TestReadersTokenMayOnlyRead(t *testing.T) {
 	t.Parallel()
-	d := serve(t, "--nats-listen", "127.0.0.1:0")
+	d := serve(t)
 	d.hook([]byte(`{"session_id":"s","hook_event_name":"Stop"}`)).wait()
 	nc, stream := connect(t, d)
 	js, err := jetstream.New(nc)
@@ -257,7 +258,7 @@ func subscribe(nc *nats.Conn, subject string) error {
 
 func TestStreamNeedsItsToken(t *testing.T) {
 	t.Parallel()
-	d := serve(t, "--nats-listen", "127.0.0.1:0")
+	d := serve(t)
 	nc, _ := connect(t, d)
 	for _, opt := range []nats.Option{nats.Token(""), nats.Token("guess"), nats.UserInfo("core", "")} {
 		if c, err := nats.Connect(nc.ConnectedUrl(), opt); err == nil {
@@ -272,5 +273,42 @@ func TestStreamNeedsItsToken(t *testing.T) {
 	}
 	if status, _, err := d.as("", "GET", "/v1/requests", nil); err != nil || status != http.StatusUnauthorized {
 		t.Errorf("the API without a token: %d %v", status, err)
+	}
+}
+
+func TestTakenEventPortIsNoObstacle(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	d := serve(t, "--nats-listen", l.Addr().String())
+	nc, _ := connect(t, d)
+	if nc.ConnectedAddr() == l.Addr().String() {
+		t.Error("two listeners on one address")
+	}
+}
+
+func TestBrokersStartedAtOnceFindTheirEventPorts(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var ds []*daemon
+	for range 4 {
+		ds = append(ds, newDaemon(t, "--nats-listen", addr))
+	}
+	for _, d := range ds {
+		d.launch()
+	}
+	for _, d := range ds {
+		d.await()
+		connect(t, d)
 	}
 }

@@ -20,8 +20,11 @@ const poll = 20 * time.Millisecond
 
 // Patterns of the client's screen.
 var (
-	ready  = regexp.MustCompile(`\? for shortcuts|(?m)^ *❯|accept edits on|plan mode on`)
-	Dialog = regexp.MustCompile(`❯ 1\. `) // any dialog with numbered answers
+	ready = regexp.MustCompile(`\? for shortcuts|(?m)^ *❯|accept edits on|plan mode on`)
+	// emptyInput is the line to type into with nothing in it.
+	emptyInput = regexp.MustCompile(`(?m)^❯[\s\x{a0}]*$`)
+	// Dialog is any dialog with numbered answers.
+	Dialog = regexp.MustCompile(`❯ \d\. `)
 )
 
 // Terminal is an interactive client in a terminal of its own: a private tmux server that holds
@@ -31,6 +34,8 @@ type Terminal struct {
 	tmux   string // path of tmux
 	socket string // name of the private server
 	pid    int    // of the client
+
+	prompts int // typed so far
 }
 
 // Open starts an interactive client and waits until it takes input. The caller must Close it.
@@ -120,17 +125,17 @@ func (t *Terminal) until(ctx context.Context, what string, match func(string) bo
 	}
 }
 
-// Key presses keys by their tmux names ("Enter", "Escape", "2") and returns the moment before.
+// Key presses keys by their tmux names ("Enter", "Escape", "2") and returns the moment when they
+// had reached the client's terminal.
 func (t *Terminal) Key(ctx context.Context, keys ...string) (time.Time, error) {
-	at := time.Now()
 	_, err := t.run(ctx, append([]string{"send-keys"}, keys...)...)
-	return at, err
+	return time.Now(), err
 }
 
 // Answer picks, in the dialog on the screen, the option whose text begins with label (or, for
-// the label "Escape", presses Escape) and returns the moment before the key that took effect.
-// The client ignores keys for a moment after a dialog appears, so that nobody answers by
-// accident; so a key that changed nothing is pressed again.
+// the label "Escape", presses Escape) and returns the moment when the key that took effect had reached the client's terminal.
+// For a moment after a dialog appears a key only moves its cursor, so that nobody answers by
+// accident; so a key after which the dialog is still there is pressed again.
 func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) {
 	screen, err := t.Wait(ctx, Dialog)
 	if err != nil {
@@ -158,25 +163,49 @@ func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) 
 	}
 }
 
-// Prompt types a prompt and sends it. It waits for the text to be on the screen first, since
-// the client takes an Enter that comes with the text for part of it.
+// Prompt types a prompt and sends it. The client takes an Enter that comes with the text for
+// part of it, so the text must be on the screen first, and Enter is pressed again if it stays.
 func (t *Terminal) Prompt(ctx context.Context, text string) error {
-	if _, err := t.run(ctx, "send-keys", "-l", "--", text); err != nil {
-		return err
-	}
-	tail := text
-	if len(tail) > 20 {
-		tail = tail[len(tail)-20:]
-	}
+	t.prompts++
+	mark := fmt.Sprintf("(prompt %d)", t.prompts) // tells this text from an older, equal one
 	flat := func(s string) string { return strings.Join(strings.Fields(s), "") }
-	if _, err := t.until(ctx, "the prompt", func(s string) bool {
-		return strings.Contains(flat(s), flat(tail)) || strings.Contains(s, "[Pasted text")
-	}); err != nil {
-		return err
+	for whole := false; !whole; {
+		if _, err := t.run(ctx, "send-keys", "-l", "--", text+" "+mark); err != nil {
+			return err
+		}
+		screen, err := t.until(ctx, "the prompt", func(s string) bool {
+			return strings.Contains(flat(input(s)), flat(mark))
+		})
+		if err != nil {
+			return err
+		}
+		// An Escape a moment ago swallows the first letter: terminals spell Alt that way.
+		if whole = strings.Contains(flat(input(screen)), flat(text)); !whole {
+			if _, err := t.Key(ctx, "C-u"); err != nil {
+				return err
+			}
+			if _, err := t.Wait(ctx, emptyInput); err != nil {
+				return err
+			}
+		}
 	}
-	_, err := t.Key(ctx, "Enter")
-	return err
+	for {
+		if _, err := t.Key(ctx, "Enter"); err != nil {
+			return err
+		}
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		_, err := t.until(short, "the prompt to be taken", func(s string) bool {
+			return emptyInput.MatchString(s) || Dialog.MatchString(s)
+		})
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
+
+// input is the part of a screen that holds what is being typed.
+func input(screen string) string { return screen[max(0, strings.LastIndex(screen, "\n❯")):] }
 
 // PID is the client's process id.
 func (t *Terminal) PID() int { return t.pid }

@@ -83,12 +83,17 @@ func TestScriptTurnByTurn(t *testing.T) {
 		t.Fatalf("third turn = %+v", third)
 	}
 
-	want := []Result{{"Bash", "not on a Friday", true}, {"Read", "one\ntwo", false}, {"Write", "x", true}}
+	again := ask(t, s, user([]any{result("z", "stopped"), map[string]any{"type": "text", "text": Prompt([]Use{{Name: "Edit", Input: map[string]any{}}})}}))
+	if len(again) != 2 || again[1].Name != "Edit" {
+		t.Fatalf("a prompt that comes with old results = %+v", again)
+	}
+
+	want := []Result{{"Bash", "not on a Friday", true}, {"Read", "one\ntwo", false}, {"Write", "x", true}, {"", "stopped", true}}
 	if got := s.Results(); !reflect.DeepEqual(got, want) {
 		t.Errorf("Results = %+v, want %+v", got, want)
 	}
 	calls := s.Calls()
-	if len(calls) != 3 || calls[0].Turn != 0 || calls[1].Turn != 1 || !calls[2].Done || calls[1].Done {
+	if len(calls) != 4 || calls[0].Turn != 0 || calls[1].Turn != 1 || !calls[2].Done || calls[1].Done {
 		t.Errorf("Calls = %+v", calls)
 	}
 }

@@ -125,8 +125,8 @@ func (s *Server) play(r request, body []byte) turn {
 	if problem != "" {
 		return say(problem)
 	}
-	done, spoke := 0, true // a turn's results may come in several messages
-	for _, m := range r.Messages[at:] {
+	done, spoke := 0, true                // a turn's results may come in several messages
+	for _, m := range r.Messages[at+1:] { // results in the script's own message are of the turn before
 		switch {
 		case m.Role == "assistant":
 			spoke = true

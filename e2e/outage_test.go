@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// cluster is an external NATS server, as a user's own would be.
+func cluster(t *testing.T, dir string, port int) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(soon) {
+		t.Fatal("the NATS server does not start")
+	}
+	return s
+}
+
+func TestExternalNATSAway(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	nats := cluster(t, dir, -1)
+	port := nats.Addr().String()[strings.LastIndex(nats.Addr().String(), ":")+1:]
+	d := serve(t, "--nats-url", "nats://127.0.0.1:"+port)
+	waiting := d.hook(bash("s", "echo waiting"))
+	r := d.waitPending(1)[0]
+
+	nats.Shutdown()
+	nats.WaitForShutdown()
+	eventually(t, soon, "the broker is not ready", func() bool {
+		status, _, err := d.try("GET", "/readyz", nil)
+		return err == nil && status == http.StatusServiceUnavailable
+	})
+	// New requests are handed back to their agents, or denied where told.
+	if out := d.hook(bash("s", "echo new")).wait(); out != "" {
+		t.Errorf("a new request got %s", out)
+	}
+	if out := d.hook(bash("s", "echo new"), "--on-failure", "deny").wait(); !strings.Contains(out, `"behavior":"deny"`) {
+		t.Errorf("a new request with --on-failure deny got %q", out)
+	}
+	// Plain events wait in the spool.
+	event := `{"session_id":"s","hook_event_name":"Notification","message":"late"}`
+	if out := d.hook([]byte(event)).wait(); out != "" {
+		t.Errorf("a plain event printed %q", out)
+	}
+	if spooled, err := filepath.Glob(filepath.Join(d.dir, "xdg", "assent", "spool", "*")); err != nil || len(spooled) == 0 {
+		t.Errorf("nothing is spooled: %v", err)
+	}
+	// A decision cannot be recorded now, and says so; the hook goes on waiting.
+	status, body, err := d.try("POST", "/v1/requests/"+r.ID+"/decision", decision{Behavior: "allow", InputSHA256: r.InputSHA256})
+	if err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("a decision: %d %s %v, want 503", status, body, err)
+	}
+
+	p := 0
+	for _, c := range port {
+		p = 10*p + int(c-'0')
+	}
+	cluster(t, dir, p)
+	d.await()
+	d.allow(d.waitPending(1)[0])
+	if out := waiting.wait(); out != allowed {
+		t.Errorf("the waiting hook got %q", out)
+	}
+	eventually(t, soon, "the spool is empty again", func() bool {
+		left := 0
+		files, err := filepath.Glob(filepath.Join(d.dir, "xdg", "assent", "spool", "*"))
+		for _, f := range files {
+			if fi, err := os.Stat(f); err == nil && !strings.HasSuffix(f, "lock") {
+				left += int(fi.Size())
+			}
+		}
+		return err == nil && left == 0
+	})
+}
