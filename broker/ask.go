@@ -115,7 +115,7 @@ func (b *Broker) attachLocked(e *entry, w *waiter) {
 
 // recordAsked makes a new request durable. On an error w has left again.
 func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
-	patience := min(askPatience, max(e.expiryPatience(), time.Until(r.Deadline)))
+	patience := min(askPatience, max(expiryPatience(r), time.Until(r.Deadline)))
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	seq, err := b.cfg.Log.Append(ctx, b.askedRecord(r), 0)

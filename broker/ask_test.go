@@ -13,7 +13,7 @@ import (
 )
 
 func TestAskAllow(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("touch x")
 		w := r.ask(q)
 		r.wantPending(q)
@@ -42,7 +42,7 @@ func TestAskAllow(t *testing.T) {
 }
 
 func TestAskDenyKeepsTheWords(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("touch x")
 		w := r.ask(q)
 		r.decide(q, deny(q, "not on a Friday"))
@@ -53,7 +53,7 @@ func TestAskDenyKeepsTheWords(t *testing.T) {
 }
 
 func TestAskNeedsAnID(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x")
 		q.ID = ""
 		if _, err := r.b.Ask(t.Context(), q); err == nil {
@@ -66,7 +66,7 @@ func TestAskNeedsAnID(t *testing.T) {
 }
 
 func TestIdenticalRequestsAreNotMerged(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		a, b := r.request("touch x"), r.request("touch x")
 		wa, wb := r.ask(a), r.ask(b)
 		r.wantPending(a, b)
@@ -78,7 +78,7 @@ func TestIdenticalRequestsAreNotMerged(t *testing.T) {
 }
 
 func TestSameIDAttaches(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x")
 		first, second := r.ask(q), r.ask(q)
 		r.wantSteps(q, "asked")
@@ -105,7 +105,7 @@ func TestSameIDAttaches(t *testing.T) {
 }
 
 func TestSameIDWithAnotherPayloadIsRefused(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x")
 		w := r.ask(q)
 		other := q
@@ -129,14 +129,14 @@ func TestSameIDWithAnotherPayloadIsRefused(t *testing.T) {
 // A replica's request with the same id must not answer a hook with another payload, not even
 // while our memory has not heard of it.
 func TestReusedIDOfAnotherReplica(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
 		cfg.Sole = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		q := r.request("x")
 		other := q
-		other.PayloadSHA256 = "other"
+		other.PayloadSHA256, other.Raw, other.SessionID = "other", []byte("other"), "s2"
 		r.log.Inject(func(rec hook.Record) logtest.Fault {
 			if rec.Request != nil && rec.Request.PayloadSHA256 == "other" {
 				return logtest.Fault{Delay: 100 * time.Millisecond} // the replica's comes first
@@ -147,6 +147,9 @@ func TestReusedIDOfAnotherReplica(t *testing.T) {
 		synctest.Wait()
 		wq := askOn(t, replica, q)
 		synctest.Wait()
+		if v := r.get(q); string(v.Raw) != string(q.Raw) || v.SessionID != "s" {
+			t.Errorf("approvers are shown %q", v.Raw)
+		}
 		if _, err := replica.Decide(t.Context(), q.ID, allow(q), phone); err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +167,7 @@ func TestHangUp(t *testing.T) {
 		with func(*hook.Request)
 	}{{"socket", func(*hook.Request) {}}, {"plain", plain}} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(t *testing.T, r *rig) {
 				q := r.request("x", c.with)
 				w := r.ask(q)
 				before := time.Now()
@@ -184,7 +187,7 @@ func TestHangUp(t *testing.T) {
 }
 
 func TestRemoteHangUpDetaches(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", remote)
 		w := r.ask(q)
 		w.hangUp()
@@ -205,15 +208,39 @@ func TestRemoteHangUpDetaches(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(15*time.Second - 1)
 		r.wantPending(q)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		r.wantSteps(q, "asked ended:withdrawn/detached")
 		r.wantPending()
 	})
 }
 
+// The hook comes back before its departure could be recorded: then it has not left.
+func TestBackBeforeTheDepartureIsRecorded(t *testing.T) {
+	for name, with := range map[string]func(*hook.Request){"socket": func(*hook.Request) {}, "remote": remote} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				q := r.request("x", with)
+				w := r.ask(q)
+				r.log.Down(true)
+				w.hangUp()
+				time.Sleep(time.Minute)
+				back := r.ask(q)
+				r.log.Down(false)
+				time.Sleep(time.Minute)
+				r.wantPending(q)
+				r.decide(q, allow(q))
+				if back.got().Outcome != hook.Allowed {
+					t.Error("wrong answer")
+				}
+				r.wantSteps(q, "asked decided:allowed")
+			})
+		})
+	}
+}
+
 // A request decided while its hook is away is recorded at once, and the hook gets it.
 func TestDecidedWhileDetached(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", remote)
 		w := r.ask(q)
 		w.hangUp()
@@ -233,7 +260,7 @@ func TestDecidedWhileDetached(t *testing.T) {
 
 // What a closed connection means is a matter of the connection that closes.
 func TestChannelOfTheLastConnectionCounts(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", remote)
 		w := r.ask(q)
 		over := q
@@ -253,14 +280,14 @@ func TestDeadline(t *testing.T) {
 		want hook.Fallback
 	}{{"abstain", func(*hook.Request) {}, hook.Abstain}, {"deny", denying, hook.Deny}} {
 		t.Run(c.name, func(t *testing.T) {
-			inBubble(t, func(r *rig) {
+			inBubble(t, func(t *testing.T, r *rig) {
 				q := r.request("x", within(10*time.Second), c.with)
 				w := r.ask(q)
 				time.Sleep(10*time.Second - 1)
 				if !w.waits() {
 					t.Fatal("answered before the deadline")
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				a := w.got()
 				if a.Outcome != hook.Expired || a.Fallback != c.want || a.Decision != nil {
 					t.Errorf("answer %+v", a)
@@ -280,7 +307,7 @@ func TestDeadline(t *testing.T) {
 // The decision is on its way to the log when the deadline passes: whichever is recorded first
 // is what the hook gets.
 func TestDeadlineLosesToADecision(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", within(10*time.Second))
 		w := r.ask(q)
 		r.log.Inject(func(rec hook.Record) logtest.Fault {
@@ -302,7 +329,7 @@ func TestDeadlineLosesToADecision(t *testing.T) {
 // The agent does not wait for our log. It gets the fallback in time, nothing else can be
 // decided here any more, and the record follows when it can.
 func TestDeadlineWithoutALog(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", denying)
 		w := r.ask(q)
 		r.log.Down(true)
@@ -310,7 +337,7 @@ func TestDeadlineWithoutALog(t *testing.T) {
 		if !w.waits() {
 			t.Fatal("answered without a record before it had to be")
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		if a := w.got(); a.Outcome != hook.Expired || a.Fallback != hook.Deny {
 			t.Fatalf("answer %+v", a)
 		}
@@ -333,7 +360,7 @@ func TestDeadlineWithoutALog(t *testing.T) {
 
 // A short deadline leaves less room before the agent's own.
 func TestShortDeadlineWithoutALog(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x", within(900*time.Millisecond)) // of an agent's 1 s
 		w := r.ask(q)
 		r.log.Down(true)
@@ -345,7 +372,7 @@ func TestShortDeadlineWithoutALog(t *testing.T) {
 }
 
 func TestAskWithoutALog(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		r.log.Down(true)
 		q := r.request("x")
 		if err := r.ask(q).failed(); !errors.Is(err, broker.ErrUnavailable) {
@@ -360,7 +387,7 @@ func TestAskWithoutALog(t *testing.T) {
 func q2asked(r *rig, q hook.Request) hook.Request { r.ask(q); return q }
 
 func TestAskOnASlowLogEndsInASecond(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		r.log.Inject(func(hook.Record) logtest.Fault { return logtest.Fault{Delay: time.Hour} })
 		before := time.Now()
 		w := r.ask(r.request("x"))
@@ -371,36 +398,47 @@ func TestAskOnASlowLogEndsInASecond(t *testing.T) {
 	})
 }
 
-// asked was recorded, its acknowledgement lost, and the look for it too. The tail knows better.
+// asked was recorded, its acknowledgement lost, and the look for it too.
 func TestAskedAckLostBlind(t *testing.T) {
-	for _, tailFirst := range []bool{true, false} {
-		inBubble(t, func(r *rig) {
-			r.log.Inject(func(rec hook.Record) logtest.Fault {
-				if !tailFirst {
-					r.log.Down(true) // the tail pauses: nobody knows
-				}
-				return logtest.Fault{LoseAck: true, Blind: true}
-			})
+	blind := func(hook.Record) logtest.Fault { return logtest.Fault{LoseAck: true, Blind: true} }
+	t.Run("the tail knows better", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, r *rig) {
 			q := r.request("x")
+			r.log.Inject(func(rec hook.Record) logtest.Fault {
+				r.log.Inject(nil)
+				if _, err := r.log.Append(t.Context(), rec, 0); err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Millisecond) // the tail brings it
+				return logtest.Fault{Err: broker.ErrUnavailable}
+			})
 			w := r.ask(q)
-			r.log.Inject(nil)
-			if !tailFirst {
-				w.failed()
-				r.log.Down(false)
-				r.wantSteps(q, "asked")
-				return
-			}
-			_ = w
-			synctest.Wait()
-			if s := r.steps(q); s != "asked" && s != "asked ended:withdrawn/hangup" {
-				t.Errorf("records %q", s)
+			r.wantPending(q)
+			r.decide(q, allow(q))
+			if w.got().Outcome != hook.Allowed {
+				t.Error("the hook did not get the answer")
 			}
 		})
-	}
+	})
+	t.Run("nobody knows", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.log.PauseTail(true)
+			r.log.Inject(blind)
+			q := r.request("x")
+			if err := r.ask(q).failed(); !errors.Is(err, broker.ErrUnavailable) {
+				t.Fatal(err)
+			}
+			r.log.Inject(nil)
+			r.log.PauseTail(false)
+			// Its hook was sent away: nobody shall be asked to decide it.
+			r.wantSteps(q, "asked ended:withdrawn/hangup")
+			r.wantPending()
+		})
+	})
 }
 
 func TestHandBack(t *testing.T) {
-	inBubble(t, func(r *rig) {
+	inBubble(t, func(t *testing.T, r *rig) {
 		w := r.b.Watch("", 0)
 		defer w.Close()
 		w.Next(t.Context())

@@ -40,22 +40,20 @@ func (b *Broker) queueEndLocked(e *entry) {
 // runEnder appends ends until the broker closes.
 func (b *Broker) runEnder() {
 	for {
-		e, end, after, ok := b.nextEnd()
-		if !ok {
+		e, rec, after := b.nextEnd()
+		if e == nil {
 			return
 		}
+		rec.ID, rec.Time = uuid.NewString(), time.Now()
 		ctx, cancel := context.WithTimeout(b.ctx, endPatience)
-		_, err := b.cfg.Log.Append(ctx, hook.Record{
-			ID: uuid.NewString(), RequestID: e.ID, Step: hook.StepEnded, Time: time.Now(),
-			Outcome: end.outcome, Reason: end.reason, EventSeq: end.eventSeq,
-		}, after)
+		_, err := b.cfg.Log.Append(ctx, rec, after)
 		cancel()
 		b.endTried(e, err)
 	}
 }
 
-// nextEnd waits for an end that is still wanted.
-func (b *Broker) nextEnd() (e *entry, end ending, after uint64, ok bool) {
+// nextEnd waits for an end that is still wanted; nil when the broker closes.
+func (b *Broker) nextEnd() (e *entry, rec hook.Record, after uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -63,12 +61,15 @@ func (b *Broker) nextEnd() (e *entry, end ending, after uint64, ok bool) {
 			b.endsReady.Wait()
 		}
 		if b.closing {
-			return nil, ending{}, 0, false
+			return nil, hook.Record{}, 0
 		}
 		e, b.ends[0] = b.ends[0], nil
 		b.ends = b.ends[1:]
 		if e.end != nil && e.open() {
-			return e, *e.end, e.asked(), true
+			return e, hook.Record{
+				RequestID: e.ID, Step: hook.StepEnded,
+				Outcome: e.end.outcome, Reason: e.end.reason, EventSeq: e.end.eventSeq,
+			}, e.asked()
 		}
 		e.endQueued = false // the hook came back, or the request is settled
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // entry is one request in memory, from Ask or its asked record until nothing can happen to it
-// any more. All fields are guarded by Broker.mu; the folded part is written by the tail alone,
-// except that Ask fills in Request before the record is there.
+// any more. All fields, the id too, are guarded by Broker.mu; the folded part is written by the
+// tail alone, except that Ask fills in Request before the record is there.
 type entry struct {
 	folded
 	b *Broker
@@ -85,8 +85,8 @@ func (e *entry) expiry() time.Time {
 
 // expiryPatience is how long to try to record the expiry before the hook is answered without.
 // The broker's deadline lies min(2 s, 10 %) before the agent's: half of that.
-func (e *entry) expiryPatience() time.Duration {
-	return min(time.Second, max(20*time.Millisecond, e.Deadline.Sub(e.CreatedAt)/18))
+func expiryPatience(r *hook.Request) time.Duration {
+	return min(time.Second, max(20*time.Millisecond, r.Deadline.Sub(r.CreatedAt)/18))
 }
 
 // armLocked sets the timer to whatever comes first.
@@ -139,10 +139,8 @@ func (e *entry) fire() {
 		b.endLocked(e, ending{outcome: hook.Expired, reason: hook.ReasonDeadline})
 	}
 	if due(e.leaveAt) {
-		e.leaveAt = time.Time{}
-		if len(e.waiters) == 0 {
-			b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
-		}
+		e.leaveAt = time.Time{} // which attaching does too
+		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
 	}
 	if due(e.giveUpAt) {
 		e.giveUpAt = time.Time{}
@@ -159,7 +157,7 @@ func (e *entry) fire() {
 // a record.
 func (e *entry) boundWaitLocked() {
 	if len(e.waiters) > 0 && e.giveUpAt.IsZero() && !e.gaveUp {
-		e.giveUpAt = time.Now().Add(e.expiryPatience())
+		e.giveUpAt = time.Now().Add(expiryPatience(&e.Request))
 	}
 }
 

@@ -140,7 +140,10 @@ func (b *Broker) makeRoom() {
 // something, and returns the request's last sequence; 0 if it could not be recorded.
 func (b *Broker) recordNote(n note) uint64 {
 	rec := hook.Record{ID: uuid.NewString(), RequestID: n.id, Step: n.step, Time: time.Now(), EventSeq: n.eventSeq}
-	after := b.lastKnown(n.entry)
+	after, ok := b.lastKnown(n)
+	if !ok {
+		return after
+	}
 	for failures, conflicts := 0, 0; b.ctx.Err() == nil; {
 		var err error
 		if after == 0 {
@@ -200,14 +203,19 @@ func worth(n note, f *folded) bool {
 	return false
 }
 
-// lastKnown is the sequence of the request's last record, 0 if it must be read.
-func (b *Broker) lastKnown(e *entry) uint64 {
+// lastKnown is the sequence of the request's last record, 0 if it must be read; false if
+// memory tells already that n adds nothing: another replica was quicker.
+func (b *Broker) lastKnown(n note) (uint64, bool) {
+	e := n.entry
 	if e == nil {
-		return 0
+		return 0, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return max(e.LastSeq, e.noteSeq)
+	if e.noteSeq > e.LastSeq {
+		return 0, true // memory is behind the log: another replica's proof may be there
+	}
+	return e.LastSeq, worth(n, &e.folded)
 }
 
 func (b *Broker) noteDone(n note, seq uint64) {

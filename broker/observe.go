@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -161,8 +162,12 @@ func (b *Broker) turnEndedLocked(t *turn, ev hook.Event, reason string) {
 // noteUsedLocked remembers that a record names an event that is still to be observed: another
 // replica was quicker, or this is a restart.
 func (b *Broker) noteUsedLocked(rec hook.Record) {
-	if rec.EventSeq > b.eventSeq {
-		b.used[rec.EventSeq] = struct{}{}
+	if rec.EventSeq <= b.eventSeq {
+		return
+	}
+	b.used[rec.EventSeq] = struct{}{}
+	if len(b.used) > maxUnproven { // events that were evicted before they came by
+		maps.DeleteFunc(b.used, func(seq uint64, _ struct{}) bool { return seq <= b.eventSeq })
 	}
 }
 

@@ -30,12 +30,12 @@ type rig struct {
 }
 
 // inBubble runs f with a new rig inside a bubble and closes its broker afterwards.
-func inBubble(t *testing.T, f func(*rig)) {
+func inBubble(t *testing.T, f func(*testing.T, *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer func() { r.b.Close() }()
-		f(r)
+		f(t, r)
 	})
 }
 

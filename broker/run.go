@@ -233,7 +233,8 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		return
 	}
 	if waiting && local.PayloadSHA256 == e.PayloadSHA256 {
-		// The same bytes stand in the server's hands; keep one copy.
+		// The same bytes stand in the server's hands; keep one copy. Never those of another
+		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 	}
 	b.linkLocked(e)

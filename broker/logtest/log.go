@@ -25,6 +25,7 @@ type Log struct {
 	point   broker.Checkpoint
 	saves   int
 	down    bool
+	paused  bool
 	inject  func(hook.Record) Fault
 	wake    chan struct{} // guarded by mu; closed and replaced at every change
 }
@@ -71,6 +72,15 @@ func (l *Log) Down(down bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.down = down
+	l.wakeLocked()
+}
+
+// PauseTail keeps new records from Tail until PauseTail(false), as a slow network would;
+// everything else works.
+func (l *Log) PauseTail(paused bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.paused = paused
 	l.wakeLocked()
 }
 
@@ -184,7 +194,7 @@ func (l *Log) Tail(ctx context.Context, from uint64, apply func(hook.Record), ca
 	for {
 		l.mu.Lock()
 		var news []hook.Record
-		if !l.down && next < uint64(len(l.records)) {
+		if !l.down && !l.paused && next < uint64(len(l.records)) {
 			// Append only adds behind this slice's end, so it can be read without the lock.
 			news = l.records[next:len(l.records):len(l.records)]
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -122,11 +123,9 @@ this reader's place under a name, and the next run goes on where this one stoppe
 
 // oneLine keeps a payload that is JSON on one line, and any other visible on one.
 func oneLine(raw []byte) []byte {
-	var v json.RawMessage
-	if json.Unmarshal(raw, &v) == nil {
-		if b, err := json.Marshal(v); err == nil {
-			return b
-		}
+	var line bytes.Buffer
+	if json.Compact(&line, raw) == nil {
+		return line.Bytes()
 	}
 	b, _ := json.Marshal(map[string]string{"unreadable": show.Text(string(raw))}) // a text always encodes
 	return b

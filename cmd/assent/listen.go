@@ -70,9 +70,22 @@ func defaultSocket(stateDir string, env func(string) string) string {
 	return filepath.Join(stateDir, "hook.sock")
 }
 
+// hookSocket is the hooks' listener. It stands under its path until remove.
+type hookSocket struct {
+	net.Listener
+	path string
+	gone sync.Once
+}
+
+// remove takes the socket away, once: later another broker's may stand there.
+func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
+
 // listenUnix opens the hook socket, 0600, or 0660 for a group. A socket that nobody answers is
 // what a killed broker left, and is replaced; one that answers belongs to another broker.
-func listenUnix(path, group string) (net.Listener, error) {
+//
+// The new socket takes the old one's place in one step: a hook that finds no socket file gives
+// up at once, so there must be no moment without one.
+func listenUnix(path, group string) (*hookSocket, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("directory of the socket: %w", err)
 	}
@@ -80,28 +93,33 @@ func listenUnix(path, group string) (net.Listener, error) {
 		c.Close()
 		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another --socket", path)
 	}
-	if fi, err := os.Lstat(path); err == nil {
-		if fi.Mode()&os.ModeSocket == 0 {
-			return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("remove the old socket: %w", err)
-		}
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket == 0 {
+		return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
+	}
+	tmp := path + ".new"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove %s: %w", tmp, err)
 	}
 	// The mode must be right from the first moment on, not after a chmod.
 	old := syscall.Umask(0o177)
-	l, err := net.Listen("unix", path)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: tmp, Net: "unix"})
 	syscall.Umask(old)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 107 bytes", path, err)
+		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 103 bytes", path, err)
 	}
+	l.SetUnlinkOnClose(false)
 	if group != "" {
-		if err := giveGroup(path, group); err != nil {
-			l.Close()
-			return nil, err
-		}
+		err = giveGroup(tmp, group)
 	}
-	return l, nil
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		l.Close()
+		os.Remove(tmp)
+		return nil, fmt.Errorf("open the hook socket: %w", err)
+	}
+	return &hookSocket{Listener: l, path: path}, nil
 }
 
 func giveGroup(path, group string) error {
@@ -132,7 +150,12 @@ func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
 	enc := zap.NewDevelopmentEncoderConfig()
 	enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
 	enc.CallerKey, enc.StacktraceKey = "", ""
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)), nil
+	core := zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)
+	if level > zap.DebugLevel {
+		// A thousand hooks that fail alike in one second are twenty lines and then every hundredth.
+		core = zapcore.NewSamplerWithOptions(core, time.Second, 20, 100)
+	}
+	return zap.New(core), nil
 }
 
 // group runs the parts of the daemon; the first that fails ends them all.

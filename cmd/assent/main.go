@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -80,6 +81,17 @@ answers it, and hands the answer back to the waiting agent.`,
   assent simulate                   raise a sample request, without an agent
   assent pending                    what waits
   assent allow ID                   let it run`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			hint := "see assent --help"
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean " + strings.Join(near, " or ") + "?"
+			}
+			return usagef("unknown command %q; %s", args[0], hint)
+		},
 		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,

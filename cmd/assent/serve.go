@@ -133,6 +133,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	defer unix.Close()
+	defer unix.remove()
 
 	// What runs until the end: later events as proof, the spool, the two listeners.
 	g := newGroup(ctx)
@@ -163,7 +164,8 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	<-g.ctx.Done()
 	log.Info("stopping; waiting hooks will come back to the next broker")
 	os.Remove(filepath.Join(a.stateDir, "runtime.json"))
-	unix.Close() // removes the socket
+	unix.remove()
+	unix.Close()
 	tcp.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them.
 	err = b.Close()

@@ -50,7 +50,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		unreadable, asks = errNoSession, false
 	}
 	if unreadable != nil {
-		s.metrics.unreadable.add(1)
+		s.metrics.unreadable.Inc()
 		s.log.Warn("a hook's payload is unreadable; it is streamed as it came, and the agent goes on without us",
 			zap.String("id", e.ID), zap.String("type", line(e.Type)), zap.Int("bytes", len(raw)), zap.String("why", line(unreadable.Error())))
 	}
@@ -85,7 +85,7 @@ func (s *Server) publish(r *http.Request, e *hook.Event, asks bool) (seq uint64,
 
 // handBack records that a request was too large to hold, without its payload.
 func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req *hook.Request) {
-	s.metrics.oversize.add(1)
+	s.metrics.oversize.Inc()
 	s.log.Warn("a PermissionRequest is too large to be held; the agent's own prompt decides",
 		zap.String("id", req.ID), zap.String("session", line(req.SessionID)), zap.Int("bytes", len(req.Raw)), zap.Int("limit", hook.MaxRequest))
 	req.Raw, req.ToolInput, req.Suggestions = nil, nil, nil
@@ -99,7 +99,7 @@ func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req *hook.Requ
 func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err error) {
 	var tooBig *http.MaxBytesError
 	if errors.As(err, &tooBig) {
-		s.metrics.oversize.add(1)
+		s.metrics.oversize.Inc()
 		s.log.Warn("a hook's payload is too large to be read", zap.Int64("limit", tooBig.Limit))
 		s.fail(w, r, err)
 		return
@@ -113,7 +113,7 @@ func (s *Server) publishFailed(w http.ResponseWriter, r *http.Request, err error
 	if r.Context().Err() != nil {
 		return // nobody to tell
 	}
-	s.metrics.unpublished.add(1)
+	s.metrics.unpublished.Inc()
 	s.log.Error("an event could not be made durable; its hook was sent away", zap.String("error", line(err.Error())))
 	writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "the event could not be made durable"})
 }

@@ -122,9 +122,7 @@ func New(cfg Config) (*Server, error) {
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
 		return nil, err
 	}
-	s.metrics.version = cfg.Version
-	s.metrics.pending = func() int { return len(cfg.Broker.Pending()) }
-	s.metrics.waiting = func() int { return int(s.waiting.Load()) }
+	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -198,7 +196,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
-	view.Get("/metrics", s.metrics.serve)
+	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
 

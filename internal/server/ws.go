@@ -67,8 +67,8 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	s.metrics.sockets.add(1)
-	defer s.metrics.sockets.add(-1)
+	s.metrics.sockets.Inc()
+	defer s.metrics.sockets.Dec()
 	s.serveSocket(conn, p, q.Get("epoch"), after)
 }
 
@@ -124,7 +124,7 @@ func (s *Server) serveSocket(conn *websocket.Conn, p auth.Principal, epoch strin
 	case s.ctx.Err() != nil || errors.Is(err, broker.ErrStopping):
 		out.close(websocket.CloseGoingAway, "the broker is stopping")
 	case errors.Is(err, errSlow):
-		s.metrics.dropped.add(1)
+		s.metrics.dropped.Inc()
 		s.log.Info("a WebSocket was dropped: its client was too slow", zap.String("kind", p.Approver.Kind), zap.String("name", line(p.Approver.Name)))
 	}
 }

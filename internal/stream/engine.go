@@ -193,6 +193,19 @@ func (e *engine) currentSession() context.Context {
 // startServer starts the embedded server. When the wanted port is taken it listens on a free
 // one, and later starts want the same again.
 func (e *engine) startServer(ctx context.Context) error {
+	err := e.startOnce(ctx)
+	if errors.Is(err, errPortTaken) { // by another program, after we had looked
+		e.logf("%s: the port was taken meanwhile, listening on a free one", e.kind.name)
+		e.setPort(server.RANDOM_PORT)
+		err = e.startOnce(ctx)
+	}
+	return err
+}
+
+// errPortTaken is startOnce's error when the server could not listen.
+var errPortTaken = errors.New("cannot listen")
+
+func (e *engine) startOnce(ctx context.Context) error {
 	if host, port := e.address(); port > 0 && !portFree(host, port) {
 		e.logf("%s: port %d of %s is taken, listening on a free one", e.kind.name, port, host)
 		e.setPort(server.RANDOM_PORT)
@@ -214,10 +227,7 @@ func (e *engine) startServer(ctx context.Context) error {
 	if d, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(d))
 	}
-	if ready := srv.ReadyForConnections(timeout); !ready || !srv.JetStreamEnabled() {
-		e.mu.Lock()
-		err := e.fatal
-		e.mu.Unlock()
+	if ready, err := e.readyWithin(srv, timeout); !ready || !srv.JetStreamEnabled() {
 		if err == nil {
 			err = fmt.Errorf("not ready after %v", timeout)
 		}
@@ -233,6 +243,21 @@ func (e *engine) startServer(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readyWithin waits until srv serves, or has said why it never will.
+func (e *engine) readyWithin(srv *server.Server, timeout time.Duration) (bool, error) {
+	for end := time.Now().Add(timeout); ; {
+		if srv.ReadyForConnections(min(100*time.Millisecond, max(time.Until(end), 0))) {
+			return true, nil
+		}
+		e.mu.Lock()
+		err := e.fatal
+		e.mu.Unlock()
+		if err != nil || time.Now().After(end) {
+			return false, err
+		}
+	}
 }
 
 func (e *engine) options() (*server.Options, error) {

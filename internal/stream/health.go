@@ -338,8 +338,12 @@ func (l *serverLog) Errorf(format string, v ...any) {
 
 func (l *serverLog) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
+	err := errors.New(text)
+	if strings.HasPrefix(text, "Error listening on port") {
+		err = fmt.Errorf("%w: %s", errPortTaken, text)
+	}
 	l.e.mu.Lock()
-	l.e.fatal = errors.New(text)
+	l.e.fatal = err
 	l.e.mu.Unlock()
 	l.e.logf("%s: nats-server: %q", l.e.kind.name, text)
 }
