@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -91,7 +92,7 @@ func BenchmarkAnswer10000(b *testing.B) {
 			for b.Loop() {
 				log := &diskLog{Log: logtest.New()}
 				br := benchBroker(b, log)
-				queue, hooks := askMany(br, n)
+				queue, hooks := askMany(b, br, n)
 				log.mu.Lock()
 				log.sync = per
 				log.mu.Unlock()
@@ -122,19 +123,25 @@ func BenchmarkAnswer10000(b *testing.B) {
 	}
 }
 
-func askMany(br *broker.Broker, n int) ([]hook.Request, *sync.WaitGroup) {
+func askMany(tb testing.TB, br *broker.Broker, n int) ([]hook.Request, *sync.WaitGroup) {
 	var hooks sync.WaitGroup
 	queue := make([]hook.Request, n)
 	for i := range n {
 		q := newRequest(uuid.NewString(), fmt.Sprint("s", i%100), "x", uint64(i+1))
 		queue[i] = q
 		hooks.Go(func() {
-			if _, err := br.Ask(context.Background(), q); err == nil {
+			_, err := br.Ask(context.Background(), q)
+			if err == nil {
 				br.Delivered(q.ID)
+			} else if !errors.Is(err, broker.ErrStopping) {
+				tb.Errorf("Ask: %v", err)
 			}
 		})
 	}
 	for len(br.Pending()) < n {
+		if tb.Failed() { // a stalled machine used up the broker's patience
+			tb.Fatal("not every request is waiting")
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	return queue, &hooks
@@ -148,7 +155,7 @@ func BenchmarkWaitingMemory(b *testing.B) {
 		log := logtest.New()
 		br := benchBroker(b, log)
 		idle := inUse()
-		_, hooks := askMany(br, n)
+		_, hooks := askMany(b, br, n)
 		busy := inUse()
 		recs := log.All()
 		bare := logtest.New()
@@ -207,7 +214,7 @@ func BenchmarkWatchers(b *testing.B) {
 			})
 		}
 		b.StartTimer()
-		_, hooks := askMany(br, changes)
+		_, hooks := askMany(b, br, changes)
 		wg.Wait()
 		b.StopTimer()
 		br.Close()
@@ -219,7 +226,7 @@ func BenchmarkWatchers(b *testing.B) {
 // BenchmarkObserve is one tool's end in a session with 1,000 waiting requests.
 func BenchmarkObserve(b *testing.B) {
 	br := benchBroker(b, logtest.New())
-	_, hooks := askMany(br, 1000)
+	_, hooks := askMany(b, br, 1000)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		br.Observe(hook.Event{Type: "PostToolUse", Seq: uint64(i + 1e6), Time: time.Now()},

@@ -40,6 +40,7 @@ func (b *Broker) unsavedLocked() {
 // runSaver saves checkpoints and forgets what is too old until the broker closes, which saves
 // the last one itself.
 func (b *Broker) runSaver() {
+	defer close(b.saved)
 	tick := time.NewTicker(saveEvery)
 	defer tick.Stop()
 	ok := true
@@ -62,7 +63,7 @@ func (b *Broker) runSaver() {
 			b.cfg.Logf("%v; a restart will read more of the record", err)
 		}
 		ok = err == nil
-		if !b.pause(b.ctx, savePause) {
+		if !b.pause(savePause) {
 			return
 		}
 	}

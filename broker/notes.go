@@ -130,7 +130,7 @@ func (b *Broker) makeRoom() {
 			return
 		}
 		b.noted = before
-		if !b.pause(b.ctx, notePause) {
+		if !b.pause(notePause) {
 			return
 		}
 	}
@@ -178,7 +178,7 @@ func (b *Broker) recordNote(n note) uint64 {
 				b.cfg.Logf("request %s: cannot record %s: %v; trying again", n.id, n.step, err)
 			}
 			after = 0 // it may have been recorded
-			if b.isStopped() || !b.pause(b.ctx, retryPause(failures)) {
+			if !b.pause(retryPause(failures)) {
 				return 0
 			}
 		}

@@ -23,6 +23,7 @@ type Broker struct {
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when Close begins
 	running sync.WaitGroup
+	saved   chan struct{}  // closed when the saver has ended; the last checkpoint is Close's
 	writing sync.WaitGroup // Decide calls that may be recording; Add under mu while !closing
 
 	deciding  atomic.Int64  // decisions on their way to the log: notes make room for them
@@ -67,6 +68,7 @@ func New(ctx context.Context, cfg Config) (*Broker, error) {
 		idle:     list.New(),
 		used:     map[uint64]struct{}{},
 		saveSoon: make(chan struct{}, 1),
+		saved:    make(chan struct{}),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.endsReady.L = &b.mu
@@ -143,6 +145,7 @@ func (b *Broker) Close() error {
 	b.writing.Wait()
 	b.notes.finish()
 	<-b.notes.drained
+	<-b.saved
 	patience.Stop()
 
 	err := b.save(context.Background())
@@ -159,7 +162,7 @@ func (b *Broker) tail(from uint64, caughtUp func()) {
 			return
 		}
 		b.cfg.Logf("reading the record stopped: %v; trying again", err)
-		if !b.pause(b.ctx, retryPause(n)) {
+		if !b.pause(retryPause(n)) {
 			return
 		}
 		b.mu.Lock()
@@ -168,14 +171,16 @@ func (b *Broker) tail(from uint64, caughtUp func()) {
 	}
 }
 
-// pause reports whether d passed before ctx ended.
-func (b *Broker) pause(ctx context.Context, d time.Duration) bool {
+// pause reports whether d passed before the broker began to close.
+func (b *Broker) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-ctx.Done():
+	case <-b.stopped:
+		return false
+	case <-b.ctx.Done():
 		return false
 	}
 }

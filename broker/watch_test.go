@@ -253,37 +253,48 @@ func TestNextEnds(t *testing.T) {
 
 // Snapshots are taken while changes go on: no page may miss or repeat one.
 func TestSnapshotsFitTheChanges(t *testing.T) {
+	synctest.Test(t, snapshotsFitTheChanges)
+}
+
+func snapshotsFitTheChanges(t *testing.T) {
 	b, err := broker.New(t.Context(), broker.Config{Log: logtest.New(), Sole: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var hooks, pages sync.WaitGroup
-	const stay = 50
-	for i := range 4 * stay {
+	const stay, leave = 50, 150
+	const changes = 2*leave + stay // asked and ended, asked
+	for i := range stay + leave {
 		hooks.Go(func() {
 			hctx, hangUp := context.WithCancel(ctx)
 			defer hangUp()
 			if i >= stay {
-				time.AfterFunc(time.Duration(i)*50*time.Microsecond, hangUp)
+				go hangUp()
 			}
-			b.Ask(hctx, newRequest(fmt.Sprint("r", i), "s", "x", uint64(i)))
+			if _, err := b.Ask(hctx, newRequest(fmt.Sprint("r", i), "s", "x", uint64(i))); !errors.Is(err, context.Canceled) {
+				t.Errorf("Ask: %v", err)
+			}
 		})
-	}
-	for range 20 {
-		pages.Go(func() {
-			p := openPage(t, b, "", 0)
-			defer p.w.Close()
-			for len(p.cards) != stay || p.seq < 4*stay+3*stay {
-				batch, err := p.w.Next(ctx)
-				if err != nil {
-					t.Errorf("Next: %v with %d cards", err, len(p.cards))
-					return
+		if i%10 == 0 {
+			pages.Go(func() {
+				p := openPage(t, b, "", 0)
+				defer p.w.Close()
+				for p.seq < changes {
+					batch, err := p.w.Next(ctx)
+					if err != nil {
+						t.Errorf("Next: %v after change %d", err, p.seq)
+						return
+					}
+					p.take(batch)
 				}
-				p.take(batch)
-			}
-		})
+				if len(p.cards) != stay {
+					t.Errorf("%d cards, want %d", len(p.cards), stay)
+				}
+			})
+		}
 	}
 	pages.Wait()
 	cancel()

@@ -26,6 +26,7 @@ type daemon struct {
 	socket string
 	args   []string
 	out    output // of all runs
+	client *http.Client
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when cmd has been waited for
@@ -47,7 +48,7 @@ func serve(t *testing.T, args ...string) *daemon {
 func newDaemon(t *testing.T, args ...string) *daemon {
 	t.Helper()
 	dir := tempDir(t)
-	d := &daemon{t: t, dir: dir, state: filepath.Join(dir, "state"), socket: filepath.Join(dir, "hook.sock"), args: args}
+	d := &daemon{t: t, dir: dir, state: filepath.Join(dir, "state"), socket: filepath.Join(dir, "hook.sock"), args: args, client: http.DefaultClient}
 	t.Cleanup(func() {
 		if d.cmd != nil {
 			d.kill()
@@ -175,7 +176,7 @@ func (d *daemon) as(token, method, path string, in any) (status int, body []byte
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := d.client.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}

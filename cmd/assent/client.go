@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/codec"
 	"assent/internal/show"
 )
 
@@ -23,6 +25,23 @@ type runtimeInfo struct {
 	HTTPURL string `json:"http_url"`
 	Socket  string `json:"socket"`
 	Version string `json:"version"`
+	// CertSHA256 is the broker's certificate, by which the commands know it: its names may
+	// not include the address they use. Empty without TLS.
+	CertSHA256 string `json:"cert_sha256,omitempty"`
+}
+
+// tlsConfig accepts the one certificate that runtime.json names.
+func (i runtimeInfo) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, // VerifyConnection checks the certificate itself instead of its names
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if codec.Digest(s.PeerCertificates[0].Raw) != i.CertSHA256 {
+				return errors.New("the certificate is not the one the broker wrote to runtime.json")
+			}
+			return nil
+		},
+	}
 }
 
 // client speaks to the running broker's API with the owner's token, or with ASSENT_TOKEN
@@ -47,7 +66,8 @@ func (a *app) broker() (*client, error) {
 		}
 		token = strings.TrimSpace(string(b))
 	}
-	return &client{info: info, token: token, http: &http.Client{Timeout: 30 * time.Second}}, nil
+	transport := &http.Transport{TLSClientConfig: info.tlsConfig()} // and no proxy: the broker is on this machine
+	return &client{info: info, token: token, http: &http.Client{Timeout: 30 * time.Second, Transport: transport}}, nil
 }
 
 func (a *app) runtime() (runtimeInfo, error) {

@@ -95,7 +95,7 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 		c.Detail, c.Mend = "runtime.json names no URL: "+err.Error(), "restart assent serve"
 		return info, c
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: info.tlsConfig()}}).Do(req)
 	if err != nil {
 		c.Detail, c.Mend = fmt.Sprintf("pid %d does not answer at %s: it was killed", info.PID, info.HTTPURL), "assent serve"
 		return info, c

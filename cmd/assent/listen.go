@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"assent/hookclient"
+	"assent/internal/codec"
 	"assent/internal/hook"
 )
 
@@ -52,6 +54,18 @@ func loopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// loadCertificate reads the files of --tls-cert and --tls-key; nil without them.
+func loadCertificate(certFile, keyFile string) (*tls.Certificate, string, error) {
+	if certFile == "" {
+		return nil, "", nil
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, "", usagef("--tls-cert, --tls-key: %w", err)
+	}
+	return &cert, codec.Digest(cert.Certificate[0]), nil
 }
 
 func listenURL(addr net.Addr, tls bool) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,6 +114,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
 
+	cert, fingerprint, err := loadCertificate(f.tlsCert, f.tlsKey)
+	if err != nil {
+		return err
+	}
 	tcp, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
@@ -148,13 +153,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	page := srv.HTTPServer(srv.TCP())
 	g.run("socket "+socket, func(context.Context) error { return hooks.Serve(unix) })
 	g.run("listener "+f.listen, func(context.Context) error {
-		if f.tlsCert != "" {
-			return page.ServeTLS(tcp, f.tlsCert, f.tlsKey)
+		if cert != nil {
+			page.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}
+			return page.ServeTLS(tcp, "", "")
 		}
 		return page.Serve(tcp)
 	})
 
-	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version()}
+	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err := writeRuntime(a.stateDir, info); err != nil {
 		g.stop()
 		return errors.Join(err, g.wait())

@@ -149,7 +149,8 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 
 func (w *watch) connect(ctx context.Context, out chan<- []byte, connected func()) error {
 	url := "ws" + strings.TrimPrefix(strings.TrimSuffix(w.info.HTTPURL, "/"), "http") + "/v1/ws"
-	conn, res, err := websocket.DefaultDialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
+	dialer := websocket.Dialer{TLSClientConfig: w.info.tlsConfig(), HandshakeTimeout: 10 * time.Second}
+	conn, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
 	if err != nil {
 		if res != nil && res.StatusCode < 500 {
 			return fmt.Errorf("the broker refused: %s", res.Status)
