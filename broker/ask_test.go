@@ -386,13 +386,14 @@ func TestAskWithoutALog(t *testing.T) {
 
 func q2asked(r *rig, q hook.Request) hook.Request { r.ask(q); return q }
 
-func TestAskOnASlowLogEndsInASecond(t *testing.T) {
+// A log that works, but for a crowd, is waited for; what never answers is not.
+func TestAskOnASlowLogIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.log.Inject(func(hook.Record) logtest.Fault { return logtest.Fault{Delay: time.Hour} })
 		before := time.Now()
 		w := r.ask(r.request("x"))
-		time.Sleep(time.Second)
-		if err := w.failed(); !errors.Is(err, broker.ErrUnavailable) || w.at.Sub(before) > time.Second {
+		time.Sleep(10 * time.Second)
+		if err := w.failed(); !errors.Is(err, broker.ErrUnavailable) || w.at.Sub(before) > 10*time.Second {
 			t.Errorf("Ask: %v after %v", err, w.at.Sub(before))
 		}
 	})

@@ -154,8 +154,8 @@ const (
 	maxUnprovenBytes   = 64 << 20 // of their payloads together
 	maxUnprovenAge     = time.Hour
 
-	askPatience    = time.Second            // to record asked before the hook is sent away
-	decidePatience = 2 * time.Second        // to record a decision
+	askPatience    = 10 * time.Second       // to record asked in a crowd; a log that does not work says so within a second
+	decidePatience = 10 * time.Second       // to record a decision, likewise
 	endPatience    = time.Second            // one attempt to record an end
 	deliveryWait   = 500 * time.Millisecond // Decide waits so long for Delivered
 	maxRetryPause  = 5 * time.Second        // between attempts while the log is away

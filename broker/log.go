@@ -15,7 +15,8 @@ type Log interface {
 	// after is the sequence of the request's last record as the caller knows it, 0 for none;
 	// if it is not, Append returns ErrConflict and records nothing. When Append cannot tell
 	// whether rec was recorded it looks, by rec.ID, before it answers; ErrUnavailable means
-	// that it could not look either.
+	// that it could not look either. A log that does not work says so within a second; one
+	// that works may take longer while very many append at a time, until ctx is done.
 	Append(ctx context.Context, rec hook.Record, after uint64) (seq uint64, err error)
 
 	// Records returns the records of one request, oldest first; none is no error.
