@@ -24,25 +24,37 @@ import (
 //
 // r.ID is required. A zero CreatedAt is now, a zero Deadline 590 s after it.
 func (b *Broker) Ask(ctx context.Context, r hook.Request) (Answer, error) {
-	if err := complete(&r); err != nil {
-		return Answer{}, err
-	}
-	e, w, err := b.enter(r)
+	w, err := b.Enter(r)
 	if err != nil {
 		return Answer{}, err
 	}
-	return b.wait(ctx, e, w, r.Channel)
+	return w.Wait(ctx)
 }
 
-// enter attaches a hook to its request, which it records first if it is new. The request that
-// r is a copy of is not kept in the frame that waits.
-func (b *Broker) enter(r hook.Request) (*entry, *waiter, error) {
+// Waiting is a hook attached to its request, between the two halves of Ask. Wait must be called,
+// once.
+type Waiting struct {
+	e       *entry
+	w       *waiter
+	channel hook.Channel
+}
+
+// Enter is the first half of Ask, which records the request. It stands apart because recording
+// needs a deep stack and waiting, which thousands may do, a small one: the halves can be in two
+// goroutines.
+func (b *Broker) Enter(r hook.Request) (*Waiting, error) {
+	if err := complete(&r); err != nil {
+		return nil, err
+	}
 	w := &waiter{answer: make(chan Answer, 1)}
 	e, isNew, err := b.attach(&r, w)
-	if err != nil || !isNew {
-		return e, w, err
+	if err == nil && isNew {
+		err = b.recordAsked(e, w, &r)
 	}
-	return e, w, b.recordAsked(e, w, &r)
+	if err != nil {
+		return nil, err
+	}
+	return &Waiting{e, w, r.Channel}, nil
 }
 
 // complete checks and fills in what a request must have.
@@ -211,8 +223,22 @@ func (b *Broker) removeWaiterLocked(e *entry, w *waiter) {
 	}
 }
 
-// wait blocks for the answer.
-func (b *Broker) wait(ctx context.Context, e *entry, w *waiter, ch hook.Channel) (Answer, error) {
+// Notify has f called once, when Wait would return at once without ctx being done. f is called
+// under the broker's lock: it must not block or call the broker. With it a hook can wait
+// without a goroutine.
+func (x *Waiting) Notify(f func()) {
+	b := x.e.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x.w.notify = f
+	if len(x.w.answer) > 0 || b.closing {
+		x.w.wakeLocked()
+	}
+}
+
+// Wait is the second half of Ask.
+func (x *Waiting) Wait(ctx context.Context) (Answer, error) {
+	e, w, b := x.e, x.w, x.e.b
 	select {
 	case a := <-w.answer:
 		return a, nil
@@ -231,7 +257,7 @@ func (b *Broker) wait(ctx context.Context, e *entry, w *waiter, ch hook.Channel)
 	}
 	b.removeWaiterLocked(e, w)
 	if len(e.waiters) == 0 && e.open() {
-		b.leftLocked(e, ch)
+		b.leftLocked(e, x.channel)
 	}
 	return Answer{}, ctx.Err()
 }

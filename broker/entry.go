@@ -56,6 +56,15 @@ type entry struct {
 // waiter is one attached hook. Its channel takes the one answer.
 type waiter struct {
 	answer chan Answer
+	notify func() // see Waiting.Notify; guarded by Broker.mu
+}
+
+// wakeLocked tells whoever asked to be told that Wait would return.
+func (w *waiter) wakeLocked() {
+	if f := w.notify; f != nil {
+		w.notify = nil
+		f()
+	}
 }
 
 // ending is an end that somebody wants recorded.
@@ -183,6 +192,7 @@ func (e *entry) fallbackAnswer() Answer {
 func (e *entry) answerLocked(a Answer) {
 	for _, w := range e.waiters {
 		w.answer <- a // never blocks: one answer, one place
+		w.wakeLocked()
 	}
 	e.waiters = nil
 }

@@ -136,6 +136,9 @@ func (b *Broker) Close() error {
 	close(b.stopped)
 	for _, e := range b.entries {
 		e.disarmLocked()
+		for _, w := range e.waiters {
+			w.wakeLocked()
+		}
 	}
 	b.ends = nil
 	b.endsReady.Broadcast()

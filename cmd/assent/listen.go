@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -241,5 +243,28 @@ func (s *spool) watch(ctx context.Context) error {
 		case <-t.C:
 			s.drain(ctx)
 		}
+	}
+}
+
+// giveBackMemory returns what a burst needed to the system once it is over: a broker idles for
+// hours, and without traffic nothing else would make the collector run.
+func giveBackMemory(ctx context.Context) error {
+	t := time.NewTicker(10 * time.Second)
+	defer t.Stop()
+	var seen, done uint32 // collections at the last look, and after the last return
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.NumGC == seen && m.NumGC != done { // quiet since the last look
+			debug.FreeOSMemory()
+			runtime.ReadMemStats(&m)
+			done = m.NumGC
+		}
+		seen = m.NumGC
 	}
 }

@@ -140,7 +140,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, the spool, the two listeners.
+	// What runs until the end: later events as proof, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -149,6 +149,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		})
 	})
 	g.run("spool", spool.watch)
+	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())
 	page := srv.HTTPServer(srv.TCP())
 	g.run("socket "+socket, func(context.Context) error { return hooks.Serve(unix) })

@@ -23,15 +23,25 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) 
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many hooks wait"})
 		return
 	}
+	waiting, err := s.cfg.Broker.Enter(*req)
+	if err != nil {
+		s.waiting.Add(-1)
+		s.answerHere(w, req.ID, s.unasked(err))
+		return
+	}
 	p := principal(r) // nobody, on the unix socket
-	if s.hold(w, req, p) {
+	if s.hold(w, req, waiting, p) {
 		return
 	}
 	defer s.waiting.Add(-1)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.OnRevoke(cancel)()
-	a := s.await(ctx, req)
+	s.answerHere(w, req.ID, s.await(ctx, req, waiting))
+}
+
+// answerHere answers on a connection that is still net/http's.
+func (s *Server) answerHere(w http.ResponseWriter, id string, a answer) {
 	if a.silent {
 		panic(http.ErrAbortHandler)
 	}
@@ -41,7 +51,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) 
 	}
 	w.WriteHeader(a.status)
 	_, err := w.Write(a.body)
-	s.answered(req.ID, a, errors.Join(err, http.NewResponseController(w).Flush()))
+	s.answered(id, a, errors.Join(err, http.NewResponseController(w).Flush()))
 }
 
 // answer is what a hook that waited gets.
@@ -56,15 +66,21 @@ type answer struct {
 }
 
 // await blocks until the request is over. ctx is the hook's connection.
-func (s *Server) await(ctx context.Context, req *hook.Request) answer {
-	a, err := s.cfg.Broker.Ask(ctx, *req)
+func (s *Server) await(ctx context.Context, req *hook.Request, waiting *broker.Waiting) answer {
+	a, err := waiting.Wait(ctx)
 	switch {
 	case err == nil:
 		return s.settle(req, a)
 	case ctx.Err() != nil:
 		s.metrics.answer("gone") // what that means the broker knows
 		return answer{silent: true}
-	case errors.Is(err, broker.ErrStopping):
+	}
+	return s.unasked(err)
+}
+
+// unasked is the answer where the broker has none.
+func (s *Server) unasked(err error) answer {
+	if errors.Is(err, broker.ErrStopping) {
 		return answer{silent: true} // the hook comes back to the next broker
 	}
 	return s.refused(err)

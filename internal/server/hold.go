@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"assent/broker"
 	"assent/internal/auth"
 	"assent/internal/hook"
 )
@@ -20,7 +21,7 @@ import (
 // hold takes the connection out of net/http's hands for the time of the wait, and reports
 // whether it could (HTTP/2 cannot). net/http keeps some 20 KB of buffers, request and stack for
 // a handler that blocks; two small goroutines need a quarter of it.
-func (s *Server) hold(w http.ResponseWriter, req *hook.Request, p auth.Principal) bool {
+func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.Waiting, p auth.Principal) bool {
 	if !s.open(&s.held) {
 		return false
 	}
@@ -29,44 +30,57 @@ func (s *Server) hold(w http.ResponseWriter, req *hook.Request, p auth.Principal
 		s.held.Done()
 		return false
 	}
-	header := w.Header() // what the checks before us have set
-	go func() {
-		defer s.held.Done()
-		defer s.waiting.Add(-1)
-		defer conn.Close()
-		defer s.caught("/v1/hooks")
-		s.serveHeld(conn, header, req, p)
-	}()
+	h := &heldHook{s: s, conn: conn, header: w.Header(), req: req, waiting: waiting} // header: what the checks before us have set
+	h.unrevoke = p.OnRevoke(func() { conn.Close() })
+	waiting.Notify(func() { go h.finish(context.Background()) })
+	go h.watch()
 	return true
 }
 
-// serveHeld is the wait of one hook. Revoking its token ends the connection.
-func (s *Server) serveHeld(conn net.Conn, header http.Header, req *hook.Request, p auth.Principal) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	defer p.OnRevoke(cancel)()
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		awaitClose(conn)
-		cancel()
-	})
-	defer reader.Wait()
-	defer conn.Close() // ends the reader
+// heldHook is a connection whose hook waits. It has one goroutine, which sees the other side
+// go away; the answer brings another for as long as it takes to write it.
+type heldHook struct {
+	s        *Server
+	conn     net.Conn
+	header   http.Header
+	req      *hook.Request
+	waiting  *broker.Waiting
+	unrevoke func() bool
 
-	a := s.await(ctx, req)
-	if !a.silent {
-		s.answered(req.ID, a, writeHeld(conn, header, a, s.writeWait))
-	}
+	mu   sync.Mutex
+	over bool    // guarded by mu
+	b    [1]byte // owned by watch
 }
 
-// awaitClose returns when the other side has closed. What it still sends is not looked at: it
-// was told nothing yet that it could answer.
-func awaitClose(conn net.Conn) {
-	var b [16]byte
+// watch ends when the connection has closed and finish has done its work. What the other side
+// still sends is not looked at: it was told nothing yet that it could answer.
+func (h *heldHook) watch() {
+	defer h.s.held.Done()
 	for {
-		if _, err := conn.Read(b[:]); err != nil {
-			return
+		if _, err := h.conn.Read(h.b[:]); err != nil {
+			break
 		}
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	h.finish(gone)
+}
+
+// finish ends the wait, once: with the broker's answer, or, when ctx is done, without.
+func (h *heldHook) finish(ctx context.Context) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return
+	}
+	h.over = true
+	s := h.s
+	defer s.waiting.Add(-1)
+	defer h.conn.Close()
+	defer h.unrevoke()
+	defer s.caught("/v1/hooks")
+	if a := s.await(ctx, h.req, h.waiting); !a.silent {
+		s.answered(h.req.ID, a, writeHeld(h.conn, h.header, a, s.writeWait))
 	}
 }
 

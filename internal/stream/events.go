@@ -31,7 +31,7 @@ const (
 // Publish stores e in EVENTS and returns its sequence. An e.ID that was published within the
 // last two minutes is not stored again; the sequence is that of the first. An error wraps
 // broker.ErrUnavailable, and the event may be published again with the same ID. It returns
-// within 800 ms, or when ctx is done, if the server does not take the event.
+// within a second if the server takes nothing, and when ctx is done.
 func (s *Stream) Publish(ctx context.Context, e hook.Event) (seq uint64, err error) {
 	msg := eventMessage(e, s.events.largestEvent())
 	err = s.events.write(ctx, msg.Size(), func(ctx context.Context) error {

@@ -23,9 +23,10 @@ import (
 // come. Each of these ends its trust: calls fail at once, until the supervisor has seen the
 // disk take a write and has restarted the server.
 const (
-	// writeTimeout is how long a write may wait for its acknowledgement, and lookTimeout how
-	// long we then look whether it was recorded. Together they stay below 800 ms.
-	writeTimeout = 550 * time.Millisecond
+	// writeTimeout is how long a write waits while the engine acknowledges nothing at all, and
+	// lookTimeout how long we then look whether it was recorded. Together they stay below
+	// a second. A slow engine that acknowledges others' writes is waited for.
+	writeTimeout = 750 * time.Millisecond
 	lookTimeout  = 200 * time.Millisecond
 
 	// diskReserve is the free space, in bytes, below which nothing is written, so that the
@@ -44,8 +45,33 @@ func (e *engine) unavailable(err error) error {
 	return fmt.Errorf("%w: %s: %w", broker.ErrUnavailable, e.kind.name, err)
 }
 
-// write runs one write of about size bytes, in its turn and for writeTimeout at most. Errors
-// that are no answer of the server wrap broker.ErrUnavailable.
+// errSilent ends a write that the engine left without an acknowledgement.
+var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
+
+// untilSilent calls giveUp when the engine has acknowledged no write for writeTimeout.
+func (e *engine) untilSilent(giveUp func(error)) (stop func() bool) {
+	start := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var t *time.Timer // guarded by mu
+	t = time.AfterFunc(writeTimeout, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		heard := e.lastAck
+		if start.After(heard) {
+			heard = start
+		}
+		if left := writeTimeout - time.Since(heard); left > 0 {
+			t.Reset(left)
+			return
+		}
+		giveUp(errSilent)
+	})
+	return t.Stop
+}
+
+// write runs one write of about size bytes, in its turn, until the engine falls silent or ctx
+// ends. Errors that are no answer of the server wrap broker.ErrUnavailable.
 func (e *engine) write(ctx context.Context, size int, do func(context.Context) error) error {
 	trust := e.trusted()
 	if trust.Err() != nil {
@@ -78,8 +104,9 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 		return e.unavailable(e.whyNot(trust))
 	case session.Err() != nil:
 		err = errors.New("the connection was lost")
-	case ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
-		err = fmt.Errorf("no acknowledgement within %v", writeTimeout)
+	case context.Cause(callCtx) == errSilent,
+		ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
+		err = errSilent
 		e.fail(err, false)
 	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 		e.fail(err, false)
@@ -113,6 +140,7 @@ func (e *engine) whyNot(trust context.Context) error {
 func (e *engine) proved() {
 	e.mu.Lock()
 	e.unproven = false
+	e.lastAck = time.Now()
 	e.mu.Unlock()
 }
 

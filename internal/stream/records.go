@@ -14,9 +14,8 @@ import (
 	"assent/internal/hook"
 )
 
-// Append implements broker.Log. It returns within 800 ms after its turn came, and at once
-// when the record engine is known not to work; with very many at a time the turn may take
-// longer, up to ctx.
+// Append implements broker.Log. It returns within a second when the record engine falls silent, and
+// at once when it is known not to work; while the engine works, only ctx bounds it.
 //
 // The server compares and stores in one step (Nats-Expected-Last-Subject-Sequence). A record
 // carries no Nats-Msg-Id: the server answers a repeated one with success before it compares.
