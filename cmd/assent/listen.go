@@ -261,6 +261,7 @@ func giveBackMemory(ctx context.Context) error {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		if m.NumGC == seen && m.NumGC != done { // quiet since the last look
+			runtime.GC() // pools give up what they hold at the second collection only
 			debug.FreeOSMemory()
 			runtime.ReadMemStats(&m)
 			done = m.NumGC
