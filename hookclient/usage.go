@@ -1,13 +1,7 @@
 package hookclient
 
-// Usage is the help text of the command called name.
-func Usage(name string) string {
-	return name + ` hands one hook event of a coding agent to the assent broker and prints the answer.
-An agent runs it; it reads the event on standard input and always exits 0.
-
-usage: ` + name + ` [flags]
-
-  --agent NAME                 the agent that runs the hook (claude)
+// Flags says what the flags are and what stands in for those not given.
+const Flags = `  --agent NAME                 the agent that runs the hook (claude)
   --event NAME                 type of the event (the payload's hook_event_name)
   --socket PATH                the broker's socket ($XDG_RUNTIME_DIR/assent/hook.sock)
   --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"
@@ -16,7 +10,16 @@ usage: ` + name + ` [flags]
   --on-failure abstain|deny    its answer when no broker can be asked (abstain)
 
 What no flag says is read from $XDG_CONFIG_HOME/assent/hook.conf (lines like "timeout = 590s";
-also "token = ..."), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.
+also "token = ..."), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+
+// Usage is the help text of the command called name.
+func Usage(name string) string {
+	return name + ` hands one hook event of a coding agent to the assent broker and prints the answer.
+An agent runs it; it reads the event on standard input and always exits 0.
+
+usage: ` + name + ` [flags]
+
+` + Flags + `
 
 Example, in the settings of Claude Code:
   {"hooks": {"PermissionRequest": [{"hooks": [

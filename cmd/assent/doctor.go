@@ -37,7 +37,7 @@ func (a *app) doctorCmd() *cobra.Command {
 project in the current directory), the agent's version and its permission mode. Changes
 nothing. Exits 1 when something is broken.`,
 		Example: "  assent doctor\n  assent doctor --json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.examine(cmd.Context())
 			if a.json {

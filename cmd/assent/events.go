@@ -24,7 +24,7 @@ func (a *app) natsInfoCmd() *cobra.Command {
 		Long: `Print nats-info.json of the running broker: the address, stream and token with which any
 NATS client may consume hook events. The token can do nothing else.`,
 		Example: "  assent nats-info\n  assent nats-info --json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info, err := a.natsInfo()
 			if err != nil {
@@ -77,7 +77,7 @@ func (a *app) eventsCmd() *cobra.Command {
 		Long: `Follow the agents' hook events, live or from the past. With --durable the broker keeps
 this reader's place under a name, and the next run goes on where this one stopped.`,
 		Example: "  assent events\n  assent events --filter Stop --since 1h\n  assent events --all --json | jq .session_id\n  assent events --durable coop-1",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.All && since > 0 {
 				return usagef("--all and --since exclude each other")

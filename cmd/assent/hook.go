@@ -21,7 +21,10 @@ func (a *app) hookCmd() *cobra.Command {
 		Short: "The hook client, for a broker on another machine",
 		Long: `Read one hook payload on standard input, ask the broker at --url, and print its answer.
 Like assent-hook, but over HTTPS (or HTTP to loopback), with a token of role submit from the
-configuration file or ASSENT_TOKEN. It always exits 0 and prints the decision or nothing.`,
+configuration file or ASSENT_TOKEN. It always exits 0 and prints the decision or nothing.
+Its flags are those of assent-hook:
+
+` + hookclient.Flags,
 		Example:            "  assent hook --url https://broker.example:7717 --timeout 590s",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

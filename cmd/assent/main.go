@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes, as the manual promises them.
+// Exit codes, as the help and the README promise them.
 const (
 	exitFailed   = 1
 	exitUsage    = 2
@@ -75,8 +75,11 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assent",
 		Short: "A blocking permission broker for coding agents",
-		Long: `assent holds each permission request of a coding agent until a person or a rule
-answers it, and hands the answer back to the waiting agent.`,
+		Long: `assent holds each permission request of a coding agent until a person answers it, and
+hands the answer back to the waiting agent.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
+client always exits with 0.`,
 		Example: `  assent serve                      start the broker
   assent simulate                   raise a sample request, without an agent
   assent pending                    what waits
@@ -97,7 +100,7 @@ answers it, and hands the answer back to the waiting agent.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent)")
+	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent, else ~/.local/state/assent)")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, c.CommandPath())
 	})
@@ -138,6 +141,21 @@ func argsAreUsage(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		argsAreUsage(sub)
 	}
+}
+
+// noArgs and oneID say which arguments a command takes, in words for its user.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("takes no argument, got %q", args[0])
+	}
+	return nil
+}
+
+func oneID(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return errors.New("want one ID")
+	}
+	return nil
 }
 
 // defaultStateDir is $ASSENT_STATE_DIR, else assent in the XDG state directory.

@@ -34,7 +34,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		Use:     "pending",
 		Short:   "List the requests that wait for an answer",
 		Example: "  assent pending\n  assent pending --json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.broker()
 			if err != nil {
@@ -122,7 +122,7 @@ func (c *client) find(ctx context.Context, id string) (*request, error) {
 	for i := range rs {
 		if strings.HasPrefix(rs[i].ID, id) {
 			if found != "" {
-				return nil, usagef("more than one pending request begins with %s; say more of the id", id)
+				return nil, usagef("more than one pending request begins with %q; say more of the id", id)
 			}
 			found = rs[i].ID
 		}
@@ -155,7 +155,7 @@ pending ones. A question takes one --answer for each of its questions, in order.
 		Example: `  assent allow 4f1c
   assent allow 4f1c --answer Blue --answer "Salt, Basil"
   assent allow 4f1c --always`,
-		Args: cobra.ExactArgs(1),
+		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
 				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
@@ -181,7 +181,7 @@ pending ones. A question takes one --answer for each of its questions, in order.
 	}
 	c.Flags().StringVar(&input, "input", "", "JSON object that replaces the tool input")
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
-	c.Flags().BoolVar(&always, "always", false, "also apply the permissions the agent suggested")
+	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
 	c.Flags().BoolVar(&a.json, "json", false, "JSON")
 	return c
 }
@@ -199,7 +199,7 @@ func answered(input hook.JSON, answers []string) (hook.JSON, error) {
 		return nil, usagef("--answer goes with a question; this request asks none")
 	}
 	if len(qs) != len(answers) {
-		return nil, usagef("the request asks %d questions and got %d answers", len(qs), len(answers))
+		return nil, usagef("the request needs one --answer for each question: it asks %d and got %d", len(qs), len(answers))
 	}
 	m := map[string]string{}
 	for i, q := range qs {
@@ -221,7 +221,7 @@ func (a *app) denyCmd() *cobra.Command {
 		Long: `Deny a waiting request. The words given with -m reach the agent as they are; with
 --interrupt the agent's turn stops as well, and Claude Code then drops the words.`,
 		Example: "  assent deny 4f1c -m \"not on a Friday\"",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.answer(cmd.Context(), args[0], func(*request) (hook.Decision, error) {
 				d.Behavior = hook.BehaviorDeny
@@ -250,12 +250,18 @@ func (a *app) answer(ctx context.Context, id string, decision func(*request) (ho
 	}
 	delivery, err := b.decide(ctx, r, d)
 	if err != nil {
+		if r.ToolName == "AskUserQuestion" && d.Behavior == hook.BehaviorAllow && len(d.UpdatedInput) == 0 {
+			return fmt.Errorf("%w; give one --answer for each question", err)
+		}
 		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]string{"id": r.ID, "behavior": string(d.Behavior), "delivery": delivery})
 	}
 	fmt.Fprintf(a.out, "%s %s: %s\n", pastTense(d.Behavior), summary(r, 80), deliveryWords(delivery))
+	if len(d.UpdatedPermissions) > 0 {
+		fmt.Fprintln(a.out, "Granted for later calls, as the agent suggested:", elide(show.Line(string(d.UpdatedPermissions)), 2000))
+	}
 	return nil
 }
 
@@ -278,7 +284,7 @@ func (a *app) traceCmd() *cobra.Command {
 		Use:     "trace ID",
 		Short:   "Show every recorded step of one request",
 		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()
 			if err != nil {
@@ -315,7 +321,7 @@ func (a *app) traceCmd() *cobra.Command {
 }
 
 func recordLine(r *hook.Record) string {
-	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Format("2006-01-02 15:04:05.000"), r.Step, r.Seq)
+	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Step, r.Seq)
 	if r.Request != nil {
 		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
 	}

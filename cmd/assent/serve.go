@@ -41,7 +41,7 @@ func (a *app) serveCmd() *cobra.Command {
 answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
 hooks stay and come back to the next one.`,
 		Example: "  assent serve\n  assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serve(cmd.Context(), f)
 		},
@@ -191,7 +191,7 @@ func (a *app) announce(who *auth.Auth, page, url, socket string) {
 		return
 	}
 	fmt.Fprintf(a.out, "Open this link to pair a browser (once, within five minutes; later: assent pair):\n  %s\n", p.URL)
-	fmt.Fprintln(a.out, "Then try, in another terminal: assent simulate")
+	fmt.Fprintln(a.out, "Then try, in another terminal:", os.Args[0], "simulate")
 }
 
 // writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a

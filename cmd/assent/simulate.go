@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -52,7 +53,12 @@ func (a *app) simulateCmd() *cobra.Command {
 the agent would have been told. Nothing is ever executed.
 Kinds: ` + strings.Join(sampleKinds, " ") + ` (default bash).`,
 		Example: "  assent simulate\n  assent simulate question",
-		Args:    cobra.MaximumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("want one kind, got %d", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind := "bash"
 			if len(args) == 1 {
@@ -68,6 +74,12 @@ Kinds: ` + strings.Join(sampleKinds, " ") + ` (default bash).`,
 				}
 				socket = info.Socket
 			}
+			// The hook client would be silent about a broker that is gone; a person should know.
+			conn, err := net.DialTimeout("unix", socket, time.Second)
+			if err != nil {
+				return noBroker(fmt.Errorf("no broker answers on %s (%w); start it with: assent serve", socket, err))
+			}
+			conn.Close()
 			return a.simulate(kind, socket, timeout)
 		},
 	}

@@ -27,6 +27,13 @@ func (a *app) tokenCmd() *cobra.Command {
 		Use:     "token",
 		Short:   "Make, list and revoke access tokens",
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return c.Help()
+			}
+			return usagef("unknown command %q; see %s --help", args[0], c.CommandPath())
+		},
 	}
 	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
 	return c
@@ -45,7 +52,7 @@ func (a *app) tokenCreateCmd() *cobra.Command {
 		Long: `Make a token and print it, and nothing else, on standard output. The broker keeps a
 hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 		Example: "  assent token create --role approve --name dashboard --ttl 720h",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch in.Role {
 			case "submit", "view", "approve", "admin":
@@ -91,7 +98,7 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Use:     "list",
 		Short:   "List the tokens, without their secrets",
 		Example: "  assent token list",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.broker()
 			if err != nil {
@@ -132,7 +139,7 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 		Use:     "revoke ID",
 		Short:   "Revoke a token; its open connections close at once",
 		Example: "  assent token revoke 9d0c0d9a",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()
 			if err != nil {
@@ -158,8 +165,13 @@ func (a *app) pairCmd() *cobra.Command {
 		Long: `Print a link that pairs one browser with this broker. It works once, within five
 minutes; open it in the browser that shall approve.`,
 		Example: "  assent pair\n  assent pair --role view --json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch in.Role {
+			case "view", "approve", "admin":
+			default:
+				return usagef("--role: want view, approve or admin")
+			}
 			b, err := a.broker()
 			if err != nil {
 				return err

@@ -24,11 +24,11 @@ func (a *app) watchCmd() *cobra.Command {
 		Short: "Follow the requests live and answer them from this terminal",
 		Long: `Follow the requests live. Each gets a number, which is never used twice. Answer by
 typing a line:
-  a 3              allow request 3
+  a 3              allow request 3 (a question: see assent allow --help)
   d 3 not today    deny it, with words for the agent
   q                quit`,
 		Example: "  assent watch\n  assent watch --json",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.broker()
 			if err != nil {
@@ -129,9 +129,15 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if e := (*exitError)(nil); errors.As(err, &e) {
+			// Refused for good, unless another broker has taken over with other credentials.
+			if b, berr := w.broker(); berr == nil && b.info == w.info && b.token == w.token {
+				return fmt.Errorf("%w; ASSENT_TOKEN, or the owner's token, must be valid and of role view at least", err)
+			}
+		}
 		if away.IsZero() {
 			away = time.Now()
-			fmt.Fprintln(w.err, "assent: connection lost; waiting for the broker")
+			fmt.Fprintf(w.err, "assent: connection lost (%v); waiting for the broker\n", err)
 		}
 		if time.Since(away) > time.Minute {
 			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
@@ -153,7 +159,11 @@ func (w *watch) connect(ctx context.Context, out chan<- []byte, connected func()
 	conn, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
 	if err != nil {
 		if res != nil && res.StatusCode < 500 {
-			return fmt.Errorf("the broker refused: %s", res.Status)
+			err = fmt.Errorf("the broker refused: %s", res.Status)
+			if res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden {
+				return &exitError{exitRefused, err}
+			}
+			return err
 		}
 		return err
 	}
@@ -279,6 +289,10 @@ func (w *watch) command(ctx context.Context, line string) {
 	d := hook.Decision{Behavior: hook.BehaviorAllow}
 	if verb == "d" {
 		d = hook.Decision{Behavior: hook.BehaviorDeny, Message: strings.TrimSpace(words)}
+	}
+	if verb == "a" && r.ToolName == "AskUserQuestion" {
+		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, r.ID)
+		return
 	}
 	if verb == "a" && len(r.Shown.Fields) == 0 {
 		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, r.ID)
