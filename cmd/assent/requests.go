@@ -114,23 +114,32 @@ func (c *client) find(ctx context.Context, id string) (*request, error) {
 		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
 		return &r, err
 	}
-	var rs []request
-	if err := c.call(ctx, "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
+	found, err := c.findIn(ctx, "pending", id)
+	if err != nil {
 		return nil, err
-	}
-	var found string
-	for i := range rs {
-		if strings.HasPrefix(rs[i].ID, id) {
-			if found != "" {
-				return nil, usagef("more than one pending request begins with %q; say more of the id", id)
-			}
-			found = rs[i].ID
-		}
 	}
 	if found == "" {
 		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: assent pending", id)}
 	}
 	return c.find(ctx, found)
+}
+
+// findIn returns the id of the request in this state that begins with prefix, or nothing. Of
+// the ended ones it sees the newest page.
+func (c *client) findIn(ctx context.Context, state, prefix string) (id string, err error) {
+	var rs []request
+	if err := c.call(ctx, "GET", "/v1/requests?state="+state, nil, &rs); err != nil {
+		return "", err
+	}
+	for i := range rs {
+		if strings.HasPrefix(rs[i].ID, prefix) {
+			if id != "" {
+				return "", usagef("more than one %s request begins with %q; say more of the id", state, prefix)
+			}
+			id = rs[i].ID
+		}
+	}
+	return id, nil
 }
 
 // decide answers r and says how far the answer got.
@@ -281,8 +290,10 @@ func deliveryWords(d string) string {
 
 func (a *app) traceCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:     "trace ID",
-		Short:   "Show every recorded step of one request",
+		Use:   "trace ID",
+		Short: "Show every recorded step of one request",
+		Long: `Show every recorded step of one request. ID may be the beginning of an id that is unique
+among the pending ones or the last hundred that ended.`,
 		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -292,11 +303,19 @@ func (a *app) traceCmd() *cobra.Command {
 			}
 			id := args[0]
 			if len(id) != 36 {
-				r, err := b.find(cmd.Context(), id)
-				if err != nil {
-					return err
+				found := ""
+				for _, state := range []string{"pending", "ended"} {
+					if found != "" {
+						break
+					}
+					if found, err = b.findIn(cmd.Context(), state, id); err != nil {
+						return err
+					}
 				}
-				id = r.ID
+				if found == "" {
+					return &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
+				}
+				id = found
 			}
 			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
 			if a.json {

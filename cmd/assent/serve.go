@@ -69,6 +69,12 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := checkListen(f); err != nil {
 		return err
 	}
+	if f.tlsCert != "" {
+		// The listener reads them again; a wrong file must be known before the link is printed.
+		if _, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey); err != nil {
+			return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		}
+	}
 	log, err := newLogger(a.err, f)
 	if err != nil {
 		return err
