@@ -193,7 +193,7 @@ minutes; open it in the browser that shall approve.`,
 		},
 	}
 	c.Flags().StringVar(&in.Role, "role", in.Role, "what the browser may do: view, approve or admin")
-	c.Flags().StringVar(&in.Name, "name", "", "name of the device")
+	c.Flags().StringVar(&in.Name, "name", "", "name for a device that brings none (the page brings its browser's)")
 	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt")
 	return c
 }
