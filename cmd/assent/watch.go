@@ -49,8 +49,6 @@ type watch struct {
 	numbers  map[string]int    // request id → the number it is called by
 	shown    map[string]string // request id → the state it was last printed in
 	requests map[int]*request
-	epoch    string
-	seq      uint64
 }
 
 // wsMessage is a message of /v1/ws: a snapshot or changes.
