@@ -126,15 +126,6 @@ func (a *agent) modelDone() []modelserver.Result {
 	return a.model.Results()
 }
 
-// modelReads waits until the model has read n tool results.
-func (a *agent) modelReads(n int) []modelserver.Result {
-	a.t.Helper()
-	if _, err := a.model.Wait(a.ctx, func(modelserver.Call) bool { return len(a.model.Results()) >= n }); err != nil {
-		a.t.Fatal(err)
-	}
-	return a.model.Results()
-}
-
 func (a *agent) path(name string) string { return filepath.Join(a.config.Work(), name) }
 
 func (a *agent) exists(name string) bool {

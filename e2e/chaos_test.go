@@ -47,7 +47,6 @@ const (
 type load struct {
 	t      *testing.T
 	d      *daemon
-	client *http.Client
 	ctx    context.Context // done when no new hook is to start
 	cancel context.CancelFunc
 	idle   chan struct{} // closed when all hooks have ended

@@ -88,11 +88,13 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	if err := e.room(size); err != nil {
 		return e.unavailable(err)
 	}
-	callCtx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	defer context.AfterFunc(trust, cancel)()
+	callCtx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	stop := func() { giveUp(nil) }
+	defer context.AfterFunc(trust, stop)()
 	session := e.currentSession()
-	defer context.AfterFunc(session, cancel)()
+	defer context.AfterFunc(session, stop)()
+	defer e.untilSilent(giveUp)()
 	err := do(callCtx)
 	switch apiErr := (*jetstream.APIError)(nil); {
 	case err == nil:
