@@ -136,7 +136,7 @@ func TestDenialIsTheCodecs(t *testing.T) {
 			}
 			continue
 		}
-		want, err := codec.EncodeDeny(agent, "Denied: nobody answered the permission request (assent).")
+		want, err := codec.EncodeDeny(agent, "Denied: assent could not get an answer to the permission request.")
 		if err != nil || string(got) != string(want) {
 			t.Errorf("%s: got %s, codec %s, %v", agent, got, want, err)
 		}

@@ -8,7 +8,7 @@ func denial(agent string) []byte {
 	switch agent {
 	case "claude":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
-			`"message":"Denied: nobody answered the permission request (assent)."}}}`)
+			`"message":"Denied: assent could not get an answer to the permission request."}}}`)
 	}
 	return nil
 }

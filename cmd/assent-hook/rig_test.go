@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 const (
 	ask   = `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}}`
 	plain = `{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash"}`
-	deny  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"Denied: nobody answered the permission request (assent)."}}}`
+	deny  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"Denied: assent could not get an answer to the permission request."}}}`
 	allow = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
 )
 
