@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -83,23 +83,17 @@ func dial(n int, url string, h http.Header) ([]*websocket.Conn, error) {
 }
 
 // follow reads until n requests were announced and returns the bytes that took.
-func follow(c *websocket.Conn, n int) (bytes int, err error) {
+func follow(c *websocket.Conn, n int) (size int, err error) {
 	defer c.Close()
 	for seen := 0; seen < n; {
 		_, m, err := c.ReadMessage()
 		if err != nil {
-			return bytes, err
+			return size, err
 		}
-		var msg struct {
-			Requests, Changes []json.RawMessage
-		}
-		if err := json.Unmarshal(m, &msg); err != nil {
-			return bytes, err
-		}
-		seen += len(msg.Requests) + len(msg.Changes)
-		bytes += len(m)
+		seen += bytes.Count(m, []byte(`"inputSha256"`)) // once a request; parsing would measure the reader
+		size += len(m)
 	}
-	return bytes, nil
+	return size, nil
 }
 
 // fanout sends n messages of size bytes to each of the clients over loopback.
@@ -134,8 +128,7 @@ func fanout(clients, n, size int) (time.Duration, error) {
 		wg.Go(func() {
 			defer r.Close()
 			for range n {
-				_, b, err := r.ReadMessage()
-				if err != nil || !json.Valid(b) {
+				if _, _, err := r.ReadMessage(); err != nil {
 					return
 				}
 			}
