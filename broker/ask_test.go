@@ -473,3 +473,54 @@ func TestHandBack(t *testing.T) {
 		}
 	})
 }
+
+// A broker killed between the two records of a request that was handed back leaves none that
+// could be approved: nobody has seen its input, and its hook has gone.
+func TestHandBackCutOff(t *testing.T) {
+	for _, sole := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			q := r.request("x", remote)
+			q.Raw, q.ToolInput = nil, nil
+			r.log.Inject(func(rec hook.Record) (f logtest.Fault) {
+				if rec.Step == hook.StepEnded {
+					f.Err = broker.ErrUnavailable
+				}
+				return f
+			})
+			if err := r.b.HandBack(t.Context(), q, hook.ReasonTooLarge); err != nil {
+				t.Fatal(err)
+			}
+			r.cfg.Sole = sole
+			r.kill()
+			r.wantPending()
+			if s := r.refused(q, allow(q)); s.Outcome != hook.HandedBack {
+				t.Errorf("refused with %+v", s)
+			}
+			r.log.Inject(nil)
+			time.Sleep(10 * time.Second) // the next attempt
+			r.wantSteps(q, "asked ended:handed_back/too_large")
+		})
+	}
+}
+
+// Not even in the moment before the tail brings the first of the two records.
+func TestHandedBackCannotBeDecided(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.log.Inject(func(rec hook.Record) (f logtest.Fault) {
+			if rec.Step == hook.StepEnded {
+				f.Delay = 100 * time.Millisecond
+			}
+			return f
+		})
+		r.log.PauseTail(true)
+		q := r.request("x")
+		q.Raw = nil
+		if err := r.b.HandBack(t.Context(), q, hook.ReasonTooLarge); err != nil {
+			t.Fatal(err)
+		}
+		r.refused(q, allow(q))
+		r.log.PauseTail(false)
+		time.Sleep(time.Second)
+		r.wantSteps(q, "asked ended:handed_back/too_large")
+	})
+}

@@ -65,11 +65,10 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, ErrStopping
 	}
 	e := b.entries[id]
-	if e == nil || e.askedSeq == 0 {
-		b.writing.Add(1)
-		return e, folded{}, nil
-	}
 	switch {
+	case e == nil:
+		b.writing.Add(1)
+		return nil, folded{}, nil
 	case !e.open():
 		return nil, folded{}, e.settledError()
 	case e.gaveUp:
@@ -77,6 +76,9 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}
 	case e.hidden:
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
+	case e.askedSeq == 0:
+		b.writing.Add(1)
+		return e, folded{}, nil
 	}
 	b.writing.Add(1)
 	return e, e.folded, nil

@@ -111,6 +111,10 @@ func (b *Broker) begin(point Checkpoint) {
 		if !e.open() {
 			continue
 		}
+		if e.hidden {
+			b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
+			continue
+		}
 		if b.cfg.Sole {
 			e.Detached = true
 			e.leaveAt = back
@@ -247,7 +251,14 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 	}
 	b.linkLocked(e)
 	e.sess.pending++
-	if b.ready && len(e.waiters) == 0 && !e.hidden {
+	if len(e.Raw) == 0 {
+		e.hidden = true // handed back; if its end is missing, a broker was killed before it
+	}
+	switch {
+	case !b.ready || len(e.waiters) > 0:
+	case e.hidden && !waiting:
+		b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
+	case !e.hidden:
 		// Another replica's, or one whose hook left before the record came.
 		if b.cfg.Sole || waiting {
 			b.leftLocked(e, e.Channel)
