@@ -84,6 +84,9 @@ func (e *entry) expects(callKey string) bool {
 	return e.CallKey == callKey || e.updatedKey == callKey
 }
 
+// edited reports whether the approver allowed another call than was asked for.
+func (e *entry) edited() bool { return e.updatedKey != "" && e.updatedKey != e.CallKey }
+
 // olderThan orders the requests of one turn.
 func (e *entry) olderThan(x *entry) bool {
 	if x == nil || e.EventSeq != x.EventSeq {
@@ -107,11 +110,11 @@ func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string) {
 		switch {
 		case e.open():
 			oldest(&waited, e)
-		case e.Outcome == hook.Allowed:
+		case e.Outcome == hook.Allowed && (!e.edited() || callKey == e.updatedKey):
 			oldest(&allowed, e)
 		case e.denies():
 			oldest(&denied, e)
-		default: // the agent's own prompt decided
+		default: // the agent's own prompt decided, or was quicker than an allow with an edited input
 			oldest(&waited, e)
 		}
 	}

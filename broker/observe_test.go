@@ -98,6 +98,27 @@ func TestToolRanWithTheUpdatedInput(t *testing.T) {
 	})
 }
 
+// The terminal was quicker than an allow with an edited input: the input that ran is not the
+// one that was allowed, and so confirms nothing.
+func TestToolRanWithTheInputThatWasEdited(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			q := r.request("x")
+			r.ask(q)
+			d := allow(q)
+			d.UpdatedInput = hook.JSON("y")
+			if late { // the record comes by after the event
+				r.log.PauseTail(true)
+			}
+			r.decide(q, d)
+			r.observe("PostToolUse", q)
+			r.log.PauseTail(false)
+			notesDone()
+			r.wantSteps(q, "asked decided:allowed")
+		})
+	}
+}
+
 func TestOverruled(t *testing.T) {
 	for _, expired := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {

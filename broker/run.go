@@ -289,6 +289,8 @@ func (b *Broker) settledLocked(e *entry) {
 	switch {
 	case !e.unproven():
 		b.forgetLocked(e)
+	case e.usedBy > 0 && e.edited(): // the tool ran as it was asked for, not as was allowed
+		b.forgetLocked(e)
 	case e.usedBy > 0: // the tool ran before the record came: now we know what that proves
 		b.provenLocked(e, e.usedBy)
 	case e.turnOver > 0: // nothing more can come
