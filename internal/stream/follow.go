@@ -163,7 +163,12 @@ func (f *follower) place(ctx context.Context) error {
 	if f.onlyNew {
 		f.onlyNew, f.last = false, state.LastSeq
 	}
-	if state.LastSeq < f.last && (f.lossy || f.applied) {
+	switch {
+	case state.LastSeq >= f.last:
+	case !f.lossy && !f.applied:
+		f.engine.logf("%s: %s ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", f.engine.kind.name, f.stream, state.LastSeq, f.last)
+		f.last = 0
+	default:
 		f.engine.logf("%s: %s ends at %d, but %d was read from it: the end is lost", f.engine.kind.name, f.stream, state.LastSeq, f.last)
 		f.last = state.LastSeq
 	}

@@ -256,6 +256,41 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// The checkpoint outlived the stream it speaks of: a tail that waited for its place would hear
+// no answer to any hook.
+func TestTailOfAStreamMadeAnew(t *testing.T) {
+	s := open(t, Config{})
+	want := []string{}
+	next := func() {
+		a := asked(t)
+		mustAppend(t, s, a, 0)
+		want = append(want, a.ID)
+	}
+	next()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	got := make(chan string, 2)
+	caught := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Tail(ctx, 5000, func(r hook.Record) { got <- r.ID }, func() { close(caught) })
+	}()
+	<-caught
+	next()
+	for i, id := range want {
+		select {
+		case have := <-got:
+			if have != id {
+				t.Errorf("record %d is %s, want %s", i, have, id)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("record %d never came", i)
+		}
+	}
+	cancel()
+	<-done
+}
+
 func TestTailSurvives(t *testing.T) {
 	s := open(t, Config{})
 	disturb := map[string]func(){
