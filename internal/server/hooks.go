@@ -46,8 +46,12 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 	e.Type = p.Type
 	s.metrics.event(e.Type)
 	asks := e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil
-	if unreadable == nil && asks && (p.SessionID == "" || p.ToolName == "") {
+	switch {
+	case unreadable != nil || !asks:
+	case p.SessionID == "" || p.ToolName == "":
 		unreadable, asks = errNoSession, false
+	case !codec.Known(e.Agent): // nobody could answer it
+		unreadable, asks = codec.ErrUnknownAgent, false
 	}
 	if unreadable != nil {
 		s.metrics.unreadable.Inc()

@@ -107,17 +107,18 @@ func TestRequestIsAnswered(t *testing.T) {
 // What cannot be asked changes nothing for the agent, and still reaches the stream.
 func TestUnaskableRequests(t *testing.T) {
 	deep := `{"hook_event_name":"PermissionRequest","session_id":"s","tool_name":"Bash","tool_input":` + strings.Repeat(`{"a":`, 10000) + "1" + strings.Repeat("}", 10000) + "}"
-	tests := []struct{ name, body, eventType string }{
-		{"empty", "", "PermissionRequest"},
-		{"not JSON", "hello", "PermissionRequest"},
-		{"no object", "[1]", "PermissionRequest"},
-		{"cut off", bash("x")[:40], "PermissionRequest"},
-		{"no session", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{}}`, ""},
-		{"no tool", `{"hook_event_name":"PermissionRequest","session_id":"s","tool_input":{}}`, ""},
-		{"session of another type", `{"hook_event_name":"PermissionRequest","session_id":7,"tool_name":"Bash","tool_input":{}}`, ""},
-		{"input is no object", `{"hook_event_name":"PermissionRequest","session_id":"s","tool_name":"Bash","tool_input":[]}`, ""},
-		{"10,000 levels", deep, ""},
-		{"invalid UTF-8 outside a string", "\xff\xfe", "PermissionRequest"},
+	tests := []struct{ name, body, eventType, agent string }{
+		{"agent without a codec", bash("x"), "", "gemini"},
+		{"empty", "", "PermissionRequest", ""},
+		{"not JSON", "hello", "PermissionRequest", ""},
+		{"no object", "[1]", "PermissionRequest", ""},
+		{"cut off", bash("x")[:40], "PermissionRequest", ""},
+		{"no session", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{}}`, "", ""},
+		{"no tool", `{"hook_event_name":"PermissionRequest","session_id":"s","tool_input":{}}`, "", ""},
+		{"session of another type", `{"hook_event_name":"PermissionRequest","session_id":7,"tool_name":"Bash","tool_input":{}}`, "", ""},
+		{"input is no object", `{"hook_event_name":"PermissionRequest","session_id":"s","tool_name":"Bash","tool_input":[]}`, "", ""},
+		{"10,000 levels", deep, "", ""},
+		{"invalid UTF-8 outside a string", "\xff\xfe", "PermissionRequest", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,6 +126,9 @@ func TestUnaskableRequests(t *testing.T) {
 				c := call{unix: true, method: "POST", path: "/v1/hooks", body: tt.body, header: map[string]string{hook.HeaderRequestID: uuid.NewString()}}
 				if tt.eventType != "" {
 					c.header[hook.HeaderEvent] = tt.eventType
+				}
+				if tt.agent != "" {
+					c.header[hook.HeaderAgent] = tt.agent
 				}
 				if r := g.call(c); r.status != http.StatusNoContent || r.body != "" {
 					t.Errorf("%d %q", r.status, r.body)
