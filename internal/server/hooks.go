@@ -146,7 +146,8 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
 	}
-	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil {
+	// A time that JSON cannot write would void every list it stands in.
+	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
 		e.Time = t
 	}
 	id := get(hook.HeaderRequestID)

@@ -254,6 +254,24 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
+// A time beyond what JSON can write counts as none; it must not spoil the lists it stands in.
+func TestEventTimeOutOfRange(t *testing.T) {
+	for _, text := range []string{"9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "0000-06-01T00:00:00Z"} {
+		bubble(t, func(t *testing.T, g *rig) {
+			w := g.raise(call{unix: true, body: bash("x"), header: map[string]string{hook.HeaderEventTime: text}})
+			if r := g.call(call{path: "/v1/sessions", token: g.tokens[auth.RoleView]}); r.status != http.StatusOK {
+				t.Errorf("%s: sessions: %d %s", text, r.status, r.body)
+			}
+			r := g.call(call{path: "/v1/requests", token: g.tokens[auth.RoleView]})
+			if list := validList(t, "PermissionRequest", r.body); len(list) != 1 {
+				t.Errorf("%s: %d requests", text, len(list))
+			}
+			w.cancel()
+			<-w.reply
+		})
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	tests := []struct {
 		name, remaining, onTimeout string
