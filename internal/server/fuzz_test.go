@@ -88,7 +88,7 @@ func FuzzHookHeaders(f *testing.F) {
 			if !hook.PlainToken(e.Agent) || e.Attempt < 1 {
 				t.Errorf("event %+v", e)
 			}
-			w := s.waitOf(h, e.ID)
+			w := s.waitOf(h, e.ID, time.Now())
 			if d := time.Until(w.deadline); d > longestWait || d < -time.Minute {
 				t.Errorf("patience %q became %v", remaining, d)
 			}

@@ -49,9 +49,10 @@ type rig struct {
 	ids    map[auth.Role]string
 
 	mu        sync.Mutex
-	events    []hook.Event // guarded by mu
-	publishes error        // guarded by mu
-	ready     error        // guarded by mu
+	events    []hook.Event  // guarded by mu
+	publishes error         // guarded by mu
+	slow      time.Duration // what a publish takes; set before use
+	ready     error         // guarded by mu
 	stops     []func()
 }
 
@@ -126,6 +127,7 @@ func (g *rig) stop() {
 }
 
 func (g *rig) publish(_ context.Context, e hook.Event) (uint64, error) {
+	time.Sleep(g.slow)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.publishes != nil {

@@ -31,6 +31,7 @@ func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 // take reads and publishes an event. It answers by itself, unless the event is a request to be
 // asked, which it returns.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) *hook.Request {
+	arrived := time.Now() // the hook's patience runs from here, however long reading and publishing take
 	raw, err := readBody(w, r)
 	if err != nil {
 		s.hookBodyFailed(w, r, err)
@@ -66,7 +67,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID))
+	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID, arrived))
 	if len(e.Raw) > hook.MaxRequest {
 		s.handBack(w, r, req)
 		return nil
@@ -187,9 +188,9 @@ const (
 	longestWait = 366 * 24 * time.Hour
 )
 
-// waitOf reads the hook's patience. We answer a little before it runs out, so that the answer
+// waitOf reads the patience of a hook that came at arrived. We answer a little before it runs out, so that the answer
 // still arrives.
-func (s *Server) waitOf(h http.Header, id string) wait {
+func (s *Server) waitOf(h http.Header, id string, arrived time.Time) wait {
 	patience := defaultWait
 	if text := h.Get(hook.HeaderRemaining); text != "" {
 		if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -202,7 +203,7 @@ func (s *Server) waitOf(h http.Header, id string) wait {
 	if err != nil {
 		s.log.Warn("a hook's fallback is unreadable, so it will abstain", zap.String("id", id))
 	}
-	return wait{time.Now().Add(patience - min(2*time.Second, patience/10)), fallback}
+	return wait{arrived.Add(patience - min(2*time.Second, patience/10)), fallback}
 }
 
 func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook.Request {

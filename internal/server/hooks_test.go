@@ -254,6 +254,21 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
+// What publishing takes is the hook's time too: it must hear of its deadline in time.
+func TestDeadlineCountsFromArrival(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		g.slow = 700 * time.Millisecond
+		start := time.Now()
+		w := g.raise(call{unix: true, body: bash("x"), header: map[string]string{hook.HeaderRemaining: "5000"}})
+		if r := <-w.reply; r.status != http.StatusNoContent {
+			t.Errorf("%+v", r)
+		}
+		if d := time.Since(start); d != 4500*time.Millisecond {
+			t.Errorf("answered after %v", d)
+		}
+	})
+}
+
 // A time beyond what JSON can write counts as none; it must not spoil the lists it stands in.
 func TestEventTimeOutOfRange(t *testing.T) {
 	for _, text := range []string{"9999-12-31T23:59:59-23:59", "0000-01-01T00:00:00+23:59", "0000-06-01T00:00:00Z"} {
