@@ -55,6 +55,9 @@ func (c *client) attempt(ctx context.Context, q *request) reply {
 	}
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
+	if q.remaining > 0 { // connecting may have taken seconds of it
+		q.remaining = max(time.Until(c.deadline), time.Millisecond)
+	}
 	return newConn(nc).exchange(q)
 }
 

@@ -2,9 +2,13 @@ package hookclient
 
 import (
 	"context"
+	"net"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // TestPersist runs scripts of a broker's behaviour: what the client is met with from a moment
@@ -86,4 +90,29 @@ func TestPersist(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What connecting takes is taken off the time that the broker is told: its answer must come
+// before this client gives up.
+func TestRemainingAfterASlowConnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		got := make(chan string, 1)
+		go func() {
+			b := make([]byte, 4<<10)
+			n, _ := there.Read(b)
+			got <- string(b[:n])
+			there.Close()
+		}()
+		c := &client{deadline: time.Now().Add(10 * time.Second)}
+		c.to.dial = func(context.Context) (net.Conn, error) {
+			time.Sleep(2500 * time.Millisecond)
+			return here, nil
+		}
+		c.attempt(t.Context(), &request{to: &c.to, event: &c.event, remaining: 10 * time.Second})
+		if head := <-got; !strings.Contains(head, hook.HeaderRemaining+": 7500\r\n") {
+			t.Errorf("the broker was told\n%s", head)
+		}
+	})
 }
