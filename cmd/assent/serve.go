@@ -168,23 +168,20 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	})
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
-	if err := writeRuntime(a.stateDir, info); err != nil {
-		g.stop()
-		return errors.Join(err, g.wait())
+	if err = writeRuntime(a.stateDir, info); err == nil {
+		a.announce(who, srv.URL(), url, socket)
+		<-g.ctx.Done()
+		log.Info("stopping; waiting hooks will come back to the next broker")
 	}
-	a.announce(who, srv.URL(), url, socket)
-
-	<-g.ctx.Done()
-	log.Info("stopping; waiting hooks will come back to the next broker")
+	g.stop()
 	os.Remove(filepath.Join(a.stateDir, "runtime.json"))
 	unix.remove()
 	unix.Close()
 	tcp.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them.
-	err = b.Close()
+	err = errors.Join(err, b.Close())
 	hooks.Close()
 	page.Close()
-	g.stop()
 	return errors.Join(err, g.wait())
 }
 
