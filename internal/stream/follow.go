@@ -106,7 +106,7 @@ func (f *follower) pass(ctx, session context.Context) error {
 	defer context.AfterFunc(ctx, messages.Stop)()
 	defer context.AfterFunc(session, messages.Stop)()
 	for delivered := uint64(1); ; delivered++ {
-		m, err := f.next(messages)
+		m, err := f.next(ctx, messages)
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
@@ -133,16 +133,33 @@ func (f *follower) pass(ctx, session context.Context) error {
 }
 
 // next returns the next message. Before the follower has caught up it does not wait for long:
-// if the messages it counts on were removed meanwhile, a new consumer knows.
-func (f *follower) next(messages jetstream.MessagesContext) (jetstream.Msg, error) {
+// if the messages it counts on were removed meanwhile, a new consumer knows. Damaged ones at
+// the end of the stream it counts for ever and never delivers; the leader's own read tells.
+func (f *follower) next(ctx context.Context, messages jetstream.MessagesContext) (jetstream.Msg, error) {
 	if f.caughtUp == nil {
 		return messages.Next()
 	}
 	m, err := messages.Next(jetstream.NextMaxWait(time.Second))
+	if err != nil && errors.Is(f.look(ctx), jetstream.ErrMsgNotFound) {
+		f.engine.logf("%s: %s: what stands behind message %d cannot be read, going on without it", f.engine.kind.name, f.stream, f.last)
+		f.reached()
+	}
 	if err != nil {
 		return nil, errOdd
 	}
 	return m, nil
+}
+
+// look asks the stream's leader for the next message.
+func (f *follower) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	subject := f.filter
+	if subject == "" {
+		subject = ">"
+	}
+	_, err := f.engine.firstMessage(ctx, f.stream, subject, f.last+1)
+	return err
 }
 
 // reached says, once, that the follower has caught up.

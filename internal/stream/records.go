@@ -112,14 +112,19 @@ type rawMessage struct {
 	body   []byte
 }
 
-// leaderMessage returns the first message of subject with at least the sequence from. Unlike
-// a direct get, which any replica answers, it never misses what was acknowledged.
+// leaderMessage is firstMessage of the engine's own stream.
 func (e *engine) leaderMessage(ctx context.Context, subject string, from uint64) (rawMessage, error) {
+	return e.firstMessage(ctx, e.kind.stream, subject, from)
+}
+
+// firstMessage returns the first message of subject with at least the sequence from. Unlike
+// a direct get, which any replica answers, it never misses what was acknowledged.
+func (e *engine) firstMessage(ctx context.Context, stream, subject string, from uint64) (rawMessage, error) {
 	ask, err := json.Marshal(map[string]any{"seq": from, "next_by_subj": subject})
 	if err != nil {
 		return rawMessage{}, err
 	}
-	answer, err := e.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+e.kind.stream, ask)
+	answer, err := e.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
 	if err != nil {
 		return rawMessage{}, e.unavailable(err)
 	}

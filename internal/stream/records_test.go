@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -289,6 +291,64 @@ func TestTailOfAStreamMadeAnew(t *testing.T) {
 	}
 	cancel()
 	<-done
+}
+
+// A damaged record at the end must not keep a starting broker waiting for ever.
+func TestTailPastADamagedEnd(t *testing.T) {
+	l := &testLog{}
+	l.show(t)
+	cfg := Config{Dir: t.TempDir(), Logf: l.Logf}
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20
+	for range n {
+		mustAppend(t, s, asked(t), 0)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := filepath.Glob(filepath.Join(cfg.Dir, "nats/record/jetstream/*/streams", RecordStream, "msgs/*.blk"))
+	if err != nil || len(blocks) != 1 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	b, err := os.ReadFile(blocks[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(b) - 100; i < len(b)-60; i++ {
+		b[i] ^= 0x5a
+	}
+	if err := os.WriteFile(blocks[0], b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	s = open(t, cfg)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var got []string
+	caught := make(chan struct{})
+	done := make(chan struct{})
+	next := asked(t)
+	go func() {
+		defer close(done)
+		_ = s.Tail(ctx, 0, func(r hook.Record) {
+			if got = append(got, r.ID); r.ID == next.ID {
+				cancel()
+			}
+		}, func() { close(caught) })
+	}()
+	select {
+	case <-caught:
+	case <-ctx.Done():
+		t.Fatal("never caught up")
+	}
+	mustAppend(t, s, next, 0)
+	<-done
+	if len(got) != n || got[n-1] != next.ID {
+		t.Errorf("read %d records, want the %d whole ones and the new one last", len(got), n-1)
+	}
 }
 
 func TestTailSurvives(t *testing.T) {
