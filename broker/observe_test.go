@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -519,5 +520,21 @@ func TestObserveAfterClose(t *testing.T) {
 		}
 		r.observe("Stop", q)
 		r.wantSteps(q, "asked")
+	})
+}
+
+// A session is remembered long after its events: it must not keep what is as large as they are.
+func TestSessionsKeepNoLongTexts(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		q := r.request("x")
+		ev, p := r.event("Stop", q)
+		p.CWD = "/home/dev"
+		r.b.Observe(ev, p)
+		ev, p = r.event("Stop", q)
+		p.CWD, p.PermissionMode = strings.Repeat("/a", 1<<20), strings.Repeat("m", 1<<20)
+		r.b.Observe(ev, p)
+		if v := r.b.Sessions()[0]; v.CWD != "/home/dev" || v.PermissionMode != "" {
+			t.Errorf("kept %d and %d bytes", len(v.CWD), len(v.PermissionMode))
+		}
 	})
 }

@@ -13,6 +13,10 @@ import (
 // of the others the least recently used go first.
 const maxSessions = 1000
 
+// maxText is how long a text in a SessionView may be, in bytes; of a longer one the last that
+// was shorter stays.
+const maxText = 4096
+
 // SessionView is a session of an agent, as its events and requests tell. The JSON names are
 // those of the API.
 type SessionView struct {
@@ -123,7 +127,7 @@ func (s *session) seenLocked(agent, cwd, mode, event string, origin hook.Origin,
 	}
 	v.LastEventAt = at
 	set := func(field *string, value string) {
-		if value != "" {
+		if value != "" && len(value) <= maxText {
 			*field = value
 		}
 	}

@@ -66,6 +66,7 @@ func TestDecodeRefusesToGuess(t *testing.T) {
 		"cut off":       `{"session_id":"s","tool_name":"Ba`,
 		"session a num": `{"session_id":5}`,
 		"tool a list":   `{"session_id":"s","tool_name":["Bash"]}`,
+		"a long id":     `{"session_id":"` + strings.Repeat("s", 1025) + `","tool_name":"Bash","tool_input":{}}`,
 		"input a text":  `{"session_id":"s","tool_name":"Bash","tool_input":"ls"}`,
 		"300 levels":    `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"X","tool_input":{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,
 		"20,000 levels": strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000),

@@ -16,6 +16,10 @@ import (
 // maxDepth is how deep a PermissionRequest may nest; readers differ in where they give up.
 const maxDepth = 200
 
+// maxID is how long the name of a session or a subagent may be, in bytes: they are kept long
+// after their events. Claude Code's have 36 and 17.
+const maxID = 1 << 10
+
 const tooDeep = "nested too deep"
 
 // known are the members Decode reads.
@@ -78,6 +82,12 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 					varied = k
 				}
 			}
+		}
+	}
+	if len(p.SessionID) > maxID || len(p.AgentID) > maxID {
+		p.SessionID, p.AgentID = "", "" // both: the event is not the main thread's
+		if problem == nil {
+			problem = fmt.Errorf("%w: a session or agent id of more than %d bytes", ErrUnreadable, maxID)
 		}
 	}
 	twice := ""
