@@ -24,7 +24,8 @@ type Log interface {
 
 	// Tail calls apply, from one goroutine and in order, with every record whose sequence is
 	// greater than from, and goes on with new ones until ctx is done, surviving interruptions
-	// of the log by itself. It calls caughtUp once, when every record that was there at the
+	// of the log by itself. A from beyond the newest record is of a log that lost its end or
+	// was made anew: Tail then begins with the oldest record. It calls caughtUp once, when every record that was there at the
 	// call has been applied. It returns ctx's error.
 	Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error
 

@@ -334,6 +334,30 @@ func TestCheckpoint(t *testing.T) {
 	})
 }
 
+// The log lost its end, as with a damaged block: the next checkpoint must not speak of a place
+// that it has yet to reach again.
+func TestCheckpointAfterALostEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		if err := r.b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.log.SaveCheckpoint(t.Context(), broker.Checkpoint{Seq: 5, Tail: 5}); err != nil {
+			t.Fatal(err)
+		}
+		r.b = r.open(r.cfg)
+		r.ask(r.request("x")).hangUp()
+		time.Sleep(10 * time.Second) // a checkpoint is saved
+		var queue []hook.Request
+		for range 6 { // and is behind these
+			q := r.request("y")
+			r.ask(q)
+			queue = append(queue, q)
+		}
+		r.kill()
+		r.wantPending(queue...)
+	})
+}
+
 // A settled request that the last broker had forgotten is read again because an open one lies
 // before it; it must not take proof away from others.
 func TestForgottenStaysForgotten(t *testing.T) {

@@ -202,7 +202,7 @@ func (b *Broker) apply(rec hook.Record) {
 }
 
 func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
-	b.tailSeq = max(b.tailSeq, rec.Seq)
+	b.tailSeq = rec.Seq // lower than before where the log lost its end
 	b.unsavedLocked()
 	b.noteUsedLocked(rec)
 	e := b.entries[rec.RequestID]

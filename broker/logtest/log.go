@@ -191,6 +191,9 @@ func (l *Log) ofLocked(requestID string) []hook.Record {
 // Tail implements broker.Log.
 func (l *Log) Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error {
 	goal, next := uint64(l.Len()), from
+	if next > goal {
+		next = 0
+	}
 	for {
 		l.mu.Lock()
 		var news []hook.Record

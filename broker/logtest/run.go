@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Log) {
 		{"EndedContextIsNoRecord", endedContext},
 		{"TailInOrder", tailInOrder},
 		{"TailFrom", tailFrom},
+		{"TailFromBeyondTheEnd", tailBeyond},
 		{"TailCaughtUpOnAnEmptyLog", tailEmpty},
 		{"TailUnderAppends", tailUnderAppends},
 		{"EndedPages", endedPages},
@@ -376,6 +377,17 @@ func tailFrom(t *testing.T, l broker.Log) {
 	tl.until(t, "new record", func() bool { return len(tl.seen) == 1 })
 	if seen := tl.end(t); seen[0].Seq != next {
 		t.Errorf("tail from the end saw %v, want %d", seqs(seen), next)
+	}
+}
+
+func tailBeyond(t *testing.T, l broker.Log) {
+	first := must(t, l, Asked(), 0)
+	tl := startTail(t, l, first+5000)
+	tl.until(t, "caughtUp", func() bool { return len(tl.caught) == 1 })
+	second := must(t, l, Asked(), 0)
+	tl.until(t, "both records", func() bool { return len(tl.seen) == 2 })
+	if seen := tl.end(t); !reflect.DeepEqual(seqs(seen), []uint64{first, second}) {
+		t.Errorf("tail from beyond the end saw %v, want %d and %d", seqs(seen), first, second)
 	}
 }
 
