@@ -31,6 +31,8 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 	if len(d.UpdatedInput) > 0 {
 		if ms, err := object(d.UpdatedInput); err != nil {
 			return &FieldError{"updatedInput", "want a JSON object"}
+		} else if why := ambiguous(d.UpdatedInput); why != "" {
+			return &FieldError{"updatedInput", why}
 		} else if r.ToolName == "AskUserQuestion" {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err

@@ -150,6 +150,7 @@ func TestCheckDecisionNamesTheField(t *testing.T) {
 		"allow and interrupt":    {b, `{"behavior":"allow","interrupt":true}`, "interrupt"},
 		"deny with input":        {b, `{"behavior":"deny","updatedInput":{}}`, "updatedInput"},
 		"input no object":        {b, `{"behavior":"allow","updatedInput":[]}`, "updatedInput"},
+		"input ambiguous":        {b, `{"behavior":"allow","updatedInput":{"command":"ls","Command":"rm"}}`, "updatedInput"},
 		"question plainly":       {q, `{"behavior":"allow"}`, "updatedInput"},
 		"question, no answers":   {q, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Q?"}]}}`, "updatedInput"},
 		"question, other one":    {q, `{"behavior":"allow","updatedInput":{"questions":[{"question":"R?"}],"answers":{"R?":"x"}}}`, "updatedInput"},

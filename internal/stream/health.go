@@ -49,14 +49,18 @@ func (e *engine) unavailable(err error) error {
 var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
 
 // untilSilent calls giveUp when the engine has acknowledged no write for writeTimeout.
-func (e *engine) untilSilent(giveUp func(error)) (stop func() bool) {
+func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
 	start := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var t *time.Timer // guarded by mu
+	var t *time.Timer // guarded by mu, as over
+	over := false
 	t = time.AfterFunc(writeTimeout, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		if over {
+			return
+		}
 		heard := e.lastAck
 		if start.After(heard) {
 			heard = start
@@ -67,7 +71,12 @@ func (e *engine) untilSilent(giveUp func(error)) (stop func() bool) {
 		}
 		giveUp(errSilent)
 	})
-	return t.Stop
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		over = true
+		t.Stop()
+	}
 }
 
 // write runs one write of about size bytes, in its turn, until the engine falls silent or ctx
