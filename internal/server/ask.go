@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -34,6 +35,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) 
 		return
 	}
 	defer s.waiting.Add(-1)
+	// A connection without deadlines (a test's recorder) has none to lift.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.OnRevoke(cancel)()

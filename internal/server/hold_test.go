@@ -21,6 +21,9 @@ func (n notHijackable) Flush()                      { n.w.(http.Flusher).Flush()
 func (n notHijackable) SetReadDeadline(t time.Time) error {
 	return http.NewResponseController(n.w).SetReadDeadline(t)
 }
+func (n notHijackable) SetWriteDeadline(t time.Time) error {
+	return http.NewResponseController(n.w).SetWriteDeadline(t)
+}
 
 // Where a connection cannot be taken over, the hook waits inside net/http with the same result.
 func TestWaitWithoutHijack(t *testing.T) {
@@ -28,7 +31,7 @@ func TestWaitWithoutHijack(t *testing.T) {
 		h := g.server.Unix()
 		g.unix = g.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(notHijackable{w}, r) }))
 		w := g.raise(call{unix: true, body: bash("x")})
-		time.Sleep(time.Minute) // longer than a body may take
+		time.Sleep(2 * time.Minute) // longer than a body or an answer may take
 		r := g.decide(w.id, `{"behavior":"allow","inputSha256":"`+g.get(w.id).InputSHA256+`"}`)
 		if strings.TrimSpace(r.body) != `{"delivery":"delivered"}` {
 			t.Errorf("%d %s", r.status, r.body)

@@ -138,12 +138,14 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// HTTPServer returns a server for h that suits long waits: nobody may dawdle over a header or
-// a body, and an answer may take a year.
+// HTTPServer returns a server for h that suits long waits: nobody may dawdle over a header, a
+// body, even one that no handler reads, or an answer; the waits themselves have no deadline.
 func (s *Server) HTTPServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       bodyTime + 5*time.Second, // lifted by readBody and by taking the connection over
+		WriteTimeout:      2 * bodyTime,             // lifted for what waits
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
