@@ -125,10 +125,10 @@ this reader's place under a name, and the next run goes on where this one stoppe
 func oneLine(raw []byte) []byte {
 	var line bytes.Buffer
 	if json.Compact(&line, raw) == nil {
-		return line.Bytes()
+		return show.JSON(line.Bytes())
 	}
 	b, _ := json.Marshal(map[string]string{"unreadable": show.Text(string(raw))}) // a text always encodes
-	return b
+	return show.JSON(b)
 }
 
 func eventLine(e hook.Event) string {

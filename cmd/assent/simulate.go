@@ -14,6 +14,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // samples are the tool calls that simulate raises, by kind.
@@ -122,7 +123,7 @@ func (a *app) simulate(kind, socket string, timeout time.Duration) error {
 		fmt.Fprintln(a.err, "No answer: an agent would now show its own prompt.")
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s\n", b)
+	fmt.Fprintf(a.out, "%s\n", show.JSON(b))
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (w *watch) run(ctx context.Context) error {
 			return err
 		case m := <-messages:
 			if w.json {
-				fmt.Fprintf(w.out, "%s\n", m)
+				fmt.Fprintf(w.out, "%s\n", show.JSON(m))
 				continue
 			}
 			var msg wsMessage
