@@ -102,7 +102,7 @@ func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
 // The new socket takes the old one's place in one step: a hook that finds no socket file gives
 // up at once, so there must be no moment without one.
 func listenUnix(path, group string) (*hookSocket, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeOwnDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("directory of the socket: %w", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {

@@ -89,6 +89,10 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return fmt.Errorf("socket: %w", err)
 	}
 
+	if err := makeOwnDir(a.stateDir); err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+
 	// The streams. Opening them locks the state directory.
 	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
 	if f.natsListen == "off" {

@@ -9,9 +9,9 @@ import (
 
 func TestJSON(t *testing.T) {
 	for in, want := range map[string]string{
-		`{"a": "plain \u001b"}`:         `{"a": "plain \u001b"}`,
-		"{\"a\":\"\u009b2J\x7f\"}\n":    `{"a":"\u009b2J\u007f"}` + "\n",
-		"[\"\u202els\u2066\",\"é漢😀\"]":  `["\u202els\u2066","é漢😀"]`,
+		`{"a": "plain \u001b"}`:          `{"a": "plain \u001b"}`,
+		"{\"a\":\"\u009b2J\x7f\"}\n":     `{"a":"\u009b2J\u007f"}` + "\n",
+		"[\"\u202els\u2066\",\"é漢😀\"]":   `["\u202els\u2066","é漢😀"]`,
 		"\"\U000E0041\U0010FFFF\ufffd\"": `"\udb40\udc41\udbff\udfff\ufffd"`,
 		"\"\x9b2J\"":                     `"\ufffd2J"`,
 	} {

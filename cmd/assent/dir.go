@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// makeOwnDir makes a directory that only we can enter, or accepts one that nobody but us and
+// root can put something into: whoever else can do that plants a link for us to write through,
+// or a socket that answers hooks while we are away.
+func makeOwnDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d), who could replace what is in it; choose another", dir, st.Uid)
+	}
+	if fi.Mode()&0o002 != 0 {
+		return fmt.Errorf("everybody can write to %s and so replace what is in it; choose a directory of your own, or chmod o-w", dir)
+	}
+	return nil
+}

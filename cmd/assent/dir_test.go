@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A directory that others can write to holds what they want it to hold.
+func TestDirectoriesOfOthersAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode os.FileMode
+		uid  int
+		want string // part of the error, "" for none
+	}{
+		"ours":         {mode: 0o700, uid: -1},
+		"open to read": {mode: 0o755, uid: -1},
+		"everybody's":  {mode: 0o777, uid: -1, want: "everybody can write"},
+		"like /tmp":    {mode: 0o777 | os.ModeSticky, uid: -1, want: "everybody can write"},
+		"another's":    {mode: 0o755, uid: 12345, want: "belongs to another user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if c.uid >= 0 {
+				if os.Geteuid() != 0 {
+					t.Skip("only root can give a directory away")
+				}
+				if err := os.Chown(dir, c.uid, -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &app{stateDir: dir, out: t.Output(), err: t.Output()}
+			l, sockErr := listenUnix(filepath.Join(dir, "s"), "")
+			if sockErr == nil {
+				l.remove()
+				l.Close()
+			}
+			stateErr := error(nil)
+			if c.want != "" { // else it would serve
+				stateErr = a.serve(t.Context(), serveFlags{listen: "127.0.0.1:0", natsListen: "off"})
+			}
+			for what, err := range map[string]error{"socket": sockErr, "state": stateErr} {
+				if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
