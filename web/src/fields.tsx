@@ -44,7 +44,8 @@ function isLowSurrogate(text: string, i: number): boolean {
   return c >= 0xdc00 && c < 0xe000;
 }
 
-const labels: Readonly<Record<string, string>> = {
+// A Map: an object would take the member "constructor" for a label of its own.
+const labels: ReadonlyMap<string, string> = new Map(Object.entries({
   file_path: "File",
   notebook_path: "Notebook",
   old_string: "Take away",
@@ -59,12 +60,15 @@ const labels: Readonly<Record<string, string>> = {
   plan: "Plan",
   planFilePath: "Plan file",
   subagent_type: "Subagent",
-};
+}));
+const ours: ReadonlySet<string> = new Set(labels.values());
 
-function label(name: string): string {
+/** What a field is called on the page. No two names are called the same: a member that is
+ * named like one of our words stands in quotes. */
+export function label(name: string): string {
   const edit = /^edits\[(\d+)\]\.(.+)$/.exec(name);
-  if (edit) return `${Number(edit[1]) + 1}. ${labels[edit[2]!] ?? edit[2]!}`;
-  return labels[name] ?? name;
+  if (edit) return `${Number(edit[1]) + 1}. ${label(edit[2]!)}`;
+  return labels.get(name) ?? (ours.has(name) ? `"${name}"` : name);
 }
 
 interface Props {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { headAndTail, isLong, lineCount } from "./fields";
+import { headAndTail, isLong, label, lineCount } from "./fields";
 import { grouped, newer, outcomeLine, repoName, sessionName, settle, since, type Item, type Request } from "./model";
 import { answerOf, besides, questionsOf, updatedInput } from "./question";
 import { backoff } from "./socket";
@@ -120,4 +120,12 @@ test("backoff stays in its bounds", () => {
     for (const random of [0, 0.5, 0.999]) assert.ok(backoff(n, random) >= 250 && backoff(n, random) <= 30_000);
   }
   assert.ok(backoff(6, 0) > backoff(0, 0.999));
+});
+
+test("no two fields have the same label, and none has none", () => {
+  const names = ["file_path", "File", "constructor", "toString", "__proto__", "valueOf", "edits[0].file_path", "edits[0].File", "edits[0].constructor"];
+  const all = names.map(label);
+  assert.deepEqual(all.slice(0, 2), ["File", '"File"']);
+  for (const [i, l] of all.entries()) assert.equal(typeof l, "string", names[i]);
+  assert.equal(new Set(all).size, names.length);
 });
