@@ -96,7 +96,7 @@ test("questions that cannot be a form", () => {
 
 test("what the form does not show is shown beside it", () => {
   const names = ["questions[0].question", "questions[0].header", "questions[0].multiSelect", "questions[1].options[0].label", "questions[1].options[0].description", "questions[0].options[0].preview", "questions[0].odd", "extra"];
-  assert.deepEqual(besides(names.map((name) => ({ name, text: "", kind: "text" as const }))).map((f) => f.name), names.slice(5));
+  assert.deepEqual(besides(names.map((name) => (name.endsWith("multiSelect") ? { name, text: "true", kind: "json" as const } : { name, text: "", kind: "text" as const }))).map((f) => f.name), names.slice(5));
 });
 
 test("long texts keep head and tail", () => {
@@ -128,4 +128,17 @@ test("no two fields have the same label, and none has none", () => {
   assert.deepEqual(all.slice(0, 2), ["File", '"File"']);
   for (const [i, l] of all.entries()) assert.equal(typeof l, "string", names[i]);
   assert.equal(new Set(all).size, names.length);
+});
+
+test("what the form of a question has no place for is shown beside it", () => {
+  for (const name of ["questions[0].header", "questions[0].options[1].label", "questions[0].options[1].description"]) {
+    assert.equal(besides([{ name, text: '["hidden"]', kind: "json" }]).length, 1, name);
+  }
+  assert.equal(besides([{ name: "questions[0].multiSelect", text: "yes", kind: "text" }]).length, 1);
+  assert.equal(besides([{ name: "questions[0].multiSelect", text: '{"a":1}', kind: "json" }]).length, 1);
+});
+
+test("the name of an approver is made visible", () => {
+  const by = { kind: "device", name: "phone\u202e\u200b" } as const;
+  assert.equal(outcomeLine(ended({ outcome: "denied", decidedBy: by }), 0)?.text, "Denied by phone⟦U+202E⟧⟦U+200B⟧.");
 });

@@ -1,6 +1,7 @@
 // What the page knows of requests, as plain functions over plain values: no clock, no network,
 // no signals. state.ts holds the values.
 import type { Approver, PermissionRequest, Problem, Shown } from "./types.gen";
+import { visibleLine } from "./visible";
 
 /** A request with the members that assent always sets. */
 export type Request = PermissionRequest & {
@@ -104,8 +105,9 @@ function withdrawn(reason: string | undefined): string {
 export function approver(by: Approver | undefined): string {
   if (!by) return "somebody else";
   if (by.kind === "owner-cli") return "a command on the machine";
-  if (by.kind === "rule") return by.name ? `the rule ${by.name}` : "a rule";
-  return by.name || by.id || by.kind;
+  const name = visibleLine(by.name ?? ""); // a device brings its own
+  if (by.kind === "rule") return name ? `the rule ${name}` : "a rule";
+  return name || visibleLine(by.id || by.kind);
 }
 
 /** A conflict carries what the request's record says; fold it in at once instead of waiting

@@ -66,9 +66,13 @@ export function updatedInput(r: Request, questions: Question[], choices: readonl
   return { ...r.toolInput, answers: Object.fromEntries(answers) };
 }
 
-/** Fields that the form does not show. */
+/** Fields that the form does not show: it has no place for a header or description that is no
+ * text, nor for a multiSelect that is neither true nor false. */
 export function besides(fields: readonly Field[]): Field[] {
-  return fields.filter((f) => !/^questions\[\d+\]\.(question|header|multiSelect|options\[\d+\]\.(label|description))$/.test(f.name));
+  return fields.filter((f) => {
+    if (/^questions\[\d+\]\.multiSelect$/.test(f.name)) return f.kind !== "json" || !/^(true|false)$/.test(f.text);
+    return f.kind === "json" || !/^questions\[\d+\]\.(question|header|options\[\d+\]\.(label|description))$/.test(f.name);
+  });
 }
 
 interface Props {

@@ -155,7 +155,7 @@ function remember(item: Item): void {
   }
   if (item.request.delivery === "overruled" && !overruled.value.some((i) => i.request.id === id)) {
     overruled.value = [item, ...overruled.value].slice(0, maxRecent);
-    announcement.value = `Overruled in the terminal: ${shownOf(item)?.verb ?? item.request.toolName}`;
+    announcement.value = `Overruled in the terminal: ${shownOf(item)?.verb ?? visibleLine(item.request.toolName)}`;
   }
 }
 
