@@ -159,13 +159,17 @@ func (a *app) allowCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Allow a waiting request",
-		Long: `Allow a waiting request. ID may be the beginning of an id that is unique among the
-pending ones. A question takes one --answer for each of its questions, in order.`,
-		Example: `  assent allow 4f1c
-  assent allow 4f1c --answer Blue --answer "Salt, Basil"
-  assent allow 4f1c --always`,
+		Long: `Allow a waiting request. ID is the whole id, for what submits requests also chooses their
+ids: by its beginning it could put another in place of the one you saw. A question takes one
+--answer for each of its questions, in order.`,
+		Example: `  assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
+  assent allow ID --answer Blue --answer "Salt, Basil"
+  assent allow ID --always`,
 		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args[0]) != 36 {
+				return usagef("allow %s: want the whole id, as assent pending prints it", show.Line(args[0]))
+			}
 			return a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
 				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
 				if input != "" && !json.Valid([]byte(input)) {
@@ -227,7 +231,8 @@ func (a *app) denyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny a waiting request",
-		Long: `Deny a waiting request. The words given with -m reach the agent as they are; with
+		Long: `Deny a waiting request. ID may be the beginning of an id that is unique among the pending
+ones. The words given with -m reach the agent as they are; with
 --interrupt the agent's turn stops as well, and Claude Code then drops the words.`,
 		Example: "  assent deny 4f1c -m \"not on a Friday\"",
 		Args:    oneID,
