@@ -234,7 +234,7 @@ func (w *watch) show(r *request) {
 
 func (w *watch) printInput(r *request) {
 	if r.Uninspectable != "" {
-		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; look at: assent pending --json\n", show.Line(r.Uninspectable))
+		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), r.ID)
 	}
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
@@ -292,7 +292,7 @@ func (w *watch) command(ctx context.Context, line string) {
 		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, r.ID)
 		return
 	}
-	if verb == "a" && len(r.Shown.Fields) == 0 {
+	if verb == "a" && (len(r.Shown.Fields) == 0 || r.Uninspectable != "") {
 		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, r.ID)
 		return
 	}
