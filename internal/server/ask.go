@@ -16,10 +16,12 @@ import (
 )
 
 // ask lets the hook wait until its request is over, and answers it. Whatever goes wrong, the
-// answer is nothing, which leaves the decision to the agent's own prompt.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) {
+// answer is nothing, which leaves the decision to the agent's own prompt. done is called when
+// the wait is over.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, done func()) {
 	if s.waiting.Add(1) > int64(s.cfg.MaxWaiting) {
 		s.waiting.Add(-1)
+		done()
 		s.log.Warn("too many hooks wait; one was sent away", zap.Int("limit", s.cfg.MaxWaiting))
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many hooks wait"})
 		return
@@ -27,13 +29,15 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request) 
 	waiting, err := s.cfg.Broker.Enter(*req)
 	if err != nil {
 		s.waiting.Add(-1)
+		done()
 		s.answerHere(w, req.ID, s.unasked(err))
 		return
 	}
 	p := principal(r) // nobody, on the unix socket
-	if s.hold(w, req, waiting, p) {
+	if s.hold(w, req, waiting, p, done) {
 		return
 	}
+	defer done()
 	defer s.waiting.Add(-1)
 	// A connection without deadlines (a test's recorder) has none to lift.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})

@@ -19,9 +19,9 @@ import (
 )
 
 // hold takes the connection out of net/http's hands for the time of the wait, and reports
-// whether it could (HTTP/2 cannot). net/http keeps some 20 KB of buffers, request and stack for
-// a handler that blocks; two small goroutines need a quarter of it.
-func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.Waiting, p auth.Principal) bool {
+// whether it could (HTTP/2 cannot); done is called after it. net/http keeps some 20 KB of
+// buffers, request and stack for a handler that blocks; one small goroutine needs a fraction.
+func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.Waiting, p auth.Principal, done func()) bool {
 	if !s.open(&s.held) {
 		return false
 	}
@@ -30,7 +30,7 @@ func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.
 		s.held.Done()
 		return false
 	}
-	h := &heldHook{s: s, conn: conn, header: w.Header(), req: req, waiting: waiting} // header: what the checks before us have set
+	h := &heldHook{s: s, conn: conn, header: w.Header(), req: req, waiting: waiting, done: done} // header: what the checks before us have set
 	h.unrevoke = p.OnRevoke(func() { conn.Close() })
 	waiting.Notify(func() { go h.finish(context.Background()) })
 	go h.watch()
@@ -46,6 +46,7 @@ type heldHook struct {
 	req      *hook.Request
 	waiting  *broker.Waiting
 	unrevoke func() bool
+	done     func()
 
 	mu   sync.Mutex
 	over bool    // guarded by mu
@@ -76,6 +77,7 @@ func (h *heldHook) finish(ctx context.Context) {
 	h.over = true
 	s := h.s
 	defer s.waiting.Add(-1)
+	defer h.done()
 	defer h.conn.Close()
 	defer h.unrevoke()
 	defer s.caught("/v1/hooks")

@@ -21,10 +21,16 @@ import (
 // came is how hooks with an id of their own reach this listener.
 func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		body := &roomedBody{ReadCloser: r.Body, held: &s.bytes, max: s.cfg.MaxHeld}
+		r.Body = body
 		// What take used of the stack is free again while the hook waits.
-		if req := s.take(w, r, came); req != nil {
-			s.ask(w, r, req)
+		req := s.take(w, r, came)
+		if req == nil {
+			body.release()
+			return
 		}
+		size := body.mine // alone: the body would keep net/http's buffers in memory
+		s.ask(w, r, req, func() { s.bytes.Add(-size) })
 	}
 }
 
@@ -107,6 +113,11 @@ func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err erro
 		s.metrics.oversize.Inc()
 		s.log.Warn("a hook's payload is too large to be read", zap.Int64("limit", tooBig.Limit))
 		s.fail(w, r, err)
+		return
+	}
+	if errors.Is(err, errNoRoom) {
+		s.log.Warn("a hook was sent away", zap.String("why", errNoRoom.Error()), zap.Int64("limit", s.cfg.MaxHeld))
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: errNoRoom.Error()})
 		return
 	}
 	writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -382,6 +383,47 @@ func TestTooManyWait(t *testing.T) {
 		third := g.raise(call{unix: true, body: bash("z")})
 		g.decide(third.id, `{"behavior":"allow","inputSha256":"`+g.get(third.id).InputSHA256+`"}`)
 		if r := <-third.reply; r.body != allowed {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	})
+}
+
+// However many payloads come, and whether their last byte does, they take a bounded memory.
+func TestPayloadsHaveABoundTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, server.Config{MaxHeld: 100_000})
+		defer g.stop()
+		large := strings.Repeat("x", 40_000)
+		first, second := g.raise(call{unix: true, body: bash(large)}), g.raise(call{unix: true, body: bash(large)})
+		plain := func() int {
+			return g.do(context.Background(), call{unix: true, method: "POST", path: "/v1/hooks", body: `{"hook_event_name":"Stop","session_id":"s","x":"` + large + `"}`}).status
+		}
+		if got := plain(); got != http.StatusServiceUnavailable {
+			t.Errorf("beyond the bound: %d", got)
+		}
+		first.cancel()
+		<-first.reply
+		synctest.Wait()
+		stalled, err := g.unix.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(stalled, "POST /v1/hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n"+large); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := plain(); got != http.StatusServiceUnavailable {
+			t.Errorf("beside a body that stalls: %d", got)
+		}
+		stalled.Close()
+		synctest.Wait()
+		for range 5 { // each gives back what it took
+			if got := plain(); got != http.StatusNoContent {
+				t.Errorf("with room: %d", got)
+			}
+		}
+		g.decide(second.id, `{"behavior":"allow","inputSha256":"`+g.get(second.id).InputSHA256+`"}`)
+		if r := <-second.reply; r.body != allowed {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 	})

@@ -60,6 +60,9 @@ type Config struct {
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
 	// wait; 0 means 20,000. What comes beyond gets 503.
 	MaxSockets, MaxWaiting int
+	// MaxHeld bounds the bytes of all hooks' bodies that are read or wait; 0 means 256 MiB. The
+	// process needs a multiple of it. What comes beyond gets 503.
+	MaxHeld int64
 }
 
 // Server makes the two handlers. Make it with New and Close it after its listeners.
@@ -70,6 +73,7 @@ type Server struct {
 	metrics metrics
 	assets  map[string]asset
 	waiting atomic.Int64 // hooks inside broker.Ask
+	bytes   atomic.Int64 // of hooks' bodies, see roomedBody
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc
@@ -106,6 +110,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.MaxWaiting == 0 {
 		cfg.MaxWaiting = 20_000
+	}
+	if cfg.MaxHeld == 0 {
+		cfg.MaxHeld = 256 << 20
 	}
 	s := &Server{
 		cfg:       cfg,
