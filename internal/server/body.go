@@ -17,25 +17,34 @@ import (
 // was announced, for a hook's body stays in memory while it waits.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	// A connection without deadlines (a test's recorder) cannot dawdle either. The deadline
-	// goes away again: a hook waits on this connection.
+	// A connection without deadlines (a test's recorder) cannot dawdle either. The deadline goes
+	// away when the body is here, for a hook waits on this connection, and else stays: net/http
+	// reads on for a while in a body that we gave up.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	b, err := readAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	return b, nil
+}
+
+func readAll(r *http.Request) ([]byte, error) {
 	const trusted = 1 << 20 // a length above it is believed as it arrives
 	if n := r.ContentLength; n >= 0 && n <= trusted {
 		b := make([]byte, n)
 		if _, err := io.ReadFull(r.Body, b); err != nil {
-			return nil, fmt.Errorf("read body: %w", err)
+			return nil, err
 		}
 		// One more read lets net/http see the end and watch for the client going away.
 		if _, err := r.Body.Read(make([]byte, 1)); err != nil && err != io.EOF {
-			return nil, fmt.Errorf("read body: %w", err)
+			return nil, err
 		}
 		return b, nil
 	}
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
+		return nil, err
 	}
 	return bytes.Clone(b), nil
 }

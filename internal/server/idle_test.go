@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"assent/internal/auth"
 )
 
 // Nobody without a credential keeps a connection for longer than a minute or two by dawdling
@@ -19,6 +21,8 @@ func TestDawdlersAreCutOff(t *testing.T) {
 		"a body where none may be": head("GET /healthz", "Content-Length: 10\r\n"),
 		"a body for no route":      head("POST /v1/nothing", "Transfer-Encoding: chunked\r\n"),
 		"a body for another host":  strings.Replace(head("POST /v1/hooks", "Content-Length: 10\r\n"), "127.0.0.1", "evil", 1),
+		"a body that stops":        head("POST /v1/pair/redeem", "Content-Length: 10\r\n") + "{",
+		"a hook that stops":        head("POST /v1/hooks", "Content-Length: 10\r\n", "Authorization: Bearer TOKEN\r\n") + "{",
 		"an answer nobody reads":   head("GET /app-5J2ZQ4XK.js"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +32,7 @@ func TestDawdlersAreCutOff(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer conn.Close()
-				if _, err := io.WriteString(conn, sent); err != nil {
+				if _, err := io.WriteString(conn, strings.Replace(sent, "TOKEN", g.tokens[auth.RoleSubmit], 1)); err != nil {
 					t.Fatal(err)
 				}
 				if !strings.HasPrefix(name, "an answer") {
