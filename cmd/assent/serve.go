@@ -132,6 +132,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
 	}
+	tcp = limitConns(tcp, maxConns())
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
