@@ -10,14 +10,15 @@ import (
 // A directory that others can write to holds what they want it to hold.
 func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode os.FileMode
-		uid  int
-		want string // part of the error, "" for none
+		mode   os.FileMode
+		uid    int
+		want   string // part of the error, "" for none
+		socket bool   // a socket may stand there all the same, with a warning
 	}{
 		"ours":         {mode: 0o700, uid: -1},
 		"open to read": {mode: 0o755, uid: -1},
 		"everybody's":  {mode: 0o777, uid: -1, want: "everybody can write"},
-		"like /tmp":    {mode: 0o777 | os.ModeSticky, uid: -1, want: "everybody can write"},
+		"like /tmp":    {mode: 0o777 | os.ModeSticky, uid: -1, want: "everybody can write", socket: true},
 		"another's":    {mode: 0o755, uid: 12345, want: "belongs to another user"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +48,12 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 				stateErr = a.serve(t.Context(), serveFlags{listen: "127.0.0.1:0", natsListen: "off"})
 			}
 			for what, err := range map[string]error{"socket": sockErr, "state": stateErr} {
+				if what == "socket" && c.socket {
+					if err != nil {
+						t.Errorf("socket: %v", err)
+					}
+					continue
+				}
 				if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("%s: %v", what, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"assent/broker"
 	"assent/hookclient"
@@ -89,6 +90,13 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return fmt.Errorf("socket: %w", err)
 	}
 
+	if shared(a.stateDir) {
+		return fmt.Errorf("state directory: everybody can write to %s; choose a directory of your own", a.stateDir)
+	}
+	if shared(filepath.Dir(socket)) {
+		log.Warn("everybody can make files beside the socket: while no broker runs, another user could answer your hooks there",
+			zap.String("socket", socket))
+	}
 	if err := makeOwnDir(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
