@@ -272,7 +272,11 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup})
 		return
 	}
-	e.leaveAt = time.Now().Add(b.cfg.DetachGrace)
+	if b.cfg.Sole {
+		e.leaveAt = time.Now().Add(b.cfg.DetachGrace)
+	} else {
+		e.foreign = true // it may come back to another replica, of which we would not hear
+	}
 	e.armLocked()
 	if !e.Detached {
 		e.Detached = true

@@ -28,7 +28,7 @@ type Config struct {
 	// Sole says that no other replica shares the record: then requests found open at the
 	// start are this broker's to withdraw when their hooks do not come back.
 	Sole bool
-	// DetachGrace is how long a remote hook may be away before its request is withdrawn; 0
+	// DetachGrace is how long a remote hook may be away before a Sole broker withdraws its request; 0
 	// means 15 s. RestartGrace is the same after a start, for every hook; 0 means 30 s.
 	DetachGrace, RestartGrace time.Duration
 	// ForeignExpiry is how long after its deadline a request held by another replica is

@@ -374,3 +374,28 @@ func stepsOf(l *logtest.Log) []hook.Step {
 	}
 	return steps
 }
+
+// A remote hook that comes back to another replica is not sent away by the one it left, which
+// cannot hear of it.
+func TestRemoteHookMovesToAnotherReplica(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.cfg.Sole = false
+		r.restart()
+		one, two := r.b, r.open(r.cfg)
+		defer two.Close()
+		q := r.request("x", remote)
+		left, leave := context.WithCancel(t.Context())
+		go one.Ask(left, q)
+		synctest.Wait()
+		leave()
+		time.Sleep(time.Second)
+		w := askOn(t, two, q)
+		time.Sleep(time.Minute)
+		if _, err := one.Decide(t.Context(), q.ID, allow(q), phone); err != nil {
+			t.Fatalf("a minute later: %v", err)
+		}
+		if a := w.got(); a.Outcome != hook.Allowed {
+			t.Errorf("the hook got %+v", a)
+		}
+	})
+}

@@ -178,7 +178,10 @@ func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, 
 		seq = m.seq
 		rec, err := messageRecord(m.header, m.body, m.seq)
 		if err != nil {
-			return nil, fmt.Errorf("records of %s: %w", requestID, s.record.unavailable(err))
+			// As Tail does: one message must not keep the broker from starting. Its place in
+			// the subject stays taken, so nothing can be settled a second time.
+			s.logf("records of %s: passing over a message: %v", requestID, err)
+			continue
 		}
 		recs = append(recs, rec)
 	}
