@@ -231,8 +231,12 @@ func (t *Terminal) Close() error {
 			time.Sleep(poll)
 		}
 	}
-	if err != nil && (strings.Contains(err.Error(), "no server running") || strings.Contains(err.Error(), "error connecting")) {
-		return nil // it ended by itself
+	if err != nil {
+		for _, gone := range []string{"no server running", "error connecting", "server exited"} {
+			if strings.Contains(err.Error(), gone) {
+				return nil // it ended by itself, with the client
+			}
+		}
 	}
 	return err
 }
