@@ -1,29 +1,19 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-
-	"assent/hookclient"
 	"assent/internal/codec"
-	"assent/internal/hook"
 )
 
 // checkListen refuses what would put the API on a network in the clear.
@@ -151,121 +141,4 @@ func giveGroup(path, group string) error {
 		return fmt.Errorf("give %s to group %s: %w", path, group, err)
 	}
 	return os.Chmod(path, 0o660)
-}
-
-func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
-	level := zap.InfoLevel
-	switch {
-	case f.quiet && f.verbose:
-		return nil, usagef("--quiet and --verbose exclude each other")
-	case f.quiet:
-		level = zap.WarnLevel
-	case f.verbose:
-		level = zap.DebugLevel
-	}
-	enc := zap.NewDevelopmentEncoderConfig()
-	enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
-	enc.CallerKey, enc.StacktraceKey = "", ""
-	core := zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)
-	if level > zap.DebugLevel {
-		// A thousand hooks that fail alike in one second are twenty lines and then every hundredth.
-		core = zapcore.NewSamplerWithOptions(core, time.Second, 20, 100)
-	}
-	return zap.New(core), nil
-}
-
-// group runs the parts of the daemon; the first that fails ends them all.
-type group struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
-	mu     sync.Mutex
-	errs   []error // guarded by mu
-}
-
-func newGroup(ctx context.Context) *group {
-	g := &group{}
-	g.ctx, g.cancel = context.WithCancel(ctx)
-	return g
-}
-
-func (g *group) run(part string, f func(context.Context) error) {
-	g.wg.Go(func() {
-		err := f(g.ctx)
-		if g.ctx.Err() == nil && err != nil && !errors.Is(err, http.ErrServerClosed) {
-			g.mu.Lock()
-			g.errs = append(g.errs, fmt.Errorf("%s: %w", part, err))
-			g.mu.Unlock()
-		}
-		g.cancel()
-	})
-}
-
-func (g *group) stop() { g.cancel() }
-
-func (g *group) wait() error {
-	g.wg.Wait()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return errors.Join(g.errs...)
-}
-
-// spool brings events that hooks wrote to files, while no broker answered, into the stream.
-type spool struct {
-	dir, target string
-	publish     func(context.Context, hook.Event) (uint64, error)
-	log         *zap.Logger
-}
-
-// drain takes in what lies there now. What cannot be published stays.
-func (s *spool) drain(ctx context.Context) {
-	n, err := hookclient.Drain(s.dir, s.target, func(r hookclient.SpoolRecord) error {
-		_, err := s.publish(ctx, r.Event)
-		return err
-	})
-	if n > 0 {
-		s.log.Info("took in spooled events", zap.Int("events", n))
-	}
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("spooled events stay where they are", zap.String("dir", s.dir), zap.Error(err))
-	}
-}
-
-// watch drains the spool once a second: hooks append to a spool file only while there is one,
-// so the directory is empty but for the time after an outage.
-func (s *spool) watch(ctx context.Context) error {
-	t := time.NewTicker(time.Second)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-			s.drain(ctx)
-		}
-	}
-}
-
-// giveBackMemory returns what a burst needed to the system once it is over: a broker idles for
-// hours, and without traffic nothing else would make the collector run.
-func giveBackMemory(ctx context.Context) error {
-	t := time.NewTicker(10 * time.Second)
-	defer t.Stop()
-	var seen, done uint32 // collections at the last look, and after the last return
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.C:
-		}
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		if m.NumGC == seen && m.NumGC != done { // quiet since the last look
-			runtime.GC() // pools give up what they hold at the second collection only
-			debug.FreeOSMemory()
-			runtime.ReadMemStats(&m)
-			done = m.NumGC
-		}
-		seen = m.NumGC
-	}
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"assent/hookclient"
+	"assent/internal/hook"
+)
+
+// spool brings events that hooks wrote to files, while no broker answered, into the stream.
+type spool struct {
+	dir, target string
+	publish     func(context.Context, hook.Event) (uint64, error)
+	log         *zap.Logger
+}
+
+// drain takes in what lies there now. What cannot be published stays.
+func (s *spool) drain(ctx context.Context) {
+	n, err := hookclient.Drain(s.dir, s.target, func(r hookclient.SpoolRecord) error {
+		_, err := s.publish(ctx, r.Event)
+		return err
+	})
+	if n > 0 {
+		s.log.Info("took in spooled events", zap.Int("events", n))
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("spooled events stay where they are", zap.String("dir", s.dir), zap.Error(err))
+	}
+}
+
+// watch drains the spool once a second: hooks append to a spool file only while there is one,
+// so the directory is empty but for the time after an outage.
+func (s *spool) watch(ctx context.Context) error {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C:
+			s.drain(ctx)
+		}
+	}
+}
