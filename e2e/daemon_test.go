@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assent/schemas"
 )
 
 // daemon is an `assent serve` under test and a client of its API.
@@ -276,8 +278,15 @@ type decision struct {
 
 func (d *daemon) pending() []request {
 	d.t.Helper()
-	var rs []request
-	d.get("/v1/requests?state=pending", &rs)
+	var docs []json.RawMessage
+	d.get("/v1/requests?state=pending", &docs)
+	rs := make([]request, len(docs))
+	for i, doc := range docs {
+		valid(d.t, "PermissionRequest", doc)
+		if err := json.Unmarshal(doc, &rs[i]); err != nil {
+			d.t.Fatal(err)
+		}
+	}
 	return rs
 }
 
@@ -294,8 +303,13 @@ func (d *daemon) waitPending(n int) []request {
 
 func (d *daemon) request(id string) request {
 	d.t.Helper()
+	var doc json.RawMessage
+	d.get("/v1/requests/"+id, &doc)
+	valid(d.t, "PermissionRequest", doc)
 	var r request
-	d.get("/v1/requests/"+id, &r)
+	if err := json.Unmarshal(doc, &r); err != nil {
+		d.t.Fatal(err)
+	}
 	return r
 }
 
@@ -410,7 +424,18 @@ func (h *hookRun) wait() string {
 	if err := h.cmd.Wait(); errors.As(err, &exit) {
 		h.t.Errorf("assent-hook ended with code %d: %s", exit.ExitCode(), h.stderr.Bytes())
 	}
+	if h.stdout.Len() > 0 {
+		valid(h.t, "HookOutput", h.stdout.Bytes())
+	}
 	return h.stdout.String()
+}
+
+// valid holds a document against its schema.
+func valid(t *testing.T, schema string, doc []byte) {
+	t.Helper()
+	if err := schemas.Validate(schema, doc); err != nil {
+		t.Errorf("%v in %s", err, doc)
+	}
 }
 
 // bash is the payload of a PermissionRequest for a shell command.
