@@ -29,6 +29,7 @@ type daemon struct {
 	args   []string
 	out    output // of all runs
 	client *http.Client
+	files  int // descriptors the broker may have; 0: as many as we
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when cmd has been waited for
@@ -74,6 +75,10 @@ func (d *daemon) launch() {
 	d.t.Helper()
 	args := append([]string{"serve", "--state-dir", d.state, "--listen", "127.0.0.1:0", "--nats-listen", "127.0.0.1:0", "--socket", d.socket}, d.args...)
 	d.cmd = exec.Command(program("assent"), args...)
+	if d.files > 0 {
+		limited := []string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, d.files), program("assent")}
+		d.cmd = exec.Command("sh", append(limited, args...)...)
+	}
 	d.cmd.Env = d.env()
 	d.cmd.Stdout, d.cmd.Stderr = &d.out, &d.out
 	if err := d.cmd.Start(); err != nil {

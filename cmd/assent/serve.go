@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
 
 	"assent/broker"
 	"assent/hookclient"
@@ -70,11 +71,9 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	if err := checkListen(f); err != nil {
 		return err
 	}
-	if f.tlsCert != "" {
-		// The listener reads them again; a wrong file must be known before the link is printed.
-		if _, err := tls.LoadX509KeyPair(f.tlsCert, f.tlsKey); err != nil {
-			return fmt.Errorf("--tls-cert and --tls-key: %w", err)
-		}
+	cert, fingerprint, err := loadCertificate(f.tlsCert, f.tlsKey)
+	if err != nil {
+		return err
 	}
 	log, err := newLogger(a.err, f)
 	if err != nil {
@@ -132,15 +131,11 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
 
-	cert, fingerprint, err := loadCertificate(f.tlsCert, f.tlsKey)
-	if err != nil {
-		return err
-	}
 	tcp, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
 	}
-	tcp = limitConns(tcp, maxConns())
+	tcp = netutil.LimitListener(tcp, maxConns())
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
