@@ -2,6 +2,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,7 @@ type app struct {
 	stateDir string
 	json     bool
 	in       io.Reader
+	lines    *bufio.Reader // over in, once a question was put
 	out, err io.Writer
 }
 
