@@ -150,6 +150,7 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 		Agent:   get(hook.HeaderAgent),
 		Time:    stored,
 		Seq:     seq,
+		Stored:  stored,
 		Spooled: get(hook.HeaderSpooled) != "",
 		Attempt: number(hook.HeaderAttempt),
 		Origin: hook.Origin{

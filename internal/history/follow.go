@@ -1,0 +1,140 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// A transaction takes at most so many steps and bytes. After a small one the next begins
+// batchPause later, so that under load many steps share one; the first step after a quiet time is
+// not delayed.
+const (
+	batchSteps = 512
+	batchBytes = 8 << 20
+	batchSmall = 64
+	batchPause = 20 * time.Millisecond
+)
+
+// follow reads both streams from where w is and stores what they bring, until something is
+// wrong.
+func (h *History) follow(ctx context.Context, w *writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	from := w.place
+	m := newMerge(h.cfg, from)
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	defer cancel(nil)
+	reading.Go(func() {
+		err := h.cfg.Events(ctx, from.event+1, func(e hook.Event) { m.events.put(ctx, e) })
+		cancel(fmt.Errorf("read the events: %w", err))
+	})
+	reading.Go(func() {
+		err := h.cfg.Records(ctx, from.record+1, func(r hook.Record) { m.records.put(ctx, r) })
+		cancel(fmt.Errorf("read the records: %w", err))
+	})
+	err := h.store(ctx, w, m)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// store is the loop of follow.
+func (h *History) store(ctx context.Context, w *writer, m *merge) error {
+	due := time.Now().Add(tidyFirst)
+	alarm := time.AfterFunc(tidyFirst, func() { poke(h.attention) })
+	defer alarm.Stop()
+	for {
+		if err := h.between(ctx, w); err != nil {
+			return err
+		}
+		if time.Now().After(due) {
+			again, err := w.tidy(time.Now())
+			if err != nil {
+				return err
+			}
+			due = time.Now().Add(again)
+			alarm.Reset(again)
+		}
+		if _, _, ok := m.ready(); !ok {
+			if err := m.wait(ctx, h.attention); err != nil {
+				return err
+			}
+			continue
+		}
+		begun := time.Now()
+		small, err := h.batch(w, m)
+		if err != nil {
+			return err
+		}
+		if small {
+			select {
+			case <-time.After(batchPause - time.Since(begun)):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// between does what others asked for, between two transactions.
+func (h *History) between(ctx context.Context, w *writer) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-h.damaged:
+			return err
+		case c := <-h.commands:
+			if c.ctx.Err() != nil {
+				continue // nobody waits for it any more
+			}
+			err := c.do(w)
+			c.done <- err
+			if err != nil {
+				return err // the writer's memory may be ahead of the file
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// batch folds and stores what is ready, in one transaction. small says that more might soon be
+// stored together.
+func (h *History) batch(w *writer, m *merge) (small bool, err error) {
+	if err := h.room(); err != nil {
+		return false, err
+	}
+	if err := w.begin(); err != nil {
+		return false, err
+	}
+	steps := 0
+	for ; steps < batchSteps && w.bytes < batchBytes; steps++ {
+		e, r, ok := m.ready()
+		if !ok {
+			break
+		}
+		var err error
+		if e.Seq != 0 {
+			err = w.event(e)
+		} else {
+			err = w.record(r, m.after)
+		}
+		if err != nil {
+			return false, err
+		}
+		m.took(e, r)
+	}
+	news, err := w.commit()
+	if err != nil {
+		return false, err
+	}
+	h.setPlace(w.place)
+	h.watchers.tell(news)
+	return steps < batchSmall && w.bytes < batchBytes/8, nil
+}
