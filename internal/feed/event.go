@@ -96,7 +96,6 @@ const (
 	MarkNoEvent      Mark = "no_event"      // a request whose hook event is not in the stream; shown from the record
 	MarkUnknownAgent Mark = "unknown_agent" // a subagent that was not seen to start
 	MarkRestarted    Mark = "restarted"     // the session began although it had not ended
-	MarkOverflow     Mark = "overflow"      // part of it was beyond a bound and is not counted
 )
 
 // plainEvent is Event without its methods.

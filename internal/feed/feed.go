@@ -6,6 +6,8 @@
 // randomness and no I/O. Nothing that goes in is ever left out: what is broken, late or
 // unknown becomes an event with a mark.
 //
+// Table says which hook event becomes which kind, and docs/feed.md shows it to readers.
+//
 // # Concurrency
 //
 // A Session belongs to one goroutine.
@@ -17,8 +19,8 @@ import (
 	"assent/internal/hook"
 )
 
-// Version names the fold. State that was written by another is of no use, and a feed that was
-// made by another differs: fold again from the start.
+// Version names the fold. State that another version wrote is of no use, and a feed that
+// another made differs: fold again from the start.
 const Version = 1
 
 // NoSession is the session of events that name none.
@@ -36,24 +38,41 @@ func SessionID(p hook.Payload) string {
 // everything in it is bounded.
 type Session struct{ s state }
 
-type state struct{}
-
 // New returns a session of which nothing is known yet.
-func New(sessionID string) *Session { return &Session{} }
+func New(sessionID string) *Session {
+	var s Session
+	s.s.Entity.SessionID = clean(sessionID, maxIDLen)
+	return &s
+}
 
-// Event folds a hook event and returns what it adds to the feed, at least one event unless an
-// event with the same ID was folded a short while ago. The payload bytes are kept by the
-// returned events, not by the Session.
-func (s *Session) Event(e hook.Event, p hook.Payload, d hook.Detail) []Event { return nil }
+// Event folds a hook event and returns what it adds to the feed: at least one event, unless an
+// event or a request with the same ID was folded shortly before. The payload's bytes are kept
+// by the returned events, not by the Session.
+func (s *Session) Event(e hook.Event, p hook.Payload, d hook.Detail) []Event {
+	if s.s.seenBefore(e.ID) {
+		return nil
+	}
+	f := folding{s: &s.s, e: &e, p: &p, d: &d, row: rowOf(eventType(e, p))}
+	f.fold()
+	return f.out
+}
 
-// Record folds a step of one of the session's requests.
-func (s *Session) Record(r hook.Record) []Event { return nil }
+// Record folds a step of one of the session's requests. An asked record adds nothing where the
+// request's own event was folded before it.
+func (s *Session) Record(r hook.Record) []Event {
+	f := recording{s: &s.s, r: &r}
+	f.fold()
+	return f.out
+}
 
 // Info says how the session stands at now. It changes nothing.
-func (s *Session) Info(now time.Time) Info { return Info{} }
+func (s *Session) Info(now time.Time) Info { return s.s.info(now.UnixMilli()) }
 
-// MarshalJSON writes the state.
-func (s *Session) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
-
-// UnmarshalJSON reads the state back. The error says so when another Version wrote it.
-func (s *Session) UnmarshalJSON(b []byte) error { return nil }
+// eventType is what the event is called: the type the hook was registered for, else the
+// payload's own.
+func eventType(e hook.Event, p hook.Payload) string {
+	if e.Type != "" {
+		return e.Type
+	}
+	return p.Type
+}

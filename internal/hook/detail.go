@@ -7,9 +7,10 @@ package hook
 // Texts are as the agent wrote them; they reach a page or a terminal through package show only.
 // JSON members are parts of the payload, byte for byte.
 type Detail struct {
-	// Problem says why the payload could not be read, or not whole; empty when it could. The
-	// payload is then perhaps no JSON.
+	// Problem says why the payload could not be read, or not whole; empty when it could.
 	Problem string
+	// NotJSON says that the payload is not one JSON object.
+	NotJSON bool
 
 	TranscriptPath string
 	// AgentTranscriptPath is the subagent's own.
@@ -21,7 +22,7 @@ type Detail struct {
 	// input's JSON where no one member can be named with certainty.
 	ToolArg      string
 	ToolResponse JSON
-	// ResultText is the readable part of ToolResponse, shortened.
+	// ResultText is the readable part of ToolResponse.
 	ResultText  string
 	DurationMS  int64
 	Error       string // of a tool or a turn that failed
