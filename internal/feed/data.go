@@ -355,3 +355,8 @@ type TodoDoneData struct {
 	TodoID string `json:"todo_id"`
 	Reason string `json:"reason,omitempty"` // removed
 }
+
+// EventsLostData is the data of events.lost.
+type EventsLostData struct {
+	Count uint64 `json:"count"` // of all sessions together
+}

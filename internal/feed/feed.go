@@ -26,12 +26,13 @@ const Version = 1
 // NoSession is the session of events that name none.
 const NoSession = "no-session"
 
-// SessionID is the session an event belongs to.
+// SessionID is the session an event belongs to: what the payload names, as valid text and
+// bounded.
 func SessionID(p hook.Payload) string {
 	if p.SessionID == "" {
 		return NoSession
 	}
-	return p.SessionID
+	return clean(p.SessionID, maxIDLen)
 }
 
 // Session is the fold of one session. It marshals to JSON and back exactly, and stays small:

@@ -49,6 +49,7 @@ const (
 	KindTodoAdd             Kind = "todo.add"
 	KindTodoUpdate          Kind = "todo.update"
 	KindTodoDone            Kind = "todo.done"
+	KindEventsLost          Kind = "events.lost"
 )
 
 // newData returns a pointer to the zero data of a kind, nil for a kind that is not known.
@@ -136,6 +137,8 @@ func newData(k Kind) any {
 		return new(TodoUpdateData)
 	case KindTodoDone:
 		return new(TodoDoneData)
+	case KindEventsLost:
+		return new(EventsLostData)
 	}
 	return nil
 }

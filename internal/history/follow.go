@@ -95,8 +95,8 @@ func (h *History) between(ctx context.Context, w *writer) error {
 			}
 			err := c.do(w)
 			c.done <- err
-			if err != nil {
-				return err // the writer's memory may be ahead of the file
+			if err != nil && w.begun {
+				return err
 			}
 		default:
 			return nil

@@ -66,7 +66,7 @@ func (h *History) forget(ctx context.Context, w *writer, session string) error {
 	if err := w.drop(t.key); err != nil {
 		return err
 	}
-	if err := w.wrap(w.d.exec("COMMIT")); err != nil {
+	if err := w.end(); err != nil {
 		return err
 	}
 	if s := w.states.byKey[t.key]; s != nil {
@@ -83,7 +83,7 @@ func (h *History) forget(ctx context.Context, w *writer, session string) error {
 }
 
 func (h *History) forgetInStreams(ctx context.Context, session string, t traces) error {
-	return h.cfg.Forget(ctx, session, t.events, t.requests, func(e hook.Event) bool {
+	return h.cfg.Forget(ctx, t.events, t.requests, func(e hook.Event) bool {
 		p, _ := h.cfg.Decode(e.Agent, e.Type, e.Raw)
 		return feed.SessionID(p) == session
 	})

@@ -44,7 +44,7 @@ type Config struct {
 
 	// Forget removes events, of which isIts says that they are the session's, and requests from
 	// the streams. Without it History.Forget does not work.
-	Forget func(ctx context.Context, session string, events []uint64, requests []string, isIts func(hook.Event) bool) error
+	Forget func(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error
 	// Free is how many bytes the disk still takes; nil means that it is never looked at.
 	Free func() (uint64, error)
 
@@ -267,8 +267,8 @@ func (h *History) readFailed(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// do has the goroutine of Run do something between two transactions. An error of do makes it
-// open the file anew.
+// do has the goroutine of Run do something between two transactions. If it fails within one of
+// its own, the file is opened anew.
 func (h *History) do(ctx context.Context, do func(*writer) error) error {
 	c := command{ctx, do, make(chan error, 1)}
 	select {

@@ -71,5 +71,5 @@ func (w *writer) restart(oldest uint64) error {
 	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
 		return err
 	}
-	return w.wrap(w.d.exec("COMMIT"))
+	return w.end()
 }

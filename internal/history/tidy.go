@@ -43,7 +43,7 @@ func (w *writer) tidy(now time.Time) (again time.Duration, err error) {
 	if err := w.removeUpTo(upTo, cutoff.UnixMilli()); err != nil {
 		return 0, err
 	}
-	if err := w.wrap(w.d.exec("COMMIT")); err != nil {
+	if err := w.end(); err != nil {
 		return 0, err
 	}
 	w.states.init() // some of them may be gone

@@ -23,6 +23,8 @@ type writer struct {
 	bad      map[step]bool // not to be folded
 	place    place
 	states   states
+	gaps     []gap
+	begun    bool               // a transaction
 	sessions map[int64]*session // changed since begin
 	bytes    int                // stored since begin
 	news     []News
@@ -51,15 +53,23 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 		Scan(&p.event, &p.record, &p.after, &p.clock); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
-	return w, nil
+	return w, w.readGaps()
 }
 
 func (w *writer) close() { w.do.close() }
 
 func (w *writer) begin() error {
 	clear(w.sessions)
-	w.bytes, w.news = 0, nil
+	w.bytes, w.news, w.begun = 0, nil, true
 	return w.wrap(w.d.exec("BEGIN IMMEDIATE"))
+}
+
+func (w *writer) end() error {
+	if err := w.d.exec("COMMIT"); err != nil {
+		return w.wrap(err)
+	}
+	w.begun = false
+	return nil
 }
 
 // commit stores the states and the place, and returns what is new to watchers.
@@ -73,7 +83,7 @@ func (w *writer) commit() ([]News, error) {
 	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
 		return nil, err
 	}
-	if err := w.wrap(w.d.exec("COMMIT")); err != nil {
+	if err := w.end(); err != nil {
 		return nil, err
 	}
 	w.states.shrink()
@@ -95,7 +105,7 @@ func (w *writer) run(s *sql.Stmt, args ...any) error {
 // event folds an event.
 func (w *writer) event(e hook.Event) error {
 	if e.Seq > w.place.event+1 && w.place.event > 0 {
-		if err := w.gap(e.Seq); err != nil {
+		if err := w.noteGap(e.Seq); err != nil {
 			return err
 		}
 	}
@@ -118,7 +128,9 @@ func (w *writer) event(e hook.Event) error {
 	}
 	var evs []feed.Event
 	if err := fold(at, func() {
-		evs = append(evs, s.lost(w.place.event)...)
+		if n := w.lostBetween(s.event, e.Seq); n > 0 {
+			evs = s.fold.Lost(n)
+		}
 		evs = append(evs, s.fold.Event(e, p, d)...)
 	}); err != nil {
 		return err

@@ -12,19 +12,19 @@ import (
 	"assent/internal/hook"
 )
 
-// Forget removes events and requests of one session from EVENTS, HOOK_EVENTS and APPROVALS, and
+// Forget removes a session's events and requests from EVENTS, HOOK_EVENTS and APPROVALS, and
 // overwrites their bytes in the files of an embedded server. Of events it takes the sequences of
 // which isIts says that they are the session's: a stream that lost its end gives sequences to
 // others. What is not there is no error, so a Forget that failed can be called again.
 //
 // What readers took before, they have; so do the backups and the logs of an external server.
-func (s *Stream) Forget(ctx context.Context, session string, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+func (s *Stream) Forget(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
 	if err := s.forgetEvents(ctx, events, isIts); err != nil {
-		return fmt.Errorf("forget session %s: events: %w", session, err)
+		return fmt.Errorf("forget events: %w", err)
 	}
 	for _, id := range requests {
-		if err := s.forgetRequest(ctx, session, id); err != nil {
-			return fmt.Errorf("forget session %s: request %s: %w", session, id, err)
+		if err := s.forgetRequest(ctx, id); err != nil {
+			return fmt.Errorf("forget request %s: %w", id, err)
 		}
 	}
 	return nil
@@ -78,7 +78,7 @@ func (k keptMsg) Data() []byte         { return k.m.Data }
 func (k keptMsg) Subject() string      { return k.m.Subject }
 
 // forgetRequest removes the records of a request that is settled.
-func (s *Stream) forgetRequest(ctx context.Context, session, id string) error {
+func (s *Stream) forgetRequest(ctx context.Context, id string) error {
 	recs, err := s.Records(ctx, id)
 	if err != nil {
 		return err
@@ -86,9 +86,6 @@ func (s *Stream) forgetRequest(ctx context.Context, session, id string) error {
 	settled := false
 	for _, rec := range recs {
 		settled = settled || rec.Step == hook.StepDecided || rec.Step == hook.StepEnded
-		if rec.Request != nil && rec.Request.SessionID != session {
-			return errors.New("it is of another session")
-		}
 	}
 	if len(recs) > 0 && !settled {
 		return errors.New("it still waits")
