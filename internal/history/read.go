@@ -51,13 +51,13 @@ func pageLimit(limit int) int {
 
 // Sessions returns up to limit sessions, the one last heard of first, from behind a place on.
 func (h *History) Sessions(ctx context.Context, after SessionPlace, limit int) ([]Session, error) {
-	return h.sessions(ctx, `SELECT key, id, at, fold, info FROM sessions
-		WHERE ? = 0 OR (at, key) < (?, ?) ORDER BY at DESC, key DESC LIMIT ?`, after.Key, after.At, after.Key, pageLimit(limit))
+	return h.sessions(ctx, `WHERE ? = 0 OR (at, key) < (?, ?) ORDER BY at DESC, key DESC LIMIT ?`,
+		after.Key, after.At, after.Key, pageLimit(limit))
 }
 
 // Session returns one session, or ErrNotFound.
 func (h *History) Session(ctx context.Context, id string) (Session, error) {
-	list, err := h.sessions(ctx, `SELECT key, id, at, fold, info FROM sessions WHERE id = ?`, id)
+	list, err := h.sessions(ctx, `WHERE id = ?`, id)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("session %q: %w", id, ErrNotFound)
 	}
@@ -67,10 +67,11 @@ func (h *History) Session(ctx context.Context, id string) (Session, error) {
 	return list[0], nil
 }
 
-func (h *History) sessions(ctx context.Context, query string, args ...any) ([]Session, error) {
+func (h *History) sessions(ctx context.Context, which string, args ...any) ([]Session, error) {
 	var list []Session
 	now := time.Now()
-	err := h.query(ctx, "read sessions", query, args, func(row *sql.Rows) error {
+	args = append([]any{now.Add(-stillAfter).UnixMilli()}, args...)
+	err := h.query(ctx, "read sessions", `SELECT key, id, at, CASE WHEN at > ? THEN fold END, info FROM sessions `+which, args, func(row *sql.Rows) error {
 		var s Session
 		var state, info []byte
 		if err := row.Scan(&s.Place.Key, &s.ID, &s.Place.At, &state, &info); err != nil {

@@ -140,15 +140,18 @@ func readFold(id string, packed []byte) (*feed.Session, error) {
 	return f, nil
 }
 
+// stillAfter is how long after its last event no session changes by itself any more: from then on
+// what is stored of it is how it stands.
+const stillAfter = 10 * time.Minute
+
 // saveSession stores a session that has changed.
 func (w *writer) saveSession(s *session) error {
 	state, err := json.Marshal(s.fold)
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
-	// The file depends on the streams alone, so the time is that of the last step.
-	now := s.fold.Info(time.UnixMilli(s.at))
-	info, err := json.Marshal(now)
+	// The file depends on the streams alone, so its times are those of the last step.
+	info, err := json.Marshal(s.fold.Info(time.UnixMilli(s.at).Add(stillAfter)))
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
@@ -157,7 +160,7 @@ func (w *writer) saveSession(s *session) error {
 	if err := w.run(w.do.saveSession, s.event, s.at, s.pos, state, info, s.key); err != nil {
 		return err
 	}
-	if run := now.CurrentRun; run != nil {
+	if run := s.fold.Info(time.UnixMilli(s.at)).CurrentRun; run != nil {
 		counters, err := json.Marshal(run.Counters)
 		if err != nil {
 			return fmt.Errorf("encode run %s: %w", run.RunID, err)

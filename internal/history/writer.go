@@ -27,8 +27,15 @@ type writer struct {
 	begun    bool               // a transaction
 	sessions map[int64]*session // changed since begin
 	bytes    int                // stored since begin
+	texts    []idText           // of feed events since begin, to be indexed
 	news     []News
 	do       statements
+}
+
+// idText is the text of a feed event.
+type idText struct {
+	id   int64
+	text string
 }
 
 // unfitError says that the fold failed on a step.
@@ -60,7 +67,7 @@ func (w *writer) close() { w.do.close() }
 
 func (w *writer) begin() error {
 	clear(w.sessions)
-	w.bytes, w.news, w.begun = 0, nil, true
+	w.bytes, w.texts, w.news, w.begun = 0, w.texts[:0], nil, true
 	return w.wrap(w.d.exec("BEGIN IMMEDIATE"))
 }
 
@@ -82,6 +89,13 @@ func (w *writer) commit() ([]News, error) {
 	p := w.place
 	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
 		return nil, err
+	}
+	// All of them together, and last: some statements make FTS5 write out what it has, which is
+	// far slower in small pieces.
+	for _, x := range w.texts {
+		if err := w.run(w.do.text, x.id, x.text); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.end(); err != nil {
 		return nil, err
@@ -267,9 +281,7 @@ func (w *writer) add(s *session, ev *feed.Event, text string) error {
 		return w.wrap(err)
 	}
 	if text != "" {
-		if err := w.run(w.do.text, id, text); err != nil {
-			return err
-		}
+		w.texts = append(w.texts, idText{id, text})
 	}
 	if len(raw) > 0 && len(raw) <= maxRaw {
 		raw = pack(raw)
