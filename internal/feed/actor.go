@@ -101,6 +101,10 @@ func (s *state) stopped(i int) {
 	s.Actors = append(slices.Delete(s.Actors, i, i+1), a)
 }
 
+func (s *state) subagentsRun() bool {
+	return slices.ContainsFunc(s.Actors, func(a Actor) bool { return a.Running })
+}
+
 // oldestActor is the subagent to forget.
 func (s *state) oldestActor() int {
 	if i := slices.IndexFunc(s.Actors, func(a Actor) bool { return !a.Running }); i >= 0 {

@@ -52,7 +52,7 @@ func (f *folding) content() content {
 		if why == "" {
 			why = d.Error
 		}
-		return content{data: data, title: "✗ The turn failed" + because(why), body: body(d.LastMessage)}
+		return content{data: data, title: "✗ The turn failed" + because(why), body: more(d.LastMessage)}
 	case KindSubagentStart:
 		data := &SubagentStartData{AgentID: f.text("agent_id", p.AgentID), AgentType: f.text("agent_type", p.AgentType)}
 		return content{data: data, title: "▸ Subagent starts" + because(p.AgentType)}
@@ -88,10 +88,10 @@ func (f *folding) content() content {
 		if title == "" {
 			title = "…"
 		}
-		return content{data: data, title: title, body: body(d.Message)}
+		return content{data: data, title: title, body: more(d.Message)}
 	case KindElicitation:
 		data := &ElicitationData{MCPServerName: f.text("mcp_server_name", d.Server), Message: f.text("message", d.Message), Mode: f.text("mode", d.Mode), RequestedSchema: f.json("requested_schema", d.Schema)}
-		return content{data: data, title: "⚠ MCP server " + name(d.Server) + " asks: " + line(d.Message), body: body(d.Message)}
+		return content{data: data, title: "⚠ MCP server " + name(d.Server) + " asks: " + line(d.Message), body: more(d.Message)}
 	case KindElicitationResult:
 		data := &ElicitationResultData{MCPServerName: f.text("mcp_server_name", d.Server), Mode: f.text("mode", d.Mode), Action: f.text("action", d.Action), Content: f.json("content", d.Content)}
 		return content{data: data, title: "Answer to MCP server " + name(d.Server) + because(d.Action), body: body(string(d.Content))}
@@ -163,7 +163,7 @@ func (f *folding) toolContent() content {
 		s.Run.Counters.ToolUses++
 		s.begin(call{ToolUseID: key(d.ToolUseID), EventID: f.nextID(), AgentID: clean(p.AgentID, maxIDLen), Key: key(p.CallKey)}, !f.drives)
 		data := &ToolPreData{ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID()}
-		return content{data: data, title: "● " + callTitle(p.ToolName, d.ToolArg), body: body(d.ToolArg), ui: ui}
+		return content{data: data, title: "● " + callTitle(p.ToolName, d.ToolArg), body: more(d.ToolArg), ui: ui}
 	case KindToolPost:
 		f.finish()
 		data := &ToolPostData{
@@ -182,12 +182,12 @@ func (f *folding) toolContent() content {
 		if d.IsInterrupt {
 			what = " was interrupted"
 		}
-		return content{data: data, title: "✗ " + tool + what + because(d.Error), body: body(d.Error)}
+		return content{data: data, title: "✗ " + tool + what + because(d.Error), body: more(d.Error)}
 	case KindPermissionDenied:
 		s.finish(d.ToolUseID, p.AgentID, p.CallKey) // no result will come
 		s.Run.Counters.Blocks++
 		data := &PermissionDeniedData{ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID(), Reason: f.text("reason", d.Reason)}
-		return content{data: data, title: "✗ Denied by the agent itself " + callTitle(p.ToolName, d.ToolArg) + because(d.Reason), body: body(d.ToolArg)}
+		return content{data: data, title: "✗ Denied by the agent itself " + callTitle(p.ToolName, d.ToolArg) + because(d.Reason), body: more(d.ToolArg)}
 	}
 	data := &ToolBatchData{ToolCalls: make([]BatchCall, 0, len(d.Calls)), Count: d.CallCount}
 	for _, c := range d.Calls {
@@ -230,7 +230,7 @@ func (f *folding) userPrompt() content {
 	if d.Prompt == "" {
 		title = "› (an empty prompt)"
 	}
-	return content{data: data, title: title, body: body(d.Prompt)}
+	return content{data: data, title: title, body: more(d.Prompt)}
 }
 
 // because joins a foreign text to a title.

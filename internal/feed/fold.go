@@ -57,8 +57,14 @@ func (f *folding) fold() {
 	c := f.content()
 	primary := f.add(f.row.Kind, f.row.Level, actor, c)
 	f.todos(actor, primary)
+	if f.row.Kind == KindStopRequest {
+		f.parent = f.out[primary].EventID
+		f.add(KindStopDecision, LevelDebug, ActorIDSystem, content{
+			data: &StopDecisionData{DecisionType: DecideNoOpinion}, title: "The agent may stop", ui: UI{Hidden: true},
+		})
+	}
 	if f.drives {
-		f.after(primary)
+		f.after()
 		s.Mood.event(f)
 	}
 }
@@ -109,18 +115,17 @@ func (f *folding) sessionStarts() {
 }
 
 // after does what an event does once it is shown: it ends calls and runs.
-func (f *folding) after(primary int) {
+func (f *folding) after() {
 	s := f.s
 	switch f.row.Kind {
 	case KindToolBatch:
 		s.endCalls(f.p.AgentID, false)
 	case KindSubagentStop:
 		s.endCalls(f.p.AgentID, false)
+		if s.Run.Trigger.Type == TriggerOther && !s.unfinished() && !s.anyPending() && !s.subagentsRun() {
+			f.closeRun(RunCompleted) // what went on in the background is over
+		}
 	case KindStopRequest:
-		f.parent = f.out[primary].EventID
-		f.add(KindStopDecision, LevelDebug, ActorIDSystem, content{
-			data: &StopDecisionData{DecisionType: DecideNoOpinion}, title: "The agent may stop", ui: UI{Hidden: true},
-		})
 		s.endCalls(f.p.AgentID, false)
 		if f.p.AgentID == "" {
 			f.closeRun(RunCompleted)
@@ -197,7 +202,7 @@ func loud(level Level, ui UI, marks []Mark) (Level, UI) {
 		case MarkSpooled, MarkLate:
 			ui.Badge = "LATE"
 		default:
-			if ui.Badge != "LATE" {
+			if ui.Badge != "LATE" && level != LevelError {
 				ui.Badge = "ODD"
 			}
 		}

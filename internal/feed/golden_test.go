@@ -106,7 +106,7 @@ func script(t testing.TB, lines []byte) []in {
 // feeds in testdata. Every event that comes out is what its schema says, and is safe to show.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) < 20 {
+	if err != nil || len(files) < 24 {
 		t.Fatalf("%d scripts, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -159,7 +159,7 @@ func render(t *testing.T, ins []in) []byte {
 			end = x.event.Time
 		}
 		for _, ev := range x.fold(s) {
-			//valid(t, ev)
+			valid(t, ev)
 			writeEvent(t, &b, ev)
 		}
 	}
@@ -208,7 +208,7 @@ func writeInfo(t *testing.T, b *bytes.Buffer, in feed.Info) {
 		t.Fatal(err)
 	}
 	for name, part := range map[string]any{"Session": in.Session, "AgentState": in.State} {
-//
+		validate(t, name, part)
 	}
 	if in.CurrentRun != nil {
 		validate(t, "Run", in.CurrentRun)

@@ -82,7 +82,7 @@ func (f *recording) asked(i int) {
 	arg := string(q.ToolInput)
 	r := request{
 		ID: key(f.r.RequestID), AgentID: clean(q.AgentID, maxIDLen), Tool: clean(q.ToolName, maxIDLen),
-		What: callTitle(q.ToolName, arg), Waits: waitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
+		What: askTitle(waitingFor(q.ToolName), q.ToolName, arg), Waits: waitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
 		Deny:    q.OnTimeout == hook.Deny,
 		EventID: f.nextID(),
 	}
@@ -107,7 +107,7 @@ func (f *recording) asked(i int) {
 		}
 	}
 	ev := f.add(KindPermissionRequest, LevelWarn, MarkNoEvent, content{
-		data: data, title: requestTitle(r.Waits, r.What), body: body(arg), ui: UI{Badge: "PERM"},
+		data: data, title: requestTitle(r.Waits, r.What), body: more(arg), ui: UI{Badge: "PERM"},
 	})
 	ev.Raw, ev.Cut = q.Raw, cut
 }
@@ -197,7 +197,7 @@ func decisionOf(r *hook.Record, denies bool) (*PermissionDecisionData, Level) {
 		d.DecisionType = DecideAsk
 		return d, LevelWarn
 	}
-	return &PermissionDecisionData{DecisionType: DecideAsk, Outcome: hook.HandedBack, Reason: "unreadable_record"}, LevelWarn
+	return &PermissionDecisionData{DecisionType: DecideAsk, Outcome: hook.HandedBack, Reason: reasonUnreadable}, LevelWarn
 }
 
 // settled follows the end of a request that waited.

@@ -112,7 +112,7 @@ func (f *folding) permissionRequest() content {
 	s, p, d := f.s, f.p, f.d
 	r := request{
 		ID: key(f.e.ID), AgentID: clean(p.AgentID, maxIDLen), Tool: clean(p.ToolName, maxIDLen),
-		What: callTitle(p.ToolName, d.ToolArg), Waits: waitingFor(p.ToolName), At: f.at,
+		What: askTitle(waitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: waitingFor(p.ToolName), At: f.at,
 	}
 	if i := s.onlyCall(p.AgentID, p.CallKey, true); i >= 0 && f.drives {
 		c := &s.Calls[i]
@@ -134,6 +134,6 @@ func (f *folding) permissionRequest() content {
 			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput),
 			ToolUseID: f.toolUseID(), PermissionSuggestions: f.json("permission_suggestions", p.Suggestions),
 		},
-		title: requestTitle(r.Waits, r.What), body: body(d.ToolArg),
+		title: requestTitle(r.Waits, r.What), body: more(d.ToolArg),
 	}
 }

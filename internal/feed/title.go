@@ -22,6 +22,17 @@ func name(s string) string { return show.Short(s, maxTitleName) }
 // body is a text of several lines for Event.Body.
 func body(s string) string { return show.Excerpt(s, maxBody) }
 
+// more is the body of an event whose title is this text: empty where the title says it all.
+func more(s string) string {
+	if len(s) <= maxTitleText && strings.IndexByte(s, '\n') < 0 {
+		return ""
+	}
+	return body(s)
+}
+
+// reasonUnreadable is the broker's word for a settling record that contradicts itself.
+const reasonUnreadable = "unreadable_record"
+
 // preview is a text as it is kept: shown, one line, short.
 func preview(s string) string { return clean(show.Short(s, 80), 3*maxPreview) }
 
@@ -37,6 +48,14 @@ func callTitle(tool, arg string) string {
 	return tool + "(" + line(arg) + ")"
 }
 
+// askTitle is what a request is about: of a question or a plan what it says, else the call.
+func askTitle(waits AgentState, tool, arg string) string {
+	if waits == StateBlocked || arg == "" {
+		return callTitle(tool, arg)
+	}
+	return line(arg)
+}
+
 func requestTitle(waits AgentState, what string) string {
 	switch waits {
 	case StateAskUser:
@@ -49,9 +68,9 @@ func requestTitle(waits AgentState, what string) string {
 
 // decisionTitle says what was decided, about what, and by whom.
 func decisionTitle(d *PermissionDecisionData, q request) string {
-	what := ""
+	what, about := "", ""
 	if q.What != "" {
-		what = " " + q.What
+		what, about = " "+q.What, ": "+q.What
 	}
 	by := ""
 	if d.By != nil {
@@ -63,9 +82,9 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 	}
 	switch {
 	case d.DecisionType == DecideAllow && q.Waits == StateAskUser:
-		return "✓ Answered" + what + by
+		return "✓ Answered" + about + by
 	case d.DecisionType == DecideAllow && q.Waits == StatePlan:
-		return "✓ Approved" + what + by
+		return "✓ Approved" + about + by
 	case d.DecisionType == DecideAllow && len(d.UpdatedInput) > 0:
 		return "✓ Allowed with changes" + what + by
 	case d.DecisionType == DecideAllow && len(d.UpdatedPermissions) > 0:
@@ -84,30 +103,30 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 		}
 		return title + by
 	case d.DecisionType == DecideAsk:
-		title := "↩ Handed back to the agent's own prompt" + what
+		title := "↩ Handed back to the agent's own prompt"
 		switch d.Reason {
 		case hook.ReasonTooLarge:
-			title += ": too large"
-		case "unreadable_record":
-			title += ": the record of the decision is unreadable"
+			title += ", too large"
+		case reasonUnreadable:
+			title += ", the record of the decision is unreadable"
 		}
-		return title
+		return title + about
 	}
 	switch d.Reason {
 	case hook.ReasonDeadline:
-		return "– No answer in time" + what + "; the agent's own prompt decides"
+		return "– No answer in time, the agent's own prompt decides" + about
 	case hook.ReasonToolRan:
-		return "– Answered in the terminal" + what + ": it ran"
+		return "– Answered in the terminal, it ran" + about
 	case hook.ReasonHangup:
-		return "– Turned down or interrupted in the terminal" + what + ", or the agent went away"
+		return "– Turned down in the terminal, or the agent went away" + about
 	case hook.ReasonDetached:
-		return "– Withdrawn" + what + ": its hook did not come back"
+		return "– Withdrawn, its hook did not come back" + about
 	case hook.ReasonTurnEnded:
-		return "– Answered in the terminal" + what + ": the turn ended"
+		return "– Answered in the terminal, the turn went on" + about
 	case hook.ReasonSession:
-		return "– Withdrawn" + what + ": the session ended"
+		return "– Withdrawn, the session ended" + about
 	}
-	return "– No opinion" + what
+	return "– No opinion" + about
 }
 
 func startTitle(t Trigger) string {
