@@ -12,7 +12,7 @@ func (s *Session) Lost(n uint64) []Event {
 	if s.s.Run == nil {
 		return nil
 	}
-	f := recording{s: &s.s, r: &hook.Record{}}
+	f := recording{s: &s.s, r: &hook.Record{}} // of no request; its time is that of the last event
 	what := strconv.FormatUint(n, 10) + " events were"
 	if n == 1 {
 		what = "1 event was"

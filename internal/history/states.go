@@ -151,7 +151,8 @@ func (w *writer) saveSession(s *session) error {
 		return fmt.Errorf("encode session: %w", err)
 	}
 	// The file depends on the streams alone, so its times are those of the last step.
-	info, err := json.Marshal(s.fold.Info(time.UnixMilli(s.at).Add(stillAfter)))
+	now := s.fold.Info(time.UnixMilli(s.at).Add(stillAfter))
+	info, err := json.Marshal(now)
 	if err != nil {
 		return fmt.Errorf("encode session: %w", err)
 	}
@@ -160,7 +161,7 @@ func (w *writer) saveSession(s *session) error {
 	if err := w.run(w.do.saveSession, s.event, s.at, s.pos, state, info, s.key); err != nil {
 		return err
 	}
-	if run := s.fold.Info(time.UnixMilli(s.at)).CurrentRun; run != nil {
+	if run := now.CurrentRun; run != nil {
 		counters, err := json.Marshal(run.Counters)
 		if err != nil {
 			return fmt.Errorf("encode run %s: %w", run.RunID, err)
