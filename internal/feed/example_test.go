@@ -64,6 +64,9 @@ func TestExamples(t *testing.T) {
 			}
 			s := sessions[x.session]
 			take(x.fold(s))
+			if made["feed/events.lost"] == nil {
+				take(s.Lost(118))
+			}
 			in := s.Info(x.event.Time)
 			if made["Run"] == nil && in.CurrentRun != nil && len(in.CurrentRun.Actors.SubagentIDs) > 0 {
 				made["Run"], made["Session"], made["AgentState"], made["Actor"] = in.CurrentRun, in.Session, in.State, in.Actors[len(in.Actors)-1]

@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("no row for %s", e)
 		}
 		if k, ok := strings.CutPrefix(name, "feed/"); ok && k != "Base" && k != "Event" {
-			if !kinds[feed.Kind(k)] && !slices.Contains([]string{"permission.decision", "permission.delivery", "permission.overruled"}, k) {
+			if !kinds[feed.Kind(k)] && !slices.Contains([]string{"permission.decision", "permission.delivery", "permission.overruled", "events.lost"}, k) {
 				t.Errorf("nothing makes a %s", k)
 			}
 		}

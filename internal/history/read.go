@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"assent/internal/feed"
@@ -178,13 +179,18 @@ type Found struct {
 	Event
 }
 
-// Search returns up to limit events whose words are all of the query's, newest first, of those
-// older than the event with the ID before (0: from the newest). Words are found by their
-// beginnings, and as they stand in double quotes. A query without a word is ErrQuery.
+// Search returns up to limit events that have all words of the query, newest first, of those
+// older than the event with the ID before (0: from the newest). Words in double quotes must
+// stand together. A word is also found as the beginning of longer ones, unless it is frequent by
+// itself. A query without a word is ErrQuery.
 func (h *History) Search(ctx context.Context, query string, before uint64, limit int) ([]Found, error) {
-	match := searchQuery(query)
-	if match == "" {
+	terms := searchTerms(query)
+	if len(terms) == 0 {
 		return nil, fmt.Errorf("search: %w", ErrQuery)
+	}
+	match, err := h.match(ctx, terms)
+	if err != nil {
+		return nil, err
 	}
 	top := int64(before)
 	if top <= 0 {
@@ -192,7 +198,7 @@ func (h *History) Search(ctx context.Context, query string, before uint64, limit
 	}
 	var found []Found
 	size := 0
-	err := h.query(ctx, "search", `SELECT sessions.id, feed.id, feed.pos, feed.body
+	err = h.query(ctx, "search", `SELECT sessions.id, feed.id, feed.pos, feed.body
 		FROM search CROSS JOIN feed ON feed.id = search.rowid CROSS JOIN sessions ON sessions.key = feed.session
 		WHERE search MATCH ? AND search.rowid < ? ORDER BY search.rowid DESC LIMIT ?`,
 		[]any{match, top, pageLimit(limit)}, func(row *sql.Rows) (err error) {
@@ -204,6 +210,33 @@ func (h *History) Search(ctx context.Context, query string, before uint64, limit
 			return pageFull(&size, len(f.JSON))
 		})
 	return found, err
+}
+
+// frequent is from how many events on a word is not looked for as a beginning: FTS5 gathers all
+// words that begin with it before it can tell the newest.
+const frequent = 500
+
+// match is the query of FTS5 for terms.
+func (h *History) match(ctx context.Context, terms []term) (string, error) {
+	var match []string
+	for _, t := range terms {
+		if !t.begins {
+			match = append(match, t.text)
+			continue
+		}
+		n := 0
+		if err := h.query(ctx, "search", `SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)`, []any{t.text, frequent}, func(row *sql.Rows) error {
+			return row.Scan(&n)
+		}); err != nil {
+			return "", err
+		}
+		if n == frequent {
+			match = append(match, t.text)
+		} else {
+			match = append(match, t.prefix())
+		}
+	}
+	return strings.Join(match, " AND "), nil
 }
 
 // key is the key of a session.

@@ -3,7 +3,6 @@ package history
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"assent/internal/feed"
 	"assent/internal/hook"
@@ -44,27 +43,31 @@ func searchText(ev *feed.Event, p *hook.Payload, d *hook.Detail) string {
 // A query of a person has at most so many words; further ones are left out.
 const maxTerms = 16
 
-// searchQuery turns what a person typed into a query of FTS5 that finds texts with all the
-// words. A word finds those that begin with it, too; words in double quotes are found as they
-// stand. Nothing in it means anything else to FTS5. It is empty if there is no word.
-func searchQuery(text string) string {
-	var terms []string
-	add := func(term string, exact bool) {
-		letters := 0
-		for _, r := range term {
-			if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r) {
+// term is a word or a phrase to search for, as FTS5 takes it.
+type term struct {
+	text string // in double quotes, with nothing in it that means anything
+	// begins says that it is a word, and words that begin with it are meant too.
+	begins bool
+}
+
+func (t term) prefix() string { return t.text + "*" }
+
+// searchTerms turns what a person typed into terms, all of which have to be in a text. Words in
+// double quotes are one term.
+func searchTerms(text string) []term {
+	var terms []term
+	add := func(text string, word bool) {
+		letters, last := 0, rune(0)
+		for _, last = range text {
+			if isWord(last) {
 				letters++
 			}
 		}
 		if letters == 0 || len(terms) == maxTerms {
 			return
 		}
-		term = `"` + term + `"`
-		// Words that begin with one letter are too many.
-		if last, _ := utf8.DecodeLastRuneInString(strings.TrimSuffix(term, `"`)); !exact && letters > 1 && (unicode.IsLetter(last) || unicode.IsNumber(last)) {
-			term += "*"
-		}
-		terms = append(terms, term)
+		// What begins with one letter is too much, and nothing begins with a full stop.
+		terms = append(terms, term{`"` + text + `"`, word && letters > 1 && isWord(last)})
 	}
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.IsSpace(r) {
@@ -74,12 +77,17 @@ func searchQuery(text string) string {
 	}, strings.ToValidUTF8(text[:min(len(text), maxText)], ""))
 	for i, part := range strings.Split(text, `"`) {
 		if i%2 == 1 {
-			add(strings.TrimSpace(part), true)
+			add(part, false)
 			continue
 		}
 		for _, word := range strings.Fields(part) {
-			add(word, false)
+			add(word, true)
 		}
 	}
-	return strings.Join(terms, " AND ")
+	return terms
+}
+
+// isWord reports whether FTS5 takes r as part of a word.
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
 }
