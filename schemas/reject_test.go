@@ -18,7 +18,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Session":        {{`{"started_at":"now"}`, "/started_at"}, {`{"session_id":null}`, ""}},
 	"Task":           {{`{"status":"later"}`, "/status"}, {`{"text":null}`, ""}},
 	"feed/Base":      {{`{"title":""}`, "/title"}, {`{"level":"loud"}`, "/level"}},
-	"feed/Event":     {{`{"kind":"gossip"}`, "/kind"}, {`{"data":{"tool_input":1,"surprise":1}}`, "/data"}},
+	"feed/Event":     {{`{"data":{"tool_input":1,"surprise":1}}`, "/data"}, {`{"kind":"todo.done"}`, "/data"}},
 	"Agent":          {{`{"name":null}`, ""}, {`{"status":"asleep"}`, "/status"}, {`{"executor":{"kind":"emacs"}}`, "/executor/kind"}},
 	"AgentEvent":     {{`{"timestamp":"yesterday"}`, "/timestamp"}, {`{"kind":"sleeping"}`, "/kind"}, {`{"agent":null}`, ""}},
 	"AgentMessage":   {{`{"kind":"shout"}`, "/kind"}, {`{"options":{"timeoutSeconds":1.5}}`, "/options/timeoutSeconds"}},

@@ -353,5 +353,5 @@ type TodoPatch struct {
 // TodoDoneData is the data of todo.done.
 type TodoDoneData struct {
 	TodoID string `json:"todo_id"`
-	Reason string `json:"reason,omitempty"` // removed
+	Reason string `json:"reason,omitempty"` // removed, or empty
 }
