@@ -112,6 +112,8 @@ type PermissionRequestData struct {
 	// ToolUseID is that of the call the request is about, where only one can be meant.
 	ToolUseID             string    `json:"tool_use_id,omitempty"`
 	PermissionSuggestions hook.JSON `json:"permission_suggestions,omitempty"`
+	AgentID               string    `json:"agent_id,omitempty"` // the subagent that asks
+	AgentType             string    `json:"agent_type,omitempty"`
 }
 
 // PermissionDecisionData is the data of permission.decision.

@@ -192,6 +192,11 @@ export type FeedPermissionRequest = FeedEventBase & {
      */
     tool_use_id?: string;
     permission_suggestions?: unknown;
+    /**
+     * The subagent that asks.
+     */
+    agent_id?: string;
+    agent_type?: string;
   };
 };
 /**
