@@ -20,18 +20,19 @@ type browser struct {
 	said output // what the page threw and what its policy stopped
 }
 
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T, trust ...string) *browser {
 	t.Helper()
 	path := need(t, "chromium")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
+	trustRoots(t, profile, trust)
 	ctx, cancel = chromedp.NewExecAllocator(ctx,
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WindowSize(390, 844),
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), // it stays on this machine
+		chromedp.Flag("host-resolver-rules", "MAP box.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), // it stays on this machine
 		chromedp.Env("HOME="+profile),
 		chromedp.WSURLReadTimeout(time.Minute),
 	)
