@@ -161,7 +161,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Ready: streams.Healthy,
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, Version: version(),
+		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {
 		return err
