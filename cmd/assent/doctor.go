@@ -68,6 +68,7 @@ func (a *app) examine(ctx context.Context) []check {
 	if broker.Status != "fail" {
 		checks = append(checks, checkSocket(info.Socket))
 	}
+	checks = append(checks, a.checkService(ctx)...)
 	checks = append(checks, checkSpool(hookclient.SpoolDir(os.Getenv)))
 	version, agent := checkAgent(ctx)
 	checks = append(checks, agent)
