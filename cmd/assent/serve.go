@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -149,9 +148,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
 
-	tcp, err := net.Listen("tcp", f.listen)
+	tcp, err := listen(f.listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
+		return err
 	}
 	if cert == nil {
 		tcp = &peerListener{Listener: tcp, trusted: proxies, warn: sugar.Warnf}

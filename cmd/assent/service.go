@@ -70,12 +70,10 @@ assent install wrote reach it.`,
 				return a.printJSON(st)
 			}
 			if !changed {
-				fmt.Fprintln(a.out, "The service is installed and runs already.")
-			} else {
-				fmt.Fprintln(a.out, "The service is installed and runs.")
+				fmt.Fprintln(a.out, "Nothing to do.")
 			}
 			a.printService(st)
-			fmt.Fprintln(a.out, "Take it away again with: assent service uninstall")
+			fmt.Fprintln(a.out, "To take it away again: assent service uninstall")
 			return nil
 		},
 	}
@@ -141,11 +139,15 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 		runs, _ = s.running() // what cannot be asked is installed anew
 	}
 	info, ready := a.ready(ctx)
-	if before == text && runs && ready {
+	switch {
+	case before == text && runs && ready && info.Version == version():
 		return false, nil
-	}
-	if ready && !runs {
+	case ready && !runs:
 		return false, fmt.Errorf("a broker runs already (pid %d); stop it first, and waiting hooks will come back to the service", info.PID)
+	case !runs:
+		if err := listenable(f.listen); err != nil {
+			return false, err
+		}
 	}
 	if err := makeOwnDir(a.stateDir); err != nil {
 		return false, fmt.Errorf("state directory: %w", err)
@@ -236,7 +238,7 @@ func (a *app) serviceStatus(ctx context.Context) serviceStatus {
 	if st.Running, err = s.running(); err != nil {
 		st.Problem = err.Error()
 	}
-	if !strings.Contains(text, a.stateDir) {
+	if !strings.Contains(text, s.word(a.stateDir)) {
 		st.Problem = "it serves another state directory than " + a.stateDir
 	}
 	return st
@@ -269,16 +271,18 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 }
 
 func (a *app) printService(st serviceStatus) {
-	state := "not installed; assent service install does it"
 	switch {
-	case st.Installed && st.Running && st.Ready:
-		state = "runs"
-	case st.Installed && st.Running:
-		state = "is started again and again, or does not answer"
-	case st.Installed:
-		state = "is installed and does not run"
+	case !st.Installed && st.Problem == "":
+		fmt.Fprintln(a.out, "No service is installed. To install one: assent service install")
+		return
+	case !st.Installed:
+	case st.Running && st.Ready:
+		fmt.Fprintln(a.out, "The service runs.")
+	case st.Running:
+		fmt.Fprintln(a.out, "The service is started again and again, or does not answer.")
+	default:
+		fmt.Fprintln(a.out, "The service is installed and does not run.")
 	}
-	fmt.Fprintln(a.out, "  service ", state)
 	if st.Problem != "" {
 		fmt.Fprintln(a.out, "  problem ", show.Line(st.Problem))
 	}

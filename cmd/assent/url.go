@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// here reports whether a command works with this machine's files only. --url is none of those,
+// localOnly reports whether a command works with this machine's files only. --url is none of those,
 // and what the environment says about hooks does not concern them.
-func here(c *cobra.Command) bool {
+func localOnly(c *cobra.Command) bool {
 	for c.HasParent() && c.Parent().HasParent() {
 		c = c.Parent()
 	}
@@ -30,12 +30,12 @@ func here(c *cobra.Command) bool {
 // that of ASSENT_URL, else that of the default state directory.
 func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	switch {
-	case here(c) && a.url != "":
+	case localOnly(c) && a.url != "":
 		return usagef("%s works with the broker of this machine; it takes no --url", c.CommandPath())
 	case a.url != "" && a.stateDir != "":
 		return usagef("--url and --state-dir exclude each other; give one")
 	}
-	if !here(c) {
+	if !localOnly(c) {
 		from := "--url"
 		if a.url == "" && a.stateDir == "" {
 			a.url, from = env("ASSENT_URL"), "ASSENT_URL"
