@@ -122,7 +122,7 @@ client always exits with 0.`,
 	for _, c := range []*cobra.Command{
 		a.serveCmd(), a.hookCmd(), a.pairCmd(), a.tokenCmd(),
 		a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(),
-		a.eventsCmd(), a.natsInfoCmd(), a.simulateCmd(), a.doctorCmd(),
+		a.eventsCmd(), a.natsInfoCmd(), a.simulateCmd(), a.doctorCmd(), a.installCmd(), a.uninstallCmd(),
 	} {
 		argsAreUsage(c)
 		root.AddCommand(c)
