@@ -110,7 +110,7 @@ client always exits with 0.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"First run:", []*cobra.Command{a.doctorCmd(), a.simulateCmd()}},
+		{"First run:", []*cobra.Command{a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.hookCmd()}},
