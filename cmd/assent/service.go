@@ -102,14 +102,14 @@ func (a *app) serviceText(f serveFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program, err := os.Executable()
+	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("where this program is: %w", err)
+		return "", fmt.Errorf("path of this program: %w", err)
 	}
 	if runtime.GOOS == "darwin" && !f.verbose {
 		f.quiet = true // launchd keeps a log for good
 	}
-	spec, err := a.serviceSpec(program, f, os.Getenv)
+	spec, err := a.serviceSpec(stable(self), f, os.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -171,7 +171,8 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 const instead = `Without one, let whatever starts programs on this machine run: assent serve --no-link
 Under su or sudo there is often no user session: log in as that user first. See docs/service.md`
 
-// ready returns the broker of the state directory and whether it serves hooks now.
+// ready returns the broker of the state directory and whether it serves hooks now. A broker that
+// does not answer at all has no process id here.
 func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	c, err := a.reach()
 	if err != nil {
@@ -180,7 +181,10 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	status, err := c.get(ctx, "/readyz")
-	return c.info, err == nil && status == http.StatusNoContent
+	if err != nil {
+		return runtimeInfo{}, false
+	}
+	return c.info, status == http.StatusNoContent
 }
 
 // awaitReady waits for a broker other than the one with the process id old.

@@ -109,6 +109,15 @@ func (s supervisor) install(text string) error {
 	return nil
 }
 
+// start starts what is installed.
+func (s supervisor) start() error {
+	svc, err := s.service("")
+	if err != nil {
+		return err
+	}
+	return svc.Start()
+}
+
 // uninstall stops the broker and removes what install wrote, also what of it is only half there.
 func (s supervisor) uninstall() error {
 	svc, err := s.service("")
