@@ -35,8 +35,9 @@ func (a *app) doctorCmd() *cobra.Command {
 		Short: "Say what is installed, what is broken, and how to mend it",
 		Long: `Look at the broker, its socket, the hooks in Claude Code's settings (user, and the
 project in the current directory), the agent's version and its permission mode. Changes
-nothing. Exits 1 when something is broken.`,
-		Example: "  assent doctor\n  assent doctor --json",
+nothing. Exits 1 when something is broken. With --url it looks at that broker, and at the
+settings here.`,
+		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.examine(cmd.Context())
@@ -63,12 +64,19 @@ nothing. Exits 1 when something is broken.`,
 }
 
 func (a *app) examine(ctx context.Context) []check {
-	info, broker := a.checkBroker(ctx)
-	checks := []check{broker}
-	if broker.Status != "fail" {
-		checks = append(checks, checkSocket(info.Socket))
+	var info runtimeInfo
+	var checks []check
+	if a.url != "" {
+		checks = a.checkRemote(ctx)
+	} else {
+		var broker check
+		info, broker = a.checkBroker(ctx)
+		checks = []check{broker}
+		if broker.Status != "fail" {
+			checks = append(checks, checkSocket(info.Socket))
+		}
+		checks = append(checks, a.checkService(ctx)...)
 	}
-	checks = append(checks, a.checkService(ctx)...)
 	checks = append(checks, checkSpool(hookclient.SpoolDir(os.Getenv)))
 	version, agent := checkAgent(ctx)
 	checks = append(checks, agent)

@@ -2,9 +2,12 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"syscall"
 
 	"assent/internal/codec"
 )
@@ -55,6 +58,26 @@ docs/phone.md shows each`, f.listen)
 func (f *serveFlags) unnamed() bool {
 	host, _, err := net.SplitHostPort(f.listen)
 	return err == nil && !loopback(host) && len(f.publicURLs) == 0
+}
+
+// listenable says now what listen would say later, when more has been done.
+func listenable(addr string) error {
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken by another program; stop that, or choose another port, such as --listen 127.0.0.1:7718", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", addr, err)
+	}
+	return l, nil
 }
 
 func loopback(host string) bool {

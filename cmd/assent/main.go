@@ -88,7 +88,7 @@ hands the answer back to the waiting agent.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
 client always exits with 0.`,
-		Example: `  assent serve                      start the broker
+		Example: `  assent up                         set everything up, step by step
   assent simulate                   raise a sample request, without an agent
   assent pending                    what waits
   assent allow ID                   let it run`,
@@ -110,7 +110,7 @@ client always exits with 0.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"First run:", []*cobra.Command{a.doctorCmd(), a.simulateCmd()}},
+		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd()}},

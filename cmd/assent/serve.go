@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
@@ -65,21 +64,26 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 
 // add declares the flags.
 func (f *serveFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
-	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	f.addListen(fl)
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
-	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
-	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
-	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
-	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
+}
+
+// addListen declares the flags that say where hooks and browsers reach the broker.
+func (f *serveFlags) addListen(fl *pflag.FlagSet) {
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
+	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
+	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
+	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
+	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
 }
 
 // serve is the picture of the system: the streams below, the broker on them, the server on
@@ -149,9 +153,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
 
-	tcp, err := net.Listen("tcp", f.listen)
+	tcp, err := listen(f.listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
+		return err
 	}
 	if cert == nil {
 		tcp = &peerListener{Listener: tcp, trusted: proxies, warn: sugar.Warnf}

@@ -70,12 +70,10 @@ assent install wrote reach it.`,
 				return a.printJSON(st)
 			}
 			if !changed {
-				fmt.Fprintln(a.out, "The service is installed and runs already.")
-			} else {
-				fmt.Fprintln(a.out, "The service is installed and runs.")
+				fmt.Fprintln(a.out, "Nothing to do.")
 			}
 			a.printService(st)
-			fmt.Fprintln(a.out, "Take it away again with: assent service uninstall")
+			fmt.Fprintln(a.out, "To take it away again: assent service uninstall")
 			return nil
 		},
 	}
@@ -104,14 +102,14 @@ func (a *app) serviceText(f serveFlags) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	program, err := os.Executable()
+	self, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("where this program is: %w", err)
+		return "", fmt.Errorf("path of this program: %w", err)
 	}
 	if runtime.GOOS == "darwin" && !f.verbose {
 		f.quiet = true // launchd keeps a log for good
 	}
-	spec, err := a.serviceSpec(program, f, os.Getenv)
+	spec, err := a.serviceSpec(stable(self), f, os.Getenv)
 	if err != nil {
 		return "", err
 	}
@@ -141,11 +139,15 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 		runs, _ = s.running() // what cannot be asked is installed anew
 	}
 	info, ready := a.ready(ctx)
-	if before == text && runs && ready {
+	switch {
+	case before == text && runs && ready && info.Version == version():
 		return false, nil
-	}
-	if ready && !runs {
+	case ready && !runs:
 		return false, fmt.Errorf("a broker runs already (pid %d); stop it first, and waiting hooks will come back to the service", info.PID)
+	case !runs:
+		if err := listenable(f.listen); err != nil {
+			return false, err
+		}
 	}
 	if err := makeOwnDir(a.stateDir); err != nil {
 		return false, fmt.Errorf("state directory: %w", err)
@@ -169,7 +171,8 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 const instead = `Without one, let whatever starts programs on this machine run: assent serve --no-link
 Under su or sudo there is often no user session: log in as that user first. See docs/service.md`
 
-// ready returns the broker of the state directory and whether it serves hooks now.
+// ready returns the broker of the state directory and whether it serves hooks now. A broker that
+// does not answer at all has no process id here.
 func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	c, err := a.reach()
 	if err != nil {
@@ -178,7 +181,10 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	status, err := c.get(ctx, "/readyz")
-	return c.info, err == nil && status == http.StatusNoContent
+	if err != nil {
+		return runtimeInfo{}, false
+	}
+	return c.info, status == http.StatusNoContent
 }
 
 // awaitReady waits for a broker other than the one with the process id old.
@@ -236,7 +242,7 @@ func (a *app) serviceStatus(ctx context.Context) serviceStatus {
 	if st.Running, err = s.running(); err != nil {
 		st.Problem = err.Error()
 	}
-	if !strings.Contains(text, a.stateDir) {
+	if !strings.Contains(text, s.word(a.stateDir)) {
 		st.Problem = "it serves another state directory than " + a.stateDir
 	}
 	return st
@@ -269,16 +275,18 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 }
 
 func (a *app) printService(st serviceStatus) {
-	state := "not installed; assent service install does it"
 	switch {
-	case st.Installed && st.Running && st.Ready:
-		state = "runs"
-	case st.Installed && st.Running:
-		state = "is started again and again, or does not answer"
-	case st.Installed:
-		state = "is installed and does not run"
+	case !st.Installed && st.Problem == "":
+		fmt.Fprintln(a.out, "No service is installed. To install one: assent service install")
+		return
+	case !st.Installed:
+	case st.Running && st.Ready:
+		fmt.Fprintln(a.out, "The service runs.")
+	case st.Running:
+		fmt.Fprintln(a.out, "The service is started again and again, or does not answer.")
+	default:
+		fmt.Fprintln(a.out, "The service is installed and does not run.")
 	}
-	fmt.Fprintln(a.out, "  service ", state)
 	if st.Problem != "" {
 		fmt.Fprintln(a.out, "  problem ", show.Line(st.Problem))
 	}

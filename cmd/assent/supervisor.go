@@ -28,6 +28,7 @@ type supervisor struct {
 	kind string // systemd, launchd
 	file string // where the unit or the plist is, or would be
 	text func(serviceSpec) string
+	word func(string) string // how an argument is spelled in the text
 	lib  service.System
 }
 
@@ -38,9 +39,9 @@ func findSupervisor(env func(string) string) (supervisor, error) {
 	for _, sys := range service.AvailableSystems() {
 		switch sys.String() {
 		case "linux-systemd":
-			return supervisor{"systemd", filepath.Join(home, ".config", "systemd", "user", serviceName+".service"), serviceSpec.systemdUnit, sys}, nil
+			return supervisor{"systemd", filepath.Join(home, ".config", "systemd", "user", serviceName+".service"), serviceSpec.systemdUnit, systemdWord, sys}, nil
 		case "darwin-launchd":
-			return supervisor{"launchd", filepath.Join(home, "Library", "LaunchAgents", serviceName+".plist"), serviceSpec.launchdPlist, sys}, nil
+			return supervisor{"launchd", filepath.Join(home, "Library", "LaunchAgents", serviceName+".plist"), serviceSpec.launchdPlist, plistString, sys}, nil
 		}
 	}
 	return supervisor{}, errNoSupervisor
@@ -65,7 +66,8 @@ func (s supervisor) answers(ctx context.Context) error {
 	return nil
 }
 
-// installed returns the text of the unit, "" where there is none.
+// installed returns the text of the unit, "" where there is none. One that somebody else wrote
+// is an error.
 func (s supervisor) installed() (string, error) {
 	b, err := os.ReadFile(s.file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,6 +75,9 @@ func (s supervisor) installed() (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the service's file: %w", err)
+	}
+	if !strings.Contains(string(b), writtenBy) {
+		return "", fmt.Errorf("%s was not written by assent; move it away first", s.file)
 	}
 	return string(b), nil
 }
@@ -93,12 +98,24 @@ func (s supervisor) install(text string) error {
 		return err
 	}
 	if err = svc.Install(); err == nil {
+		err = os.Chmod(s.file, 0o600) // a flag may hold a password
+	}
+	if err == nil {
 		err = svc.Start()
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", s.kind, err), s.uninstall())
 	}
 	return nil
+}
+
+// start starts what is installed.
+func (s supervisor) start() error {
+	svc, err := s.service("")
+	if err != nil {
+		return err
+	}
+	return svc.Start()
 }
 
 // uninstall stops the broker and removes what install wrote, also what of it is only half there.

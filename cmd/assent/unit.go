@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// writtenBy stands in each of our files, and in no other.
+const writtenBy = "Written by assent service install, which also changes it. To remove it: assent service uninstall"
+
 // serviceSpec is what a service manager has to know of the broker. All paths in it are
 // absolute: a service starts in no directory of ours and with hardly any environment.
 type serviceSpec struct {
@@ -84,7 +87,7 @@ func (f serveFlags) args() []string {
 // What cannot start now, for a full disk or a taken port, is tried again for good.
 func (s serviceSpec) systemdUnit() string {
 	var b strings.Builder
-	b.WriteString(`# Written by assent service install, which also changes it; assent service uninstall removes it.
+	b.WriteString("# " + writtenBy + `
 [Unit]
 Description=assent, the permission broker for coding agents
 StartLimitIntervalSec=0
@@ -127,31 +130,26 @@ func systemdWord(s string) string {
 
 // launchdPlist is an agent of the user's own launchd. It restarts what fails, as systemd does.
 func (s serviceSpec) launchdPlist() string {
-	text := func(t string) string {
-		var b strings.Builder
-		_ = xml.EscapeText(&b, []byte(t)) // a Builder takes everything
-		return "<string>" + b.String() + "</string>"
-	}
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<!-- Written by assent service install, which also changes it; assent service uninstall removes it. -->
+<!-- ` + writtenBy + ` -->
 <plist version="1.0">
 <dict>
 	<key>Label</key>
-	` + text(serviceName) + `
+	` + plistString(serviceName) + `
 	<key>ProgramArguments</key>
 	<array>
 `)
 	for _, arg := range append([]string{s.program}, s.args...) {
-		b.WriteString("\t\t" + text(arg) + "\n")
+		b.WriteString("\t\t" + plistString(arg) + "\n")
 	}
 	b.WriteString("\t</array>\n")
 	if len(s.env) > 0 {
 		b.WriteString("\t<key>EnvironmentVariables</key>\n\t<dict>\n")
 		for _, e := range s.env {
 			name, value, _ := strings.Cut(e, "=")
-			b.WriteString("\t\t<key>" + name + "</key>\n\t\t" + text(value) + "\n")
+			b.WriteString("\t\t<key>" + name + "</key>\n\t\t" + plistString(value) + "\n")
 		}
 		b.WriteString("\t</dict>\n")
 	}
@@ -165,11 +163,17 @@ func (s serviceSpec) launchdPlist() string {
 	<key>Umask</key>
 	<integer>63</integer>
 	<key>StandardOutPath</key>
-	` + text(s.logFile) + `
+	` + plistString(s.logFile) + `
 	<key>StandardErrorPath</key>
-	` + text(s.logFile) + `
+	` + plistString(s.logFile) + `
 </dict>
 </plist>
 `)
 	return b.String()
+}
+
+func plistString(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return "<string>" + b.String() + "</string>"
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// here reports whether a command works with this machine's files only. --url is none of those,
+// localOnly reports whether a command works with this machine's files only. --url is none of those,
 // and what the environment says about hooks does not concern them.
-func here(c *cobra.Command) bool {
+func localOnly(c *cobra.Command) bool {
 	for c.HasParent() && c.Parent().HasParent() {
 		c = c.Parent()
 	}
@@ -30,12 +32,12 @@ func here(c *cobra.Command) bool {
 // that of ASSENT_URL, else that of the default state directory.
 func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	switch {
-	case here(c) && a.url != "":
+	case localOnly(c) && a.url != "":
 		return usagef("%s works with the broker of this machine; it takes no --url", c.CommandPath())
 	case a.url != "" && a.stateDir != "":
 		return usagef("--url and --state-dir exclude each other; give one")
 	}
-	if !here(c) {
+	if !localOnly(c) {
 		from := "--url"
 		if a.url == "" && a.stateDir == "" {
 			a.url, from = env("ASSENT_URL"), "ASSENT_URL"
@@ -78,6 +80,36 @@ func brokerURL(text string) (string, error) {
 		return "", fmt.Errorf("%s: want https: a token would travel in the clear", text)
 	}
 	return u.Scheme + "://" + u.Host, nil
+}
+
+// checkRemote says, for doctor, whether the broker of --url answers and what the token may do.
+func (a *app) checkRemote(ctx context.Context) []check {
+	c, err := a.reach()
+	if err != nil {
+		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
+	}
+	status, err := c.get(ctx, "/readyz")
+	switch {
+	case err != nil:
+		return []check{{"broker", "fail", c.silent(err).Error(), "on that machine: assent doctor"}}
+	case status == http.StatusMisdirectedRequest:
+		return []check{{"broker", "fail", a.url + " does not answer to that name", "start it with --public-url " + a.url}}
+	case status != http.StatusNoContent:
+		return []check{{"broker", "warn", fmt.Sprintf("%s answers but is not ready (%d)", a.url, status), "on that machine: assent doctor"}}
+	}
+	checks := []check{{"broker", "ok", a.url + " is ready", ""}}
+	if c, err = a.broker(); err != nil {
+		return append(checks, check{"token", "warn", err.Error(), ""})
+	}
+	var p *problem
+	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
+	case err == nil:
+		return append(checks, check{"token", "ok", "may look at requests", ""})
+	case errors.As(err, &p) && p.Status == http.StatusForbidden:
+		return append(checks, check{"token", "ok", "may not look at requests; enough for a hook if its role is submit", ""})
+	default:
+		return append(checks, check{"token", "fail", err.Error(), "make another there: assent token create"})
+	}
 }
 
 // remoteTLS verifies the broker of --url, by the system's roots or by those of --cacert alone.
