@@ -6,6 +6,10 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
+ * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ */
+export type Role = "submit" | "view" | "approve" | "admin";
+/**
  * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes. A client ignores message types it does not know.
  */
 export type WSMessage = WSSnapshot | WSChanges;
@@ -13,6 +17,7 @@ export type WSMessage = WSSnapshot | WSChanges;
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
+  Device: Device;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
@@ -354,6 +359,19 @@ export interface SessionInfo {
    * When this broker first heard of the session.
    */
   startedAt?: string;
+}
+/**
+ * A paired device.
+ */
+export interface Device {
+  id: string;
+  name: string;
+  role: Role;
+  createdAt: string;
+  /**
+   * Exact to a minute.
+   */
+  lastUsed?: string;
 }
 /**
  * The body of POST /v1/requests/{id}/decision.
