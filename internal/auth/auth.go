@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+	"unicode"
 
 	"assent/internal/hook"
 )
@@ -51,7 +52,7 @@ type KV interface {
 var (
 	ErrUnauthenticated = errors.New("the credential is missing, unknown, expired or revoked")
 	ErrNotFound        = errors.New("no such token or device")
-	ErrPairing         = errors.New("the pairing code is wrong, used or expired; make a new one with `assent pair`")
+	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 
@@ -90,6 +91,7 @@ type Auth struct {
 	tickets    *slips[Principal]
 	challenges *slips[string]
 	pairings   map[string]*pairing
+	starts     map[digest]*start
 }
 
 type digest = [sha256.Size]byte
@@ -116,6 +118,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		tickets:    newSlips[Principal](maxTickets, ticketLife),
 		challenges: newSlips[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
+		starts:     map[digest]*start{},
 	}
 	var run context.Context
 	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -198,8 +201,8 @@ func checkName(name string) error {
 		return &InputError{"name", "want 1 to 100 bytes"}
 	}
 	for _, r := range name {
-		if r < ' ' || r == 0x7f || r == 0xfffd {
-			return &InputError{"name", "want text without control characters"}
+		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
+			return &InputError{"name", "want text without control or invisible characters"}
 		}
 	}
 	return nil
@@ -213,6 +216,7 @@ type Principal struct {
 	// expire when its bearer does.
 	ExpiresAt time.Time
 	gone      context.Context // nil for the owner
+	device    *deviceKey      // nil for who is no device
 }
 
 // OnRevoke calls f in its own goroutine when the credential is revoked, here or by another

@@ -124,6 +124,18 @@ func lacking(need auth.Role) problem {
 	return problem{Status: http.StatusForbidden, Detail: "this needs the role " + string(need)}
 }
 
+// noDevice refuses a device where credentials are given out. A device's bearer may be stolen
+// and cannot decide without the device's key; a token that it made could.
+func (s *Server) noDevice(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if principal(r).Approver.Kind == "device" {
+			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "a paired device cannot give out credentials; do it on the broker's machine, or with a token of role admin"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // principal is who calls, in a route that has a role.
 func principal(r *http.Request) auth.Principal {
 	p, _ := r.Context().Value(callerKey{}).(auth.Principal)

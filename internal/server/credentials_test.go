@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/hook"
 )
 
 func (g *rig) post(path, token string, body any) reply {
@@ -78,7 +79,7 @@ func TestDeviceOverHTTP(t *testing.T) {
 		r = g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "name": "Pixel", "publicKey": fields{"kty": jwk.Kty, "crv": jwk.Crv, "x": jwk.X, "y": jwk.Y, "ext": true, "key_ops": []string{"verify"}}})
 		valid(t, "Device", r.body)
 		d := decode[auth.Device](t, r.body)
-		if r.status != http.StatusCreated || d.Name != "Pixel" || d.Role != auth.RoleApprove {
+		if r.status != http.StatusCreated || d.Name != "phone" || d.Role != auth.RoleApprove {
 			t.Fatalf("%d %s", r.status, r.body)
 		}
 		if r := g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "publicKey": jwk}); r.status != http.StatusForbidden {
@@ -104,16 +105,18 @@ func TestDeviceOverHTTP(t *testing.T) {
 			t.Errorf("the ticket again: %v", err)
 		}
 		w := g.raise(call{unix: true, body: bash("x")})
-		dec := g.post("/v1/requests/"+w.id+"/decision", bearer.Token, fields{"behavior": "allow", "inputSha256": g.get(w.id).InputSHA256, "signature": "c2ln"})
+		sum := g.get(w.id).InputSHA256
+		sig := key.Sign(auth.DecisionText(w.id, hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: sum}))
+		dec := g.post("/v1/requests/"+w.id+"/decision", bearer.Token, fields{"behavior": "allow", "inputSha256": sum, "signature": sig})
 		if dec.status != http.StatusOK {
 			t.Errorf("decision: %d %s", dec.status, dec.body)
 		}
 		<-w.reply
-		if q := g.get(w.id); q.DecidedBy == nil || q.DecidedBy.Kind != "device" || q.DecidedBy.ID != d.ID || q.DecidedBy.Name != "Pixel" {
+		if q := g.get(w.id); q.DecidedBy == nil || q.DecidedBy.Kind != "device" || q.DecidedBy.ID != d.ID || q.DecidedBy.Name != "phone" {
 			t.Errorf("decided by %+v", q.DecidedBy)
 		}
 		trace := g.call(call{path: "/v1/requests/" + w.id + "/trace", token: bearer.Token})
-		if !strings.Contains(trace.body, `"signature":"c2ln"`) {
+		if !strings.Contains(trace.body, `"signature":"`+sig+`","publicKey":{"kty":"EC"`) {
 			t.Errorf("no signature in %s", trace.body)
 		}
 		if list := validList(t, "Device", g.call(call{path: "/v1/devices", token: admin}).body); len(list) != 1 {
