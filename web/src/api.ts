@@ -2,7 +2,7 @@
 import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } from "./device";
 import { call } from "./http";
 import { authorized, ownDevice } from "./session";
-import type { Decision, DecisionResult, Device, PermissionRequest } from "./types.gen";
+import type { Decision, DecisionResult, Device, PairingStart, PermissionRequest } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
 export async function redeem(code: string): Promise<OwnDevice> {
@@ -13,7 +13,7 @@ export async function redeem(code: string): Promise<OwnDevice> {
 /** Begins a pairing here: the broker gives a code for somebody to type on its machine. A second
  * start with the same key takes the place of the first. */
 export async function startPairing({ publicKey, key }: NewKey): Promise<Pending> {
-  const { code, secret, expiresAt } = await call<{ code: string; secret: string; expiresAt: string }>("POST", "/v1/pair/start", { publicKey, name: ownName() });
+  const { code, secret, expiresAt } = await call<PairingStart>("POST", "/v1/pair/start", { publicKey, name: ownName() });
   return { code, secret, expiresAt, key };
 }
 

@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { Card } from "./card";
 import { DevicesButton } from "./devices";
-import { Door } from "./door";
+import { Door, NotFound } from "./door";
 import { sessionName, shownOf, type Group } from "./model";
 import { Past } from "./past";
 import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, standing, waiting } from "./state";
@@ -153,9 +153,7 @@ function Empty() {
           <code>assent simulate</code> raises a sample request, without an agent.
         </li>
       </ul>
-      <p class="quiet">
-        If that command is not found, write <code>bin/assent</code> in the directory where you built it.
-      </p>
+      <NotFound />
     </div>
   );
 }

@@ -6,10 +6,10 @@ import { listDevices, revokeDevice } from "./api";
 import { useArm } from "./arm";
 import { now } from "./clock";
 import { forgetThisBrowser } from "./entry";
-import { ApiError, sentence } from "./http";
+import { ApiError, reason, sentence } from "./http";
 import { mayRevoke, since } from "./model";
 import { ownDevice } from "./session";
-import { waiting } from "./state";
+import { keepsNothing, waiting } from "./state";
 import type { Device } from "./types.gen";
 import { visibleLine } from "./visible";
 
@@ -70,6 +70,7 @@ function Panel() {
         ))}
       </ul>
       {list && !ownDevice() && <p class="quiet">This page uses a token, until it is closed.</p>}
+      {list && ownDevice() && keepsNothing.value && <p class="quiet">This browser keeps nothing: it stays paired until the page is closed.</p>}
       {list && (
         <p class="quiet">
           To add a device, open this address on it, or run <code>assent pair</code> on the machine of the broker.
@@ -85,7 +86,7 @@ function sorted(list: readonly Device[]): Device[] {
   return [...list].sort((a, b) => Number(b.id === own) - Number(a.id === own) || (b.lastUsed ?? "").localeCompare(a.lastUsed ?? ""));
 }
 
-const roles: Readonly<Record<string, string>> = { view: "may look", approve: "may answer", admin: "may answer, pair and revoke" };
+const roles: Readonly<Record<string, string>> = { view: "May look", approve: "May answer", admin: "May answer, and revoke any device" };
 
 function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(yes: boolean): void }) {
   const own = ownDevice();
@@ -105,9 +106,8 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
       <div class="where">
         <b>{visibleLine(d.name)}</b>
         {mine && <span class="chip">this browser</span>}
-        <span>{roles[d.role] ?? visibleLine(d.role)}</span>
       </div>
-      <div class="where">{used(d, mine)}</div>
+      <div class="where">{`${roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>
       <div class="act">
         {state !== "there" ? (
           <span role="status">{state === "sending" ? "Revoking…" : "Revoked. It is signed out."}</span>
@@ -123,7 +123,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
       </div>
       {error && (
         <p class="outcome bad" role="alert">
-          Not revoked. {error}
+          {mine ? "Not forgotten" : "Not revoked"}: {error}.
         </p>
       )}
     </li>
@@ -154,7 +154,7 @@ async function revokeOther(id: string): Promise<string> {
     await revokeDevice(id);
     return "";
   } catch (e) {
-    return e instanceof ApiError && e.status === 404 && e.fromBroker ? "" : sentence(e);
+    return e instanceof ApiError && e.status === 404 && e.fromBroker ? "" : reason(e);
   }
 }
 
@@ -163,6 +163,6 @@ function used(d: Device, mine: boolean): string {
     const ms = now.value - Date.parse(at);
     return ms < 120_000 ? "just now" : `${since(ms)} ago`; // the broker notes minutes
   };
-  const last = mine ? "In use" : d.lastUsed ? `Used ${ago(d.lastUsed)}` : "Never used";
+  const last = mine ? "in use" : d.lastUsed ? `used ${ago(d.lastUsed)}` : "never used";
   return `${last} · paired ${ago(d.createdAt)}`;
 }

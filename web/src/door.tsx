@@ -106,6 +106,7 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
       </p>
       <p>In a terminal on the machine of the broker:</p>
       <pre class="code-line">assent pair {code}</pre>
+      <NotFound />
       <p>
         It asks whether to let in <b>{ownName()}</b>. Say yes, and this page goes on by itself.
       </p>
@@ -120,6 +121,15 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
         Cancel
       </button>
     </main>
+  );
+}
+
+/** For those who built assent and did not put it on their PATH. */
+export function NotFound() {
+  return (
+    <p class="quiet">
+      Command not found? Write <code>bin/assent</code> in the directory where you built it.
+    </p>
   );
 }
 

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { now } from "./clock";
 import { pollPairing, redeem, revokeDevice, startPairing } from "./api";
 import { canSign, forgetPending, loadPending, newKey, savePending, type NewKey, type OwnDevice, type Pending } from "./device";
-import { ApiError, sentence } from "./http";
+import { ApiError, reason, sentence } from "./http";
 import { Wait } from "./pairing";
 import { adopt, forget, ownDevice, resume, Unpaired, useToken } from "./session";
 import { connect, keepsNothing, leave, standing, startQueue, trouble, turnedAway } from "./state";
@@ -132,11 +132,11 @@ async function settleIn(made: OwnDevice): Promise<void> {
   connect();
 }
 
-/** Takes this browser off the broker's list and its key out of the browser. What is wrong if
- * that could not be done; nothing has changed then. */
+/** Takes this browser off the broker's list and its key out of the browser. Resolves to what is
+ * wrong if that could not be done; nothing has changed then. */
 export async function forgetThisBrowser(): Promise<string> {
   const device = ownDevice();
-  if (!device) return "This browser uses a token.";
+  if (!device) return "this browser uses a token";
   const back = leave(); // before the broker closes the socket, which would be news
   try {
     await revokeDevice(device.id).catch((e: unknown) => {
@@ -145,7 +145,7 @@ export async function forgetThisBrowser(): Promise<string> {
   } catch (e) {
     if (e instanceof Unpaired) turnedAway(e.message);
     else back();
-    return sentence(e);
+    return reason(e);
   }
   await forget();
   turnedAway("This browser is forgotten. Its key is gone, and the broker does not know it any more.");

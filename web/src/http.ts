@@ -18,9 +18,13 @@ export class ApiError extends Error {
   }
 }
 
-/** An error as a sentence for people. */
+/** What is wrong, for people: in the middle of a sentence, or as one. */
+export function reason(e: unknown): string {
+  return visibleLine(e instanceof Error ? e.message : String(e)).replaceAll("`", "");
+}
+
 export function sentence(e: unknown): string {
-  const s = visibleLine(e instanceof Error ? e.message : String(e)).replaceAll("`", "");
+  const s = reason(e);
   return s.charAt(0).toUpperCase() + s.slice(1);
 }
 

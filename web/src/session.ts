@@ -103,7 +103,7 @@ async function openSession(): Promise<Bearer> {
       device = other;
       return openSession();
     }
-    throw new Unpaired("This browser is no longer paired. Somebody revoked it, or the broker's list of devices is new. It can see and answer nothing until you pair it again.");
+    throw new Unpaired("This browser is no longer paired. Somebody revoked it, or the broker lost its list of devices. It can see and answer nothing until you pair it again.");
   }
 }
 

@@ -1,7 +1,7 @@
 // The live side: one WebSocket, reopened whenever it is lost, resumed where it left off. The
 // server sends a fresh snapshot when it cannot resume.
 import { wsTicket } from "./api";
-import { ApiError, sentence } from "./http";
+import { ApiError, reason } from "./http";
 import { Unpaired } from "./session";
 import type { WSMessage } from "./types.gen";
 
@@ -107,7 +107,7 @@ export class Live {
     } catch (e) {
       if (generation !== this.generation) return;
       if (e instanceof Unpaired) this.on.unpaired(e.message);
-      else this.retry(e instanceof ApiError && e.status !== 0 ? sentence(e) : undefined);
+      else this.retry(e instanceof ApiError && e.status !== 0 ? reason(e) : undefined);
     }
   }
 

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { decide, getRequest } from "./api";
 import { tickClock } from "./clock";
-import { ApiError, sentence } from "./http";
+import { ApiError, reason, sentence } from "./http";
 import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
 import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
@@ -166,7 +166,7 @@ export async function lookUp(id: string): Promise<string> {
     });
     return "";
   } catch (e) {
-    return sentence(e);
+    return reason(e);
   }
 }
 
@@ -196,7 +196,7 @@ export async function answer(r: Request, decision: Omit<Decision, "inputSha256">
     } else if (e.status === 0) {
       fail("No answer from the broker. Whether your answer was recorded is not known; you may send it again.");
     } else {
-      fail(`Not recorded: ${sentence(e)}`);
+      fail(`Not recorded: ${reason(e)}.`);
     }
   }
 }
