@@ -98,11 +98,11 @@ func (d *document) bytes() []byte {
 // strict says why hooks should not be written into this file: what Claude Code does not read, or
 // reads otherwise than a person would.
 func (d *document) strict() error {
-	plain := d.tree.Clone()
-	plain.Standardize()
-	if packed := plain.Pack(); !bytes.Equal(packed, d.text) && len(packed) == len(d.text) {
+	// Standardize puts spaces in the place of what is not JSON.
+	plain, err := hujson.Standardize(slices.Clone(d.text))
+	if err == nil && !bytes.Equal(plain, d.text) {
 		at := 0
-		for packed[at] == d.text[at] {
+		for plain[at] == d.text[at] {
 			at++
 		}
 		what := "a comment"

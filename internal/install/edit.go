@@ -101,7 +101,7 @@ func (l list) cut(i int) {
 		// The one before becomes the last, and what stood before its comma the end.
 		prev := l.gaps[i-1]
 		switch {
-		case *prev.after != nil && !broken(*l.gaps[0].before) && l.end.IsStandard():
+		case *prev.after != nil && prev.after.IsStandard() && l.end.IsStandard():
 			*l.end = *prev.after
 		case *prev.after != nil:
 			*l.end = slices.Concat(*prev.after, *l.end)

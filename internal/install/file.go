@@ -105,7 +105,8 @@ func (o Options) inside(target string) error {
 		return fmt.Errorf("project directory: %w", err)
 	}
 	if rel, err := filepath.Rel(dir, target); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return fmt.Errorf("the settings of %s are a link to %s, outside of the project; install there with --scope user, or remove the link", o.Dir, target)
+		path, _ := o.Path()
+		return fmt.Errorf("%s is a link to %s, outside of the project; remove the link, or install with --scope user", path, target)
 	}
 	return nil
 }

@@ -72,25 +72,27 @@ func Install(o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	if err := o.edit(&p, old, events); err != nil {
+		return Plan{}, err
+	}
+	return p, nil
+}
+
+// edit works out the text after an install, from the text before and what is remembered.
+func (o Options) edit(p *Plan, old memory, events []string) error {
 	doc, err := parse(p.Path, p.Before)
 	if err == nil {
 		err = doc.strict()
 	}
 	if err != nil {
-		return Plan{}, err
+		return err
 	}
-	m := memory{Path: p.Target, Created: p.Before == nil, MadeDir: p.madeDir}
-	if was, ok, err := old.cleaned(p.Path, p.Before); err != nil {
-		return Plan{}, err
-	} else if m.Before = was; !ok {
-		m.Created = true
+	was, ok, err := old.cleaned(p.Path, p.Before)
+	if err != nil {
+		return err
 	}
-	m.MadeDir = m.MadeDir || old.MadeDir && m.Created
-	m.Ask, m.Mode = old.Ask, old.Mode
-
-	for event, group := range doc.oursOutside(events) {
-		p.Notes = append(p.Notes, Note{"event-removed", fmt.Sprintf("%s: the hook in %s goes, because %s", event, p.Path, group)})
-	}
+	m := memory{Path: p.Target, Before: was, Created: !ok, MadeDir: p.madeDir || old.MadeDir && !ok, Ask: old.Ask, Mode: old.Mode}
+	p.Notes = doc.notes(o, *p, events)
 	p.Events = doc.hook(events, o)
 	m.Ask = append(slices.Clone(m.Ask), doc.ask(o.AskRules)...)
 	if o.DefaultMode != "" {
@@ -99,8 +101,7 @@ func Install(o Options) (Plan, error) {
 	p.After = doc.bytes()
 	m.After = digest(p.After)
 	p.memory = &m
-	p.Notes = append(p.Notes, doc.notes(o, p)...)
-	return p, nil
+	return nil
 }
 
 // Uninstall plans to take out what is assent's. Of the options it needs Scope, Home, ConfigDir,

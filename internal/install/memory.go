@@ -77,18 +77,17 @@ func (m memory) cleaned(path string, now []byte) (b []byte, ok bool, err error) 
 		return nil, false, nil
 	}
 	if m.After != "" && digest(now) == m.After {
-		return m.Before, !m.Created, nil
+		return append([]byte{}, m.Before...), !m.Created, nil
 	}
 	d, err := parse(path, now)
 	if err != nil {
 		return nil, false, err
 	}
-	before := d.tree.Clone()
 	d.unhook()
 	d.unask(m.Ask)
 	d.unmode(m.Mode)
-	if after := d.bytes(); !bytes.Equal(before.Pack(), d.tree.Pack()) {
-		return after, true, nil
+	if len(bytes.TrimSpace(d.text)) == 0 {
+		return now, true, nil
 	}
-	return now, true, nil
+	return d.bytes(), true, nil
 }

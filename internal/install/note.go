@@ -2,11 +2,13 @@ package install
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
-// notes says what a person should know who is about to have hooks in this file.
-func (d *document) notes(o Options, p Plan) []Note {
+// notes says what a person should know who is about to have hooks for these events in this file.
+func (d *document) notes(o Options, p Plan, events []string) []Note {
 	var notes []Note
 	add := func(key, format string, args ...any) { notes = append(notes, Note{key, fmt.Sprintf(format, args...)}) }
 	if p.Path != p.Target {
@@ -23,6 +25,10 @@ func (d *document) notes(o Options, p Plan) []Note {
 	}
 	if v := last(d.root(), "disableAllHooks"); v != nil && string(packed(*v)) == "true" {
 		add("hooks-disabled", "%s says disableAllHooks: no hook runs until you take that out", p.Path)
+	}
+	gone := d.oursOutside(events)
+	for _, event := range slices.Sorted(maps.Keys(gone)) {
+		add("event-removed", "assent's hook for %s goes: %s", event, gone[event])
 	}
 	for _, v := range o.Versions {
 		switch {
