@@ -149,8 +149,9 @@ func (a *app) mendHelp(root *cobra.Command) {
 		}
 		show(c, args)
 	})
+	root.SetHelpCommandGroupID(root.Groups()[0].ID)
 	root.SetHelpCommand(&cobra.Command{
-		Use: "help [COMMAND]", Hidden: true, Short: "Help about a command",
+		Use: "help [COMMAND]", GroupID: root.Groups()[0].ID, Short: "Help about a command",
 		Example: "  assent help simulate",
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
@@ -210,8 +211,14 @@ func defaultStateDir(env func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "state", "assent"), nil
 }
 
-// version is the module's, or the commit it was built from.
+// built is the version, set by the linker, so that both programs say the same.
+var built string
+
+// version is what the linker was told, the module's, or the commit it was built from.
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -82,8 +82,8 @@ func brokerURL(text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// checkRemote says, for doctor, whether the broker of --url answers and what the token may do.
-func (a *app) checkRemote(ctx context.Context) []check {
+// examineRemote says, for doctor, whether the broker of --url answers and what the token may do.
+func (a *app) examineRemote(ctx context.Context) []check {
 	c, err := a.reach()
 	if err != nil {
 		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
