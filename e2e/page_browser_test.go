@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -30,12 +31,21 @@ const (
 	resolver = "MAP " + insecure + " 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 )
 
-func newBrowser(t *testing.T) *browser {
+func newBrowser(t *testing.T) *browser { return startBrowser(t, "{}") }
+
+// startBrowser is newBrowser with settings as the browser's own pages would write them.
+func startBrowser(t *testing.T, settings string) *browser {
 	t.Helper()
 	path := need(t, "chromium")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
+	if err := os.Mkdir(filepath.Join(profile, "Default"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel = chromedp.NewExecAllocator(ctx,
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WindowSize(390, 844),
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
