@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -31,13 +32,22 @@ const (
 )
 
 // newBrowser starts one that trusts the system's certificates and those in the files of trust.
-func newBrowser(t *testing.T, trust ...string) *browser {
+func newBrowser(t *testing.T, trust ...string) *browser { return startBrowser(t, "{}", trust...) }
+
+// startBrowser is newBrowser with settings as the browser's own pages would write them.
+func startBrowser(t *testing.T, settings string, trust ...string) *browser {
 	t.Helper()
 	path := need(t, "chromium")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
 	trustRoots(t, profile, trust)
+	if err := os.Mkdir(filepath.Join(profile, "Default"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel = chromedp.NewExecAllocator(ctx,
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WindowSize(390, 844),
 		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,

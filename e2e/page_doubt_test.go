@@ -60,8 +60,7 @@ func TestPageWithAClockAnHourOff(t *testing.T) {
 func TestPageInABrowserThatKeepsNothing(t *testing.T) {
 	t.Parallel()
 	d := serve(t)
-	b := newBrowser(t)
-	b.before(`IDBFactory.prototype.open = function () { throw new DOMException("blocked", "SecurityError") }`)
+	b := startBrowser(t, `{"profile":{"default_content_setting_values":{"cookies":2}}}`)
 	url, _ := d.owner()
 	b.do(chromedp.Navigate(url))
 	b.see(".door", "This browser keeps nothing")

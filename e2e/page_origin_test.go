@@ -65,6 +65,9 @@ func TestPageOfAnotherOriginUsesNothing(t *testing.T) {
 		t.Errorf("the broker's state was\n%s\nand is\n%s", before, after)
 	}
 	// Ports share cookies. There is none to share.
+	if cookies := value(b, chromedp.Evaluate[string](`document.cookie`)); cookies != "" {
+		t.Errorf("the page has the cookies %q", cookies)
+	}
 	if sent := stolen.sent.tail(1 << 20); strings.Contains(sent, "Cookie") || strings.Contains(sent, "Authorization") {
 		t.Errorf("the hostile server was sent %s", sent)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"assent/e2e/modelserver"
 )
 
 func TestPageAnswersAWaitingHook(t *testing.T) {
@@ -130,6 +132,7 @@ func (b *browser) survivesARestart(d *daemon, payload []byte) {
 	b.see(open, "touch /home/dev/project/out.txt")
 	d.kill()
 	b.see(".link-state", "No connection")
+	b.shot("away.png")
 	d.start()
 	b.see(".link-state", "Live")
 	b.see(open, "touch /home/dev/project/out.txt")
@@ -159,4 +162,50 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 	b.see("main", "Pair this browser")
 	d.allow(d.pending()[0])
 	h.wait()
+}
+
+// TestPageUnfoldsWhatWasSettled: a long command is not cut for good when it is over.
+func TestPageUnfoldsWhatWasSettled(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	h := d.hook(bash("s", "set -e\n"+strings.Repeat("make target\n", 8)+"rm -rf build"))
+	b.tap(open + " button.deny")
+	h.wait()
+	b.see(".past .gist", "set -e …")
+	if s := b.text(".past .gist"); strings.Contains(s, "rm -rf") {
+		t.Errorf("folded it shows %q", s)
+	}
+	b.looks("folded")
+	b.tap(".past .link")
+	b.see(".past .gist", "rm -rf build")
+	b.looks("unfolded")
+	b.tap(".past .link")
+	b.see(".past .link", "Show all")
+	b.quiet()
+}
+
+// TestPageAnswersClaude goes the whole way: the real client asks, a thumb on the page answers,
+// and the record can prove whose it was.
+func TestPageAnswersClaude(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	b := newBrowser(t)
+	b.pair(a.daemon)
+	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
+	b.see(open, "touch "+a.path("out.txt"))
+	a.dialog(term)
+	b.tap(open + " button.allow")
+	b.see(over+" .outcome", "Allowed")
+	if res := a.modelDone(); len(res) != 1 || res[0].IsError {
+		t.Errorf("the model read %+v", res)
+	}
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	r := a.settled()[0]
+	a.until(r.ID, "confirmed", func(r request) bool { return r.Delivery == "confirmed" })
+	a.signed(r.ID)
+	b.quiet()
 }

@@ -1,5 +1,5 @@
 // The devices that may see or answer what waits, and the way to take one out: one tap, and one
-// more in place. Rows keep their height and their place meanwhile, whatever becomes of them.
+// more in place. Rows keep their height and their place between the two.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listDevices, revokeDevice } from "./api";

@@ -1,5 +1,5 @@
 // For a browser that the broker does not know: two ways in, and what stands against them.
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ownName } from "./api";
 import { now } from "./clock";
 import { canSign, type Pending } from "./device";
@@ -55,7 +55,7 @@ function NoKeys() {
       <p>Ways out:</p>
       <ul>
         <li>
-          Open the broker by https. With tailscale serve, Caddy or an own certificate it takes a few minutes: see <code>docs/phone.md</code>.
+          Open the broker by https. With tailscale serve, Caddy or your own certificate it takes a few minutes: see <code>docs/phone.md</code>.
         </li>
         <li>
           On the machine of the broker, open <code>http://127.0.0.1</code> with the broker's port.
@@ -97,11 +97,13 @@ function Paste({ label }: { label: string }) {
 
 /** The code, for somebody to type on the machine. */
 function Code({ of: { code, expiresAt } }: { of: Pending }) {
-  const left = Math.max(0, Math.ceil((Date.parse(expiresAt) - now.value) / 1000));
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => main.current?.focus({ preventScroll: true }), []); // the button that was tapped is gone
+  const left = Math.max(0, Math.floor((Date.parse(expiresAt) - now.value) / 1000));
   return (
-    <main class="door">
-      <h2>Type this on the machine</h2>
-      <p class="code" aria-label={[...code].join(" ")}>
+    <main class="door" ref={main} tabIndex={-1} aria-labelledby="door">
+      <h2 id="door">Type this on the machine</h2>
+      <p class="code" role="img" aria-label={[...code].join(" ")}>
         {code}
       </p>
       <p>In a terminal on the machine of the broker:</p>
