@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,5 +253,43 @@ func TestDocsYAML(t *testing.T) {
 	}
 	if problem := checkCommand(append([]string{"assent"}, command...)); problem != "" {
 		t.Errorf("compose.yaml: %s", problem)
+	}
+}
+
+// TestDocsQuotes holds the troubles that stand in quotes as headings against the programs: somebody
+// who searches for a message must find it.
+func TestDocsQuotes(t *testing.T) {
+	t.Parallel()
+	var source strings.Builder
+	for _, dir := range []string{"../cmd", "../internal", "../hookclient", "../broker", "../web/src"} {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !slices.Contains([]string{".go", ".ts", ".tsx"}, filepath.Ext(path)) || strings.Contains(path, "test.") {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			source.Write(b)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile("../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ours, _ := strings.Cut(string(text), "\n## Answering\n") // before it, the agent speaks
+	all, found := strings.ToLower(source.String()), 0
+	for _, heading := range mdHeading.FindAllStringSubmatch(ours, -1) {
+		for _, quote := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(heading[1], -1) {
+			for part := range strings.SplitSeq(quote[1], "…") {
+				if found++; !strings.Contains(all, strings.ToLower(strings.TrimSpace(part))) {
+					t.Errorf("no program says %q", strings.TrimSpace(part))
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d quotes were found", found)
 	}
 }
