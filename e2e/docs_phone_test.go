@@ -114,7 +114,7 @@ func TestPhoneCaddy(t *testing.T) {
 	caddy := need(t, "caddy")
 	listen, front := freePort(t), freePort(t)
 	page := "https://box.example:" + portOf(front)
-	d := serve(t, "--listen", listen, "--public-url", page)
+	d := serve(t, "--listen", listen, "--public-url", page, "--trusted-proxy", "127.0.0.1")
 	file := docsBlock(t, "phone.md", "Caddy", "caddyfile")
 	for from, to := range map[string]string{"box.example {": "box.example:" + portOf(front) + " {", "127.0.0.1:7717": listen} {
 		if !strings.Contains(file, from) {
@@ -181,7 +181,7 @@ func TestPhoneForwardingProxy(t *testing.T) {
 	proxy.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	proxy.StartTLS()
 	t.Cleanup(proxy.Close)
-	d := serve(t, "--listen", listen, "--public-url", proxy.URL)
+	d := serve(t, "--listen", listen, "--public-url", proxy.URL, "--trusted-proxy", "127.0.0.1")
 	newBrowser(t, certFile).approvesOver(d, proxy.URL)
 }
 
