@@ -55,27 +55,31 @@ func build(run func() int) int {
 // program is the path of a built program.
 func program(name string) string { return filepath.Join(os.Getenv(binEnv), name) }
 
-// The real client is a heavy guest: it is installed once, and two run at a time.
+// The real client is a heavy guest: each version is installed once, and two run at a time.
 var (
-	installed = sync.OnceValues(func() (string, error) {
-		cache := os.Getenv("ASSENT_E2E_CACHE")
-		if cache == "" {
-			dir, err := os.UserCacheDir()
-			if err != nil {
-				return "", fmt.Errorf("%w: set ASSENT_E2E_CACHE: %w", claude.ErrMissing, err)
-			}
-			cache = filepath.Join(dir, "assent-e2e")
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		defer cancel()
-		return claude.Install(ctx, cache)
-	})
-	clients = make(chan struct{}, 2)
-	counts  sync.Mutex // orders writes to the count file
+	installed = sync.OnceValues(func() (string, error) { return installClient(claude.Version) })
+	oldest    = sync.OnceValues(func() (string, error) { return installClient(claude.Oldest) })
+	clients   = make(chan struct{}, 2)
+	counts    sync.Mutex // orders writes to the count file
 )
 
-// need returns the path of a program that the test cannot do without: "claude", "tmux" or
-// "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+func installClient(version string) (string, error) {
+	cache := os.Getenv("ASSENT_E2E_CACHE")
+	if cache == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: set ASSENT_E2E_CACHE: %w", claude.ErrMissing, err)
+		}
+		cache = filepath.Join(dir, "assent-e2e")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return claude.Install(ctx, cache, version)
+}
+
+// need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
+// "tmux", "chromium" or "systemd". Where it is wanting the test is skipped, or fails if nothing may
+// be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -98,6 +102,8 @@ func find(what string) (string, error) {
 	switch what {
 	case "claude":
 		return installed()
+	case "claude-oldest":
+		return oldest()
 	case "chromium":
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 			if p, err := exec.LookPath(name); err == nil {
@@ -106,7 +112,32 @@ func find(what string) (string, error) {
 		}
 		return "", errors.New("no chromium in PATH (Debian: apt-get install chromium)")
 	}
+	if what == "systemd" {
+		return findSystemd()
+	}
 	return exec.LookPath(what)
+}
+
+// findSystemd finds a systemd that can be run as a user's instance without getting into the way of
+// one that runs already.
+func findSystemd() (string, error) {
+	if os.Geteuid() != 0 {
+		return "", errors.New("only root can give it namespaces of its own")
+	}
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		return "", errors.New("this machine runs one itself, which is left alone")
+	}
+	for _, name := range []string{"unshare", "nsenter", "systemctl", "dbus-daemon"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return "", err
+		}
+	}
+	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no systemd (Debian: apt-get install systemd dbus)")
 }
 
 func count(t *testing.T, what, verdict string) {

@@ -84,7 +84,9 @@ func (f serveFlags) args() []string {
 }
 
 // systemdUnit is a unit of the user's own systemd. It needs no network: hooks come by a socket.
-// What cannot start now, for a full disk or a taken port, is tried again for good.
+// A hook that finds the broker gone tries for three seconds, so it is back sooner. What cannot
+// start now, for a full disk or a taken port, is tried again for good, more and more seldom (from
+// systemd 254 on; older ones pass over the two settings for that).
 func (s serviceSpec) systemdUnit() string {
 	var b strings.Builder
 	b.WriteString("# " + writtenBy + `
@@ -104,7 +106,9 @@ Type=exec
 		b.WriteString("Environment=" + strings.ReplaceAll(systemdWord(e), "$$", "$") + "\n")
 	}
 	b.WriteString(`Restart=on-failure
-RestartSec=10
+RestartSec=2
+RestartSteps=5
+RestartMaxDelaySec=60
 RestartPreventExitStatus=2
 UMask=0077
 NoNewPrivileges=yes
@@ -160,6 +164,8 @@ func (s serviceSpec) launchdPlist() string {
 		<key>SuccessfulExit</key>
 		<false/>
 	</dict>
+	<key>ThrottleInterval</key>
+	<integer>2</integer>
 	<key>Umask</key>
 	<integer>63</integer>
 	<key>StandardOutPath</key>
