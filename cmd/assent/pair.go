@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,14 @@ type waitingDevice struct {
 	Code string `json:"code"`
 	Name string `json:"name"`
 	From string `json:"from"`
+}
+
+// title is what the device calls itself, marked as its own words.
+func (w waitingDevice) title() string {
+	if w.Name == "" {
+		return "A device without a name"
+	}
+	return `A device that calls itself "` + show.Line(w.Name) + `"`
 }
 
 type pairFlags struct {
@@ -130,7 +139,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "A device that calls itself %q asks to be paired, from %s.\n", show.Line(w.Name), show.Line(w.From))
+		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", w.title(), cmp.Or(show.Line(w.From), "an unknown address"))
 		yes, err := a.confirm(ctx, "Is it yours, and shall it have the role "+f.Role+"?", false)
 		if err != nil {
 			return err

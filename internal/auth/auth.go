@@ -6,9 +6,12 @@
 // the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
 // and a lookup by hash tells an attacker's clock nothing.
 //
+// A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
+// alone, which could be stolen, does not decide.
+//
 // Tokens and devices live in a KV that replicas share; memory is a copy of it that Watch
-// keeps current. Pairing codes, challenges, bearers and tickets live in memory only: they are
-// minutes old at most, and a restart or another replica sends the page back one step.
+// keeps current. Pairings under way, challenges, bearers and tickets live in memory only: they
+// are minutes old at most, and a restart or another replica sends the page back one step.
 //
 // # Concurrency
 //

@@ -73,7 +73,7 @@ func tooLarge(size int64) problem {
 // guessed reports whether a browser fetches ahead of its user. Nothing of ours is worth that,
 // and the answer could be shown, or a ticket spent, without anybody having wanted it.
 func guessed(r *http.Request) bool {
-	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Moz"} {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		v := strings.ToLower(strings.Join(r.Header.Values(name), ","))
 		if strings.Contains(v, "prefetch") || strings.Contains(v, "prerender") || strings.Contains(v, "preview") {
 			return true
