@@ -39,6 +39,7 @@ func TestCommands(t *testing.T) {
 			}
 			e.Defer(func() { _ = os.RemoveAll(run) })
 			e.Setenv("PATH", os.Getenv(binEnv)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			e.Setenv("BINARIES", os.Getenv(binEnv))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "xdg"))

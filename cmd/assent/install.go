@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,7 +142,9 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	if o.AskRules, err = askRules(f.ask); err != nil {
 		return false, err
 	}
-	o.DefaultMode = f.defaultMode
+	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
+		return false, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
+	}
 	settings := install.Survey(o, place.cwd, place.root)
 	if auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {

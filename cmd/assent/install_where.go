@@ -44,7 +44,7 @@ func (a *app) installOptions(f installFlags) (install.Options, whereabouts, erro
 		return install.Options{}, w, err
 	}
 	o, err := a.agentOptions()
-	o.Scope, o.Dir = scope, w.dir()
+	o.Scope, o.Dir, o.CI = scope, w.dir(), f.ci
 	return o, w, err
 }
 
@@ -110,10 +110,8 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 		return nil, fmt.Errorf("path of this program: %w", err)
 	}
 	if f.url != "" {
-		if cfg, err := hookclient.ReadConfig([]string{"--url", f.url}, func(string) string { return "" }); err != nil {
-			return nil, usagef("--url %s: %w", f.url, err)
-		} else if cfg.Fault != nil {
-			return nil, usagef("--url %s: %w", f.url, cfg.Fault)
+		if _, err := hookclient.ParseURL(f.url); err != nil {
+			return nil, usagef("--url: %w", err)
 		}
 		return []string{stable(self), "hook", "--url", f.url}, nil
 	}
