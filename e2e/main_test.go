@@ -78,8 +78,7 @@ func installClient(version string) (string, error) {
 }
 
 // need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux", "chromium" or "systemd". Where it is wanting the test is skipped, or fails if nothing may
-// be skipped.
+// "tmux" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -112,32 +111,7 @@ func find(what string) (string, error) {
 		}
 		return "", errors.New("no chromium in PATH (Debian: apt-get install chromium)")
 	}
-	if what == "systemd" {
-		return findSystemd()
-	}
 	return exec.LookPath(what)
-}
-
-// findSystemd finds a systemd that can be run as a user's instance without getting into the way of
-// one that runs already.
-func findSystemd() (string, error) {
-	if os.Geteuid() != 0 {
-		return "", errors.New("only root can give it namespaces of its own")
-	}
-	if _, err := os.Stat("/run/systemd/system"); err == nil {
-		return "", errors.New("this machine runs one itself, which is left alone")
-	}
-	for _, name := range []string{"unshare", "nsenter", "systemctl", "dbus-daemon"} {
-		if _, err := exec.LookPath(name); err != nil {
-			return "", err
-		}
-	}
-	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("no systemd (Debian: apt-get install systemd dbus)")
 }
 
 func count(t *testing.T, what, verdict string) {

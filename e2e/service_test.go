@@ -149,10 +149,19 @@ fi
 wait
 `
 
-// newUserSystemd starts one, or skips the test where that cannot be.
+// newUserSystemd starts one, or skips the test where that cannot be: namespaces are not to be had
+// in every container, so this is never demanded.
 func newUserSystemd(t *testing.T) *userSystemd {
 	t.Helper()
-	program := need(t, "systemd")
+	skip := func(err error) {
+		t.Helper()
+		count(t, "systemd", "skipped")
+		t.Skipf("this test needs a systemd of its own: %v", err)
+	}
+	program, err := findSystemd()
+	if err != nil {
+		skip(err)
+	}
 	dir := tempDir(t)
 	u := &userSystemd{t: t, dir: dir}
 	for _, d := range []string{"run", "a $HOME 100% home", "a $HOME 100% state"} {
@@ -161,7 +170,7 @@ func newUserSystemd(t *testing.T) *userSystemd {
 		}
 	}
 	if err := os.MkdirAll("/run/systemd", 0o755); err != nil { // to mount on, inside only
-		t.Skipf("this test needs systemd: %v", err)
+		skip(err)
 	}
 	// A control group of its own, so that systemd moves nobody else's processes.
 	var groups []string
@@ -171,7 +180,7 @@ func newUserSystemd(t *testing.T) *userSystemd {
 		}
 		g := filepath.Join(h, filepath.Base(dir))
 		if err := os.Mkdir(g, 0o755); err != nil {
-			t.Skipf("this test needs a control group for systemd: %v", err)
+			skip(err)
 		}
 		groups = append(groups, g)
 	}
@@ -200,7 +209,7 @@ func newUserSystemd(t *testing.T) *userSystemd {
 	eventually(t, soon, "systemd answers", func() bool {
 		select {
 		case <-ended:
-			t.Skipf("this test needs a systemd that can run beside others; it said:\n%s", u.log.tail(2000))
+			skip(fmt.Errorf("it does not come up:\n%s", u.log.tail(2000)))
 		default:
 		}
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
@@ -213,7 +222,30 @@ func newUserSystemd(t *testing.T) *userSystemd {
 		_, err = u.run("systemctl", "--user", "is-system-running")
 		return err == nil
 	})
+	count(t, "systemd", "ran")
 	return u
+}
+
+// findSystemd finds a systemd that can be run as a user's instance without getting into the way of
+// one that runs already.
+func findSystemd() (string, error) {
+	if os.Geteuid() != 0 {
+		return "", errors.New("only root can give it namespaces of its own")
+	}
+	if _, err := os.Stat("/run/systemd/system"); err == nil {
+		return "", errors.New("this machine runs one itself, which is left alone")
+	}
+	for _, name := range []string{"unshare", "nsenter", "systemctl", "dbus-daemon"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return "", err
+		}
+	}
+	for _, path := range []string{"/usr/lib/systemd/systemd", "/lib/systemd/systemd"} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("no systemd (Debian: apt-get install systemd dbus)")
 }
 
 func (u *userSystemd) home() string      { return filepath.Join(u.dir, "a $HOME 100% home") }

@@ -43,8 +43,8 @@ type peerListener struct {
 	refused int // since then
 }
 
-// quiet is how long after a warning the next one waits: strangers must not fill the log.
-const quiet = time.Minute
+// warnEvery is how long after a warning the next one waits: strangers must not fill the log.
+const warnEvery = time.Minute
 
 func (l *peerListener) Accept() (net.Conn, error) {
 	for {
@@ -54,7 +54,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		}
 		c.Close()
 		l.refused++
-		if now := time.Now(); now.Sub(l.warned) > quiet {
+		if now := time.Now(); now.Sub(l.warned) > warnEvery {
 			l.warn("closed %d connections in the clear, the last from %s, which is no --trusted-proxy", l.refused, c.RemoteAddr())
 			l.warned, l.refused = now, 0
 		}

@@ -117,7 +117,7 @@ func (a *app) serviceText(f serveFlags) (string, error) {
 }
 
 // installService makes the service what f says and waits until its broker is ready. changed is
-// false if there was nothing to do. After an error no service is installed that was not before.
+// false if there was nothing to do. After an error the service is the one from before, or none.
 func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, err error) {
 	text, err := a.serviceText(f)
 	if err != nil {
@@ -136,6 +136,9 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 	}
 	runs := false
 	if before != "" {
+		if !strings.Contains(before, s.word(a.stateDir)) {
+			return false, errors.New("a service for another state directory is installed; take it away first: assent service uninstall")
+		}
 		runs, _ = s.running() // what cannot be asked is installed anew
 	}
 	info, ready := a.ready(ctx)
@@ -157,14 +160,15 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 			return false, fmt.Errorf("replace the service: %w", err)
 		}
 	}
-	if err := s.install(text); err != nil {
-		return false, fmt.Errorf("install the service: %w", err)
-	}
-	if err := a.awaitReady(ctx, info.PID); err != nil {
+	if err = s.install(text); err != nil {
+		err = fmt.Errorf("install the service: %w", err)
+	} else if err = a.awaitReady(ctx, info.PID); err != nil {
 		err = errors.Join(fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(a.stateDir)), s.uninstall())
-		return false, err
 	}
-	return true, nil
+	if err != nil && before != "" {
+		err = errors.Join(err, s.install(before))
+	}
+	return err == nil, err
 }
 
 // instead is what to do without a service manager.
@@ -229,6 +233,10 @@ func (a *app) serviceStatus(ctx context.Context) serviceStatus {
 	if err != nil {
 		st.Problem = err.Error()
 	}
+	if text != "" && !strings.Contains(text, s.word(a.stateDir)) {
+		st.Problem = "a service is installed, for another state directory than " + a.stateDir
+		return st
+	}
 	if st.Installed = text != ""; !st.Installed {
 		return st
 	}
@@ -241,9 +249,6 @@ func (a *app) serviceStatus(ctx context.Context) serviceStatus {
 	}
 	if st.Running, err = s.running(); err != nil {
 		st.Problem = err.Error()
-	}
-	if !strings.Contains(text, s.word(a.stateDir)) {
-		st.Problem = "it serves another state directory than " + a.stateDir
 	}
 	return st
 }

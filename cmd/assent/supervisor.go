@@ -11,6 +11,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/kardianos/service"
@@ -36,6 +37,9 @@ type supervisor struct {
 // judge by the system's own manager, which need not run for the user's to be there.
 func findSupervisor(env func(string) string) (supervisor, error) {
 	home := env("HOME")
+	if !filepath.IsAbs(home) {
+		return supervisor{}, fmt.Errorf("%w: HOME is not set", errNoSupervisor)
+	}
 	for _, sys := range service.AvailableSystems() {
 		switch sys.String() {
 		case "linux-systemd":
@@ -84,9 +88,8 @@ func (s supervisor) installed() (string, error) {
 
 func (s supervisor) service(text string) (service.Service, error) {
 	return s.lib.New(nil, &service.Config{
-		Name:       serviceName,
-		Executable: os.Args[0], // looked at only; the text has the path
-		Option:     service.KeyValue{"UserService": true, "SystemdScript": text, "LaunchdConfig": text},
+		Name:   serviceName,
+		Option: service.KeyValue{"UserService": true, "SystemdScript": text, "LaunchdConfig": text},
 	})
 }
 
@@ -97,9 +100,9 @@ func (s supervisor) install(text string) error {
 	if err != nil {
 		return err
 	}
-	if err = svc.Install(); err == nil {
-		err = os.Chmod(s.file, 0o600) // a flag may hold a password
-	}
+	old := syscall.Umask(0o077) // a flag may hold a password
+	err = svc.Install()
+	syscall.Umask(old)
 	if err == nil {
 		err = svc.Start()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,72 +68,67 @@ type up struct {
 	steps      int
 	done       []string // what a person who stops here should know
 	noAgent    bool
+	invited    bool       // a link was shown
 	ended      chan error // gets the end of the broker that runs in this process; else nil
 }
 
-// run takes the steps. The broker that it starts in this process ends before it returns.
-func (u *up) run(ctx context.Context) error {
-	info, err := u.begin(ctx)
-	if err != nil {
+// run takes the steps. The broker comes first: the hooks name the socket that it really has. If
+// it runs in this process, it ends before run returns.
+func (u *up) run(ctx context.Context) (err error) {
+	if err := u.begin(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
 		if u.ended != nil {
-			<-u.ended
+			err = errors.Join(err, <-u.ended)
 		}
 	}()
 	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
-	if err := u.writeHooks(ctx, info); err != nil {
-		return u.stopped(ctx, err)
-	}
-	if err := u.startBroker(ctx, info); err != nil {
-		return u.stopped(ctx, err)
-	}
-	if err := u.pairBrowser(ctx); err != nil {
-		if u.ended == nil && ctx.Err() != nil {
-			u.done = append(u.done, "the broker runs", "the link above stays good until it is used or expires (then: assent pair)")
-		}
-		if u.ended == nil {
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser} {
+		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
 		}
-		if ctx.Err() == nil {
-			return err
-		}
-	} else {
-		u.next()
 	}
+	u.next()
 	if u.ended == nil {
 		return nil
 	}
-	err = <-u.ended
-	u.ended = nil
+	err, u.ended = <-u.ended, nil
 	if err == nil {
 		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
 	}
 	return err
 }
 
-// begin finds out, before anything is done, what would fail later. It returns the broker that
-// runs, if one does.
-func (u *up) begin(ctx context.Context) (runtimeInfo, error) {
+// begin finds out, before anything is done, what would fail later.
+func (u *up) begin(ctx context.Context) error {
 	switch u.f.role {
 	case "view", "approve", "admin":
 	default:
-		return runtimeInfo{}, usagef("--role: want view, approve or admin")
+		return usagef("--role: want view, approve or admin")
 	}
 	if u.f.service && u.f.noService {
-		return runtimeInfo{}, usagef("--service and --no-service exclude each other; give one")
+		return usagef("--service and --no-service exclude each other; give one")
 	}
 	if _, err := u.f.serve.check(); err != nil {
-		return runtimeInfo{}, err
+		return err
 	}
-	info, _ := u.ready(ctx)
-	if info.PID == 0 {
-		return info, listenable(u.f.serve.listen)
+	o, at, err := u.installOptions(u.f.install)
+	if err != nil {
+		return err
 	}
-	return info, nil
+	for _, s := range install.Survey(o, at.cwd, at.root) {
+		u.f.install.keepMode = u.f.install.keepMode || slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
+			return h.Ours && h.Event == "PermissionRequest"
+		})
+	}
+	u.noAgent = len(install.Clients(ctx, os.Getenv("PATH"), o.Home)) == 0
+	if !u.noAgent && !u.f.install.keepMode && !u.f.install.yes && !u.interactive() {
+		return usagef("nobody can be asked here, so nothing was changed: --yes writes the hooks, assent install --print shows them")
+	}
+	return nil
 }
 
 // title begins a step.
@@ -142,26 +138,13 @@ func (u *up) title(text string) {
 }
 
 // writeHooks has the agent ask assent.
-func (u *up) writeHooks(ctx context.Context, running runtimeInfo) error {
+func (u *up) writeHooks(ctx context.Context) error {
 	u.title("Hooks: have Claude Code ask assent")
-	home := os.Getenv("HOME")
-	if len(install.Clients(ctx, os.Getenv("PATH"), home)) == 0 {
-		u.noAgent = true
+	if u.noAgent {
 		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. The rest works without it.")
 		return nil
 	}
-	f := u.f.install
-	var err error
-	if f.socket = running.Socket; f.socket == "" {
-		if f.socket, err = u.f.serve.socketPath(u.stateDir); err != nil {
-			return err
-		}
-	}
-	f.keepMode, err = u.asked()
-	if err != nil {
-		return err
-	}
-	changed, err := u.install(ctx, f)
+	changed, err := u.install(ctx, u.f.install) // by default for the broker that runs
 	switch {
 	case errors.Is(err, errDeclined):
 		fmt.Fprintln(u.out, "Nothing was written. Claude Code will not ask assent; to change that later: assent install")
@@ -174,30 +157,12 @@ func (u *up) writeHooks(ctx context.Context, running runtimeInfo) error {
 	return nil
 }
 
-// asked reports whether an earlier run has put the questions about the hooks: they are there.
-func (u *up) asked() (bool, error) {
-	o, at, err := u.installOptions(u.f.install)
-	if err != nil {
-		return false, err
-	}
-	for _, s := range install.Survey(o, at.cwd, at.root) {
-		for _, h := range s.Hooks {
-			if h.Ours && h.Event == "PermissionRequest" {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
 // startBroker sees to it that one runs: as it does already, as a service, or in this process.
-func (u *up) startBroker(ctx context.Context, running runtimeInfo) error {
+func (u *up) startBroker(ctx context.Context) error {
 	u.title("Broker: it keeps each request until you answer")
-	if running.PID != 0 && !u.f.service {
-		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", running.HTTPURL, running.PID)
-		if u.otherFlags {
-			fmt.Fprintln(u.out, "It goes on with the flags it was started with. To use those given here, stop it first.")
-		}
+	if info, _ := u.ready(ctx); info.PID != 0 && !u.f.service {
+		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.passOver()
 		return nil
 	}
 	service, err := u.wantsService(ctx)
@@ -205,16 +170,19 @@ func (u *up) startBroker(ctx context.Context, running runtimeInfo) error {
 		return err
 	}
 	if service {
-		changed, err := u.keepRunning(ctx)
-		if err == nil && changed {
-			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
-		}
-		if err == nil || u.f.service || ctx.Err() != nil {
+		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
 			return err
 		}
 		fmt.Fprintf(u.out, "That did not work: %v\nSo it runs in this terminal.\n", err)
 	}
 	return u.inThisTerminal(ctx)
+}
+
+// passOver says that flags were given in vain.
+func (u *up) passOver() {
+	if u.otherFlags {
+		fmt.Fprintln(u.out, "It goes on with the flags it was started with, not with those given here.")
+	}
 }
 
 // wantsService asks, where there is somebody to ask and something to ask about.
@@ -236,35 +204,37 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 	return u.confirm(ctx, "Keep it running in the background (a "+s.kind+" service of yours)?", false)
 }
 
-// keepRunning starts the service that is installed, or installs one.
-func (u *up) keepRunning(ctx context.Context) (changed bool, err error) {
+// keepRunning starts the service that is installed, as it is, or installs one.
+func (u *up) keepRunning(ctx context.Context) error {
 	s, err := findSupervisor(os.Getenv)
 	if err != nil {
-		return false, err
+		return err
 	}
 	text, err := s.installed()
 	if err != nil {
-		return false, err
+		return err
 	}
-	if text != "" && !u.otherFlags {
-		if info, ok := u.ready(ctx); ok {
-			fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
-			return false, nil
+	if !strings.Contains(text, s.word(u.stateDir)) {
+		if _, err = u.installService(ctx, u.f.serve); err == nil {
+			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
+			u.printService(u.serviceStatus(ctx))
 		}
-		if err := s.start(); err != nil {
-			return false, fmt.Errorf("start the service: %w", err)
-		}
-		if err := u.awaitReady(ctx, 0); err != nil {
-			return false, fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(u.stateDir))
-		}
-		fmt.Fprintln(u.out, "The service was down; it runs again.")
-		return false, nil
+		return err
 	}
-	changed, err = u.installService(ctx, u.f.serve)
-	if err == nil {
-		u.printService(u.serviceStatus(ctx))
+	if info, ok := u.ready(ctx); ok {
+		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.passOver()
+		return nil
 	}
-	return changed, err
+	if err := s.start(); err != nil {
+		return fmt.Errorf("start the service: %w", err)
+	}
+	if err := u.awaitReady(ctx, 0); err != nil {
+		return fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(u.stateDir))
+	}
+	fmt.Fprintln(u.out, "The service was down; it runs again.")
+	u.passOver()
+	return nil
 }
 
 // inThisTerminal runs the broker in this process and returns when it is ready.
@@ -281,7 +251,7 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 		return nil
 	case err := <-u.ended:
 		u.ended = nil
-		return err
+		return errors.Join(err, ctx.Err())
 	}
 }
 
@@ -302,16 +272,25 @@ func (u *up) next() {
 	}
 }
 
-// stopped is the error of a run that did not get to its end, and says what is done so far.
+// stopped is the error of a run that did not get to its end, and says what is done so far. Who
+// stops it once only the browser is missing has just not paired one.
 func (u *up) stopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		if len(u.done) == 0 {
-			return errors.New("stopped; nothing was changed")
-		}
+	given := ctx.Err() != nil || errors.Is(err, io.EOF)
+	switch {
+	case given && u.ended != nil && u.invited:
+		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
+		return nil
+	case given && u.invited:
+		u.done = append(u.done, "the broker runs on", "the link above stays good until it is used or expires (then: assent pair)")
+		err = errors.New("stopped")
+	case given:
 		err = errors.New("stopped")
 	}
-	if len(u.done) == 0 {
-		return err
+	if len(u.done) > 0 {
+		return fmt.Errorf("%w; so far: %s", err, show.Line(strings.Join(u.done, "; ")))
 	}
-	return fmt.Errorf("%w; so far: %s", err, show.Line(strings.Join(u.done, "; ")))
+	if given {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	return err
 }

@@ -15,8 +15,11 @@ import (
 func (u *up) pairBrowser(ctx context.Context) error {
 	u.title("Browser: where you answer")
 	b, err := u.broker()
-	if err != nil { // a broker that keeps no token for us
-		fmt.Fprintf(u.out, "This broker lets in nobody without a token: %v\nThen: assent pair\n", err)
+	if e := (*exitError)(nil); errors.As(err, &e) {
+		return err
+	}
+	if err != nil { // it runs, but keeps no token for us
+		fmt.Fprintf(u.out, "This broker pairs nobody without a token: %v\nThen: assent pair\n", err)
 		return nil
 	}
 	before, err := b.devices(ctx)
@@ -39,6 +42,7 @@ func (u *up) pairBrowser(ctx context.Context) error {
 		return err
 	}
 	u.printPairing(p, false)
+	u.invited = true
 	if u.ended == nil && !u.interactive() {
 		return nil
 	}
