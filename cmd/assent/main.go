@@ -120,7 +120,7 @@ client always exits with 0.`,
 		return err
 	}
 	for _, c := range []*cobra.Command{
-		a.serveCmd(), a.hookCmd(), a.pairCmd(), a.tokenCmd(),
+		a.serveCmd(), a.hookCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(),
 		a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(),
 		a.eventsCmd(), a.natsInfoCmd(), a.simulateCmd(), a.doctorCmd(),
 	} {

@@ -356,7 +356,7 @@ export interface SessionInfo {
   startedAt?: string;
 }
 /**
- * The body of POST /v1/requests/{id}/decision.
+ * The body of POST /v1/requests/{id}/decision, and the decision in a record.
  */
 export interface Decision {
   behavior: "allow" | "deny";
@@ -381,9 +381,25 @@ export interface Decision {
    */
   updatedPermissions?: PermissionUpdate[];
   /**
-   * The approving device's, kept as given.
+   * Of a paired device, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
    */
   signature?: string;
+  publicKey?: JWK;
+}
+/**
+ * In the record only: the key that the signature was verified with.
+ */
+export interface JWK {
+  kty: "EC";
+  crv: "P-256";
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  x: string;
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  y: string;
 }
 /**
  * The answer to a recorded decision.
