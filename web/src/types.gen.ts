@@ -6,6 +6,10 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
+ * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ */
+export type Role = "submit" | "view" | "approve" | "admin";
+/**
  * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes. A client ignores message types it does not know.
  */
 export type WSMessage = WSSnapshot | WSChanges;
@@ -13,6 +17,8 @@ export type WSMessage = WSSnapshot | WSChanges;
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
+  Device: Device;
+  PairingStart: PairingStart;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
@@ -354,6 +360,33 @@ export interface SessionInfo {
    * When this broker first heard of the session.
    */
   startedAt?: string;
+}
+/**
+ * A paired device.
+ */
+export interface Device {
+  id: string;
+  name: string;
+  role: Role;
+  createdAt: string;
+  /**
+   * Exact to a minute.
+   */
+  lastUsed?: string;
+}
+/**
+ * A pairing that began at the device.
+ */
+export interface PairingStart {
+  /**
+   * What the device shows: eight characters, none of which is easily taken for another.
+   */
+  code: string;
+  /**
+   * For POST /v1/pair/poll. The device keeps it to itself.
+   */
+  secret: string;
+  expiresAt: string;
 }
 /**
  * The body of POST /v1/requests/{id}/decision, and the decision in a record.
