@@ -30,12 +30,7 @@ func (a *app) deviceCmd() *cobra.Command {
 		Long:    "List the browsers that are paired with the broker, and revoke one that is lost.\nTo pair one: assent pair.",
 		Example: "  assent device list\n  assent device revoke phone",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return usagef("unknown command %q; see %s --help", args[0], c.CommandPath())
-		},
+		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.deviceListCmd(), a.deviceRevokeCmd())
 	return c

@@ -28,12 +28,7 @@ func (a *app) tokenCmd() *cobra.Command {
 		Short:   "Make, list and revoke access tokens",
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return usagef("unknown command %q; see %s --help", args[0], c.CommandPath())
-		},
+		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
 	return c
