@@ -88,6 +88,19 @@ func TestServiceUnderSystemd(t *testing.T) {
 		t.Errorf("pair: %v %s", err, out)
 	}
 
+	// What does not come up leaves the service that was there.
+	before, err = os.ReadFile(u.unit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := u.assent("service", "install", "--", "--listen", "127.0.0.1:0", "--socket-group", "no-such-group"); err == nil || !bytes.Contains(out, []byte("does not come up")) {
+		t.Errorf("a service that cannot start: %v\n%s", err, out)
+	}
+	eventually(t, soon, "the service from before is back", is(status{true, true, true}))
+	if after, err := os.ReadFile(u.unit()); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the unit from before is lost: %v\n%s", err, after)
+	}
+
 	if out, err := u.assent("service", "uninstall"); err != nil {
 		t.Fatalf("uninstall: %v\n%s", err, out)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,7 +163,7 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 	}
 	if err = s.install(text); err != nil {
 		err = fmt.Errorf("install the service: %w", err)
-	} else if err = a.awaitReady(ctx, info.PID); err != nil {
+	} else if err = a.awaitReady(ctx, s, info.PID); err != nil {
 		err = errors.Join(fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(a.stateDir)), s.uninstall())
 	}
 	if err != nil && before != "" {
@@ -191,15 +192,20 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	return c.info, status == http.StatusNoContent
 }
 
-// awaitReady waits for a broker other than the one with the process id old.
-func (a *app) awaitReady(ctx context.Context, old int) error {
+// awaitReady waits for the service's broker, which is another than the one with the process id old.
+func (a *app) awaitReady(ctx context.Context, s supervisor, old int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 20*time.Second, errors.New("no answer within 20 seconds"))
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for n := 1; ; n++ {
 		if info, ok := a.ready(ctx); ok && info.PID != old {
 			return nil
+		}
+		if n%5 == 0 {
+			if runs, err := s.running(); !runs {
+				return cmp.Or(err, errors.New("it ended at once"))
+			}
 		}
 		select {
 		case <-tick.C:

@@ -229,7 +229,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 	if err := s.start(); err != nil {
 		return fmt.Errorf("start the service: %w", err)
 	}
-	if err := u.awaitReady(ctx, 0); err != nil {
+	if err := u.awaitReady(ctx, s, 0); err != nil {
 		return fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(u.stateDir))
 	}
 	fmt.Fprintln(u.out, "The service was down; it runs again.")
