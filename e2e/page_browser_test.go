@@ -24,22 +24,24 @@ type browser struct {
 	said output // what the page threw and what its policy stopped
 }
 
-// The host resolver keeps the browser on this machine; insecure is the one name beside those
-// of loopback, so that a page of it is no secure context.
+// The host resolver keeps the browser on this machine. Beside the names of loopback it knows
+// insecure, so that a page of it is no secure context, and the docs' name of a broker.
 const (
 	insecure = "broker.test"
-	resolver = "MAP " + insecure + " 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+	resolver = "MAP " + insecure + " 127.0.0.1, MAP box.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 )
 
-func newBrowser(t *testing.T) *browser { return startBrowser(t, "{}") }
+// newBrowser starts one that trusts the system's certificates and those in the files of trust.
+func newBrowser(t *testing.T, trust ...string) *browser { return startBrowser(t, "{}", trust...) }
 
 // startBrowser is newBrowser with settings as the browser's own pages would write them.
-func startBrowser(t *testing.T, settings string) *browser {
+func startBrowser(t *testing.T, settings string, trust ...string) *browser {
 	t.Helper()
 	path := need(t, "chromium")
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
+	trustRoots(t, profile, trust)
 	if err := os.Mkdir(filepath.Join(profile, "Default"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -232,6 +232,9 @@ func (a *app) showPlan(plan install.Plan) {
 	for _, n := range plan.Notes {
 		fmt.Fprintf(a.out, "\nNote: %s.\n", show.Line(n.Text))
 	}
+	if plan.Changed() && len(plan.Events) > 0 {
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission requests\nonly, and if assent is away it leaves them to the terminal.\n", len(plan.Events))
+	}
 }
 
 // agree asks whether to write; --yes is the answer where nobody can be asked.

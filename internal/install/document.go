@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -214,7 +213,7 @@ func (d *document) unique(o *hujson.Object, where string) error {
 func (d *document) fault(at int, format string, args ...any) error {
 	line := 1 + bytes.Count(d.text[:at], []byte("\n"))
 	column := at - bytes.LastIndexByte(d.text[:at], '\n')
-	return fmt.Errorf("%s, line %d, column %d: %w", d.path, line, column, errors.New(fmt.Sprintf(format, args...)))
+	return fmt.Errorf("%s, line %d, column %d: %s", d.path, line, column, fmt.Sprintf(format, args...))
 }
 
 // last returns the member that counts, nil if there is none.

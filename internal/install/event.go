@@ -47,7 +47,7 @@ func Events(versions []string) ([]string, error) {
 			return nil, fmt.Errorf("%q is no version of Claude Code; want three numbers, like %s", v, Newest)
 		}
 		if Older(v, Oldest) {
-			return nil, fmt.Errorf("Claude Code %s is older than %s, the oldest that was tried, and may not know these hooks; update it, or say --claude-version %s if another one will read the settings", v, Oldest, Newest)
+			return nil, fmt.Errorf("version %s of Claude Code is older than %s, the oldest that was tried, and may not know these hooks; update it, or say --claude-version %s if another one will read the settings", v, Oldest, Newest)
 		}
 	}
 	var names []string

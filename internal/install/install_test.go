@@ -150,6 +150,7 @@ func TestUninstallGivesBackEveryByte(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for way, set := range ways {
 			t.Run(f.name+"/"+way, func(t *testing.T) {
+				t.Parallel()
 				o := home(t, f.before())
 				set(&o)
 				p := apply(t, Install, o)
