@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -31,8 +30,9 @@ func (a *app) doctorCmd() *cobra.Command {
 		Short: "Say what is installed, what is broken, and how to mend it",
 		Long: `Look at the broker, its socket, the Claude Codes on this machine, the hooks in their settings
 (yours, and those of the project in the current directory), and the permission mode. Changes
-nothing. Exits 1 when something is broken.`,
-		Example: "  assent doctor\n  assent doctor --json",
+nothing. Exits 1 when something is broken. With --url it looks at that broker, and at the
+settings here.`,
+		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			checks := a.examine(cmd.Context())
@@ -59,13 +59,26 @@ nothing. Exits 1 when something is broken.`,
 }
 
 func (a *app) examine(ctx context.Context) []check {
+	var socket string
+	var checks []check
+	if a.url != "" {
+		checks = a.examineRemote(ctx)
+	} else {
+		socket, checks = a.examineBroker(ctx)
+	}
+	checks = append(checks, checkSpool(hookclient.SpoolDir(os.Getenv)))
+	return append(checks, a.examineAgent(ctx, socket)...)
+}
+
+// examineBroker looks at the broker of this machine, and returns the socket that hooks should
+// ask: "" if it is not known.
+func (a *app) examineBroker(ctx context.Context) (socket string, checks []check) {
 	info, broker := a.checkBroker(ctx)
-	checks := []check{broker}
+	checks = []check{broker}
 	if broker.Status != "fail" {
 		checks = append(checks, checkSocket(info.Socket))
 	}
-	checks = append(checks, checkSpool(hookclient.SpoolDir(os.Getenv)))
-	return append(checks, a.examineAgent(ctx, info.Socket)...)
+	return info.Socket, append(checks, a.checkService(ctx)...)
 }
 
 // checkBroker finds the broker and asks whether it is ready.
@@ -78,19 +91,16 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", info.HTTPURL+"/readyz", nil)
-	if err != nil {
-		c.Detail, c.Mend = "runtime.json names no URL: "+err.Error(), "restart assent serve"
-		return info, c
+	b, err := a.reach()
+	if err == nil {
+		var status int
+		if status, err = b.get(ctx, "/readyz"); err == nil && status >= 300 {
+			c.Status, c.Detail, c.Mend = "warn", fmt.Sprintf("pid %d answers but is not ready (%d)", info.PID, status), "see its log: the disk may be full, or the NATS server away"
+			return info, c
+		}
 	}
-	res, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: info.tlsConfig()}}).Do(req)
 	if err != nil {
 		c.Detail, c.Mend = fmt.Sprintf("pid %d does not answer at %s: it was killed", info.PID, info.HTTPURL), "assent serve"
-		return info, c
-	}
-	res.Body.Close()
-	if res.StatusCode >= 300 {
-		c.Status, c.Detail, c.Mend = "warn", fmt.Sprintf("pid %d answers but is not ready (%s)", info.PID, res.Status), "see its log: the disk may be full, or the NATS server away"
 		return info, c
 	}
 	c.Status, c.Detail = "ok", fmt.Sprintf("pid %d at %s, version %s", info.PID, info.HTTPURL, info.Version)

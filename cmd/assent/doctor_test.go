@@ -149,20 +149,3 @@ func TestAnswered(t *testing.T) {
 		}
 	}
 }
-
-func TestCheckListen(t *testing.T) {
-	for listen, ok := range map[string]bool{
-		"127.0.0.1:0": true, "[::1]:7717": true, "localhost:1": true,
-		"0.0.0.0:7717": false, ":7717": false, "192.0.2.1:1": false, "7717": false,
-	} {
-		if err := checkListen(serveFlags{listen: listen, natsListen: "off"}); (err == nil) != ok {
-			t.Errorf("--listen %s: %v", listen, err)
-		}
-	}
-	if err := checkListen(serveFlags{listen: "0.0.0.0:1", natsListen: "off", tlsCert: "c", tlsKey: "k"}); err != nil {
-		t.Errorf("with a certificate: %v", err)
-	}
-	if err := checkListen(serveFlags{listen: "127.0.0.1:0", natsListen: "0.0.0.0:4222"}); err == nil {
-		t.Error("the event stream must not listen beyond loopback")
-	}
-}

@@ -24,6 +24,7 @@ type installFlags struct {
 	defaultMode   string
 	claudeVersion string
 	print, yes    bool
+	keepMode      bool // the person was asked about the mode before
 }
 
 // defaultAsk is what --ask without a value stands for.
@@ -35,10 +36,15 @@ func (f *installFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request that nobody answers is denied after five minutes")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
+	f.addMode(fl)
+	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
+}
+
+// addMode declares the flags that say what the agent asks about.
+func (f *installFlags) addMode(fl *pflag.FlagSet) {
 	fl.StringVar(&f.ask, "ask", "", "also add permissions.ask rules, so that these calls reach assent in auto mode; without a value a list of risky commands")
 	fl.Lookup("ask").NoOptDefVal = defaultAsk
 	fl.StringVar(&f.defaultMode, "default-mode", "", "also set permissions.defaultMode: "+strings.Join(install.Modes, ", "))
-	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
 }
 
 // addWhere declares the flags that say which file is meant, and whether to ask.
@@ -73,7 +79,10 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
   assent install --print                             show the file, change nothing`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := a.install(cmd.Context(), f)
+			changed, err := a.install(cmd.Context(), f)
+			if changed && !a.json {
+				a.nextSteps(f)
+			}
 			return err
 		},
 	}
@@ -116,7 +125,7 @@ type installed struct {
 	Diff     string         `json:"diff,omitempty"`
 }
 
-// install plans, shows, asks, writes, and says what is next. changed is true if the file was
+// install plans, shows, asks and writes. changed is true if the file was
 // written. errDeclined says that the person at the terminal said no.
 func (a *app) install(ctx context.Context, f installFlags) (changed bool, err error) {
 	defer func() { err = shown(err) }()
@@ -139,7 +148,7 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	}
 	settings := install.Survey(o, place.dir(), place.root)
 	if auto(settings, o) {
-		if a.interactive() && !f.yes && !f.print && !a.json {
+		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
 			if err := a.offerAuto(ctx, &o); err != nil {
 				return false, err
 			}
@@ -153,13 +162,7 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	}
 	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
 	plan.Notes = notes
-	if changed, err = a.carryOut(ctx, f, plan, o); err != nil || f.print || a.json {
-		return changed, err
-	}
-	if changed {
-		a.nextSteps(f)
-	}
-	return changed, nil
+	return a.carryOut(ctx, f, plan, o)
 }
 
 func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
