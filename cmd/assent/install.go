@@ -149,7 +149,15 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	settings := install.Survey(o, place.dir(), place.root)
 	if auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
-			if err := a.offerAuto(ctx, &o); err != nil {
+			// No question whose answer could not be carried out.
+			plan, err := install.Install(o)
+			if err == nil {
+				err = plan.Writable()
+			}
+			if err == nil {
+				err = a.offerAuto(ctx, &o)
+			}
+			if err != nil {
 				return false, err
 			}
 		} else {
