@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"assent/e2e/claude"
 	"assent/e2e/modelserver"
@@ -143,13 +145,17 @@ func TestClaudeInstalledWithDefaultMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	// For a moment after a dialog appears Enter is not taken.
-	eventually(t, soon, "the offer is turned down", func() bool {
+	for gone := false; !gone; {
 		if _, err := term.Key(a.ctx, "Enter"); err != nil {
 			t.Fatal(err)
 		}
-		screen, err := term.Screen(a.ctx)
-		return err == nil && !offer.MatchString(screen)
-	})
+		short, cancel := context.WithTimeout(a.ctx, time.Second)
+		_, err := term.WaitGone(short, offer)
+		cancel()
+		if gone = err == nil; !gone && a.ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
 	a.prompt(term, []modelserver.Use{a.touch("out.txt")}, []modelserver.Use{a.touch("no.txt")})
 	r := a.waitPending(1)[0]
 	if a.modeOf(r) != "default" {

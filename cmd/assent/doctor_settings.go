@@ -31,6 +31,13 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 		for _, h := range s.Hooks {
 			if !h.Ours {
 				foreign = foreign || h.Event == "PermissionRequest"
+				if len(versions) > 0 && install.Unknown([]string{h.Event}, versions) != nil {
+					c := check{"hooks", "warn", fmt.Sprintf("%s: another tool's hook is for %s, which Claude Code %s does not know; it may ask about the settings at every start", s.Path, h.Event, strings.Join(versions, " and ")), "take that entry out, or update Claude Code"}
+					if !seen[c] {
+						seen[c] = true
+						checks = append(checks, c)
+					}
+				}
 				continue
 			}
 			ours = append(ours, h)

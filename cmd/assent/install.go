@@ -128,6 +128,7 @@ type installed struct {
 // install plans, shows, asks and writes. changed is true if the file was
 // written. errDeclined says that the person at the terminal said no.
 func (a *app) install(ctx context.Context, f installFlags) (changed bool, err error) {
+	defer func() { err = shown(err) }()
 	o, place, err := a.installOptions(f)
 	if err != nil {
 		return false, err
@@ -145,10 +146,18 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
 		return false, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
-	settings := install.Survey(o, place.cwd, place.root)
+	settings := install.Survey(o, place.dir(), place.root)
 	if auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
-			if err := a.offerAuto(ctx, &o); err != nil {
+			// No question whose answer could not be carried out.
+			plan, err := install.Install(o)
+			if err == nil {
+				err = plan.Writable()
+			}
+			if err == nil {
+				err = a.offerAuto(ctx, &o)
+			}
+			if err != nil {
 				return false, err
 			}
 		} else {
@@ -164,8 +173,9 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	return a.carryOut(ctx, f, plan, o)
 }
 
-func (a *app) uninstall(ctx context.Context, f installFlags) error {
-	o, _, err := a.installOptions(f)
+func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
+	defer func() { err = shown(err) }()
+	o, place, err := a.installOptions(f)
 	if err != nil {
 		return err
 	}
@@ -173,8 +183,24 @@ func (a *app) uninstall(ctx context.Context, f installFlags) error {
 	if err != nil {
 		return err
 	}
+	plan.Notes = append(plan.Notes, place.left(o, plan)...)
 	_, err = a.carryOut(ctx, f, plan, o)
 	return err
+}
+
+// shownError is an error about a file that strangers may have written, made fit for a terminal.
+type shownError struct{ error }
+
+func (e shownError) Error() string {
+	return show.Line(strings.ReplaceAll(e.error.Error(), "\n", "; "))
+}
+func (e shownError) Unwrap() error { return e.error }
+
+func shown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return shownError{err}
 }
 
 // carryOut shows a plan, asks, and does it.
@@ -183,7 +209,14 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 		for _, n := range plan.Notes {
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
-		_, err := a.out.Write(plan.After)
+		text := plan.After
+		if isTerminal(a.out) {
+			text = show.JSON(text)
+		}
+		_, err := a.out.Write(text)
+		return false, err
+	}
+	if err := plan.Writable(); err != nil {
 		return false, err
 	}
 	done := installed{Path: plan.Path, Changed: plan.Changed(), Events: plan.Events, Versions: o.Versions, Notes: plan.Notes, Diff: plan.Diff()}
@@ -247,11 +280,8 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 	}
 	fmt.Fprintln(a.out)
 	yes, err := a.confirm(ctx, "Write this to "+show.Line(plan.Target)+"?", true)
-	if err != nil {
-		return err
-	}
-	if !yes {
-		return errDeclined
+	if err != nil || !yes {
+		return errDeclined // the end of input, and Ctrl-C, are a no
 	}
 	return nil
 }

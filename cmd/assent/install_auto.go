@@ -91,7 +91,7 @@ What should reach assent?
 		text, err := a.readLine(ctx)
 		if err != nil {
 			fmt.Fprintln(a.out)
-			return err
+			return errDeclined // the end of input, or Ctrl-C
 		}
 		switch strings.TrimSpace(text) {
 		case "", "1":

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assent/hookclient"
@@ -188,6 +189,17 @@ func (w whereabouts) notes(o install.Options, plan install.Plan, settings []inst
 	}
 	if p := o.Command[0]; strings.HasPrefix(p, filepath.Clean(os.TempDir())+string(filepath.Separator)) {
 		notes = append(notes, install.Note{Key: "temporary-path", Text: p + " lies in a directory for temporary files; when it is gone, Claude Code asks in its terminal only"})
+	}
+	return notes
+}
+
+// left says where assent's hooks stay when they go from this file.
+func (w whereabouts) left(o install.Options, plan install.Plan) []install.Note {
+	var notes []install.Note
+	for _, s := range install.Survey(o, w.dir(), w.root) {
+		if s.Path != plan.Path && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Ours }) {
+			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s still runs assent's hook: assent uninstall --scope %s", s.Path, s.Scope)})
+		}
 	}
 	return notes
 }

@@ -12,6 +12,9 @@ import (
 // maxDepth bounds the nesting of a settings file: the parser calls itself for every level.
 const maxDepth = 1000
 
+// maxShort bounds, in bytes, what a message quotes of a file.
+const maxShort = 200
+
 var bom = []byte("\xef\xbb\xbf")
 
 // document is a settings file as a tree that keeps every byte.
@@ -39,7 +42,7 @@ func parse(path string, b []byte) (*document, error) {
 	tree, err := hujson.Parse(d.text)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no valid JSON: %s; mend it first, Claude Code ignores the whole file as it is",
-			path, strings.TrimPrefix(err.Error(), "hujson: "))
+			path, short(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
 	if _, ok := tree.Value.(*hujson.Object); !ok {
 		return nil, fmt.Errorf("%s holds no JSON object, {…}; mend it first, Claude Code ignores the whole file as it is", path)
@@ -49,8 +52,8 @@ func parse(path string, b []byte) (*document, error) {
 	return d, nil
 }
 
-// shallow refuses text that is nested beyond reason. It counts brackets outside of strings; in
-// comments they count too, which a thousand bears.
+// shallow refuses text that is nested beyond reason. It reads strings and comments as the parser
+// does, so that nothing is nested deeper for that one.
 func shallow(b []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
@@ -60,6 +63,18 @@ func shallow(b []byte) error {
 		case c == '"':
 			inString = !inString
 		case inString:
+		case c == '/':
+			end := "\n"
+			if bytes.HasPrefix(b[i:], []byte("/*")) {
+				end = "*/"
+			} else if !bytes.HasPrefix(b[i:], []byte("//")) {
+				return nil // no JSON, as the parser will say
+			}
+			n := bytes.Index(b[i+2:], []byte(end))
+			if n < 0 {
+				return nil
+			}
+			i += 2 + n + len(end) - 1
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
 				return fmt.Errorf("values are nested more than %d deep; that is no settings file", maxDepth)
@@ -131,7 +146,7 @@ func (d *document) strict() error {
 		return d.fault(hooks.StartOffset, "hooks must be an object, {…}; Claude Code runs none of them as it is")
 	}
 	for _, m := range events.Members {
-		name := m.Name.Value.(hujson.Literal).String()
+		name := short(m.Name.Value.(hujson.Literal).String())
 		if err := d.strictEvent(name, m.Value); err != nil {
 			return err
 		}
@@ -202,7 +217,7 @@ func (d *document) unique(o *hujson.Object, where string) error {
 	for _, m := range o.Members {
 		name := m.Name.Value.(hujson.Literal).String()
 		if seen[name] {
-			return d.fault(m.Name.StartOffset, "%q stands twice %s; Claude Code takes the last one only; leave one", name, where)
+			return d.fault(m.Name.StartOffset, "%q stands twice %s; Claude Code takes the last one only; leave one", short(name), where)
 		}
 		seen[name] = true
 	}
@@ -214,6 +229,14 @@ func (d *document) fault(at int, format string, args ...any) error {
 	line := 1 + bytes.Count(d.text[:at], []byte("\n"))
 	column := at - bytes.LastIndexByte(d.text[:at], '\n')
 	return fmt.Errorf("%s, line %d, column %d: %s", d.path, line, column, fmt.Sprintf(format, args...))
+}
+
+// short cuts what a file says to a length fit for a message.
+func short(s string) string {
+	if len(s) > maxShort {
+		return strings.ToValidUTF8(s[:maxShort], "") + "…"
+	}
+	return s
 }
 
 // last returns the member that counts, nil if there is none.

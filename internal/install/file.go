@@ -58,9 +58,6 @@ func (o Options) open() (Plan, memory, error) {
 	if p.Before, err = read(p.Target, &p.attributes); err != nil {
 		return Plan{}, memory{}, err
 	}
-	if err := writable(p.Target, p.Before != nil); err != nil {
-		return Plan{}, memory{}, err
-	}
 	if _, err := os.Lstat(filepath.Dir(p.Target)); errors.Is(err, fs.ErrNotExist) {
 		p.madeDir = true
 	}

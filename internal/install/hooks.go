@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -178,6 +179,35 @@ func (d *document) oursOutside(names []string) map[string]string {
 		}
 	}
 	return out
+}
+
+// flagsThatGo returns the flags of assent's hook for PermissionRequest that somebody gave it by
+// hand, or an install with other options, and that will not be there any more. Where to ask and
+// how long to wait are every install's own.
+func (d *document) flagsThatGo(o Options) string {
+	hooks := d.hooks()
+	if hooks == nil {
+		return ""
+	}
+	want := o.handler("PermissionRequest").Args
+	var gone []string
+	for _, p := range ours(hooks) {
+		if p.event != "PermissionRequest" {
+			continue
+		}
+		words := wordsOf(at(hooks, p).Elements[p.handler])[1:]
+		for i, w := range words {
+			name, value, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
+			if !strings.HasPrefix(w, "-") || slices.Contains([]string{"socket", "url", "timeout"}, name) || slices.Contains(want, "--"+name) {
+				continue
+			}
+			if !given && i+1 < len(words) {
+				value = words[i+1]
+			}
+			gone = append(gone, "--"+name+" "+value)
+		}
+	}
+	return short(strings.Join(gone, ", "))
 }
 
 // takeOut removes the handlers at these places, in the order of the file, and the groups and

@@ -91,10 +91,19 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 	if err != nil {
 		return err
 	}
-	m := memory{Path: p.Target, Before: was, Created: !ok, MadeDir: p.madeDir || old.MadeDir && !ok, Ask: old.Ask, Mode: old.Mode}
+	m := memory{Path: p.Target, Before: was, Created: !ok, MadeDir: p.madeDir || old.MadeDir && !ok}
+	// What somebody has undone by hand since is no longer ours to undo.
+	for _, r := range old.Ask {
+		if slices.Contains(doc.askRules(), r) {
+			m.Ask = append(m.Ask, r)
+		}
+	}
+	if old.Mode != nil && doc.defaultMode() == old.Mode.Set {
+		m.Mode = old.Mode
+	}
 	p.Notes = doc.notes(o, *p, events)
 	p.Events = doc.hook(events, o)
-	m.Ask = append(slices.Clone(m.Ask), doc.ask(o.AskRules)...)
+	m.Ask = append(m.Ask, doc.ask(o.AskRules)...)
 	if o.DefaultMode != "" {
 		m.Mode = doc.mode(modeName(o.DefaultMode), m.Mode)
 	}

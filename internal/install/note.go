@@ -21,14 +21,17 @@ func (d *document) notes(o Options, p Plan, events []string) []Note {
 		add("shared-file", "%s is shared with others: it will name paths of this machine, and the hook fails for everybody without them; --scope local keeps it to you", p.Path)
 	}
 	if f := d.foreign("PermissionRequest"); len(f) > 0 {
-		add("second-decider", "another tool answers permission requests too (%s): both are asked, and the first decision counts", strings.Join(f, ", "))
+		add("second-decider", "another tool answers permission requests too (%s): both are asked, and the first decision counts", short(strings.Join(f, ", ")))
 	}
 	if v := last(d.root(), "disableAllHooks"); v != nil && string(packed(*v)) == "true" {
 		add("hooks-disabled", "%s says disableAllHooks: no hook runs until you take that out", p.Path)
 	}
+	if flags := d.flagsThatGo(o); flags != "" {
+		add("flags-removed", "the hook for PermissionRequest had %s; install writes flags of its own, with --ci those that deny when nobody answers", flags)
+	}
 	gone := d.oursOutside(events)
 	for _, event := range slices.Sorted(maps.Keys(gone)) {
-		add("event-removed", "assent's hook for %s goes: %s", event, gone[event])
+		add("event-removed", "assent's hook for %s goes: %s", short(event), gone[event])
 	}
 	for _, v := range o.Versions {
 		switch {

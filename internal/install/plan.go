@@ -52,6 +52,14 @@ func (p Plan) Diff() string {
 	return text
 }
 
+// Writable says why the plan cannot be carried out, as far as can be told before; nil if it can.
+func (p Plan) Writable() error {
+	if !p.Changed() {
+		return nil
+	}
+	return writable(p.Target, p.Before != nil)
+}
+
 // lockWait bounds the wait for another install.
 const lockWait = 10 * time.Second
 
@@ -63,6 +71,9 @@ const keepBackups = 10
 func (p Plan) Apply() (backup string, err error) {
 	if !p.Changed() {
 		return "", nil
+	}
+	if err := p.Writable(); err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(p.memoryDir, 0o700); err != nil {
 		return "", fmt.Errorf("directory for backups: %w", err)

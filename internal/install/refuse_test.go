@@ -42,6 +42,8 @@ func TestRefusedSettings(t *testing.T) {
 		"a hook's name twice":      {`{"hooks": {"Stop": [{"hooks": [{"command": "a", "command": "b"}]}]}}`, `"command" stands twice in hooks`},
 		"ask twice":                {`{"permissions": {"ask": [], "ask": []}}`, `"ask" stands twice in permissions`},
 		"10 MiB":                   {`{"a": "` + strings.Repeat("x", 10<<20) + `"}`, "has 10 MiB"},
+		"nested behind a comment":  {"// \"\n/* \" */" + strings.Repeat("[", 1<<20), "nested more than 1000 deep"},
+		"a huge word":              {`{"a": ` + strings.Repeat("x", 1<<20), "is no valid JSON: line 1, column 7"},
 		"nested without end":       {strings.Repeat(`{"a":[`, 100000), "nested more than 1000 deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +65,7 @@ func refused(t *testing.T, plan func(Options) (Plan, error), o Options, want str
 	if err == nil {
 		_, err = p.Apply()
 	}
-	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+	if err == nil || len(err.Error()) > 1000 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v, want %q and %s", err, want, path)
 	}
 	leftovers(t, filepath.Dir(path))
@@ -171,11 +173,17 @@ func TestRefusedFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := home(t, text)
+			apply(t, Install, o)
+			before := get(t, o)
+			o.Command = []string{"/other/assent-hook"}
 			c.make(t, &o, settingsPath(o))
 			for _, plan := range []func(Options) (Plan, error){Install, Uninstall} {
 				p, err := plan(o)
 				if err == nil {
 					_, err = p.Apply()
+					if now := get(t, o); !bytes.Equal(now, before) {
+						t.Errorf("the file has changed:\n%s", now)
+					}
 				}
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), o.Home) {
 					t.Errorf("got %v, want %q", err, c.want)

@@ -266,6 +266,42 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// What somebody told the hook by hand does not go without a word.
+func TestFlagsThatGo(t *testing.T) {
+	for args, want := range map[string]string{
+		`"--socket", "/s", "--timeout", "5s"`:            "",
+		`"--socket=/s", "--on-failure", "deny"`:          "--on-failure deny",
+		`"--socket=/s", "-on-timeout=deny", "--agent=x"`: "--on-timeout deny, --agent x",
+	} {
+		o := home(t, []byte(`{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "/o/assent-hook", "args": [`+args+`]}]}]}}`))
+		p, err := Install(o)
+		must(t, err)
+		i := slices.IndexFunc(p.Notes, func(n Note) bool { return n.Key == "flags-removed" })
+		if (want != "") != (i >= 0) || i >= 0 && !strings.Contains(p.Notes[i].Text, want) {
+			t.Errorf("%s: %+v", args, p.Notes)
+		}
+		o.CI = true
+		if p, err := Install(o); err != nil || strings.Contains(fmt.Sprint(p.Notes), "on-timeout deny") {
+			t.Errorf("%s: %+v %v", args, p.Notes, err)
+		}
+	}
+}
+
+// A rule that somebody took away and added again is theirs.
+func TestMemoryForgetsWhatWasUndone(t *testing.T) {
+	o := home(t, []byte("{}"))
+	o.AskRules, o.DefaultMode = []string{"WebFetch"}, "plan"
+	apply(t, Install, o)
+	put(t, o, []byte(`{"theme": "dark"}`))
+	o.AskRules, o.DefaultMode = nil, ""
+	apply(t, Install, o)
+	put(t, o, []byte(strings.Replace(string(get(t, o)), `"theme"`, `"permissions": {"ask": ["WebFetch"], "defaultMode": "plan"}, "theme"`, 1)))
+	apply(t, Uninstall, o)
+	if s, _ := Read(settingsPath(o)); !slices.Equal(s.Ask, []string{"WebFetch"}) || s.DefaultMode != "plan" || len(s.Hooks) > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestSurvey(t *testing.T) {
 	o := home(t, []byte(`{"permissions": {"defaultMode": "plan", "ask": ["Bash"]}}`))
 	root := t.TempDir()
