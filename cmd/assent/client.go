@@ -111,6 +111,9 @@ func (a *app) runtime() (runtimeInfo, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent serve", a.stateDir))
 	}
+	if errors.Is(err, os.ErrPermission) {
+		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)
+	}
 	if err != nil {
 		return info, fmt.Errorf("read %s: %w", path, err)
 	}
