@@ -28,12 +28,7 @@ func (a *app) tokenCmd() *cobra.Command {
 		Short:   "Make, list and revoke access tokens",
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return usagef("unknown command %q; see %s --help", args[0], c.CommandPath())
-		},
+		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
 	return c
@@ -152,48 +147,4 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) pairCmd() *cobra.Command {
-	in := struct {
-		Role string `json:"role"`
-		Name string `json:"name,omitempty"`
-	}{Role: "approve"}
-	c := &cobra.Command{
-		Use:   "pair",
-		Short: "Print a one-time link that pairs a browser",
-		Long: `Print a link that pairs one browser with this broker. It works once, within five
-minutes; open it in the browser that shall approve.`,
-		Example: "  assent pair\n  assent pair --role view --json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch in.Role {
-			case "view", "approve", "admin":
-			default:
-				return usagef("--role: want view, approve or admin")
-			}
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			var res struct {
-				URL       string    `json:"url"`
-				Code      string    `json:"code"`
-				ExpiresAt time.Time `json:"expiresAt"`
-			}
-			if err := b.call(cmd.Context(), "POST", "/v1/pair", in, &res); err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(res)
-			}
-			fmt.Fprintln(a.out, res.URL)
-			fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
-			return nil
-		},
-	}
-	c.Flags().StringVar(&in.Role, "role", in.Role, "what the browser may do: view, approve or admin")
-	c.Flags().StringVar(&in.Name, "name", "", "name for a device that brings none (the page brings its browser's)")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt")
-	return c
 }

@@ -153,7 +153,7 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 
 func (w *watch) connect(ctx context.Context, out chan<- []byte, connected func()) error {
 	url := "ws" + strings.TrimPrefix(strings.TrimSuffix(w.info.HTTPURL, "/"), "http") + "/v1/ws"
-	dialer := websocket.Dialer{TLSClientConfig: w.info.tlsConfig(), HandshakeTimeout: 10 * time.Second}
+	dialer := websocket.Dialer{TLSClientConfig: w.tls, Proxy: w.proxy, HandshakeTimeout: 10 * time.Second}
 	conn, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
 	if err != nil {
 		if res != nil && res.StatusCode < 500 {

@@ -47,6 +47,7 @@ type detailReader struct {
 	event     string
 	toolName  string
 	toolInput []byte
+	unused    string // for members that Decode gives, and of which only the type matters here
 }
 
 func (r *detailReader) member(m member) {
@@ -57,7 +58,9 @@ func (r *detailReader) member(m member) {
 	}
 	switch m.key {
 	case "tool_input":
-		r.toolInput = m.value
+		if r.toolInput = m.value; m.value[0] != '{' && d.Problem == "" {
+			d.Problem = "tool_input is not an object"
+		}
 	case "tool_response":
 		d.ToolResponse = hook.JSON(m.value)
 	case "requested_schema":
@@ -92,6 +95,8 @@ func (r *detailReader) textMember(key string) *string {
 		return &r.event
 	case "tool_name":
 		return &r.toolName
+	case "session_id", "agent_id", "agent_type", "cwd", "permission_mode":
+		return &r.unused
 	case "transcript_path":
 		return &d.TranscriptPath
 	case "agent_transcript_path":

@@ -163,6 +163,8 @@ func TestTodosOfTools(t *testing.T) {
 func TestDetailSaysWhatIsWrong(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"tool_use_id":7}`:     "tool_use_id is not a text",
+		`{"agent_id":7}`:        "agent_id is not a text",
+		`{"tool_input":"ls"}`:   "tool_input is not an object",
 		`{"is_interrupt":"no"}`: "is_interrupt is not true or false",
 		`{"index":1.5}`:         "index is not a whole number",
 		`{"prompt":null}`:       "",

@@ -5,7 +5,7 @@ import "slices"
 const subagentPrefix = "subagent:"
 
 // actor says who did it, and makes a subagent known that was not. A subagent that stops
-// without having started is marked; those of a compaction are the client's own helpers.
+// without having started is marked; those of a compaction are the client's own.
 func (f *folding) actor() string {
 	s, p := f.s, f.p
 	id := clean(p.AgentID, maxIDLen)

@@ -3,7 +3,6 @@ package feed_test
 import (
 	"encoding/json"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -78,16 +77,22 @@ func BenchmarkState(b *testing.B) {
 	}
 }
 
+// fold folds the day again and again, each time with new sessions.
 func fold(b *testing.B, f func(*feed.Session, in) int) {
 	all := day(b)
 	b.ReportAllocs()
-	s, made, n := feed.New("s"), 0, 0
+	var sessions map[string]*feed.Session
+	made, n := 0, 0
 	for b.Loop() {
+		if n%len(all) == 0 {
+			sessions = map[string]*feed.Session{}
+		}
 		x := all[n%len(all)]
 		n++
-		if x.record == nil {
-			x.event.ID = x.event.ID[:24] + strconv.Itoa(n) // no event comes twice
-			x.event.Seq = uint64(n)
+		s := sessions[x.session]
+		if s == nil {
+			s = feed.New(x.session)
+			sessions[x.session] = s
 		}
 		made += f(s, x)
 	}

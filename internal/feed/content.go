@@ -77,18 +77,14 @@ func (f *folding) content() content {
 		return content{data: data, title: what + because(d.Subject)}
 	case KindNotification:
 		data := &NotificationData{Message: f.text("message", d.Message), Title: f.text("title", d.Title), NotificationType: f.text("notification_type", d.NotificationType)}
-		title := line(d.Message)
-		if title == "" {
-			title = "Notification" + because(d.NotificationType)
+		title := "✉ " + line(d.Message)
+		if d.Message == "" {
+			title = "✉ Notification" + because(d.NotificationType)
 		}
 		return content{data: data, title: title}
 	case KindMessage:
 		data := &MessageData{MessageID: f.text("message_id", d.MessageID), TurnID: f.text("turn_id", d.TurnID), Index: d.Index, Final: d.Final, Delta: f.text("delta", d.Message)}
-		title := line(d.Message)
-		if title == "" {
-			title = "…"
-		}
-		return content{data: data, title: title, body: more(d.Message)}
+		return content{data: data, title: "» " + line(d.Message), body: more(d.Message)}
 	case KindElicitation:
 		data := &ElicitationData{MCPServerName: f.text("mcp_server_name", d.Server), Message: f.text("message", d.Message), Mode: f.text("mode", d.Mode), RequestedSchema: f.json("requested_schema", d.Schema)}
 		return content{data: data, title: "⚠ MCP server " + name(d.Server) + " asks: " + line(d.Message), body: more(d.Message)}

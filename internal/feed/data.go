@@ -112,6 +112,8 @@ type PermissionRequestData struct {
 	// ToolUseID is that of the call the request is about, where only one can be meant.
 	ToolUseID             string    `json:"tool_use_id,omitempty"`
 	PermissionSuggestions hook.JSON `json:"permission_suggestions,omitempty"`
+	AgentID               string    `json:"agent_id,omitempty"` // the subagent that asks
+	AgentType             string    `json:"agent_type,omitempty"`
 }
 
 // PermissionDecisionData is the data of permission.decision.
@@ -353,7 +355,7 @@ type TodoPatch struct {
 // TodoDoneData is the data of todo.done.
 type TodoDoneData struct {
 	TodoID string `json:"todo_id"`
-	Reason string `json:"reason,omitempty"` // removed
+	Reason string `json:"reason,omitempty"` // removed, or empty
 }
 
 // EventsLostData is the data of events.lost.

@@ -50,7 +50,7 @@ func (f *folding) fold() {
 		s.facts(e, p, eventType(*e, *p), f.at)
 		f.before()
 	}
-	if s.Run == nil || f.drives && f.row.Opens && !s.Run.Open {
+	if s.Run == nil || f.drives && f.opens() && !s.Run.Open {
 		f.openRun(Trigger{Type: TriggerOther})
 	}
 	actor := f.actor()
@@ -67,6 +67,11 @@ func (f *folding) fold() {
 		f.after()
 		s.Mood.event(f)
 	}
+}
+
+// opens reports whether the event begins a run when none is open. A compaction is no work.
+func (f *folding) opens() bool {
+	return f.row.Opens && (f.row.Kind != KindSessionStart || f.d.Source != "compact")
 }
 
 // before does what an event does to the run before it is shown.
@@ -188,7 +193,11 @@ func (f *folding) add(kind Kind, level Level, actor string, c content) int {
 		}
 	}
 	if f.out == nil {
-		f.out = make([]Event, 0, 4)
+		n := 1
+		if f.row.Kind == KindUserPrompt || f.row.Kind == KindStopRequest {
+			n = 3 // with the run's end and start, or the decision
+		}
+		f.out = make([]Event, 0, n)
 	}
 	f.out = append(f.out, ev)
 	return len(f.out) - 1

@@ -165,7 +165,6 @@ type checker struct {
 	byID  map[string]feed.Event
 	seqs  map[string]uint64
 	asked map[string]bool // ids that were folded
-	runs  []string
 }
 
 func (c *checker) check(x in, evs []feed.Event) {

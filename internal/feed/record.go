@@ -93,7 +93,7 @@ func (f *recording) asked(i int) {
 		s.addRequest(r)
 	}
 	s.Run.Counters.PermissionRequests++
-	data := &PermissionRequestData{ToolName: clean(q.ToolName, maxDataText)}
+	data := &PermissionRequestData{ToolName: clean(q.ToolName, maxDataText), AgentID: clean(q.AgentID, maxIDLen), AgentType: clean(q.AgentType, maxIDLen)}
 	var cut []string
 	for _, m := range []struct {
 		name string

@@ -133,6 +133,7 @@ func (f *folding) permissionRequest() content {
 		data: &PermissionRequestData{
 			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput),
 			ToolUseID: f.toolUseID(), PermissionSuggestions: f.json("permission_suggestions", p.Suggestions),
+			AgentID: f.text("agent_id", p.AgentID), AgentType: f.text("agent_type", p.AgentType),
 		},
 		title: requestTitle(r.Waits, r.What), body: more(d.ToolArg),
 	}

@@ -9,7 +9,8 @@ import (
 )
 
 // Titles are one line each and safe to look at anywhere: foreign text in them went through
-// package show, and of long text head and tail are left.
+// package show, and of long text head and tail are left. Every title begins with a sign or words
+// of our own, so that nothing an agent says can pass for a decision.
 const (
 	maxTitleText = 120  // characters of foreign text in a title
 	maxTitleName = 60   // of a name

@@ -27,6 +27,7 @@ await build({
   absWorkingDir: web,
   entryPoints: { app: "src/style.css" },
   outdir: "dist",
+  bundle: true,
   minify: true,
   target: ["chrome111", "firefox113", "safari16.4"],
   logLevel: "warning",

@@ -2,12 +2,13 @@
 // whole, and nothing is claimed that the broker has not said.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { clockSkew, mayDecide } from "./api";
 import { useArm } from "./arm";
+import { clockSkew, now } from "./clock";
 import { Fields, isLong, type Field } from "./fields";
-import { lastElement, outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
-import { answer, lookUp, now } from "./state";
+import { mayDecide } from "./session";
+import { answer, lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
 
 export function Card({ item }: { item: Item }) {
@@ -230,23 +231,4 @@ function useFocus(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLEleme
       (next ?? document.querySelector<HTMLElement>("main"))?.focus({ preventScroll: true });
     };
   }, []);
-}
-
-/** One line for a request that is over. */
-export function Past({ item }: { item: Item }) {
-  const { request: r } = item;
-  const line = outcomeLine(item, Date.now());
-  const shown = shownOf(item);
-  const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
-  return (
-    <li class={`past ${line?.tone ?? "gone"}`}>
-      <div class="where">
-        <b>{visibleLine(sessionName(r))}</b>
-        <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
-      </div>
-      <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
-      {main && <div class="gist">{main.kind === "path" ? lastElement(main.text) : main.text.slice(0, 200)}</div>}
-      <div class="outcome">{line?.text}</div>
-    </li>
-  );
 }
