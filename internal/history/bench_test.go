@@ -112,7 +112,8 @@ func fill(b *testing.B, feed uint64) (h *History, took time.Duration, events uin
 	b.Cleanup(func() { cancel(); <-done })
 	<-full
 	took = time.Since(begun)
-	return h, took, h.Place().event
+	events, _ = h.Place()
+	return h, took, events
 }
 
 // feedCount is about how many feed events there are.

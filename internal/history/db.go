@@ -161,7 +161,7 @@ const (
 
 // isDamage reports whether err says that the file is of no use.
 func isDamage(err error) bool {
-	if errors.Is(err, errLayout) || errors.Is(err, errState) {
+	if errors.Is(err, errLayout) || errors.Is(err, errState) || errors.Is(err, errPacked) {
 		return true
 	}
 	var e *sqlite.Error

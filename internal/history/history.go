@@ -141,14 +141,14 @@ func (h *History) Run(ctx context.Context) error {
 	bad := map[step]bool{} // what the fold cannot take
 	said := ""
 	for pause := shortestPause; ; {
-		before := h.Place()
+		before := h.committed()
 		err := h.pass(ctx, bad)
 		if ctx.Err() != nil {
 			h.setDB(nil, errors.New("the broker is stopping"))
 			return ctx.Err()
 		}
 		h.setDB(nil, err)
-		if h.Place() != before {
+		if h.committed() != before {
 			pause, said = shortestPause, ""
 		}
 		var unfit *unfitError
@@ -218,7 +218,12 @@ func (h *History) room() error {
 }
 
 // Place returns the sequences of the last event and the last record that are in the file.
-func (h *History) Place() place {
+func (h *History) Place() (event, record uint64) {
+	p := h.committed()
+	return p.event, p.record
+}
+
+func (h *History) committed() place {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.place

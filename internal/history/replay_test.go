@@ -57,7 +57,7 @@ func (r *rig) agent(rnd *rand.Rand, session string, turns int) {
 
 // run waits until history has taken n more events, or over is closed, which it reports.
 func (r *rig) run(n uint64, over <-chan struct{}) bool {
-	goal := r.h.Place().event + n
+	goal := r.h.committed().event + n
 	for {
 		r.h.mu.Lock()
 		at, changed := r.h.place.event, r.h.changed

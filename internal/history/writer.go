@@ -132,7 +132,11 @@ func (w *writer) event(e hook.Event) error {
 	if w.bad[at] {
 		return nil
 	}
-	p, d := w.cfg.Decode(e.Agent, e.Type, e.Raw)
+	var p hook.Payload
+	var d hook.Detail
+	if err := fold(at, func() { p, d = w.cfg.Decode(e.Agent, e.Type, e.Raw) }); err != nil {
+		return err
+	}
 	s, err := w.session(feed.SessionID(p))
 	if err != nil {
 		return err
@@ -196,7 +200,7 @@ func (w *writer) touch(s *session) {
 	w.sessions[s.key] = s
 }
 
-// fold runs f. What an agent sent must never end the broker, least of all again after every
+// fold runs f, which reads what an agent sent. What an agent sent must never end the broker, least of all again after every
 // restart.
 func fold(at step, f func()) (err error) {
 	defer func() {

@@ -182,6 +182,9 @@ func (s *Stream) reserve() int64 {
 	return s.cfg.reserve
 }
 
+// Free is how many bytes the disk of the state directory still takes.
+func (s *Stream) Free() (uint64, error) { return freeSpace(s.cfg.Dir) }
+
 // Healthy returns nil while events and records can be written, and otherwise why not.
 func (s *Stream) Healthy() error {
 	if s.ctx.Err() != nil {
