@@ -49,10 +49,7 @@ func (s *sample) text(n int) string {
 
 // event is the nth event. Of ten one is of one long session.
 func (s *sample) event(n uint64) hook.Event {
-	session := fmt.Sprintf("00000000-0000-4000-8000-%012d", n/200)
-	if n%10 == 0 {
-		session = "long"
-	}
+	session := sampleSession(n)
 	e := hook.Event{
 		ID: fmt.Sprintf("10000000-0000-4000-8000-%012d", n), Agent: "claude", Seq: n,
 		Time: time.UnixMilli(1_790_000_000_000 + int64(n)*40), Stored: time.UnixMilli(1_790_000_000_000 + int64(n)*40),
@@ -73,6 +70,13 @@ func (s *sample) event(n uint64) hook.Event {
 	}
 	e.Raw = fmt.Appendf(nil, `{"session_id":%q,"transcript_path":"/home/dev/.claude/projects/x/%s.jsonl","cwd":"/home/dev/work","permission_mode":"default","hook_event_name":%q,%s}`, session, session, e.Type, tool)
 	return e
+}
+
+func sampleSession(n uint64) string {
+	if n%10 == 0 {
+		return "long"
+	}
+	return fmt.Sprintf("00000000-0000-4000-8000-%012d", n/200)
 }
 
 // fill makes a history without streams, as fast as it takes the events.

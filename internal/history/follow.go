@@ -67,6 +67,13 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			}
 			continue
 		}
+		if err := h.room(); err != nil {
+			if err := w.full(ctx, err); err != nil {
+				return err
+			}
+			continue
+		}
+		w.saidFull = false
 		begun := time.Now()
 		small, err := h.batch(w, m)
 		if err != nil {
@@ -78,6 +85,20 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			case <-ctx.Done():
 			}
 		}
+	}
+}
+
+// full waits a little for space on the disk. What is in the file can be read meanwhile.
+func (w *writer) full(ctx context.Context, why error) error {
+	if !w.saidFull {
+		w.saidFull = true
+		w.cfg.Logf("history: nothing is stored, and will be when there is space again: %v", why)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(shortestPause):
+		return nil
 	}
 }
 
@@ -107,9 +128,6 @@ func (h *History) between(ctx context.Context, w *writer) error {
 // batch folds and stores what is ready, in one transaction. small says that more might soon be
 // stored together.
 func (h *History) batch(w *writer, m *merge) (small bool, err error) {
-	if err := h.room(); err != nil {
-		return false, err
-	}
 	if err := w.begin(); err != nil {
 		return false, err
 	}

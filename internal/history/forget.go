@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"assent/internal/feed"
 	"assent/internal/hook"
@@ -44,20 +45,24 @@ func (h *History) Forget(ctx context.Context, session string) error {
 	if err != nil {
 		return fmt.Errorf("forget session %q: %w", session, err)
 	}
-	if err := h.do(ctx, func(w *writer) error { return h.forget(ctx, w, session) }); err != nil {
+	if err := h.do(ctx, func(w *writer) error { return h.forget(ctx, w, session, t) }); err != nil {
 		return fmt.Errorf("forget session %q: %w", session, err)
 	}
 	h.watchers.end(session)
 	return nil
 }
 
-// forget is the part of Forget that writes. What was stored meanwhile goes too.
-func (h *History) forget(ctx context.Context, w *writer, session string) error {
+// forget is the part of Forget that writes. What was stored since gone was found goes too.
+func (h *History) forget(ctx context.Context, w *writer, session string, gone traces) error {
 	t, err := find(ctx, w.d.conn, session)
 	if err != nil {
 		return err
 	}
-	if err := h.forgetInStreams(ctx, session, t); err != nil {
+	since := traces{
+		events:   slices.DeleteFunc(t.events, func(seq uint64) bool { _, known := slices.BinarySearch(gone.events, seq); return known }),
+		requests: slices.DeleteFunc(t.requests, func(id string) bool { _, known := slices.BinarySearch(gone.requests, id); return known }),
+	}
+	if err := h.forgetInStreams(ctx, session, since); err != nil {
 		return err
 	}
 	if err := w.begin(); err != nil {
@@ -73,8 +78,12 @@ func (h *History) forget(ctx context.Context, w *writer, session string) error {
 		w.states.remove(s)
 	}
 	// The rows are gone from the file itself only when the log beside it is empty.
-	if err := w.wrap(w.d.exec("PRAGMA wal_checkpoint(TRUNCATE)")); err != nil {
+	emptied, err := w.emptyLog()
+	if err != nil {
 		return err
+	}
+	if !emptied {
+		w.cfg.Logf("history: a session was forgotten while somebody reads; its rows leave %s-wal within the hour", w.d.path)
 	}
 	if err := os.Remove(asidePath(w.d.path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the damaged file that was moved away: %w", err)
@@ -118,5 +127,7 @@ func find(ctx context.Context, from querier, session string) (t traces, err erro
 	if t.key == 0 {
 		return t, ErrNotFound
 	}
+	slices.Sort(t.events)
+	slices.Sort(t.requests)
 	return t, nil
 }

@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -155,6 +156,7 @@ func (h *History) Run(ctx context.Context) error {
 		switch {
 		case errors.As(err, &unfit):
 			h.cfg.Logf("history: %v; it is left out of the feed", err)
+			maps.DeleteFunc(bad, func(s step, _ bool) bool { return s.event <= before.event && s.record <= before.record })
 			bad[unfit.step] = true
 			continue
 		case isDamage(err):
@@ -179,9 +181,6 @@ func (h *History) Run(ctx context.Context) error {
 
 // pass opens the file and follows the streams until something is wrong.
 func (h *History) pass(ctx context.Context, bad map[step]bool) (err error) {
-	if err := h.room(); err != nil {
-		return err
-	}
 	d, err := openDB(h.cfg.Path)
 	if err != nil {
 		return err

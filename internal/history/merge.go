@@ -46,6 +46,8 @@ type merge struct {
 	// There is no event up to missing that was not read: a record that stands behind one of
 	// them need not wait for it.
 	missing uint64
+
+	said string // the last complaint about the streams
 }
 
 // recheck is how long merge waits for what a stream promised before it asks the stream again:
@@ -115,9 +117,9 @@ func (m *merge) wait(ctx context.Context, other <-chan struct{}) error {
 	if haveEvent && !haveRecord && m.settled < newest.Seq {
 		upTo, err := m.cfg.Settled(ctx, newest.Seq)
 		if err != nil {
-			return err
+			return m.away(ctx, err)
 		}
-		m.settled, m.upTo = newest.Seq, upTo
+		m.settled, m.upTo, m.said = newest.Seq, upTo, ""
 		return nil
 	}
 	var again <-chan time.Time
@@ -146,10 +148,25 @@ func (m *merge) ask(ctx context.Context) error {
 	}
 	_, newest, err := m.cfg.EventBounds(ctx)
 	if err != nil {
-		return err
+		return m.away(ctx, err)
 	}
 	if newest <= m.read {
 		m.missing = m.after
 	}
+	m.said = ""
 	return nil
+}
+
+// away waits a little for streams that do not answer. What is in the file can be read meanwhile.
+func (m *merge) away(ctx context.Context, err error) error {
+	if ctx.Err() == nil && err.Error() != m.said {
+		m.said = err.Error()
+		m.cfg.Logf("history: the streams do not answer, waiting for them: %v", err)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(recheck):
+		return nil
+	}
 }

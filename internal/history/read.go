@@ -25,8 +25,7 @@ type Event struct {
 
 // Session is a session as it stands.
 type Session struct {
-	ID string
-	// Key is new whenever a session begins anew, and rises.
+	ID   string
 	Info feed.Info
 	// At is when history last heard of it, by the stream's clock.
 	At time.Time

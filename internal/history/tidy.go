@@ -33,7 +33,8 @@ func (w *writer) tidy(now time.Time) (again time.Duration, err error) {
 			return 0, err
 		}
 		if free < tidyPages {
-			return tidyEvery, nil
+			_, err := w.emptyLog()
+			return tidyEvery, err
 		}
 		return tidySoon, w.wrap(w.d.exec(fmt.Sprintf("PRAGMA incremental_vacuum(%d)", tidyPages)))
 	}
@@ -97,6 +98,14 @@ func (w *writer) removeUpTo(upTo, cutoff int64) error {
 		}
 	}
 	return nil
+}
+
+// emptyLog brings all that stands in the file's log into the file. It reports false if a reader
+// was in the way.
+func (w *writer) emptyLog() (bool, error) {
+	busy := 0
+	err := w.d.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, new(int), new(int))
+	return busy == 0, w.wrap(err)
 }
 
 func (w *writer) pragma(name string) (n int64, err error) {

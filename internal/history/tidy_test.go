@@ -117,7 +117,7 @@ func TestMaxBytes(t *testing.T) {
 // Events that left the stream while history was away are missing, and the feed says so.
 func TestGap(t *testing.T) {
 	r := newRig(t)
-	h := r.start()
+	r.start()
 	r.event("s", "UserPromptSubmit", `"prompt":"before"`)
 	r.event("asleep", "UserPromptSubmit", `"prompt":"before"`)
 	r.catchUp()
@@ -129,13 +129,13 @@ func TestGap(t *testing.T) {
 	if err := r.streams.Forget(t.Context(), []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, nil, func(hook.Event) bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	h = r.start()
+	r.start()
 	r.event("s", "UserPromptSubmit", `"prompt":"after"`)
 	r.event("s", "UserPromptSubmit", `"prompt":"and on"`)
 	r.event("fresh", "UserPromptSubmit", `"prompt":"never away"`)
 	r.catchUp()
 	r.halt() // it remembers for those that still sleep
-	h = r.start()
+	h := r.start()
 	r.event("asleep", "Stop", "")
 	r.catchUp()
 	for session, want := range map[string]int{"s": 1, "asleep": 1, "fresh": 0} {

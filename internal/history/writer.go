@@ -24,6 +24,7 @@ type writer struct {
 	place    place
 	states   states
 	gaps     []gap
+	saidFull bool
 	begun    bool               // a transaction
 	sessions map[int64]*session // changed since begin
 	bytes    int                // stored since begin

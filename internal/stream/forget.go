@@ -4,26 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"assent/broker"
 	"assent/internal/hook"
 )
 
-// Forget removes a session's events and requests from EVENTS, HOOK_EVENTS and APPROVALS, and
-// overwrites their bytes in the files of an embedded server. Of events it takes the sequences of
-// which isIts says that they are the session's: a stream that lost its end gives sequences to
-// others. What is not there is no error, so a Forget that failed can be called again.
+// maxErase is how many messages of a stream a Forget overwrites. nats-server writes a whole file of
+// up to 8 MiB anew for each, about 10 ms in which nothing else is written.
+const maxErase = 2000
+
+// Forget removes a session's events and requests from EVENTS, HOOK_EVENTS and APPROVALS. In each
+// it overwrites the bytes of the newest maxErase messages; those of further ones stay in the
+// server's files until it tidies them, or they are too old for the stream.
+//
+// The sequences of events rise. Only those are removed of which isIts says that they are the
+// session's: a stream that lost its end gives sequences to others. What is not there is no
+// error, so a Forget that failed can be called again.
 //
 // What readers took before, they have; so do the backups and the logs of an external server.
 func (s *Stream) Forget(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
 	if err := s.forgetEvents(ctx, events, isIts); err != nil {
 		return fmt.Errorf("forget events: %w", err)
 	}
-	for _, id := range requests {
-		if err := s.forgetRequest(ctx, id); err != nil {
+	erase := maxErase
+	for _, id := range slices.Backward(requests) {
+		if err := s.forgetRequest(ctx, id, &erase); err != nil {
 			return fmt.Errorf("forget request %s: %w", id, err)
 		}
 	}
@@ -48,7 +56,8 @@ func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hoo
 		if err != nil {
 			return fmt.Errorf("%s: %w", x.name, s.events.unavailable(err))
 		}
-		for _, seq := range seqs {
+		erase := maxErase
+		for _, seq := range slices.Backward(seqs) {
 			m, err := st.GetMsg(ctx, seq)
 			if errors.Is(err, jetstream.ErrMsgNotFound) {
 				continue
@@ -59,12 +68,28 @@ func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hoo
 			if !isIts(messageEvent(keptMsg{m: m}, m.Sequence, m.Time)) {
 				continue
 			}
-			if err := st.SecureDeleteMsg(ctx, seq); err != nil {
-				return fmt.Errorf("%s: remove %d: %w", x.name, seq, err)
+			if err := remove(ctx, st, seq, &erase); err != nil {
+				return fmt.Errorf("%s: remove %d: %w", x.name, seq, s.events.refused(err))
 			}
 		}
 	}
 	return nil
+}
+
+// remove removes a message, and overwrites it while *erase lasts.
+func remove(ctx context.Context, st jetstream.Stream, seq uint64, erase *int) (err error) {
+	if *erase--; *erase < 0 {
+		err = st.DeleteMsg(ctx, seq)
+	} else {
+		err = st.SecureDeleteMsg(ctx, seq)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, gone := st.GetMsg(ctx, seq); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil // it was too old by then
+	}
+	return err
 }
 
 // keptMsg is a message read by its sequence, as messageEvent wants it.
@@ -78,7 +103,7 @@ func (k keptMsg) Data() []byte         { return k.m.Data }
 func (k keptMsg) Subject() string      { return k.m.Subject }
 
 // forgetRequest removes the records of a request that is settled.
-func (s *Stream) forgetRequest(ctx context.Context, id string) error {
+func (s *Stream) forgetRequest(ctx context.Context, id string, erase *int) error {
 	recs, err := s.Records(ctx, id)
 	if err != nil {
 		return err
@@ -103,8 +128,8 @@ func (s *Stream) forgetRequest(ctx context.Context, id string) error {
 		if err != nil {
 			return err
 		}
-		if err := st.SecureDeleteMsg(ctx, m.seq); err != nil {
-			return fmt.Errorf("remove record %d: %w: %w", m.seq, broker.ErrUnavailable, err)
+		if err := remove(ctx, st, m.seq, erase); err != nil {
+			return fmt.Errorf("remove record %d: %w", m.seq, s.record.refused(err))
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func mergeStored(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string
 // The order that a reader finds while both streams are written is the order they have afterwards.
 func TestOrderLiveIsOrderStored(t *testing.T) {
 	s := open(t, Config{})
-	const writers, each = 8, 60
+	const writers, each = 8, 40
 	live := make(chan []string, 1)
 	// Every writer ends with an event, so that the last event stands behind all records.
 	lastEvent, lastRecord := uint64(writers*each+1), uint64(writers*each*2)
