@@ -32,9 +32,9 @@ func (m *mood) event(f *folding) {
 	case EffectWork, EffectTool, EffectBlock:
 		does := StateWorking
 		if f.row.Effect == EffectBlock {
-			does = waitingFor(f.p.ToolName)
+			does = WaitingFor(f.p.ToolName)
 		} else if f.row.Effect == EffectTool {
-			if does = waitingFor(f.p.ToolName); does == StateBlocked {
+			if does = WaitingFor(f.p.ToolName); does == StateBlocked {
 				does = StateWorking
 			}
 		}

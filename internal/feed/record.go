@@ -82,7 +82,7 @@ func (f *recording) asked(i int) {
 	arg := string(q.ToolInput)
 	r := request{
 		ID: key(f.r.RequestID), AgentID: clean(q.AgentID, maxIDLen), Tool: clean(q.ToolName, maxIDLen),
-		What: askTitle(waitingFor(q.ToolName), q.ToolName, arg), Waits: waitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
+		What: askTitle(WaitingFor(q.ToolName), q.ToolName, arg), Waits: WaitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
 		Deny:    q.OnTimeout == hook.Deny,
 		EventID: f.nextID(),
 	}

@@ -96,8 +96,8 @@ func (s *state) waitsFor() (st AgentState, since int64) {
 	return
 }
 
-// waitingFor is what the agent does while this tool waits for a person.
-func waitingFor(tool string) AgentState {
+// WaitingFor is what the agent does while a request for this tool waits for a person.
+func WaitingFor(tool string) AgentState {
 	switch tool {
 	case "AskUserQuestion":
 		return StateAskUser
@@ -112,7 +112,7 @@ func (f *folding) permissionRequest() content {
 	s, p, d := f.s, f.p, f.d
 	r := request{
 		ID: key(f.e.ID), AgentID: clean(p.AgentID, maxIDLen), Tool: clean(p.ToolName, maxIDLen),
-		What: askTitle(waitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: waitingFor(p.ToolName), At: f.at,
+		What: askTitle(WaitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: WaitingFor(p.ToolName), At: f.at,
 	}
 	if i := s.onlyCall(p.AgentID, p.CallKey, true); i >= 0 && f.drives {
 		c := &s.Calls[i]
