@@ -179,14 +179,17 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 // Events calls fn with every event from sequence from on, in order, each once, and goes on
 // with new ones until ctx is done; it returns ctx's error, or ErrClosed. from 0 means only
 // what is published after the call. Restarts of the server and lost connections do not end
-// it. Events that left the stream before they were read are skipped, and logged.
+// it. Events that left the stream before they were read are skipped, and logged; the event
+// that comes in their place counts them (Missed).
 func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) error {
-	f := follower{
+	f := &follower{
 		engine: s.events, js: s.events.js, stream: EventsStream,
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
-		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
-		},
+	}
+	f.apply = func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+		e := messageEvent(m, meta.Sequence.Stream, meta.Timestamp)
+		e.Missed = f.missed
+		fn(e)
 	}
 	return f.run(ctx)
 }
