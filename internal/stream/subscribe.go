@@ -19,6 +19,9 @@ var ErrNoServer = errors.New("the event stream does not answer")
 // ErrToken is wrapped by Subscribe's error when the server refuses the token.
 var ErrToken = errors.New("the event stream refuses the token")
 
+// ErrNoDurable is wrapped by RemoveDurable's error when there is nothing to remove.
+var ErrNoDurable = errors.New("no durable reader goes")
+
 // SubscribeOptions choose what Subscribe reads. The zero value reads all events from now on.
 type SubscribeOptions struct {
 	Filter  string    // one event type; empty: all
@@ -69,8 +72,15 @@ func Subscribe(ctx context.Context, info func() (NATSInfo, error), opt Subscribe
 	return s.run(ctx)
 }
 
-// RemoveDurable deletes what the server keeps of a durable reader.
-func RemoveDurable(ctx context.Context, info NATSInfo, name string) error {
+// RemoveDurable deletes what the server keeps of a durable reader. It returns a *BusyError while
+// the reader runs on this machine. The file in places stays, for a lock on a removed file keeps
+// nobody out; a new reader of that name does not believe it.
+func RemoveDurable(ctx context.Context, info NATSInfo, places, name string) (err error) {
+	p, err := openPlace(places, name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
 	nc, js, err := dialReader(info)
 	if err != nil {
 		return err
@@ -78,7 +88,11 @@ func RemoveDurable(ctx context.Context, info NATSInfo, name string) error {
 	defer nc.Close()
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	if err := js.DeleteConsumer(ctx, info.Stream, name); err != nil {
+	err = js.DeleteConsumer(ctx, info.Stream, name)
+	if errors.Is(err, jetstream.ErrConsumerNotFound) {
+		return fmt.Errorf("%w by the name %s", ErrNoDurable, name)
+	}
+	if err != nil {
 		return fmt.Errorf("remove durable %s: %w", name, err)
 	}
 	return nil

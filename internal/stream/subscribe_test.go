@@ -231,7 +231,7 @@ func TestSubscribeKnowsItsPlaceBetter(t *testing.T) {
 	equal(t, "the next event", subscribeTo(t, s, opt, 1), []string{"Stop 3"})
 
 	// A consumer that was made anew has nothing to do with the old one's place.
-	if err := RemoveDurable(t.Context(), s.Info(), "d"); err != nil {
+	if err := RemoveDurable(t.Context(), s.Info(), opt.Places, "d"); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "made anew", subscribeTo(t, s, opt, 2), []string{"Stop 1", "Stop 2"})
@@ -239,7 +239,7 @@ func TestSubscribeKnowsItsPlaceBetter(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "with a damaged file", subscribeTo(t, s, opt, 1), []string{"Stop 3"})
-	if err := RemoveDurable(t.Context(), s.Info(), "nobody"); !errors.Is(err, jetstream.ErrConsumerNotFound) {
+	if err := RemoveDurable(t.Context(), s.Info(), opt.Places, "nobody"); !errors.Is(err, ErrNoDurable) {
 		t.Errorf("remove what is not there: %v", err)
 	}
 }
@@ -377,6 +377,9 @@ func TestSubscribeOneReaderForAName(t *testing.T) {
 	nothing := func(hook.Event) error { return nil }
 	if err := Subscribe(t.Context(), infoOf(s), opt, nothing); !errors.As(err, &busy) || busy.Name != "d" {
 		t.Fatalf("the second reader: %v", err)
+	}
+	if err := RemoveDurable(t.Context(), s.Info(), opt.Places, "d"); !errors.As(err, &busy) {
+		t.Fatalf("removed under its reader: %v", err)
 	}
 	// On another machine nothing keeps it out. They share the events, and are told.
 	opt.Places = t.TempDir()
