@@ -30,6 +30,7 @@ type message struct {
 	subject string
 	id      string // Nats-Msg-Id
 	data    string
+	spooled bool
 }
 
 // connect connects with the token of nats-info.json.
@@ -67,7 +68,7 @@ func consume(t *testing.T, d *daemon) *consumer {
 	cc, err := jc.Consume(func(m jetstream.Msg) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.seen = append(c.seen, message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), string(m.Data())})
+		c.seen = append(c.seen, message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), string(m.Data()), m.Headers().Get("Assent-Spooled") != ""})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +84,17 @@ func (c *consumer) take() []message {
 	ms := c.seen
 	c.seen = nil
 	return ms
+}
+
+// allMessages reads the stream from its beginning until n messages came.
+func allMessages(t *testing.T, d *daemon, n int) (all []message) {
+	t.Helper()
+	c := consume(t, d)
+	eventually(t, soon, fmt.Sprintf("%d messages", n), func() bool {
+		all = append(all, c.take()...)
+		return len(all) >= n
+	})
+	return all
 }
 
 // examples returns every recorded payload, by the path of its file.
