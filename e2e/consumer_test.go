@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -119,13 +120,13 @@ func TestEventsCommandOutlivesBrokers(t *testing.T) {
 	}
 	work.wg.Wait()
 	printed := func(all []string) int {
-		n := 0
+		seen := map[string]bool{}
 		for _, line := range all {
 			if strings.Contains(line, `"session_id":"session-`) {
-				n++
+				seen[line] = true
 			}
 		}
-		return n
+		return len(seen)
 	}
 	var all []string
 	eventually(t, 3*soon, "all events", func() bool {
@@ -168,7 +169,9 @@ func TestEventsCommandOutlivesBrokers(t *testing.T) {
 	}
 
 	// One reader for a name.
-	second := exec.Command(program("assent"), "events", "--state-dir", d.state, "--durable", "coop-1")
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	second := exec.CommandContext(ctx, program("assent"), "events", "--state-dir", d.state, "--durable", "coop-1")
 	out, err := second.CombinedOutput()
 	if code := second.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(out), "another reader") {
 		t.Errorf("a second reader of the same name: code %d, %v, %s", code, err, out)
