@@ -14,7 +14,7 @@ import (
 
 // ackWait is when the server hands out anew what was not acknowledged. A reader that is slow
 // to print knows such an event when it comes again.
-const ackWait = 5 * time.Second
+const ackWait = 2 * time.Second
 
 // session connects, finds or makes the consumer, and reads until something is odd.
 func (s *subscription) session(ctx context.Context) error {
