@@ -123,10 +123,11 @@ func (l *lines) all() []string {
 	return append([]string(nil), l.got...)
 }
 
-// await waits until n lines were printed and returns them.
+// await waits until n lines were printed and returns them. A mirror in a cluster takes up to a
+// minute to follow again after its source's leader died.
 func (l *lines) await(n int) []string {
 	l.t.Helper()
-	eventually(l.t, 3*soon, fmt.Sprintf("%d lines of %s", n, filepath.Base(l.cmd.Path)), func() bool {
+	eventually(l.t, 9*soon, fmt.Sprintf("%d lines of %s", n, filepath.Base(l.cmd.Path)), func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return len(l.got) >= n
