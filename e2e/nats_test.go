@@ -148,6 +148,33 @@ func strangerInfo(t *testing.T, address string) string {
 	return path
 }
 
+// ownReaders are assent's own readers of both kinds, by the environment of older programs.
+func ownReaders(t *testing.T, d *daemon, address string) []*lines {
+	t.Helper()
+	var all []*lines
+	for _, args := range [][]string{nil, {"--durable", "coop-2"}} {
+		cmd := exec.Command(program("assent"), append([]string{"events", "--state-dir", t.TempDir(), "--all", "--json"}, args...)...)
+		cmd.Env = append(d.env(), "COOP_NATS_URL="+address)
+		all = append(all, startLines(t, cmd))
+	}
+	return all
+}
+
+// readEach checks that a reader printed each of n different events once, and nothing besides.
+func readEach(t *testing.T, l *lines, n int) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, line := range l.await(n) {
+		if _, ok := markerOf(t, line); ok || seen[line] {
+			t.Errorf("%s: printed %s", l.cmd, line)
+		}
+		seen[line] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%s: %d events of %d", l.cmd, len(seen), n)
+	}
+}
+
 // TestRealNATSServer: with a nats-server of the operator's own, as docs/nats.md sets it up, a
 // stranger's reader gets everything, once and in order, while the server and the broker are
 // killed, and may do nothing but read.
@@ -163,6 +190,10 @@ func TestRealNATSServer(t *testing.T) {
 	waiting := d.hook(bash("w", "echo waiting"))
 	r := d.waitPending(1)[0]
 	coop.await(1)
+	own := ownReaders(t, d, nats.user("reader", "CHANGE-4"))
+	for _, l := range own {
+		l.await(1)
+	}
 
 	work := runSessions(t, d, agents, hooks)
 	for i, strike := range []func(){
@@ -180,13 +211,8 @@ func TestRealNATSServer(t *testing.T) {
 	}
 	work.check(got[1:])
 
-	// assent's own reader, by the environment of older programs.
-	own := exec.Command(program("assent"), "events", "--state-dir", t.TempDir(), "--all", "--durable", "coop-2", "--count", fmt.Sprint(len(got)), "--json")
-	own.Env = append(d.env(), "COOP_NATS_URL="+nats.user("reader", "CHANGE-4"))
-	l := startLines(t, own)
-	l.wait()
-	if n := len(l.all()); n != len(got) {
-		t.Errorf("assent events printed %d lines of %d", n, len(got))
+	for _, l := range own {
+		readEach(t, l, len(got))
 	}
 
 	mayOnlyRead(t, d, nats.dial(t, "reader", "CHANGE-4"), "HOOK_EVENTS", len(got))
@@ -226,6 +252,7 @@ func TestNATSCluster(t *testing.T) {
 	d := serve(t, "--nats-url", strings.Join(urls, ","), "--record-url", records, "--nats-replicas", fmt.Sprint(nodes))
 	first.makeWindow(t, fmt.Sprint(nodes))
 	coop := stranger(t, reader, strangerInfo(t, strings.Join(readers, ",")), "coop-1")
+	own := ownReaders(t, d, strings.Join(readers, ","))
 
 	leader := func() string {
 		st, err := admin.Stream(t.Context(), "EVENTS")
@@ -239,6 +266,9 @@ func TestNATSCluster(t *testing.T) {
 	}
 	work := runSessions(t, d, agents, hooks)
 	work.ended(agents * hooks / 3)
+	for _, l := range own { // one that has not begun gives up
+		l.await(1)
+	}
 	var led string
 	eventually(t, soon, "somebody leads the events", func() bool { led = leader(); return led != "" })
 	servers[led].kill()
@@ -246,4 +276,7 @@ func TestNATSCluster(t *testing.T) {
 	servers[led].start()
 	work.wg.Wait()
 	work.check(parseEvents(t, coop.await(agents*hooks)))
+	for _, l := range own {
+		readEach(t, l, agents*hooks)
+	}
 }

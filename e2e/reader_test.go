@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // docBlock returns the block of code in docs/nats.md that contains a text, from its first line
@@ -127,10 +128,13 @@ func (l *lines) all() []string {
 // minute to follow again after its source's leader died.
 func (l *lines) await(n int) []string {
 	l.t.Helper()
-	eventually(l.t, 9*soon, fmt.Sprintf("%d lines of %s", n, filepath.Base(l.cmd.Path)), func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.got) >= n
+	end := time.Now().Add(9 * soon)
+	eventually(l.t, 10*soon, fmt.Sprintf("%d lines of %s", n, filepath.Base(l.cmd.Path)), func() bool {
+		got := l.all()
+		if len(got) < n && time.Now().After(end) {
+			l.t.Fatalf("%s: %d lines of %d, the last is %q", l.cmd, len(got), n, got[max(0, len(got)-1):])
+		}
+		return len(got) >= n
 	})
 	return l.all()
 }

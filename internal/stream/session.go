@@ -26,7 +26,11 @@ func (s *subscription) session(ctx context.Context) error {
 	conn, lost := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lost(nil)
 	nc, js, err := dialReader(info, nats.ClosedHandler(func(nc *nats.Conn) {
-		lost(errors.Join(errors.New("the connection was lost"), nc.LastError()))
+		why := errors.New("the connection was lost")
+		if err := nc.LastError(); err != nil {
+			why = fmt.Errorf("%w: %w", why, err)
+		}
+		lost(why)
 	}))
 	if err != nil {
 		return err
@@ -121,6 +125,9 @@ func (s *subscription) consumer(ctx context.Context, js jetstream.JetStream, nam
 	}
 	info := consumer.CachedInfo()
 	s.tally = tally{info.Delivered.Consumer, info.Delivered.Stream}
+	if !s.began {
+		s.earlier = info.Delivered.Stream
+	}
 	if rewound { // the server says where it stood before
 		s.tally.stream = min(s.tally.stream, s.last)
 	}
@@ -253,7 +260,8 @@ func (s *subscription) take(m jetstream.Msg) error {
 		}
 	}
 	if s.opt.Filter == "" || m.Subject() == hook.Subject(s.opt.Filter) {
-		if meta.NumDelivered > 1 {
+		// What this process alone could have got and did not, was lost on the way to it.
+		if meta.NumDelivered > 1 && (seq <= s.earlier || s.shared) {
 			if err := s.opt.Note(repeatNote(seq)); err != nil {
 				return finalError{err}
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -125,16 +126,18 @@ func dialReader(info NATSInfo, opts ...nats.Option) (*nats.Conn, jetstream.JetSt
 	return nc, js, nil
 }
 
-// withoutPassword is address fit to be shown.
+// withoutPassword is address, one or a list, fit to be shown.
 func withoutPassword(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return "the given address"
+	var shown []string
+	for one := range strings.SplitSeq(address, ",") {
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil || u.Host == "" {
+			shown = append(shown, "…")
+			continue
+		}
+		shown = append(shown, u.Scheme+"://"+u.Host)
 	}
-	if u.User != nil {
-		u.User = url.User("…")
-	}
-	return u.Redacted()
+	return strings.Join(shown, ",")
 }
 
 // subscription is one call of Subscribe.
@@ -150,6 +153,7 @@ type subscription struct {
 	made    time.Time // when the stream was made
 	last    uint64    // sequence of the last event handed out or passed by, or to begin behind
 	tally   tally     // of the session's consumer
+	earlier uint64    // sequence up to which an earlier process may have got events of this name
 	shared  bool      // it was said that another reader goes by this name
 	seen    int       // events handed out
 }

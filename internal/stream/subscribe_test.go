@@ -154,6 +154,22 @@ func TestSubscribeFailsAtTheStart(t *testing.T) {
 	}
 }
 
+func TestWithoutPassword(t *testing.T) {
+	for in, want := range map[string]string{
+		"nats://127.0.0.1:4222":                        "nats://127.0.0.1:4222",
+		"nats://u:geheim@h:1,tls://geheim@h:2":         "nats://h:1,tls://h:2",
+		"nats://u:geheim@h:1, nats://u:geheim@h:2/x?y": "nats://h:1,nats://h:2",
+		"geheim":                  "…",
+		"nats://u:geheim@h:port":  "…",
+		"u:geheim@h:1":            "…",
+		"nats://u:ge\x7fheim@h:1": "…",
+	} {
+		if got := withoutPassword(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
 // What eviction took before a reader came to it is said in its place, with its number.
 func TestSubscribeSaysWhatIsMissing(t *testing.T) {
 	s := open(t, Config{Listen: "127.0.0.1:0"})
