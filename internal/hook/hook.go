@@ -25,9 +25,6 @@ type Event struct {
 	Time time.Time
 	// Seq is the event's sequence in the EVENTS stream, 0 until it was published.
 	Seq uint64
-	// Missed is how many events left the stream, evicted or removed, before its reader came to
-	// this one. It says something about that reader's reading, not about the event.
-	Missed uint64
 	// Spooled says that the event waited in a spool file and came late. It proves nothing.
 	Spooled bool
 	// Attempt counts from 1; a retry with the same ID is a reattach.
@@ -36,6 +33,9 @@ type Event struct {
 	Origin Origin
 	// Raw is the payload, byte for byte.
 	Raw []byte
+	// Missed is how many events left the stream, evicted or removed, before its reader came to
+	// this one. It says something about that reader's reading, not about the event.
+	Missed uint64
 }
 
 // Origin is what the hook client knows about its own surroundings and the broker, which may

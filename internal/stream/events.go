@@ -182,16 +182,27 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 // it. Events that left the stream before they were read are skipped, and logged; the event
 // that comes in their place counts them (Missed).
 func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) error {
-	f := &follower{
+	fn = countMissed(max(from, 1)-1, fn)
+	f := follower{
 		engine: s.events, js: s.events.js, stream: EventsStream,
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
-	}
-	f.apply = func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
-		e := messageEvent(m, meta.Sequence.Stream, meta.Timestamp)
-		e.Missed = f.missed
-		fn(e)
+		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
+		},
 	}
 	return f.run(ctx)
+}
+
+// countMissed sets Missed of the events that come behind the event last, which is 0 for a reader
+// without a past.
+func countMissed(last uint64, fn func(hook.Event)) func(hook.Event) {
+	return func(e hook.Event) {
+		if last > 0 && e.Seq > last+1 {
+			e.Missed = e.Seq - last - 1
+		}
+		last = e.Seq
+		fn(e)
+	}
 }
 
 // LastEventSeq returns the sequence of the newest event, 0 if there never was one. An error

@@ -25,7 +25,6 @@ type follower struct {
 	onlyNew bool   // begin behind the newest message, last is not set
 	lossy   bool   // a power cut may take the stream's last messages and reuse their sequences
 	applied bool   // something was applied
-	missed  uint64 // messages that are gone between the last applied and the one to apply
 	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
 	// caughtUp is called once, when all that was there at the start is applied. May be nil.
 	caughtUp func()
@@ -121,10 +120,8 @@ func (f *follower) pass(ctx, session context.Context) error {
 		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.last {
 			return errOdd // a delivery was lost on the way
 		}
-		f.missed = 0
 		if f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
 			// Too old, forgotten, or in a damaged block, of which the server says nothing.
-			f.missed = meta.Sequence.Stream - f.last - 1
 			f.engine.logf("%s: %s: messages %d to %d are gone, skipping them", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1)
 		}
 		f.apply(m, meta)
