@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,32 +35,10 @@ func (a *app) pendingCmd() *cobra.Command {
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			if a.json {
-				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &raw); err != nil {
-					return err
-				}
-				return a.printJSON(raw)
-			}
-			var rs []request
-			if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
-				return err
-			}
-			if len(rs) == 0 {
-				fmt.Fprintln(a.out, "Nothing waits. Try: assent simulate")
-				return nil
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tAGE\tSESSION\tWHAT")
-			for i := range rs {
-				r := &rs[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
+				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
