@@ -50,11 +50,15 @@ func parse(path string, b []byte) (*document, error) {
 	return d, nil
 }
 
-// shallow refuses text that is nested beyond reason. It counts brackets outside of strings; in
-// comments they count too, which a thousand bears.
+// shallow refuses text that is nested beyond reason. It counts brackets outside of strings and
+// comments: a quote in a comment begins no string, so that what follows would go uncounted.
 func shallow(b []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
+		if end := commentEnd(b[i:]); end > 0 && !inString {
+			i += end - 1
+			continue
+		}
 		switch c := b[i]; {
 		case inString && c == '\\':
 			i++
@@ -70,6 +74,24 @@ func shallow(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// commentEnd is the length of the comment that b begins with; 0 if it begins with none. One
+// without an end is as long as b.
+func commentEnd(b []byte) int {
+	end := ""
+	switch {
+	case bytes.HasPrefix(b, []byte("//")):
+		end = "\n"
+	case bytes.HasPrefix(b, []byte("/*")):
+		end = "*/"
+	default:
+		return 0
+	}
+	if i := bytes.Index(b[2:], []byte(end)); i >= 0 {
+		return 2 + i + len(end)
+	}
+	return len(b)
 }
 
 // style finds out how the file is written.
@@ -219,10 +241,17 @@ func (d *document) fault(at int, format string, args ...any) error {
 
 // last returns the member that counts, nil if there is none.
 func last(o *hujson.Object, name string) *hujson.Value {
-	for i := range slices.Backward(o.Members) {
-		if o.Members[i].Name.Value.(hujson.Literal).String() == name {
-			return &o.Members[i].Value
-		}
+	if i := lastIndex(o, name); i >= 0 {
+		return &o.Members[i].Value
 	}
 	return nil
+}
+
+func lastIndex(o *hujson.Object, name string) int {
+	for i := range slices.Backward(o.Members) {
+		if o.Members[i].Name.Value.(hujson.Literal).String() == name {
+			return i
+		}
+	}
+	return -1
 }
