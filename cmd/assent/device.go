@@ -66,7 +66,7 @@ func (a *app) deviceListCmd() *cobra.Command {
 			fmt.Fprintln(w, "ID\tROLE\tNAME\tPAIRED\tLAST USED")
 			for i := range ds {
 				d := &ds[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, d.Role, show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", show.Line(d.ID), show.Line(d.Role), show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
 			}
 			return w.Flush()
 		},
@@ -103,7 +103,7 @@ by its name where only one has it.`,
 			if a.json {
 				return a.printJSON(d)
 			}
-			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), d.ID)
+			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), show.Line(d.ID))
 			return nil
 		},
 	}

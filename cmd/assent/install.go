@@ -183,7 +183,11 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 		for _, n := range plan.Notes {
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
-		_, err := a.out.Write(plan.After)
+		text := plan.After
+		if isTerminal(a.out) { // a pipe gets the bytes
+			text = []byte(show.Text(string(text)))
+		}
+		_, err := a.out.Write(text)
 		return false, err
 	}
 	done := installed{Path: plan.Path, Changed: plan.Changed(), Events: plan.Events, Versions: o.Versions, Notes: plan.Notes, Diff: plan.Diff()}

@@ -59,7 +59,7 @@ func (a *app) pendingCmd() *cobra.Command {
 			fmt.Fprintln(w, "ID\tAGE\tSESSION\tWHAT")
 			for i := range rs {
 				r := &rs[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
 			}
 			return w.Flush()
 		},
@@ -85,7 +85,7 @@ func summary(r *request, n int) string {
 	text := r.ToolName
 	for _, f := range r.Shown.Fields {
 		if f.Kind != "words" {
-			return elide(show.Line(text)+": "+oneRow(f.Text), n)
+			return elide(show.Line(text)+": "+oneRow(readable(f.Text)), n)
 		}
 	}
 	return elide(show.Line(text), n)
@@ -290,5 +290,5 @@ func deliveryWords(d string) string {
 	if d == "recorded" {
 		return "recorded; the hook has not fetched it yet"
 	}
-	return d
+	return show.Line(d)
 }

@@ -77,7 +77,7 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 			if a.json {
 				return a.printJSON(res)
 			}
-			fmt.Fprintln(a.out, res.Token)
+			fmt.Fprintln(a.out, show.Line(res.Token))
 			return nil
 		},
 	}
@@ -113,7 +113,7 @@ func (a *app) tokenListCmd() *cobra.Command {
 			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED")
 			for _, t := range ts {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Role, show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Line(t.ID), show.Line(t.Role), show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
 			}
 			return w.Flush()
 		},
