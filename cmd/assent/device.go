@@ -43,7 +43,7 @@ func (a *app) deviceListCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
 				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *deviceInfo) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", d.ID, d.Role, show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(d.Role), show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
 				})
 		},
 	}
@@ -79,7 +79,7 @@ by its name where only one has it.`,
 			if a.json {
 				return a.printJSON(d)
 			}
-			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), d.ID)
+			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), show.Line(d.ID))
 			return nil
 		},
 	}

@@ -210,8 +210,8 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
 		text := plan.After
-		if isTerminal(a.out) {
-			text = show.JSON(text)
+		if isTerminal(a.out) { // a pipe gets the bytes
+			text = []byte(show.Text(string(text)))
 		}
 		_, err := a.out.Write(text)
 		return false, err

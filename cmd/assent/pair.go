@@ -98,7 +98,7 @@ pair from there. Look at the name and the address before you agree.`,
 // printPairing prints the link, and for a phone a QR code of it. force prints the code also
 // where the link leads to this machine only, or nobody sits at a terminal.
 func (a *app) printPairing(p pairing, force bool) {
-	fmt.Fprintln(a.out, p.URL)
+	fmt.Fprintln(a.out, show.Line(p.URL))
 	here := loopbackURL(p.URL)
 	if force || !here && isTerminal(a.out) {
 		printQR(a.out, p.URL, isTerminal(a.out))
@@ -158,7 +158,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 	if a.json {
 		return a.printJSON(d)
 	}
-	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), d.Role, d.ID)
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), show.Line(d.Role), show.Line(d.ID))
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
 				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
+					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
 				})
 		},
 	}
@@ -62,7 +62,7 @@ func summary(r *request, n int) string {
 	text := r.ToolName
 	for _, f := range r.Shown.Fields {
 		if f.Kind != "words" {
-			return elide(show.Line(text)+": "+oneRow(f.Text), n)
+			return elide(show.Line(text)+": "+oneRow(readable(f.Text)), n)
 		}
 	}
 	return elide(show.Line(text), n)
@@ -267,5 +267,5 @@ func deliveryWords(d string) string {
 	if d == "recorded" {
 		return "recorded; the hook has not fetched it yet"
 	}
-	return d
+	return show.Line(d)
 }

@@ -75,7 +75,7 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 			if a.json {
 				return a.printJSON(res)
 			}
-			fmt.Fprintln(a.out, res.Token)
+			fmt.Fprintln(a.out, show.Line(res.Token))
 			return nil
 		},
 	}
@@ -95,7 +95,7 @@ func (a *app) tokenListCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
 				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *tokenInfo) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Role, show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(t.Role), show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
 				})
 		},
 	}

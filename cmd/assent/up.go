@@ -173,7 +173,7 @@ func (u *up) startBroker(ctx context.Context) error {
 		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
 			return err
 		}
-		fmt.Fprintf(u.out, "That did not work: %v\nSo it runs in this terminal.\n", err)
+		fmt.Fprintf(u.out, "That did not work: %s\nSo it runs in this terminal.\n", readable(err.Error()))
 	}
 	return u.inThisTerminal(ctx)
 }
@@ -195,7 +195,7 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if text, err := s.installed(); err != nil || text != "" {
-		return err == nil && strings.Contains(text, s.word(u.stateDir)), nil // else another broker's
+		return err == nil && s.serves(text, u.stateDir), nil // else another broker's
 	}
 	if !u.interactive() || u.f.install.yes {
 		return false, nil
@@ -214,7 +214,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(text, s.word(u.stateDir)) {
+	if !s.serves(text, u.stateDir) {
 		if _, err = u.installService(ctx, u.f.serve); err == nil {
 			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
 			u.printService(u.serviceStatus(ctx))
