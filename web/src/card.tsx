@@ -149,7 +149,7 @@ interface FootProps {
   allow: string;
 }
 
-function Foot({ item, foot, obstacle, input, allow }: FootProps) {
+function Foot({ item, foot, obstacle: unseen, input, allow }: FootProps) {
   const { request: r, attempt } = item;
   const [words, setWords] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -170,6 +170,8 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
 
   const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
   const message = words?.trim() ?? "";
+  // The agent gets no words with a yes; a tap on the wrong button would lose them.
+  const obstacle = unseen || (message && "Your words reach the agent with a denial only. Delete them to allow.");
   const deny = () => {
     if (!sending && ready()) void answer(r, { behavior: "deny", ...(message ? { message } : {}) });
   };
