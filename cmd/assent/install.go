@@ -279,6 +279,8 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 	}
 	switch {
 	case !plan.Changed():
+	case plan.After == nil:
+		fmt.Fprintln(a.out, "\nIn short: the file goes. assent install had made it, and nothing else is in it.")
 	case len(plan.Events) == 0: // an uninstall
 		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
 	default:
@@ -331,9 +333,9 @@ func (a *app) nextSteps(f installFlags, done outcome) {
 // the broker, so it is not stopped.
 func (a *app) leftOver() {
 	if info, err := a.runtime(); err == nil {
-		fmt.Fprintf(a.out, "The broker still runs (pid %d). Stop it with Ctrl-C in its terminal; a service with: assent service uninstall\n", info.PID)
+		fmt.Fprintf(a.out, "The broker still runs (pid %d). Stop it with Ctrl-C in its terminal, or: assent service uninstall\n", info.PID)
 	}
 	if _, err := os.Stat(a.stateDir); err == nil {
-		fmt.Fprintf(a.out, "Its records, keys and the old settings are in %s. Delete it if you want no trace left.\n", show.Line(a.stateDir))
+		fmt.Fprintf(a.out, "Records, keys and old settings are in %s;\ndelete it when the broker has stopped.\n", show.Line(a.stateDir))
 	}
 }

@@ -264,7 +264,7 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 func (u *up) next() {
 	where := ""
 	if u.ended != nil {
-		where = "in another terminal, "
+		where = ", in another terminal"
 	}
 	fmt.Fprintln(u.out)
 	switch {
@@ -281,7 +281,7 @@ func (u *up) next() {
 	if u.hooks.manual {
 		fmt.Fprintln(u.out, keepManual)
 	}
-	fmt.Fprintf(u.out, "To try it without an agent: %sassent simulate\n", where)
+	fmt.Fprintf(u.out, "To try it without an agent%s: assent simulate\n", where)
 	if _, err := exec.LookPath("assent"); err != nil {
 		if self, err := os.Executable(); err == nil {
 			fmt.Fprintf(u.out, "assent is not on your PATH; write %s for it.\n", show.Line(self))

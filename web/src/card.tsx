@@ -149,7 +149,7 @@ interface FootProps {
   allow: string;
 }
 
-function Foot({ item, foot, obstacle: unseen, input, allow }: FootProps) {
+function Foot({ item, foot, obstacle, input, allow }: FootProps) {
   const { request: r, attempt } = item;
   const [words, setWords] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
@@ -170,13 +170,13 @@ function Foot({ item, foot, obstacle: unseen, input, allow }: FootProps) {
 
   const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
   const message = words?.trim() ?? "";
-  // The agent gets no words with a yes; a tap on the wrong button would lose them.
-  const obstacle = unseen || (message && "Your words reach the agent with a denial only. Delete them to allow.");
+  // The agent gets no words with a yes: Allow would lose them.
+  const blocked = !!obstacle || !!message;
   const deny = () => {
     if (!sending && ready()) void answer(r, { behavior: "deny", ...(message ? { message } : {}) });
   };
   const permit = () => {
-    if (!sending && !obstacle && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
+    if (!sending && !blocked && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
   };
   const waiting = !armed || !!sending;
   return (
@@ -193,7 +193,7 @@ function Foot({ item, foot, obstacle: unseen, input, allow }: FootProps) {
         </button>
       ) : (
         <label class="reply">
-          <span class="label">Words for the agent</span>
+          <span class="label">Words for the agent, with a denial only</span>
           <textarea ref={area} rows={3} value={words} disabled={!!sending} placeholder="What should it do instead?" onInput={(e) => setWords(e.currentTarget.value)} />
         </label>
       )}
@@ -204,7 +204,7 @@ function Foot({ item, foot, obstacle: unseen, input, allow }: FootProps) {
         <button
           type="button"
           class={`allow${sending === "allow" ? " busy" : ""}`}
-          aria-disabled={waiting || !!obstacle}
+          aria-disabled={waiting || blocked}
           {...(obstacle ? { "aria-describedby": `obstacle-${r.id}` } : {})}
           onClick={permit}
         >

@@ -73,10 +73,15 @@ function Panel() {
       {list && ownDevice() && keepsNothing.value && <p class="quiet">This browser keeps nothing: it stays paired until the page is closed.</p>}
       {list && (
         <p class="quiet">
-          {loopback
-            ? "This address works on this machine only; for a phone see docs/phone.md. To add a browser here, open it there, or run "
-            : "To add a device, open this address on it, or run "}
-          <code>assent pair</code> on the machine where assent runs.
+          {loopback ? (
+            <>
+              This address leads to this machine only. To add another browser here, run <code>assent pair</code>. For a phone see docs/phone.md.
+            </>
+          ) : (
+            <>
+              To add a device, open this address on it, or run <code>assent pair</code> on the machine where assent runs.
+            </>
+          )}
         </p>
       )}
     </dialog>
