@@ -1,11 +1,4 @@
-# The broker in a container. It was written with care and not run: no Docker engine was at hand.
-#
-#   docker build -t assent .
-#   docker run --rm --network host -v assent-state:/state assent
-#
-# With --network host the page is at 127.0.0.1:7717 of the host, as without a container. In a
-# network of its own the broker must listen beyond loopback, which it refuses without a
-# certificate: add  serve --listen 0.0.0.0:7717 --tls-cert … --tls-key …
+# The broker in a container. docs/docker.md says how to use it and what was tried.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -15,11 +8,14 @@ RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/ ./cmd/assent ./cm
  && mkdir -p /out/state && chmod 0700 /out/state
 
 FROM scratch
+# Whose files the state is: give your own id (--build-arg UID=$(id -u)) to share the hook socket.
+ARG UID=65532
 COPY --from=build /out/assent /out/assent-hook /usr/local/bin/
-COPY --from=build --chown=65532:65532 /out/state /state
-USER 65532:65532
+COPY --from=build --chown=${UID}:${UID} /out/state /state
+USER ${UID}:${UID}
 ENV ASSENT_STATE_DIR=/state
 VOLUME /state
 EXPOSE 7717
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["/usr/local/bin/assent", "health"]
 ENTRYPOINT ["/usr/local/bin/assent"]
-CMD ["serve", "--socket", "/state/hook.sock"]
+CMD ["serve"]

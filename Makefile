@@ -1,6 +1,7 @@
 # make build needs Go only. make test and make check set up what else they need.
 GO      ?= go
-LDFLAGS  = -s -w
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS  = -s -w -X main.built=$(VERSION)
 GOFLAGS_STATIC = -trimpath -ldflags='$(LDFLAGS)'
 
 # The race detector needs a C compiler, which a machine with Go alone may lack.

@@ -55,27 +55,30 @@ func build(run func() int) int {
 // program is the path of a built program.
 func program(name string) string { return filepath.Join(os.Getenv(binEnv), name) }
 
-// The real client is a heavy guest: it is installed once, and two run at a time.
+// The real client is a heavy guest: each version is installed once, and two run at a time.
 var (
-	installed = sync.OnceValues(func() (string, error) {
-		cache := os.Getenv("ASSENT_E2E_CACHE")
-		if cache == "" {
-			dir, err := os.UserCacheDir()
-			if err != nil {
-				return "", fmt.Errorf("%w: set ASSENT_E2E_CACHE: %w", claude.ErrMissing, err)
-			}
-			cache = filepath.Join(dir, "assent-e2e")
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-		defer cancel()
-		return claude.Install(ctx, cache)
-	})
-	clients = make(chan struct{}, 2)
-	counts  sync.Mutex // orders writes to the count file
+	installed = sync.OnceValues(func() (string, error) { return installClient(claude.Version) })
+	oldest    = sync.OnceValues(func() (string, error) { return installClient(claude.Oldest) })
+	clients   = make(chan struct{}, 2)
+	counts    sync.Mutex // orders writes to the count file
 )
 
-// need returns the path of a program that the test cannot do without: "claude", "tmux" or
-// "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+func installClient(version string) (string, error) {
+	cache := os.Getenv("ASSENT_E2E_CACHE")
+	if cache == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("%w: set ASSENT_E2E_CACHE: %w", claude.ErrMissing, err)
+		}
+		cache = filepath.Join(dir, "assent-e2e")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return claude.Install(ctx, cache, version)
+}
+
+// need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
+// "tmux" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -98,6 +101,8 @@ func find(what string) (string, error) {
 	switch what {
 	case "claude":
 		return installed()
+	case "claude-oldest":
+		return oldest()
 	case "chromium":
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 			if p, err := exec.LookPath(name); err == nil {

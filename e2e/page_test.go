@@ -1,140 +1,15 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"assent/e2e/modelserver"
 )
-
-// browser is the page on a phone: headless Chromium, 390×844, with a profile of its own.
-type browser struct {
-	t    *testing.T
-	ctx  context.Context
-	said output // what the page threw and what its policy stopped
-}
-
-func newBrowser(t *testing.T) *browser {
-	t.Helper()
-	path := need(t, "chromium")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
-	t.Cleanup(cancel)
-	profile := tempDir(t)
-	ctx, cancel = chromedp.NewExecAllocator(ctx,
-		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WindowSize(390, 844),
-		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), // it stays on this machine
-		chromedp.Env("HOME="+profile),
-		chromedp.WSURLReadTimeout(time.Minute),
-	)
-	t.Cleanup(cancel)
-	b := &browser{t: t}
-	b.ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(b.ctx); err != nil { // starts the browser, which lives as long as b.ctx
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
-		defer cancel()
-		_ = chromedp.Cancel(ctx) // else it still writes to its profile while that is removed
-	})
-	messages := chromedp.Console(b.ctx)
-	go func() {
-		for m, err := range messages {
-			if err != nil {
-				return
-			}
-			if m.IsException() || m.Source == "security" {
-				_, _ = b.said.Write([]byte(m.String() + "\n"))
-			}
-		}
-	}()
-	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile, chromedp.EmulateTouch))
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the page shows:\n%s\nand said:\n%s", b.text("body"), b.said.tail(2000))
-			b.shot("failed.png")
-		}
-	})
-	return b
-}
-
-func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
-	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.t.Fatalf("in the browser: %v", err)
-	}
-}
-
-// value runs an action that has a value.
-func value[T any](b *browser, action chromedp.Action[T]) T {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
-	defer cancel()
-	v, err := chromedp.Run(ctx, action)
-	if err != nil {
-		b.t.Fatalf("in the browser: %v", err)
-	}
-	return v
-}
-
-// text returns what an element shows, "" if it is not there.
-func (b *browser) text(selector string) string {
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
-	defer cancel()
-	// In the middle of a navigation there is nothing to look at.
-	s, _ := chromedp.Run(ctx, chromedp.Evaluate[string](`document.querySelector(`+jsString(selector)+`)?.innerText ?? ""`))
-	return s
-}
-
-// see waits until an element shows a text.
-func (b *browser) see(selector, text string) {
-	b.t.Helper()
-	eventually(b.t, soon, selector+" shows "+text, func() bool { return strings.Contains(b.text(selector), text) })
-}
-
-// tap taps an element in a card when its buttons are armed, as a finger does: by coordinates.
-func (b *browser) tap(selector string) {
-	b.t.Helper()
-	sel := chromedp.CSS(selector + `:not([aria-disabled="true"]):not([disabled])`)
-	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel), chromedp.Tap(sel))
-}
-
-// shot leaves a screenshot where one is wanted.
-func (b *browser) shot(name string) {
-	path := artifact(b.t, name)
-	if path == "" {
-		return
-	}
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		b.t.Logf("no screenshot %s: %v", name, err)
-		return
-	}
-	if err := os.WriteFile(path, png, 0o600); err != nil {
-		b.t.Error(err)
-	}
-}
-
-// jsString is a text as JavaScript writes it.
-func jsString(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a bug in the test
-	}
-	return string(b)
-}
 
 func TestPageAnswersAWaitingHook(t *testing.T) {
 	t.Parallel()
@@ -164,20 +39,7 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	// The link works once. Another name of the host is another origin, without this one's key.
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(strings.Replace(url, "127.0.0.1", "localhost", 1)))
 	b.see("main", "Pair this browser")
-	if said := b.said.tail(2000); said != "" {
-		t.Errorf("the page threw: %s", said)
-	}
-}
-
-// freePort returns a loopback address that was free a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	b.quiet()
 }
 
 // The card of what waits, and the newest of those that are over and linger a while.
@@ -210,6 +72,10 @@ func (b *browser) deniesWithWords(d *daemon, payload []byte) {
 	b.tap(open + " button.third")
 	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "not on a Friday"))
 	b.see(open+" button.deny", "Send back")
+	b.see(open+" .reply", "with a denial only")
+	if off := value(b, chromedp.Evaluate[string](`document.querySelector(`+jsString(open+" button.allow")+`).ariaDisabled`)); off != "true" {
+		b.t.Error("words can be lost by a tap on Allow")
+	}
 	b.shot("words.png")
 	b.tap(open + " button.deny")
 	if out := h.wait(); out != denied("not on a Friday") {
@@ -270,6 +136,7 @@ func (b *browser) survivesARestart(d *daemon, payload []byte) {
 	b.see(open, "touch /home/dev/project/out.txt")
 	d.kill()
 	b.see(".link-state", "No connection")
+	b.shot("away.png")
 	d.start()
 	b.see(".link-state", "Live")
 	b.see(open, "touch /home/dev/project/out.txt")
@@ -299,4 +166,50 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 	b.see("main", "Pair this browser")
 	d.allow(d.pending()[0])
 	h.wait()
+}
+
+// TestPageUnfoldsWhatWasSettled: a long command is not cut for good when it is over.
+func TestPageUnfoldsWhatWasSettled(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	h := d.hook(bash("s", "set -e\n"+strings.Repeat("make target\n", 8)+"rm -rf build"))
+	b.tap(open + " button.deny")
+	h.wait()
+	b.see(".past .gist", "set -e …")
+	if s := b.text(".past .gist"); strings.Contains(s, "rm -rf") {
+		t.Errorf("folded it shows %q", s)
+	}
+	b.looks("folded")
+	b.tap(".past .link")
+	b.see(".past .gist", "rm -rf build")
+	b.looks("unfolded")
+	b.tap(".past .link")
+	b.see(".past .link", "Show all")
+	b.quiet()
+}
+
+// TestPageAnswersClaude goes the whole way: the real client asks, a thumb on the page answers,
+// and the record can prove whose it was.
+func TestPageAnswersClaude(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	b := newBrowser(t)
+	b.pair(a.daemon)
+	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
+	b.see(open, "touch "+a.path("out.txt"))
+	a.dialog(term)
+	b.tap(open + " button.allow")
+	b.see(over+" .outcome", "Allowed")
+	if res := a.modelDone(); len(res) != 1 || res[0].IsError {
+		t.Errorf("the model read %+v", res)
+	}
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	r := a.settled()[0]
+	a.until(r.ID, "confirmed", func(r request) bool { return r.Delivery == "confirmed" })
+	a.signed(r.ID)
+	b.quiet()
 }

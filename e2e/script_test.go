@@ -24,7 +24,7 @@ import (
 // CODE COMMAND…, printed TEXT (the last standard output is exactly TEXT), repeat N TEXT FILE,
 // get STATUS TOKEN PATH, decide STATUS TOKEN ID BEHAVIOR, token
 // VARIABLE ROLE NAME (creates one), steps ID STEPS (waits until these are a request's records),
-// helps COMMAND….
+// helps COMMAND…, appears TEXT FILE (waits until the file holds the text).
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -39,6 +39,7 @@ func TestCommands(t *testing.T) {
 			}
 			e.Defer(func() { _ = os.RemoveAll(run) })
 			e.Setenv("PATH", os.Getenv(binEnv)+string(os.PathListSeparator)+os.Getenv("PATH"))
+			e.Setenv("BINARIES", os.Getenv(binEnv))
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "xdg"))
@@ -58,6 +59,7 @@ func TestCommands(t *testing.T) {
 			"token":   scriptToken,
 			"steps":   scriptSteps,
 			"helps":   scriptHelps,
+			"appears": scriptAppears,
 		},
 	})
 }
@@ -245,4 +247,14 @@ func scriptHelps(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("assent %s --help does not mention %q:\n%s", strings.Join(args, " "), part, out)
 		}
 	}
+}
+
+func scriptAppears(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: appears TEXT FILE")
+	}
+	scriptWait(ts, args[0]+" in "+args[1], func() bool {
+		b, err := os.ReadFile(ts.MkAbs(args[1]))
+		return err == nil && strings.Contains(string(b), args[0])
+	})
 }

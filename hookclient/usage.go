@@ -18,6 +18,7 @@ func Usage(name string) string {
 An agent runs it; it reads the event on standard input and always exits 0.
 
 usage: ` + name + ` [flags]
+       ` + name + ` --version
 
 ` + Flags + `
 

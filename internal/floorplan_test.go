@@ -36,6 +36,8 @@ var forbidden = []struct {
 	{"assent/internal/auth", "assent/internal/stream", "credentials know a KV, not NATS"},
 	{"assent/internal/stream", "assent/internal/server", "nothing imports server"},
 	{"assent/internal/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"assent/internal/install", "assent/...", "it knows the agent's settings, and nothing of the broker"},
+	{"assent/internal/install", "net/http", "what it needs is on this machine"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
 }
 

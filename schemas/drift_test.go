@@ -25,6 +25,7 @@ func TestGoTypes(t *testing.T) {
 	decision := hook.Decision{
 		Behavior: hook.BehaviorAllow, InputSHA256: digest, Message: "m", Interrupt: true,
 		UpdatedInput: hook.JSON(`{}`), UpdatedPermissions: req.Suggestions, Signature: "sig",
+		PublicKey: &hook.JWK{Kty: "EC", Crv: "P-256", X: "x", Y: "y"},
 	}
 	by := hook.Approver{Kind: "device", ID: "d", Name: "phone"}
 	record := hook.Record{
@@ -32,7 +33,7 @@ func TestGoTypes(t *testing.T) {
 		Request: &req, Decision: &decision, By: &by, Outcome: hook.Allowed, Reason: "why", EventSeq: 8,
 	}
 	for name, v := range map[string]any{
-		"PermissionRequest": req, "Decision": decision, "Approver": by, "Repo": req.Repo, "Record": record,
+		"PermissionRequest": req, "Decision": decision, "Approver": by, "JWK": decision.PublicKey, "Repo": req.Repo, "Record": record,
 	} {
 		check(t, name, v)
 	}

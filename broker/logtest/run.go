@@ -76,7 +76,8 @@ func Decided(id string) hook.Record {
 		Outcome: hook.Denied,
 		By:      &hook.Approver{Kind: "token", ID: "t1", Name: "phone"},
 		Decision: &hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: "11", Message: "not on a Friday",
-			Interrupt: true, UpdatedInput: hook.JSON(`{"a":1}`), UpdatedPermissions: hook.JSON(`[]`), Signature: "s"},
+			Interrupt: true, UpdatedInput: hook.JSON(`{"a":1}`), UpdatedPermissions: hook.JSON(`[]`), Signature: "s",
+			PublicKey: &hook.JWK{Kty: "EC", Crv: "P-256", X: "x", Y: "y"}},
 	}
 }
 

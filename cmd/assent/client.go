@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,30 +45,63 @@ func (i runtimeInfo) tlsConfig() *tls.Config {
 	}
 }
 
-// client speaks to the running broker's API with the owner's token, or with ASSENT_TOKEN
-// where the broker keeps none.
+// client speaks to the API of the running broker, or of the one that --url names.
 type client struct {
-	info  runtimeInfo
+	info  runtimeInfo // of a broker elsewhere the URL only
 	token string
+	tls   *tls.Config
+	proxy func(*http.Request) (*url.URL, error)
 	http  *http.Client
 }
 
-// broker finds the running broker of the state directory.
+// broker finds the broker: that of --url, or the running one of the state directory. It is
+// spoken to with the owner's token, or with ASSENT_TOKEN. The owner's token never leaves for a
+// URL: whoever sets the environment would get it.
 func (a *app) broker() (*client, error) {
-	info, err := a.runtime()
+	c, err := a.reach()
 	if err != nil {
 		return nil, err
 	}
-	token := os.Getenv("ASSENT_TOKEN")
-	if token == "" {
+	c.token = os.Getenv("ASSENT_TOKEN")
+	if c.token == "" && a.url != "" {
+		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
+	}
+	if c.token == "" {
 		b, err := os.ReadFile(filepath.Join(a.stateDir, "owner.token"))
 		if err != nil {
 			return nil, fmt.Errorf("no credential: set ASSENT_TOKEN (the owner's token cannot be read: %w)", err)
 		}
-		token = strings.TrimSpace(string(b))
+		c.token = strings.TrimSpace(string(b))
 	}
-	transport := &http.Transport{TLSClientConfig: info.tlsConfig()} // and no proxy: the broker is on this machine
-	return &client{info: info, token: token, http: &http.Client{Timeout: 30 * time.Second, Transport: transport}}, nil
+	return c, nil
+}
+
+// reach is broker without a credential.
+func (a *app) reach() (*client, error) {
+	c := &client{}
+	if a.url != "" {
+		config, err := a.remoteTLS()
+		if err != nil {
+			return nil, err
+		}
+		c.info, c.tls = runtimeInfo{HTTPURL: a.url}, config
+		if strings.HasPrefix(a.url, "https:") { // a proxy sees nothing of that
+			c.proxy = http.ProxyFromEnvironment
+		}
+	} else {
+		info, err := a.runtime()
+		if err != nil {
+			return nil, err
+		}
+		c.info, c.tls = info, info.tlsConfig()
+	}
+	c.http = &http.Client{
+		Timeout:   30 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: c.tls, Proxy: c.proxy},
+		// A broker redirects nobody; whoever does is not to get the token.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c, nil
 }
 
 func (a *app) runtime() (runtimeInfo, error) {
@@ -75,7 +109,10 @@ func (a *app) runtime() (runtimeInfo, error) {
 	path := filepath.Join(a.stateDir, "runtime.json")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent serve", a.stateDir))
+		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent up, or assent serve", a.stateDir))
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)
 	}
 	if err != nil {
 		return info, fmt.Errorf("read %s: %w", path, err)
@@ -135,7 +172,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.info.HTTPURL, "/")+path, body)
 	if err != nil {
-		return fmt.Errorf("broker URL in runtime.json: %w", err)
+		return fmt.Errorf("URL of the broker: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	if in != nil {
@@ -143,11 +180,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err
-		}
-		return noBroker(fmt.Errorf("the broker at %s does not answer (%w); is it running? start it with: assent serve", c.info.HTTPURL, err))
+		return noBroker(c.silent(err))
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 256<<20))
@@ -173,6 +206,36 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("the broker's answer: %w", err)
 	}
 	return nil
+}
+
+// get fetches a document that needs no credential, and returns the status.
+func (c *client) get(ctx context.Context, path string) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(c.info.HTTPURL, "/")+path, nil)
+	if err != nil {
+		return 0, fmt.Errorf("URL of the broker: %w", err)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	res.Body.Close()
+	return res.StatusCode, nil
+}
+
+// silent says that no broker answered, and what may be the reason.
+func (c *client) silent(err error) error {
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err // without the method and the URL, which stand here already
+	}
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &authority):
+		return fmt.Errorf("the broker at %s is not trusted (%w); if its certificate is your own, name it: --cacert FILE", c.info.HTTPURL, err)
+	case c.info.PID == 0:
+		return fmt.Errorf("the broker at %s does not answer (%w); does it run there, and is the URL right?", c.info.HTTPURL, err)
+	}
+	return fmt.Errorf("the broker at %s does not answer (%w); is it running? start it with: assent serve", c.info.HTTPURL, err)
 }
 
 // printJSON writes v as one line of JSON, fit for a terminal.

@@ -45,7 +45,7 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 			}
 			stateErr := error(nil)
 			if c.want != "" { // else it would serve
-				stateErr = a.serve(t.Context(), serveFlags{listen: "127.0.0.1:0", natsListen: "off"})
+				stateErr = a.serve(t.Context(), serveFlags{listen: "127.0.0.1:0", natsListen: "off"}, nil)
 			}
 			for what, err := range map[string]error{"socket": sockErr, "state": stateErr} {
 				if what == "socket" && c.socket {

@@ -1,27 +1,18 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assent/internal/install"
 )
 
-func TestOlder(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"2.1.197", "2.1.329", true}, {"2.1.329", "2.1.329", false}, {"2.1.1000", "2.1.329", false}, {"2.0.999", "2.1.0", true}, {"10.0.0", "9.9.9", false},
-	} {
-		if got := older(c.a, c.b); got != c.want {
-			t.Errorf("older(%s, %s) = %v", c.a, c.b, got)
-		}
-	}
-}
-
 // settingsIn writes a user's settings file and reads it back as doctor does.
-func settingsIn(t *testing.T, text string) []settingsFile {
+func settingsIn(t *testing.T, text string) []install.Settings {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
@@ -30,7 +21,7 @@ func settingsIn(t *testing.T, text string) []settingsFile {
 	if err := os.WriteFile(filepath.Join(home, ".claude", "settings.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return readSettings(home, t.TempDir())
+	return install.Survey(install.Options{Home: home}, t.TempDir(), "")
 }
 
 func TestDoctorReadsHooks(t *testing.T) {
@@ -39,42 +30,113 @@ func TestDoctorReadsHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := `{"type":"command","command":"` + bin + `","args":["--socket","/s/hook.sock"],"timeout":86400}`
+	all := `{"hooks":{`
+	events, err := install.Events([]string{install.Newest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range events {
+		if i > 0 {
+			all += ","
+		}
+		all += `"` + e + `":[{"hooks":[` + ours + `]}]`
+	}
+	all += "}}"
+	newest, oldest := []string{install.Newest}, []string{install.Oldest}
 	for name, c := range map[string]struct {
 		settings string
+		versions []string
 		want     string // part of a line, with its status in front
 	}{
-		"as it should be":     {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"Stop":[{"hooks":[` + ours + `]}]}}`, "ok assent-hook runs for 2 events"},
-		"none":                {`{}`, "warn no settings file runs assent-hook"},
-		"broken file":         {`{"hooks":`, "fail "},
-		"not for permissions": {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, "fail assent-hook runs, but not for PermissionRequest"},
-		"two deciders":        {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `,{"type":"command","command":"other"}]}]}}`, "warn another tool's"},
-		"worktrees":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"WorktreeCreate":[{"hooks":[` + ours + `]}]}}`, "fail a WorktreeCreate hook"},
-		"other socket":        {strings.ReplaceAll(`{"hooks":{"PermissionRequest":[{"hooks":[`+ours+`]}]}}`, "/s/hook.sock", "/t/hook.sock"), "warn PermissionRequest asks /t/hook.sock"},
-		"short timeout":       {strings.ReplaceAll(`{"hooks":{"PermissionRequest":[{"hooks":[`+ours+`]}]}}`, "86400", "30"), "warn Claude Code gives up on the hook after 30 s"},
-		"missing program":     {strings.ReplaceAll(`{"hooks":{"PermissionRequest":[{"hooks":[`+ours+`]}]}}`, bin, "/nowhere/assent-hook"), "cannot be run"},
-		"shell form":          {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, "ok assent-hook runs for 1 events"},
-		"switched off":        {`{"disableAllHooks":true}`, "sets disableAllHooks"},
+		"as it should be":        {all, newest, "ok assent-hook runs for 30 events\n"},
+		"no claude":              {all, nil, "ok assent-hook runs for 30 events\n"},
+		"an older claude":        {all, oldest, "fail the settings were written for another version: DirectoryAdded, PostModelSwitch, PreModelSwitch is not known"},
+		"a newer claude":         {strings.Replace(all, `"DirectoryAdded"`, `"FileChanged"`, 1), newest, "ok assent-hook runs for 30 events; the settings leave out or were written before DirectoryAdded\n"},
+		"two versions":           {all, []string{install.Newest, install.Oldest}, "fail the settings were written for another version"},
+		"a few events":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "warn assent-hook runs for 2 events; without PostToolUse,"},
+		"none":                   {`{}`, newest, "warn no settings file runs assent-hook"},
+		"broken file":            {`{"hooks":`, newest, "fail "},
+		"comments":               {"{\n// x\n}", newest, "line 2, column 1: a comment, for which Claude Code ignores the whole file"},
+		"not for permissions":    {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "fail assent-hook runs, but not for PermissionRequest"},
+		"two deciders":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `,{"type":"command","command":"other"}]}]}}`, newest, "warn another tool's"},
+		"worktrees":              {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"WorktreeCreate":[{"hooks":[` + ours + `]}]}}`, newest, "fail a WorktreeCreate hook"},
+		"other socket":           {strings.ReplaceAll(all, "/s/hook.sock", "/t/hook.sock"), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
+		"other socket, one word": {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--socket=/t/hook.sock"`), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
+		"another broker":         {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--url","https://elsewhere.example"`), newest, "warn SETTINGS: the hook asks https://elsewhere.example, the broker listens on /s/hook.sock"},
+		"flags of no hook":       {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--no-such-flag"`), newest, "warn SETTINGS: whom the hook asks cannot be read: unknown flag --no-such-flag"},
+		"short timeout":          {strings.ReplaceAll(all, "86400", "30"), newest, "warn SETTINGS: Claude Code gives up on the hook after 30 s"},
+		"missing program":        {strings.ReplaceAll(all, bin, "/nowhere/assent-hook"), newest, "fail SETTINGS: /nowhere/assent-hook cannot be run"},
+		"relative program":       {strings.ReplaceAll(all, bin, "assent-hook"), newest, "warn SETTINGS: assent-hook is no absolute path"},
+		"shell form":             {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 events"},
+		"a matcher":              {strings.Replace(all, `"PermissionRequest":[{`, `"PermissionRequest":[{"matcher":"Bash",`, 1), newest, "warn SETTINGS: the PermissionRequest hook is only for tools that match Bash"},
+		"twice":                  {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[{"type":"command","command":"`+bin+`"}]},`, 1), newest, "warn assent's hook stands twice for Stop"},
+		"twice the same":         {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[`+ours+`]},`, 1), newest, "ok assent-hook runs for 30 events\n"},
+		"switched off":           {`{"disableAllHooks":true}`, newest, "sets disableAllHooks"},
 	} {
+		settings := settingsIn(t, c.settings)
 		var lines []string
-		for _, k := range checkHooks(settingsIn(t, c.settings), "/s/hook.sock") {
+		for _, k := range checkHooks(settings, c.versions, "/s/hook.sock") {
 			lines = append(lines, k.Status+" "+k.Detail)
 		}
-		if all := strings.Join(lines, "\n"); !strings.Contains(all, c.want) {
+		if all := strings.Join(lines, "\n") + "\n"; !strings.Contains(all, strings.ReplaceAll(c.want, "SETTINGS", settings[0].Path)) {
 			t.Errorf("%s: want %q in\n%s", name, c.want, all)
+		} else if len(lines) > 4 {
+			t.Errorf("%s: a fault is said of every event:\n%s", name, all)
+		}
+	}
+	settings := settingsIn(t, all)
+	settings[0].ReadOnly = errors.New("F is read-only")
+	for _, k := range checkHooks(settings, newest, "/s/hook.sock") {
+		if k.Status != "ok" {
+			t.Errorf("a read-only file with all it needs: %+v", k)
 		}
 	}
 }
 
 func TestDoctorKnowsTheMode(t *testing.T) {
-	for name, c := range map[string]struct{ settings, version, status, part string }{
-		"default":       {`{"permissions":{"defaultMode":"default"}}`, "2.1.329", "ok", "default"},
-		"auto unsaid":   {`{}`, "2.1.329", "warn", "auto"},
-		"older, unsaid": {`{}`, "2.1.197", "ok", "not set"},
-		"ask rules":     {`{"permissions":{"ask":["Bash"]}}`, "2.1.329", "warn", "1 permissions.ask"},
-		"bypass":        {`{"permissions":{"defaultMode":"bypassPermissions"}}`, "2.1.329", "warn", "never asked"},
+	for name, c := range map[string]struct {
+		settings string
+		versions []string
+		status   string
+		part     string
+	}{
+		"default":       {`{"permissions":{"defaultMode":"default"}}`, []string{"2.1.329"}, "ok", "default"},
+		"auto unsaid":   {`{}`, []string{"2.1.329"}, "warn", "auto, Claude Code's own default"},
+		"auto":          {`{"permissions":{"defaultMode":"auto"}}`, []string{"2.1.197"}, "warn", "most calls reach no hook"},
+		"older, unsaid": {`{}`, []string{"2.1.197"}, "ok", "not set"},
+		"both, unsaid":  {`{}`, []string{"2.1.197", "2.1.329"}, "warn", "auto"},
+		"unknown":       {`{}`, nil, "warn", "auto"},
+		"ask rules":     {`{"permissions":{"ask":["Bash"]}}`, []string{"2.1.329"}, "ok", "1 permissions.ask"},
+		"bypass":        {`{"permissions":{"defaultMode":"bypassPermissions"}}`, []string{"2.1.329"}, "warn", "never asked"},
 	} {
-		if k := checkMode(settingsIn(t, c.settings), c.version); k.Status != c.status || !strings.Contains(k.Detail, c.part) {
+		if k := checkMode(settingsIn(t, c.settings), c.versions); k.Status != c.status || !strings.Contains(k.Detail, c.part) {
 			t.Errorf("%s: %s %s", name, k.Status, k.Detail)
+		}
+	}
+}
+
+func TestDoctorKnowsTheClients(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients  []install.Client
+		want     string
+		versions int
+	}{
+		"none":      {nil, "warn no claude on PATH", 0},
+		"newest":    {[]install.Client{{Path: "/a/claude", Version: "2.1.329"}}, "ok 2.1.329 at /a/claude", 1},
+		"between":   {[]install.Client{{Path: "/a/claude", Version: "2.1.200"}}, "ok 2.1.200 at /a/claude; assent was tried with", 1},
+		"oldest":    {[]install.Client{{Path: "/a/claude", Version: "2.1.197"}}, "warn 2.1.197 at /a/claude; in this version claude -p asks no hook", 1},
+		"too old":   {[]install.Client{{Path: "/a/claude", Version: "2.0.1"}}, "fail 2.0.1 at /a/claude; assent needs 2.1.197", 1},
+		"several":   {[]install.Client{{Path: "/a/claude", Version: "2.1.329"}, {Path: "/b/claude", Version: "2.1.197"}}, "warn several versions (2.1.197, 2.1.329)", 2},
+		"one twice": {[]install.Client{{Path: "/a/claude", Version: "2.1.329"}, {Path: "/b/claude", Version: "2.1.329"}}, "ok 2.1.329 at /b/claude\n", 2},
+		"mute":      {[]install.Client{{Path: "/a/claude", Err: errors.New("/a/claude --version: exit status 3")}}, "warn /a/claude --version: exit status 3", 0},
+	} {
+		var lines strings.Builder
+		checks, versions := checkClients(c.clients)
+		for _, k := range checks {
+			fmt.Fprintln(&lines, k.Status, k.Detail)
+		}
+		if !strings.Contains(lines.String(), c.want) || len(versions) != c.versions {
+			t.Errorf("%s: %v\n%s", name, versions, lines.String())
 		}
 	}
 }
@@ -91,19 +153,16 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-func TestCheckListen(t *testing.T) {
-	for listen, ok := range map[string]bool{
-		"127.0.0.1:0": true, "[::1]:7717": true, "localhost:1": true,
-		"0.0.0.0:7717": false, ":7717": false, "192.0.2.1:1": false, "7717": false,
-	} {
-		if err := checkListen(serveFlags{listen: listen, natsListen: "off"}); (err == nil) != ok {
-			t.Errorf("--listen %s: %v", listen, err)
-		}
+// A hook that comes with a project may be called like assent's and be anything.
+func TestDoctorTellsANamesake(t *testing.T) {
+	project := t.TempDir()
+	bin := filepath.Join(project, "assent-hook")
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	if err := checkListen(serveFlags{listen: "0.0.0.0:1", natsListen: "off", tlsCert: "c", tlsKey: "k"}); err != nil {
-		t.Errorf("with a certificate: %v", err)
-	}
-	if err := checkListen(serveFlags{listen: "127.0.0.1:0", natsListen: "0.0.0.0:4222"}); err == nil {
-		t.Error("the event stream must not listen beyond loopback")
+	settings := []install.Settings{{Path: "F", Scope: install.Project, Hooks: []install.Hook{{Event: "PermissionRequest", Words: []string{bin}, Ours: true}}}}
+	text := fmt.Sprint(checkHooks(settings, []string{install.Newest}, "/s/hook.sock"))
+	if !strings.Contains(text, "F: "+bin+" is another program than the assent-hook of this assent") {
+		t.Error(text)
 	}
 }

@@ -39,7 +39,7 @@ Its flags are those of assent-hook:
 				cmd.PrintErrln("assent hook:", err)
 				return nil
 			}
-			cfg.Dial = dialTLS(cfg.URL)
+			cfg.Dial = dialTLS(cfg.URL, &tls.Config{MinVersion: tls.VersionTLS12})
 			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
 			return nil
@@ -47,9 +47,9 @@ Its flags are those of assent-hook:
 	}
 }
 
-// dialTLS connects to an https URL, with the certificate checked; nil for any other URL, which
-// the client dials itself.
-func dialTLS(rawURL string) func(context.Context) (net.Conn, error) {
+// dialTLS connects to an https URL, with the certificate checked as config says; nil for any
+// other URL, which the client dials itself.
+func dialTLS(rawURL string, config *tls.Config) func(context.Context) (net.Conn, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "https" {
 		return nil
@@ -60,9 +60,8 @@ func dialTLS(rawURL string) func(context.Context) (net.Conn, error) {
 	}
 	// A broker that vanished without a word is noticed within half a minute.
 	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
-	d := tls.Dialer{
-		NetDialer: &net.Dialer{KeepAliveConfig: keepAlive},
-		Config:    &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
-	}
+	config = config.Clone()
+	config.ServerName, config.NextProtos = u.Hostname(), []string{"http/1.1"}
+	d := tls.Dialer{NetDialer: &net.Dialer{KeepAliveConfig: keepAlive}, Config: config}
 	return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
 }

@@ -5,39 +5,79 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/user"
-	"path/filepath"
-	"strconv"
-	"sync"
+	"net/netip"
+	"net/url"
 	"syscall"
-	"time"
 
 	"assent/internal/codec"
 )
 
-// checkListen refuses what would put the API on a network in the clear.
-func checkListen(f serveFlags) error {
+// check refuses what would put the API on a network in the clear, and returns the proxies that
+// may. It takes nothing and opens nothing.
+func (f *serveFlags) check() ([]netip.Prefix, error) {
 	host, _, err := net.SplitHostPort(f.listen)
 	if err != nil {
-		return usagef("--listen %s: %w; want HOST:PORT", f.listen, err)
+		return nil, usagef("--listen %s: %w; want HOST:PORT", f.listen, err)
 	}
 	if (f.tlsCert == "") != (f.tlsKey == "") {
-		return usagef("--tls-cert and --tls-key go together")
+		return nil, usagef("--tls-cert and --tls-key go together")
 	}
-	if f.tlsCert == "" && !loopback(host) {
-		return usagef("--listen %s reaches beyond this machine: give --tls-cert and --tls-key, or listen on 127.0.0.1", f.listen)
+	proxies, err := parseProxies(f.trustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	if f.tlsCert == "" && len(proxies) == 0 && !loopback(host) {
+		return nil, usagef(`--listen %s reaches beyond this machine, where anybody could read and change what passes. Either
+  give a certificate:                       --tls-cert FILE --tls-key FILE
+  name the proxy that does TLS before it:   --trusted-proxy ADDRESS
+  or listen on 127.0.0.1 and let a program on this machine do TLS: tailscale serve, Caddy
+docs/phone.md shows each`, f.listen)
+	}
+	for _, text := range f.publicURLs {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, usagef("--public-url %s: want scheme and host, as in https://box.example.net", text)
+		}
+		if u.Scheme == "http" && !loopback(u.Hostname()) {
+			return nil, usagef("--public-url %s: want https: browsers keep no device keys for http pages of other machines; docs/phone.md shows the ways to https", text)
+		}
 	}
 	if n := f.natsListen; n != "off" && n != "" {
 		host, _, err := net.SplitHostPort(n)
 		if err != nil {
-			return usagef("--nats-listen %s: %w; want HOST:PORT or off", n, err)
+			return nil, usagef("--nats-listen %s: %w; want HOST:PORT or off", n, err)
 		}
 		if !loopback(host) {
-			return usagef("--nats-listen %s reaches beyond this machine, where its token would travel in the clear; listen on 127.0.0.1", n)
+			return nil, usagef("--nats-listen %s reaches beyond this machine, where its token would travel in the clear; listen on 127.0.0.1", n)
 		}
 	}
-	return nil
+	return proxies, nil
+}
+
+// unnamed reports whether others can connect but not say a name that the broker answers to.
+func (f *serveFlags) unnamed() bool {
+	host, _, err := net.SplitHostPort(f.listen)
+	return err == nil && !loopback(host) && len(f.publicURLs) == 0
+}
+
+// listenable says now what listen would say later, when more has been done.
+func listenable(addr string) error {
+	l, err := listen(addr)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+func listen(addr string) (net.Listener, error) {
+	l, err := net.Listen("tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is taken by another program; stop that, or choose another port, such as --listen 127.0.0.1:7718", addr)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen", addr, err)
+	}
+	return l, nil
 }
 
 func loopback(host string) bool {
@@ -60,85 +100,15 @@ func loadCertificate(certFile, keyFile string) (*tls.Certificate, string, error)
 	return &cert, codec.Digest(cert.Certificate[0]), nil
 }
 
+// listenURL is where programs on this machine reach the listener.
 func listenURL(addr net.Addr, tls bool) string {
 	scheme := "http"
 	if tls {
 		scheme = "https"
 	}
-	return scheme + "://" + addr.String()
-}
-
-// defaultSocket is where hooks look when they are told nothing.
-func defaultSocket(stateDir string, env func(string) string) string {
-	if d := env("XDG_RUNTIME_DIR"); filepath.IsAbs(d) {
-		return filepath.Join(d, "assent", "hook.sock")
+	at := addr.String()
+	if ap, err := netip.ParseAddrPort(at); err == nil && ap.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), ap.Port()).String() // a wildcard is nobody's address
 	}
-	return filepath.Join(stateDir, "hook.sock")
-}
-
-// hookSocket is the hooks' listener. It stands under its path until remove.
-type hookSocket struct {
-	net.Listener
-	path string
-	gone sync.Once
-}
-
-// remove takes the socket away, once: later another broker's may stand there.
-func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
-
-// listenUnix opens the hook socket, 0600, or 0660 for a group. A socket that nobody answers is
-// what a killed broker left, and is replaced; one that answers belongs to another broker.
-//
-// The new socket takes the old one's place in one step: a hook that finds no socket file gives
-// up at once, so there must be no moment without one.
-func listenUnix(path, group string) (*hookSocket, error) {
-	if err := makeOwnDir(filepath.Dir(path)); err != nil {
-		return nil, fmt.Errorf("directory of the socket: %w", err)
-	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-		c.Close()
-		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another --socket", path)
-	}
-	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket == 0 {
-		return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
-	}
-	tmp := path + ".new"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove %s: %w", tmp, err)
-	}
-	// The mode must be right from the first moment on, not after a chmod.
-	old := syscall.Umask(0o177)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: tmp, Net: "unix"})
-	syscall.Umask(old)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 103 bytes", path, err)
-	}
-	l.SetUnlinkOnClose(false)
-	if group != "" {
-		err = giveGroup(tmp, group)
-	}
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		l.Close()
-		os.Remove(tmp)
-		return nil, fmt.Errorf("open the hook socket: %w", err)
-	}
-	return &hookSocket{Listener: l, path: path}, nil
-}
-
-func giveGroup(path, group string) error {
-	g, err := user.LookupGroup(group)
-	if err != nil {
-		return usagef("--socket-group: %w", err)
-	}
-	gid, err := strconv.Atoi(g.Gid)
-	if err != nil {
-		return fmt.Errorf("group id %s: %w", g.Gid, err)
-	}
-	if err := os.Chown(path, -1, gid); err != nil {
-		return fmt.Errorf("give %s to group %s: %w", path, group, err)
-	}
-	return os.Chmod(path, 0o660)
+	return scheme + "://" + at
 }

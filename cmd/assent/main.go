@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/show"
 )
 
 // Exit codes, as the help and the README promise them.
@@ -40,15 +42,18 @@ func usagef(format string, args ...any) error {
 
 // app is what every command shares.
 type app struct {
-	stateDir string
-	json     bool
-	in       io.Reader
-	lines    *bufio.Reader // over in, once a question was put
-	out, err io.Writer
+	stateDir    string // "" with url
+	url, caCert string // of a broker elsewhere, see locate
+	json        bool
+	helpErr     error // help was asked for something that is not there
+	in          io.Reader
+	lines       *bufio.Reader // over in, once a question was put
+	out, err    io.Writer
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	cobra.EnableCommandSorting = false // they stand in the order in which a person meets them
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -63,14 +68,24 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	root.SetErr(errw)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
+		err = a.helpErr
+	}
+	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errw, "assent:", err)
+	fmt.Fprintln(errw, "assent:", readable(err.Error()))
 	var e *exitError
 	if errors.As(err, &e) {
 		return e.code
 	}
 	return exitFailed
+}
+
+// readable is for text of which parts went through package show already, and parts did not: errors,
+// which name files of strangers, and what a broker says, which may be anybody who has the port of
+// --url. What is visible already stays as it is.
+func readable(text string) string {
+	return strings.ReplaceAll(show.Text(text), show.Text("⟦"), "⟦")
 }
 
 func (a *app) root() *cobra.Command {
@@ -82,52 +97,82 @@ hands the answer back to the waiting agent.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
 client always exits with 0.`,
-		Example: `  assent serve                      start the broker
+		Example: `  assent up                         set everything up, step by step
   assent simulate                   raise a sample request, without an agent
   assent pending                    what waits
   assent allow ID                   let it run`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			hint := "see assent --help"
-			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return usagef("unknown command %q; %s", args[0], hint)
-		},
+		Args:              cobra.ArbitraryArgs,
+		RunE:              helpOrUnknown,
 		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent, else ~/.local/state/assent)")
+	root.PersistentFlags().StringVar(&a.url, "url", "", "a broker elsewhere, https or on loopback (default $ASSENT_URL), with a token of it in $ASSENT_TOKEN")
+	root.PersistentFlags().StringVar(&a.caCert, "cacert", "", "certificates to trust for --url instead of the system's")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, c.CommandPath())
 	})
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if a.stateDir != "" {
-			abs, err := filepath.Abs(a.stateDir)
-			if err != nil {
-				return fmt.Errorf("state directory %s: %w", a.stateDir, err)
-			}
-			a.stateDir = abs
-			return nil
-		}
-		dir, err := defaultStateDir(os.Getenv)
-		a.stateDir = dir
-		return err
-	}
-	for _, c := range []*cobra.Command{
-		a.serveCmd(), a.hookCmd(), a.pairCmd(), a.tokenCmd(),
-		a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(),
-		a.eventsCmd(), a.natsInfoCmd(), a.simulateCmd(), a.doctorCmd(),
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return a.locate(c, os.Getenv) }
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
+		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd()}},
+		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd()}},
+		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd()}},
 	} {
-		argsAreUsage(c)
-		root.AddCommand(c)
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			argsAreUsage(c)
+			root.AddCommand(c)
+		}
 	}
+	a.mendHelp(root)
 	return root
+}
+
+// helpOrUnknown runs a command that only has commands below it.
+func helpOrUnknown(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return c.Help()
+	}
+	hint := "see " + c.CommandPath() + " --help"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usagef("unknown command %q; %s", args[0], hint)
+}
+
+// mendHelp makes help for a command that does not exist an error: cobra would show the help of
+// its parent and succeed.
+func (a *app) mendHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if rest := c.Flags().Args(); c.HasSubCommands() && len(rest) > 0 {
+			a.helpErr = helpOrUnknown(c, rest)
+			return
+		}
+		help(c, args)
+	})
+	root.SetHelpCommandGroupID(root.Groups()[0].ID)
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", GroupID: root.Groups()[0].ID, Short: "Help about a command",
+		Example: "  assent help simulate",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err == nil && c.HasSubCommands() && len(rest) > 0 {
+				err = helpOrUnknown(c, rest)
+			}
+			if err != nil {
+				return err
+			}
+			return c.Help()
+		},
+	})
 }
 
 // argsAreUsage makes wrong arguments exit with the code for usage.
@@ -175,8 +220,14 @@ func defaultStateDir(env func(string) string) (string, error) {
 	return filepath.Join(home, ".local", "state", "assent"), nil
 }
 
-// version is the module's, or the commit it was built from.
+// built is the version, set by the linker, so that both programs say the same.
+var built string
+
+// version is what the linker was told, the module's, or the commit it was built from.
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,32 +35,10 @@ func (a *app) pendingCmd() *cobra.Command {
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			if a.json {
-				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &raw); err != nil {
-					return err
-				}
-				return a.printJSON(raw)
-			}
-			var rs []request
-			if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
-				return err
-			}
-			if len(rs) == 0 {
-				fmt.Fprintln(a.out, "Nothing waits. Try: assent simulate")
-				return nil
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tAGE\tSESSION\tWHAT")
-			for i := range rs {
-				r := &rs[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
+				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
@@ -85,7 +62,7 @@ func summary(r *request, n int) string {
 	text := r.ToolName
 	for _, f := range r.Shown.Fields {
 		if f.Kind != "words" {
-			return elide(show.Line(text)+": "+oneRow(f.Text), n)
+			return elide(show.Line(text)+": "+oneRow(readable(f.Text)), n)
 		}
 	}
 	return elide(show.Line(text), n)
@@ -290,79 +267,5 @@ func deliveryWords(d string) string {
 	if d == "recorded" {
 		return "recorded; the hook has not fetched it yet"
 	}
-	return d
-}
-
-func (a *app) traceCmd() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "trace ID",
-		Short: "Show every recorded step of one request",
-		Long: `Show every recorded step of one request. ID may be the beginning of an id that is unique
-among the pending ones or the last hundred that ended.`,
-		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
-		Args:    oneID,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			id := args[0]
-			if len(id) != 36 {
-				found := ""
-				for _, state := range []string{"pending", "ended"} {
-					if found != "" {
-						break
-					}
-					if found, err = b.findIn(cmd.Context(), state, id); err != nil {
-						return err
-					}
-				}
-				if found == "" {
-					return &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
-				}
-				id = found
-			}
-			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
-			if a.json {
-				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", path, nil, &raw); err != nil {
-					return err
-				}
-				return a.printJSON(raw)
-			}
-			var rs []hook.Record
-			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
-				return err
-			}
-			for i := range rs {
-				fmt.Fprintln(a.out, recordLine(&rs[i]))
-			}
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
-	return c
-}
-
-func recordLine(r *hook.Record) string {
-	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Step, r.Seq)
-	if r.Request != nil {
-		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
-	}
-	if r.Outcome != "" {
-		line += "  " + string(r.Outcome)
-	}
-	if r.Reason != "" {
-		line += " (" + show.Line(r.Reason) + ")"
-	}
-	if r.By != nil {
-		line += "  by " + show.Line(approverName(r.By.Kind, r.By.Name))
-	}
-	if r.Decision != nil && r.Decision.Message != "" {
-		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
-	}
-	if r.EventSeq != 0 {
-		line += fmt.Sprintf("  proved by event %d", r.EventSeq)
-	}
-	return line
+	return show.Line(d)
 }

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 	"golang.org/x/net/netutil"
 
@@ -30,8 +30,9 @@ type serveFlags struct {
 	natsListen, natsURL, recURL  string
 	natsReplicas                 int
 	tlsCert, tlsKey              string
-	publicURLs                   []string
+	publicURLs, trustedProxies   []string
 	noOwnerToken, quiet, verbose bool
+	noLink                       bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -41,34 +42,56 @@ func (a *app) serveCmd() *cobra.Command {
 		Short: "Run the broker in the foreground",
 		Long: `Run the broker: it takes hooks on a unix socket, keeps every request until it is
 answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
-hooks stay and come back to the next one.`,
-		Example: "  assent serve\n  assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock",
-		Args:    noArgs,
+hooks stay and come back to the next one.
+
+Beyond loopback it wants a certificate, or a proxy before it that has one (--trusted-proxy).`,
+		Example: `  assent serve
+  assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
+  assent serve --public-url https://box.example.net
+  assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd.Context(), f)
+			ctx, stop := untilHangup(cmd.Context())
+			defer stop()
+			return a.serve(ctx, f, func(who *auth.Auth, page string, info runtimeInfo) {
+				a.announce(who, page, info, f.noLink)
+			})
 		},
 	}
-	fl := c.Flags()
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
-	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	f.add(c.Flags())
+	return c
+}
+
+// add declares the flags.
+func (f *serveFlags) add(fl *pflag.FlagSet) {
+	f.addListen(fl)
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
-	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
-	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
-	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "URL under which browsers reach the page, beside the loopback ones")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
+	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
-	return c
+}
+
+// addListen declares the flags that say where hooks and browsers reach the broker.
+func (f *serveFlags) addListen(fl *pflag.FlagSet) {
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
+	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
+	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
+	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
+	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
 }
 
 // serve is the picture of the system: the streams below, the broker on them, the server on
-// top, and what flows between them. It returns when ctx is done or a part fails.
-func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
-	if err := checkListen(f); err != nil {
+// top, and what flows between them. It calls ready, once, when hooks and browsers are served,
+// and returns when ctx is done or a part fails.
+func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth, page string, info runtimeInfo)) (err error) {
+	proxies, err := f.check()
+	if err != nil {
 		return err
 	}
 	cert, fingerprint, err := loadCertificate(f.tlsCert, f.tlsKey)
@@ -80,15 +103,14 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 		return err
 	}
 	sugar := log.Sugar()
-	socket := f.socket
-	if socket == "" {
-		socket = defaultSocket(a.stateDir, os.Getenv)
-	}
-	// As hooks name it: spooled events are filed under this path.
-	if socket, err = filepath.Abs(socket); err != nil {
-		return fmt.Errorf("socket: %w", err)
+	socket, err := f.socketPath(a.stateDir)
+	if err != nil {
+		return err
 	}
 
+	if f.unnamed() {
+		log.Warn("browsers elsewhere are refused: say with --public-url what they call this broker")
+	}
 	if shared(a.stateDir) {
 		return fmt.Errorf("state directory: everybody can write to %s; choose a directory of your own", a.stateDir)
 	}
@@ -131,16 +153,19 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
 
-	tcp, err := net.Listen("tcp", f.listen)
+	tcp, err := listen(f.listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; choose another with --listen", f.listen, err)
+		return err
+	}
+	if cert == nil {
+		tcp = &peerListener{Listener: tcp, trusted: proxies, warn: sugar.Warnf}
 	}
 	tcp = netutil.LimitListener(tcp, maxConns())
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Ready: streams.Healthy,
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, Version: version(),
+		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {
 		return err
@@ -177,7 +202,7 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err = writeRuntime(a.stateDir, info); err == nil {
-		a.announce(who, srv.URL(), url, socket)
+		ready(who, srv.URL(), info)
 		<-g.ctx.Done()
 		log.Info("stopping; waiting hooks will come back to the next broker")
 	}
@@ -191,18 +216,6 @@ func (a *app) serve(ctx context.Context, f serveFlags) (err error) {
 	hooks.Close()
 	page.Close()
 	return errors.Join(err, g.wait())
-}
-
-// announce tells the person at the terminal where the page is and how to begin.
-func (a *app) announce(who *auth.Auth, page, url, socket string) {
-	fmt.Fprintf(a.out, "assent is ready.\n  page    %s\n  socket  %s\n", url, socket)
-	p, err := who.NewPairing(auth.RoleApprove, "", page)
-	if err != nil {
-		fmt.Fprintf(a.err, "assent: no pairing link: %v\n", err)
-		return
-	}
-	fmt.Fprintf(a.out, "Open this link to pair a browser (once, within five minutes; later: assent pair):\n  %s\n", p.URL)
-	fmt.Fprintln(a.out, "Then try, in another terminal:", os.Args[0], "simulate")
 }
 
 // writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,12 +26,7 @@ func (a *app) tokenCmd() *cobra.Command {
 		Short:   "Make, list and revoke access tokens",
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return c.Help()
-			}
-			return usagef("unknown command %q; see %s --help", args[0], c.CommandPath())
-		},
+		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.tokenCreateCmd(), a.tokenListCmd(), a.tokenRevokeCmd())
 	return c
@@ -82,7 +75,7 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 			if a.json {
 				return a.printJSON(res)
 			}
-			fmt.Fprintln(a.out, res.Token)
+			fmt.Fprintln(a.out, show.Line(res.Token))
 			return nil
 		},
 	}
@@ -100,27 +93,10 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Example: "  assent token list",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			var raw json.RawMessage
-			if err := b.call(cmd.Context(), "GET", "/v1/tokens", nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(raw)
-			}
-			var ts []tokenInfo
-			if err := json.Unmarshal(raw, &ts); err != nil {
-				return fmt.Errorf("the broker's answer: %w", err)
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED")
-			for _, t := range ts {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Role, show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
+				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *tokenInfo) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(t.Role), show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "JSON")
@@ -152,48 +128,4 @@ func (a *app) tokenRevokeCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) pairCmd() *cobra.Command {
-	in := struct {
-		Role string `json:"role"`
-		Name string `json:"name,omitempty"`
-	}{Role: "approve"}
-	c := &cobra.Command{
-		Use:   "pair",
-		Short: "Print a one-time link that pairs a browser",
-		Long: `Print a link that pairs one browser with this broker. It works once, within five
-minutes; open it in the browser that shall approve.`,
-		Example: "  assent pair\n  assent pair --role view --json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch in.Role {
-			case "view", "approve", "admin":
-			default:
-				return usagef("--role: want view, approve or admin")
-			}
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			var res struct {
-				URL       string    `json:"url"`
-				Code      string    `json:"code"`
-				ExpiresAt time.Time `json:"expiresAt"`
-			}
-			if err := b.call(cmd.Context(), "POST", "/v1/pair", in, &res); err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(res)
-			}
-			fmt.Fprintln(a.out, res.URL)
-			fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
-			return nil
-		},
-	}
-	c.Flags().StringVar(&in.Role, "role", in.Role, "what the browser may do: view, approve or admin")
-	c.Flags().StringVar(&in.Name, "name", "", "name for a device that brings none (the page brings its browser's)")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt")
-	return c
 }

@@ -73,9 +73,22 @@ func TestEnvironmentIsCleanAndStaysOnTheMachine(t *testing.T) {
 	}
 }
 
+func TestOwnSettingsAreLeftToTheClient(t *testing.T) {
+	c := Config{Dir: t.TempDir(), Own: true}
+	if err := c.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.settings()); err == nil {
+		t.Error("settings were written")
+	}
+	if args := strings.Join(c.args(), " "); strings.Contains(args, "--settings") || strings.Contains(args, "--permission-mode") {
+		t.Errorf("arguments %s", args)
+	}
+}
+
 func TestInstallWithoutNpm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := Install(t.Context(), t.TempDir()); !errors.Is(err, ErrMissing) {
+	if _, err := Install(t.Context(), t.TempDir(), Version); !errors.Is(err, ErrMissing) {
 		t.Errorf("Install = %v, want ErrMissing", err)
 	}
 }
@@ -85,7 +98,7 @@ func TestCheckRefusesAnotherVersion(t *testing.T) {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\necho '2.1.197 (Claude Code)'\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := check(t.Context(), path); err == nil || !strings.Contains(err.Error(), Version) {
+	if err := check(t.Context(), path, Version); err == nil || !strings.Contains(err.Error(), Version) {
 		t.Errorf("check = %v, want an error naming %s", err, Version)
 	}
 }

@@ -21,7 +21,7 @@ var events = []string{
 	"InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay",
 }
 
-// Config says how to run a client. Program, Dir, ModelURL and Hook are required.
+// Config says how to run a client. Program, Dir and ModelURL are required, and Hook or Own.
 type Config struct {
 	Program  string // from Install
 	Dir      string // an empty directory of this run's own; holds work/, home/ and logs
@@ -34,6 +34,9 @@ type Config struct {
 	// Mode is the permission mode; empty means "default". (The client's own default in a
 	// terminal is auto, where the requests never reach a hook.)
 	Mode string
+	// Own leaves the client to the settings in its home, where somebody else has installed the
+	// hooks, and to the mode that they give.
+	Own bool
 }
 
 // Work is the working directory of the agent.
@@ -48,6 +51,9 @@ func (c Config) Debug() string { return filepath.Join(c.Dir, "debug.log") }
 func (c Config) settings() string { return filepath.Join(c.Dir, "settings.json") }
 
 func (c Config) args() []string {
+	if c.Own {
+		return []string{"--debug-file", c.Debug()}
+	}
 	mode := c.Mode
 	if mode == "" {
 		mode = "default"
@@ -97,6 +103,9 @@ func (c Config) prepare() error {
 	}
 	if err := writeJSON(filepath.Join(c.Home(), ".claude.json"), state); err != nil {
 		return err
+	}
+	if c.Own {
+		return nil
 	}
 	timeout := c.HookTimeout
 	if timeout == 0 {

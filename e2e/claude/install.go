@@ -23,17 +23,22 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Version is the client the scenarios were written for. It must be named exactly: on Node
+// The clients that tests are written for: Version for all scenarios, Oldest for what must work
+// with the oldest one that assent installs its hooks for. They must be named exactly: on Node
 // before 22 a bare install picks an older one without a word.
-const Version = "2.1.329"
+const (
+	Version = "2.1.329"
+	Oldest  = "2.1.197"
+)
 
 // ErrMissing says that there is no client and no way to get one on this machine.
 var ErrMissing = errors.New("no Claude Code client")
 
-// Install returns the path of the client's executable, installing it into cache with npm when
-// it is not there yet. It returns ErrMissing where npm or the network is wanting.
-func Install(ctx context.Context, cache string) (string, error) {
-	dir := filepath.Join(cache, "claude-code-"+Version)
+// Install returns the path of the executable of one version of the client, installing it into
+// cache with npm when it is not there yet. It returns ErrMissing where npm or the network is
+// wanting.
+func Install(ctx context.Context, cache, version string) (string, error) {
+	dir := filepath.Join(cache, "claude-code-"+version)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the client's cache: %w", err)
 	}
@@ -44,7 +49,7 @@ func Install(ctx context.Context, cache string) (string, error) {
 	defer func() { _ = lock.Unlock() }()
 
 	link := filepath.Join(dir, "node_modules", ".bin", "claude")
-	if check(ctx, link) == nil {
+	if check(ctx, link, version) == nil {
 		return filepath.EvalSymlinks(link)
 	}
 	npm, err := exec.LookPath("npm")
@@ -55,10 +60,10 @@ func Install(ctx context.Context, cache string) (string, error) {
 	if err := os.WriteFile(manifest, []byte(`{"name":"assent-e2e","private":true}`+"\n"), 0o600); err != nil {
 		return "", fmt.Errorf("write %s: %w", manifest, err)
 	}
-	if out, err := in(ctx, dir, npm, "install", "--no-audit", "--no-fund", "@anthropic-ai/claude-code@"+Version); err != nil {
+	if out, err := in(ctx, dir, npm, "install", "--no-audit", "--no-fund", "@anthropic-ai/claude-code@"+version); err != nil {
 		return "", fmt.Errorf("%w: npm install: %w\n%s", ErrMissing, err, out)
 	}
-	if check(ctx, link) != nil {
+	if check(ctx, link, version) != nil {
 		// Where npm does not run install scripts, the package's own has not fetched the program.
 		node, err := exec.LookPath("node")
 		if err != nil {
@@ -69,14 +74,14 @@ func Install(ctx context.Context, cache string) (string, error) {
 			return "", fmt.Errorf("%w: the package's install script: %w\n%s", ErrMissing, err, out)
 		}
 	}
-	if err := check(ctx, link); err != nil {
+	if err := check(ctx, link, version); err != nil {
 		return "", fmt.Errorf("%w: installed into %s, but %w", ErrMissing, dir, err)
 	}
 	return filepath.EvalSymlinks(link)
 }
 
 // check returns nil if path is an executable client of the wanted version.
-func check(ctx context.Context, path string) error {
+func check(ctx context.Context, path, version string) error {
 	home, err := os.MkdirTemp("", "assent-e2e-home-")
 	if err != nil {
 		return err
@@ -88,8 +93,8 @@ func check(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", path, err)
 	}
-	if !strings.HasPrefix(string(out), Version+" ") {
-		return fmt.Errorf("%s is version %q, want %s", path, strings.TrimSpace(string(out)), Version)
+	if !strings.HasPrefix(string(out), version+" ") {
+		return fmt.Errorf("%s is version %q, want %s", path, strings.TrimSpace(string(out)), version)
 	}
 	return nil
 }

@@ -6,9 +6,12 @@
 // the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
 // and a lookup by hash tells an attacker's clock nothing.
 //
+// A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
+// alone, which could be stolen, does not decide.
+//
 // Tokens and devices live in a KV that replicas share; memory is a copy of it that Watch
-// keeps current. Pairing codes, challenges, bearers and tickets live in memory only: they are
-// minutes old at most, and a restart or another replica sends the page back one step.
+// keeps current. Pairings under way, challenges, bearers and tickets live in memory only: they
+// are minutes old at most, and a restart or another replica sends the page back one step.
 //
 // # Concurrency
 //
@@ -29,6 +32,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // KV is the durable, shared place of tokens and devices: the ASSENT_STATE bucket.
@@ -51,7 +55,7 @@ type KV interface {
 var (
 	ErrUnauthenticated = errors.New("the credential is missing, unknown, expired or revoked")
 	ErrNotFound        = errors.New("no such token or device")
-	ErrPairing         = errors.New("the pairing code is wrong, used or expired; make a new one with `assent pair`")
+	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 
@@ -90,6 +94,7 @@ type Auth struct {
 	tickets    *slips[Principal]
 	challenges *slips[string]
 	pairings   map[string]*pairing
+	starts     map[digest]*start
 }
 
 type digest = [sha256.Size]byte
@@ -116,6 +121,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		tickets:    newSlips[Principal](maxTickets, ticketLife),
 		challenges: newSlips[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
+		starts:     map[digest]*start{},
 	}
 	var run context.Context
 	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -197,10 +203,8 @@ func checkName(name string) error {
 	if name == "" || len(name) > 100 {
 		return &InputError{"name", "want 1 to 100 bytes"}
 	}
-	for _, r := range name {
-		if r < ' ' || r == 0x7f || r == 0xfffd {
-			return &InputError{"name", "want text without control characters"}
-		}
+	if show.Line(name) != name {
+		return &InputError{"name", "want text without control or invisible characters"}
 	}
 	return nil
 }
@@ -213,6 +217,7 @@ type Principal struct {
 	// expire when its bearer does.
 	ExpiresAt time.Time
 	gone      context.Context // nil for the owner
+	device    *deviceKey      // nil for who is no device
 }
 
 // OnRevoke calls f in its own goroutine when the credential is revoked, here or by another

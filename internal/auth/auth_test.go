@@ -259,7 +259,7 @@ func TestBadInput(t *testing.T) {
 	a := open(t, authtest.NewKV())
 	ctx := context.Background()
 	key := authtest.NewKey().JWK()
-	redeem := func(k auth.JWK, name string) error {
+	redeem := func(k hook.JWK, name string) error {
 		p, err := a.NewPairing(auth.RoleView, "", "http://x")
 		if err != nil {
 			t.Fatal(err)
@@ -269,7 +269,7 @@ func TestBadInput(t *testing.T) {
 	}
 	off := key
 	off.Y = off.X // not on the curve
-	zero := auth.JWK{Kty: "EC", Crv: "P-256", X: base64.RawURLEncoding.EncodeToString(make([]byte, 32)), Y: base64.RawURLEncoding.EncodeToString(make([]byte, 32))}
+	zero := hook.JWK{Kty: "EC", Crv: "P-256", X: base64.RawURLEncoding.EncodeToString(make([]byte, 32)), Y: base64.RawURLEncoding.EncodeToString(make([]byte, 32))}
 	tests := []struct {
 		name, field string
 		err         func() error
@@ -286,7 +286,7 @@ func TestBadInput(t *testing.T) {
 		{"pairing to submit", "role", func() error { _, err := a.NewPairing(auth.RoleSubmit, "", "http://x"); return err }},
 		{"key off the curve", "publicKey", func() error { return redeem(off, "x") }},
 		{"zero point", "publicKey", func() error { return redeem(zero, "x") }},
-		{"no key", "publicKey", func() error { return redeem(auth.JWK{}, "x") }},
+		{"no key", "publicKey", func() error { return redeem(hook.JWK{}, "x") }},
 		{"other curve", "publicKey", func() error { k := key; k.Crv = "P-384"; return redeem(k, "x") }},
 		{"device name", "name", func() error { return redeem(key, "a\nb") }},
 	}

@@ -4,10 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/sha256"
-	"encoding/base64"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -24,17 +20,9 @@ type Device struct {
 	LastUsed  time.Time `json:"lastUsed,omitzero"` // exact to a minute
 }
 
-// JWK is an ECDSA P-256 public key as WebCrypto exports it; other members are ignored.
-type JWK struct {
-	Kty string `json:"kty"`
-	Crv string `json:"crv"`
-	X   string `json:"x"` // 32 bytes, unpadded base64url
-	Y   string `json:"y"`
-}
-
 type storedDevice struct {
 	Device
-	PublicKey JWK `json:"publicKey"`
+	PublicKey hook.JWK `json:"publicKey"`
 }
 
 // deviceEntry is a device in memory; guarded by Auth.mu.
@@ -58,29 +46,12 @@ const (
 	maxTickets          = 1024
 )
 
-// key returns the key or an *InputError; a point that is not on the curve is one.
-func (k JWK) key() (*ecdsa.PublicKey, error) {
-	bad := &InputError{"publicKey", "want a JWK of an EC public key on P-256"}
-	if k.Kty != "EC" || k.Crv != "P-256" {
-		return nil, bad
-	}
-	x, errX := base64.RawURLEncoding.DecodeString(k.X)
-	y, errY := base64.RawURLEncoding.DecodeString(k.Y)
-	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
-		return nil, bad
-	}
-	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
-	if err != nil {
-		return nil, bad
-	}
-	return pub, nil
-}
-
 func (e *deviceEntry) principal() Principal {
 	return Principal{
 		Role:     e.Role,
 		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name},
 		gone:     e.gone,
+		device:   &deviceKey{jwk: e.PublicKey, pub: e.pub},
 	}
 }
 
@@ -158,16 +129,6 @@ func (a *Auth) OpenSession(deviceID, nonce, signature string) (token string, exp
 	}
 	a.usedLocked(e.key, &e.usedAt, now)
 	return token, a.bearers.put(token, bearer{deviceID}, now).UTC(), nil
-}
-
-func verify(pub *ecdsa.PublicKey, text []byte, signature string) bool {
-	sig, err := base64.RawURLEncoding.DecodeString(signature)
-	if err != nil || len(sig) != 64 {
-		return false
-	}
-	h := sha256.Sum256(text)
-	r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])
-	return ecdsa.Verify(pub, h[:], r, s)
 }
 
 // NewTicket returns what opens one WebSocket for p within 30 seconds.

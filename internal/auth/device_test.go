@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/hook"
 )
 
 func pair(t *testing.T, a *auth.Auth, role auth.Role) (auth.Device, *authtest.Key) {
@@ -221,7 +222,7 @@ func TestPairingCode(t *testing.T) {
 	bubble("a slip leaves it valid", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		var input *auth.InputError
-		if _, err := a.Redeem(ctx, p.Code, auth.JWK{}, "x"); !errors.As(err, &input) {
+		if _, err := a.Redeem(ctx, p.Code, hook.JWK{}, "x"); !errors.As(err, &input) {
 			t.Fatal(err)
 		}
 		kv.SetDown(errors.New("gone"))

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"assent/internal/hook"
 )
 
 // Pairing is an invitation for one device (schema Pairing). Code goes into the fragment of a
@@ -38,16 +41,15 @@ type pairing struct {
 }
 
 // NewPairing makes a one-time code, valid for five minutes and few tries. The device gets
-// role, frozen; name is for a device that brings none. base is the page's address.
+// role, frozen, and name, which wins over the device's own. base is the page's address.
 func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
-	if !role.Includes(RoleView) {
-		return Pairing{}, &InputError{"role", "want view, approve or admin"}
-	}
-	if name == "" {
-		name = "device"
-	}
-	if err := checkName(name); err != nil {
+	if err := checkDeviceRole(role); err != nil {
 		return Pairing{}, err
+	}
+	if name != "" {
+		if err := checkName(name); err != nil {
+			return Pairing{}, err
+		}
 	}
 	id, key := secret(6), secret(24)
 	now := time.Now()
@@ -72,7 +74,7 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 
 // Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
 // *InputError, which leaves the code valid while it has tries left.
-func (a *Auth) Redeem(ctx context.Context, code string, key JWK, name string) (Device, error) {
+func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
 	id, text, _ := strings.Cut(code, ".")
 	h := sha256.Sum256([]byte(text))
 	now := time.Now()
@@ -91,7 +93,7 @@ func (a *Auth) Redeem(ctx context.Context, code string, key JWK, name string) (D
 	if !right {
 		return Device{}, ErrPairing
 	}
-	d, err := a.addDevice(ctx, p, key, name)
+	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key)
 	if err != nil && p.tries < pairingTries {
 		a.mu.Lock()
 		a.pairings[id] = p
@@ -100,18 +102,23 @@ func (a *Auth) Redeem(ctx context.Context, code string, key JWK, name string) (D
 	return d, err
 }
 
-func (a *Auth) addDevice(ctx context.Context, p *pairing, key JWK, name string) (Device, error) {
-	if name == "" {
-		name = p.name
+func checkDeviceRole(role Role) error {
+	if !role.Includes(RoleView) {
+		return &InputError{"role", "want view, approve or admin"}
 	}
+	return nil
+}
+
+func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.JWK) (Device, error) {
+	name = cmp.Or(name, "device")
 	if err := checkName(name); err != nil {
 		return Device{}, err
 	}
-	if _, err := key.key(); err != nil {
+	if _, err := parseKey(key); err != nil {
 		return Device{}, err
 	}
 	d := storedDevice{
-		Device:    Device{ID: uuid.NewString(), Name: name, Role: p.role, CreatedAt: time.Now().UTC()},
+		Device:    Device{ID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now().UTC()},
 		PublicKey: key,
 	}
 	value, err := json.Marshal(d)

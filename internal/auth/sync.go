@@ -55,7 +55,7 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 		a.cfg.Logf("auth: %s is unreadable and ignored", key)
 		return
 	}
-	pub, err := d.PublicKey.key()
+	pub, err := parseKey(d.PublicKey)
 	if err != nil {
 		a.cfg.Logf("auth: %s is unreadable and ignored: %v", key, err)
 		return

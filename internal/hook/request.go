@@ -72,8 +72,19 @@ type Decision struct {
 	UpdatedInput JSON `json:"updatedInput,omitempty"`
 	// UpdatedPermissions, with an allow, is an array of permission updates ("always allow").
 	UpdatedPermissions JSON `json:"updatedPermissions,omitempty"`
-	// Signature is the approving device's, kept as given.
+	// Signature is the approving device's over all of the above, and PublicKey what it was
+	// verified with, so that the record can be verified again when the device is long gone.
+	// Neither is there for an approver that has no key.
 	Signature string `json:"signature,omitempty"`
+	PublicKey *JWK   `json:"publicKey,omitempty"`
+}
+
+// JWK is an ECDSA P-256 public key as WebCrypto exports it.
+type JWK struct {
+	Kty string `json:"kty"` // EC
+	Crv string `json:"crv"` // P-256
+	X   string `json:"x"`   // 32 bytes, unpadded base64url
+	Y   string `json:"y"`
 }
 
 // Outcome is how a request ended; empty while it waits.

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/auth"
 	"assent/internal/hook"
 )
 
@@ -134,7 +135,9 @@ func assign(target any, value json.RawMessage) (want string) {
 	return ""
 }
 
-// readObject is decodeObject of a request's body. It answers what is wrong by itself.
+// readObject is decodeObject of a request's body. It answers what is wrong by itself: also that
+// the caller's credential was revoked while the body took its time, for else somebody who holds
+// a body back could still act with it.
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, fields map[string]any) bool {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -144,6 +147,10 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, fields map[s
 		} else {
 			writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})
 		}
+		return false
+	}
+	if principal(r).Revoked() {
+		s.fail(w, r, auth.ErrUnauthenticated)
 		return false
 	}
 	if errs := decodeObject(body, fields); len(errs) > 0 {

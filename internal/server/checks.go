@@ -70,9 +70,26 @@ func tooLarge(size int64) problem {
 	return problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", size)}
 }
 
-// origin refuses what another site's page sends. Programs send no Origin.
+// guessed reports whether a browser fetches ahead of its user. Nothing of ours is worth that,
+// and the answer could be shown, or a ticket spent, without anybody having wanted it.
+func guessed(r *http.Request) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		v := strings.ToLower(strings.Join(r.Header.Values(name), ","))
+		if strings.Contains(v, "prefetch") || strings.Contains(v, "prerender") || strings.Contains(v, "preview") {
+			return true
+		}
+	}
+	return false
+}
+
+// origin refuses what another site's page sends, and what nobody asked for. Programs send no
+// Origin.
 func (s *Server) origin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if guessed(r) {
+			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "nothing here is fetched ahead of its use"})
+			return
+		}
 		site := r.Header.Get("Sec-Fetch-Site")
 		if !s.originOK(r) || site != "" && site != "same-origin" && site != "none" {
 			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "this comes from a page of another origin"})
@@ -92,7 +109,7 @@ func (s *Server) originOK(r *http.Request) bool {
 func (s *Server) pageOrigin(next http.Handler) http.Handler {
 	strict := s.origin(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && s.originOK(r) {
+		if r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && s.originOK(r) && !guessed(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -122,6 +139,18 @@ func (s *Server) caller(need auth.Role) func(http.Handler) http.Handler {
 
 func lacking(need auth.Role) problem {
 	return problem{Status: http.StatusForbidden, Detail: "this needs the role " + string(need)}
+}
+
+// noDevice refuses a device where credentials are given out. A device's bearer may be stolen
+// and cannot decide without the device's key; a token that it made could.
+func (s *Server) noDevice(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if principal(r).Approver.Kind == "device" {
+			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "a paired device cannot give out credentials; do it on the broker's machine, or with a token of role admin"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // principal is who calls, in a route that has a role.

@@ -7,10 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gorilla/websocket"
-
 	"assent/internal/auth"
-	"assent/internal/auth/authtest"
 )
 
 func (g *rig) post(path, token string, body any) reply {
@@ -58,92 +55,4 @@ func TestTokensOverHTTP(t *testing.T) {
 			t.Errorf("store away: %d %s", r.status, r.body)
 		}
 	})
-}
-
-// A phone: invited, paired, signed in, connected, deciding, thrown out.
-func TestDeviceOverHTTP(t *testing.T) {
-	bubble(t, func(t *testing.T, g *rig) {
-		admin := g.tokens[auth.RoleAdmin]
-		r := g.post("/v1/pair", admin, fields{"role": "approve", "name": "phone"})
-		valid(t, "Pairing", r.body)
-		invited := decode[auth.Pairing](t, r.body)
-		if r.status != http.StatusCreated || invited.URL != "https://box.example/#pair="+invited.Code {
-			t.Fatalf("%d %s", r.status, r.body)
-		}
-		key := authtest.NewKey()
-		if r := g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "publicKey": "x"}); r.status != http.StatusBadRequest || !strings.Contains(r.body, "publicKey") {
-			t.Errorf("bad key: %d %s", r.status, r.body)
-		}
-		jwk := key.JWK() // with what WebCrypto adds
-		r = g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "name": "Pixel", "publicKey": fields{"kty": jwk.Kty, "crv": jwk.Crv, "x": jwk.X, "y": jwk.Y, "ext": true, "key_ops": []string{"verify"}}})
-		valid(t, "Device", r.body)
-		d := decode[auth.Device](t, r.body)
-		if r.status != http.StatusCreated || d.Name != "Pixel" || d.Role != auth.RoleApprove {
-			t.Fatalf("%d %s", r.status, r.body)
-		}
-		if r := g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "publicKey": jwk}); r.status != http.StatusForbidden {
-			t.Errorf("the code again: %d", r.status)
-		}
-		nonce := decode[struct{ Nonce string }](t, g.post("/v1/auth/challenge", "", fields{"deviceId": d.ID}).body).Nonce
-		signed := fields{"deviceId": d.ID, "nonce": nonce, "signature": key.Sign(auth.ChallengeText(d.ID, nonce))}
-		r = g.post("/v1/auth/session", "", signed)
-		bearer := decode[struct{ Token, ExpiresAt string }](t, r.body)
-		if r.status != http.StatusOK || bearer.Token == "" || bearer.ExpiresAt == "" {
-			t.Fatalf("%d %s", r.status, r.body)
-		}
-		if r := g.post("/v1/auth/session", "", signed); r.status != http.StatusBadRequest || !strings.Contains(r.body, "nonce") {
-			t.Errorf("the nonce again: %d %s", r.status, r.body)
-		}
-		ticket := decode[struct{ Ticket string }](t, g.post("/v1/ws/ticket", bearer.Token, fields{}).body).Ticket
-		conn, _, err := g.socket("?ticket="+ticket, "", http.Header{"Origin": {origin}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, res, err := g.socket("?ticket="+ticket, "", nil); err == nil || res.StatusCode != http.StatusUnauthorized {
-			t.Errorf("the ticket again: %v", err)
-		}
-		w := g.raise(call{unix: true, body: bash("x")})
-		dec := g.post("/v1/requests/"+w.id+"/decision", bearer.Token, fields{"behavior": "allow", "inputSha256": g.get(w.id).InputSHA256, "signature": "c2ln"})
-		if dec.status != http.StatusOK {
-			t.Errorf("decision: %d %s", dec.status, dec.body)
-		}
-		<-w.reply
-		if q := g.get(w.id); q.DecidedBy == nil || q.DecidedBy.Kind != "device" || q.DecidedBy.ID != d.ID || q.DecidedBy.Name != "Pixel" {
-			t.Errorf("decided by %+v", q.DecidedBy)
-		}
-		trace := g.call(call{path: "/v1/requests/" + w.id + "/trace", token: bearer.Token})
-		if !strings.Contains(trace.body, `"signature":"c2ln"`) {
-			t.Errorf("no signature in %s", trace.body)
-		}
-		if list := validList(t, "Device", g.call(call{path: "/v1/devices", token: admin}).body); len(list) != 1 {
-			t.Errorf("%d devices", len(list))
-		}
-		if r := g.call(call{method: "DELETE", path: "/v1/devices/" + d.ID, token: admin}); r.status != http.StatusNoContent {
-			t.Errorf("revoke: %d", r.status)
-		}
-		if code := closeCode(conn); code != 4401 {
-			t.Errorf("the socket closed with %d, want 4401", code)
-		}
-		if r := g.call(call{path: "/v1/requests", token: bearer.Token}); r.status != http.StatusUnauthorized {
-			t.Errorf("bearer of a revoked device: %d", r.status)
-		}
-		if r := g.post("/v1/auth/challenge", "", fields{"deviceId": d.ID}); r.status != http.StatusNotFound {
-			t.Errorf("challenge for a revoked device: %d", r.status)
-		}
-	})
-}
-
-// closeCode reads until the server closes and says why.
-func closeCode(conn *websocket.Conn) int {
-	for {
-		_, _, err := conn.ReadMessage()
-		var closed *websocket.CloseError
-		if errors.As(err, &closed) {
-			return closed.Code
-		}
-		if err != nil {
-			return -1
-		}
-	}
 }

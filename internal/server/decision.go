@@ -18,8 +18,8 @@ const decisionTime = 10 * time.Second
 
 // decide is POST /v1/requests/{id}/decision.
 //
-// The body must name the input it is about. The signature of a device is kept in the record as
-// given; verifying it against the device's key is not done yet.
+// The body must name the input it is about. A device must have signed it: its bearer, which
+// may have been stolen, does not suffice.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	d, ok := s.readDecision(w, r)
 	if !ok {
@@ -28,7 +28,15 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	// A phone that drops its connection after the tap has decided all the same.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 	defer cancel()
-	id := requestID(r)
+	id, by := requestID(r), principal(r)
+	d, err := by.Vouch(id, d)
+	if err != nil {
+		s.metrics.unsigned.Inc()
+		s.log.Warn("refused a decision that its device did not sign", zap.String("id", id),
+			zap.String("device", by.Approver.ID), zap.String("name", line(by.Approver.Name)), zap.String("from", s.clientAddr(r).String()))
+		s.fail(w, r, err)
+		return
+	}
 	view, err := s.cfg.Broker.Get(ctx, id)
 	if err != nil {
 		s.fail(w, r, err)
@@ -41,15 +49,14 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	by := principal(r).Approver
-	view, err = s.cfg.Broker.Decide(ctx, id, d, by)
+	view, err = s.cfg.Broker.Decide(ctx, id, d, by.Approver)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.metrics.decision(by.Kind)
+	s.metrics.decision(by.Approver.Kind)
 	s.log.Info("decided", zap.String("id", id), zap.String("outcome", string(view.Outcome)),
-		zap.String("kind", by.Kind), zap.String("by", line(by.Name)), zap.String("delivery", view.Delivery))
+		zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)), zap.String("delivery", view.Delivery))
 	delivery := broker.Delivered
 	if view.Delivery == "" || view.Delivery == broker.Recorded {
 		delivery = broker.Recorded

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,25 @@ func FuzzHookHeaders(f *testing.F) {
 			if w.onTimeout != hook.Abstain && (w.onTimeout != hook.Deny || onTimeout == "") {
 				t.Errorf("fallback %q became %q", onTimeout, w.onTimeout)
 			}
+		}
+	})
+}
+
+// Whatever a proxy passes on, the client is the proxy itself or somebody it names, and whoever
+// could have written it himself is not believed about others.
+func FuzzForwardedFor(f *testing.F) {
+	for _, s := range []string{"", "203.0.113.9", "6.6.6.6, 203.0.113.9,10.1.1.1", "[2001:db8::1]:99", "fe80::1%eth0", "unknown", ",,,", "10.0.0.1:x", "::ffff:10.0.0.1"} {
+		f.Add(s)
+	}
+	via := netip.MustParseAddr("10.0.0.1")
+	s := &Server{cfg: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+	f.Fuzz(func(t *testing.T, list string) {
+		got := s.forwardedFor([]string{list}, via)
+		if !got.IsValid() || got.Zone() != "" || got.Is4In6() {
+			t.Fatalf("%q gives %v", list, got)
+		}
+		if again := s.forwardedFor([]string{list, "203.0.113.9", "10.9.9.9"}, via); again != netip.MustParseAddr("203.0.113.9") {
+			t.Errorf("%q goes before what the proxies saw: %v", list, again)
 		}
 	})
 }

@@ -357,6 +357,7 @@ func (g *rig) socket(query, token string, header http.Header) (*websocket.Conn, 
 
 // pipeListener serves connections in memory, which a bubble understands.
 type pipeListener struct {
+	from   string // the address of the next connections' other end; "" is a pipe's
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
@@ -364,6 +365,9 @@ type pipeListener struct {
 
 func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	c, s := net.Pipe()
+	if l.from != "" {
+		s = addressed{s, l.from}
+	}
 	select {
 	case l.conns <- s:
 		return c, nil
@@ -402,4 +406,25 @@ func (l *logLines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
+}
+
+// addressed is a connection from an address.
+type addressed struct {
+	net.Conn
+	from string
+}
+
+func (a addressed) RemoteAddr() net.Addr { return address(a.from) }
+
+type address string
+
+func (a address) Network() string { return "tcp" }
+func (a address) String() string  { return string(a) }
+
+func mustJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a bug in the test
+	}
+	return string(b)
 }

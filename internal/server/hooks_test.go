@@ -398,7 +398,8 @@ func TestPayloadsHaveABoundTogether(t *testing.T) {
 		plain := func() int {
 			return g.do(context.Background(), call{unix: true, method: "POST", path: "/v1/hooks", body: `{"hook_event_name":"Stop","session_id":"s","x":"` + large + `"}`}).status
 		}
-		if got := plain(); got != http.StatusServiceUnavailable {
+		// A refusal may cross the body and be lost with the connection: 0.
+		if got := plain(); got != http.StatusServiceUnavailable && got != 0 {
 			t.Errorf("beyond the bound: %d", got)
 		}
 		first.cancel()
@@ -412,7 +413,7 @@ func TestPayloadsHaveABoundTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := plain(); got != http.StatusServiceUnavailable {
+		if got := plain(); got != http.StatusServiceUnavailable && got != 0 {
 			t.Errorf("beside a body that stalls: %d", got)
 		}
 		stalled.Close()

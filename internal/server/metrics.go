@@ -20,6 +20,8 @@ type metrics struct {
 	unpublished prometheus.Counter
 	sockets     prometheus.Gauge
 	dropped     prometheus.Counter
+	unsigned    prometheus.Counter
+	unpaired    *prometheus.CounterVec // by step of pairing
 }
 
 func newMetrics(version string, pending, waiting func() int) metrics {
@@ -44,6 +46,8 @@ func newMetrics(version string, pending, waiting func() int) metrics {
 	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.")
 	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.")
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
+	m.unsigned = one("assent_signatures_refused_total", "Decisions of devices that their key did not sign.")
+	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.")
 	m.sockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_websockets", Help: "Open WebSockets."})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "assent_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version},
@@ -78,6 +82,9 @@ func (m *metrics) event(eventType string) {
 func (m *metrics) answer(outcome string) { m.answers.WithLabelValues(outcome).Inc() }
 
 func (m *metrics) decision(kind string) { m.decisions.WithLabelValues(kind).Inc() }
+
+// pairingFailed counts a refusal at redeem, start, poll or confirm.
+func (m *metrics) pairingFailed(step string) { m.unpaired.WithLabelValues(step).Inc() }
 
 // handler is GET /metrics.
 func (m *metrics) handler() http.Handler {

@@ -32,14 +32,19 @@ var routes = []struct {
 	{"POST", "/v1/ws/ticket", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/ws", "", auth.RoleView, []int{400}}, // no upgrade
 	{"POST", "/v1/pair", "{}", auth.RoleAdmin, []int{201}},
+	{"GET", "/v1/pair", "", auth.RoleAdmin, []int{200}},
+	{"DELETE", "/v1/pair/x", "", auth.RoleAdmin, []int{404}},
 	{"POST", "/v1/pair/redeem", "{}", "", []int{403}},
+	{"POST", "/v1/pair/start", "{}", "", []int{400}},
+	{"POST", "/v1/pair/poll", "{}", "", []int{403}},
 	{"POST", "/v1/auth/challenge", "{}", "", []int{404}},
 	{"POST", "/v1/auth/session", "{}", "", []int{401}},
 	{"GET", "/v1/tokens", "", auth.RoleAdmin, []int{200}},
 	{"POST", "/v1/tokens", `{"role":"view","name":"x"}`, auth.RoleAdmin, []int{201}},
 	{"DELETE", "/v1/tokens/x", "", auth.RoleAdmin, []int{404}},
-	{"GET", "/v1/devices", "", auth.RoleAdmin, []int{200}},
-	{"DELETE", "/v1/devices/x", "", auth.RoleAdmin, []int{404}},
+	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
+	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
+	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
 	{"GET", "/metrics", "", auth.RoleView, []int{200}},
 	{"GET", "/healthz", "", "", []int{204}},
 	{"GET", "/readyz", "", "", []int{204}},
@@ -117,7 +122,7 @@ func hasRoute(method, path string) bool {
 			return true
 		}
 	}
-	return false
+	return method == http.MethodDelete && strings.HasPrefix(path, "/v1/pair/") // {code}
 }
 
 func TestUnknownRoutes(t *testing.T) {

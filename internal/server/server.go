@@ -19,6 +19,7 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,6 +56,8 @@ type Config struct {
 	PublicURLs []string
 	// AllowedHosts are further values of Host to accept, without an origin: for programs.
 	AllowedHosts []string
+	// TrustedProxies are the peers whose X-Forwarded-For and X-Forwarded-Proto are believed.
+	TrustedProxies []netip.Prefix
 	// Version is the version of assent, for /metrics.
 	Version string
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
@@ -183,7 +186,7 @@ func (s *Server) Unix() http.Handler {
 // TCP serves everything. HEAD is answered where GET is, for the page only.
 func (s *Server) TCP() http.Handler {
 	r := chi.NewRouter()
-	r.Use(s.recover, s.access, headers, s.host)
+	r.Use(s.recover, s.access, headers, s.host, s.proxied)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
 
@@ -212,15 +215,23 @@ func (s *Server) TCP() http.Handler {
 	route(maxDecision, auth.RoleApprove).Post("/v1/requests/{id}/decision", s.decide)
 
 	admin := route(maxBody, auth.RoleAdmin)
-	admin.Post("/v1/pair", s.newPairing)
 	admin.Get("/v1/tokens", s.listTokens)
-	admin.Post("/v1/tokens", s.newToken)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
-	admin.Get("/v1/devices", s.listDevices)
-	admin.Delete("/v1/devices/{id}", s.revokeDevice)
+	admin.Get("/v1/pair", s.listWaiting)
+	admin.Delete("/v1/pair/{code}", s.refusePairing)
+	view.Get("/v1/devices", s.listDevices)
+	view.Delete("/v1/devices/{id}", s.revokeDevice)
+
+	// What gives out credentials.
+	issuer := admin.With(s.noDevice)
+	issuer.Post("/v1/tokens", s.newToken)
+	issuer.Post("/v1/pair", s.newPairing)
+	issuer.Post("/v1/devices", s.confirmPairing)
 
 	open := route(maxBody, "")
 	open.Post("/v1/pair/redeem", s.redeemPairing)
+	open.Post("/v1/pair/start", s.startPairing)
+	open.Post("/v1/pair/poll", s.pollPairing)
 	open.Post("/v1/auth/challenge", s.newChallenge)
 	open.Post("/v1/auth/session", s.newSession)
 	open.Get("/healthz", s.healthz)

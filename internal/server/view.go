@@ -147,12 +147,23 @@ func response(v broker.View) *responseJSON {
 type recordJSON struct {
 	hook.Record
 	Request *requestJSON `json:"request,omitempty"`
+	Signed  *signedJSON  `json:"signed,omitempty"`
+}
+
+// signedJSON is what was signed of a decision, byte for byte. As JSON inside of JSON it would
+// lose its white space.
+type signedJSON struct {
+	UpdatedInput       string `json:"updatedInput,omitempty"`
+	UpdatedPermissions string `json:"updatedPermissions,omitempty"`
 }
 
 func newRecordJSON(r hook.Record) recordJSON {
 	j := recordJSON{Record: r}
 	if r.Request != nil {
 		j.Request = viewJSON(broker.View{Request: *r.Request}, true)
+	}
+	if d := r.Decision; d != nil && d.Signature != "" && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
+		j.Signed = &signedJSON{string(d.UpdatedInput), string(d.UpdatedPermissions)}
 	}
 	return j
 }

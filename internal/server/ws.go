@@ -31,9 +31,13 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	var p auth.Principal
 	var err error
-	if q.Has("ticket") {
+	switch {
+	case q.Has("ticket") && !websocket.IsWebSocketUpgrade(r): // whatever fetches the address does not spend the ticket
+		writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "a ticket is for a WebSocket handshake"})
+		return
+	case q.Has("ticket"):
 		p, err = s.cfg.Auth.RedeemTicket(q.Get("ticket"))
-	} else {
+	default:
 		p, err = s.cfg.Auth.Authenticate(bearer(r))
 	}
 	if err != nil {

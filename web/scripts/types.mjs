@@ -28,7 +28,7 @@ function clean(schema) {
   return schema;
 }
 
-const names = ["PermissionRequest", "SessionInfo", "Decision", "DecisionResult", "Problem", "ws/Message"];
+const names = ["PermissionRequest", "SessionInfo", "Device", "PairingStart", "Decision", "DecisionResult", "Problem", "ws/Message"];
 const root = {
   title: "Everything",
   type: "object",

@@ -1,112 +1,43 @@
-// The HTTP side: who we are, and every call the page makes. The bearer lives in this module's
-// memory and nowhere else.
-import { canKeepKeys, deviceName, forgetDevice, loadDevice, newKey, saveDevice, sign, type Device } from "./device";
-import type { Decision, DecisionResult, PermissionRequest, Problem } from "./types.gen";
-
-/** An answer that is no success. problem is what the server said, if it said anything. */
-export class ApiError extends Error {
-  constructor(
-    readonly status: number, // 0: no answer at all
-    readonly problem: Partial<Problem>,
-  ) {
-    super(problem.detail || problem.title || (status === 0 ? "no answer from the broker" : `the broker answered ${status}`));
-  }
-}
-
-/** Nobody: this browser has no credential that the broker takes. */
-export class Unpaired extends Error {}
-
-interface Bearer {
-  token: string;
-  renewAt: number; // by Date.now()
-}
-
-let device: Device | undefined;
-let bearer: Bearer | undefined;
-let opening: Promise<Bearer> | undefined;
-
-/** What the server's clock shows minus what ours does, in ms. */
-export let clockSkew = 0;
-
-const renewEarly = 60_000;
-const timeout = 15_000;
-
-/** Takes up the device of an earlier visit. False: there is none. */
-export async function resume(): Promise<boolean> {
-  device ??= canKeepKeys() ? await loadDevice() : undefined;
-  if (!device) return bearer !== undefined;
-  await credential();
-  return true;
-}
+// Every call the page makes.
+import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } from "./device";
+import { call } from "./http";
+import { authorized, ownDevice } from "./session";
+import type { Decision, DecisionResult, Device, PairingStart, PermissionRequest } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
-export async function redeem(code: string): Promise<void> {
+export async function redeem(code: string): Promise<OwnDevice> {
   const { publicKey, key } = await newKey();
-  const name = deviceName(navigator.userAgent);
-  // The code is spent by this call: nothing may go wrong between it and the saving.
-  const made = await call<{ id: string; name: string; role: string }>("POST", "/v1/pair/redeem", {
-    code,
-    publicKey,
-    name,
-  });
-  device = { id: made.id, name: made.name, role: made.role, key };
-  bearer = undefined;
-  await saveDevice(device);
+  return own(await call<Device>("POST", "/v1/pair/redeem", { code, publicKey, name: ownName() }), key);
 }
 
-/** Uses a token of `assent token create` until the page is closed. */
-export function useToken(token: string): void {
-  bearer = { token, renewAt: Infinity };
+/** Begins a pairing here: the broker gives a code for somebody to type on its machine. A second
+ * start with the same key takes the place of the first. */
+export async function startPairing({ publicKey, key }: NewKey): Promise<Pending> {
+  const { code, secret, expiresAt } = await call<PairingStart>("POST", "/v1/pair/start", { publicKey, name: ownName() });
+  return { code, secret, expiresAt, key };
 }
 
-/** May this browser decide? Unknown (a token) counts as yes: the broker has the last word. */
-export function mayDecide(): boolean {
-  return !device || device.role === "approve" || device.role === "admin";
+/** What became of it: undefined while nobody has typed the code; 403 when nobody can any more. */
+export async function pollPairing({ secret, key }: Pending): Promise<OwnDevice | undefined> {
+  const made = await call<Device | undefined>("POST", "/v1/pair/poll", { secret });
+  return made && own(made, key);
 }
 
-async function credential(): Promise<Bearer> {
-  if (bearer && Date.now() < bearer.renewAt) return bearer;
-  opening ??= openSession().finally(() => (opening = undefined));
-  return opening;
+function own({ id, name, role }: Device, key: CryptoKey): OwnDevice {
+  return { id, name, role, key };
 }
 
-async function openSession(): Promise<Bearer> {
-  if (!device) throw new Unpaired("This browser is not paired.");
-  try {
-    const deviceId = device.id;
-    const { nonce } = await call<{ nonce: string }>("POST", "/v1/auth/challenge", { deviceId });
-    const signature = await sign(device.key, `assent session v1\n${deviceId}\n${nonce}`);
-    const opened = await call<{ token: string; expiresAt: string }>("POST", "/v1/auth/session", {
-      deviceId,
-      nonce,
-      signature,
-    });
-    const life = Date.parse(opened.expiresAt) - (Date.now() + clockSkew);
-    bearer = { token: opened.token, renewAt: Date.now() + Math.max(life - renewEarly, life / 2) };
-    return bearer;
-  } catch (e) {
-    if (e instanceof ApiError && (e.status === 401 || e.status === 404)) {
-      device = undefined;
-      await forgetDevice();
-      throw new Unpaired("The broker no longer knows this browser: it was removed there, or the broker's state is new.");
-    }
-    throw e;
-  }
+/** What this browser calls itself while nobody has named it. */
+export function ownName(): string {
+  return deviceName(navigator.userAgent);
 }
 
-async function authorized<T>(method: string, path: string, body?: unknown): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const { token } = await credential();
-    try {
-      return await call<T>(method, path, body, token);
-    } catch (e) {
-      // A restarted broker knows no bearer of before; a device opens a new session, once.
-      if (!(e instanceof ApiError) || e.status !== 401) throw e;
-      bearer = undefined;
-      if (!device) throw new Unpaired("The broker does not take this token: it is wrong, revoked or expired.");
-      if (attempt === 2) throw e;
-    }
-  }
+export function listDevices(): Promise<Device[]> {
+  return authorized("GET", "/v1/devices");
+}
+
+export function revokeDevice(id: string): Promise<unknown> {
+  return authorized("DELETE", `/v1/devices/${encodeURIComponent(id)}`);
 }
 
 export function getRequest(id: string): Promise<PermissionRequest> {
@@ -136,6 +67,7 @@ export function decisionText(id: string, d: Decision, digests: { message: string
 }
 
 async function signed(id: string, d: Decision): Promise<Decision> {
+  const device = ownDevice();
   if (!device) return d;
   const digest = async (s: string | undefined) => {
     if (s === undefined) return "";
@@ -149,46 +81,4 @@ async function signed(id: string, d: Decision): Promise<Decision> {
     updatedPermissions: await digest(json(d.updatedPermissions)),
   });
   return { ...d, signature: await sign(device.key, text) };
-}
-
-async function call<T>(method: string, path: string, body?: unknown, token?: string): Promise<T> {
-  const headers: Record<string, string> = { accept: "application/json" };
-  if (token) headers["authorization"] = `Bearer ${token}`;
-  if (body !== undefined) headers["content-type"] = "application/json";
-  let response: Response;
-  let text: string;
-  const sent = Date.now();
-  try {
-    response = await fetch(path, {
-      method,
-      headers,
-      body: body === undefined ? null : JSON.stringify(body),
-      credentials: "omit",
-      cache: "no-store",
-      redirect: "error",
-      signal: AbortSignal.timeout(timeout),
-    });
-    text = await response.text();
-  } catch {
-    throw new ApiError(0, {});
-  }
-  noteClock(response.headers.get("date"), sent, Date.now());
-  if (!response.ok) throw new ApiError(response.status, parse(text) as Partial<Problem>);
-  return parse(text) as T;
-}
-
-function parse(text: string): unknown {
-  try {
-    return text === "" ? {} : JSON.parse(text);
-  } catch {
-    return {};
-  }
-}
-
-function noteClock(date: string | null, sent: number, received: number) {
-  const server = date ? Date.parse(date) : NaN;
-  if (Number.isNaN(server)) return;
-  // The header is cut to the second; below two of them a difference means nothing.
-  const skew = server + 500 - (sent + received) / 2;
-  clockSkew = Math.abs(skew) < 2000 ? 0 : skew;
 }

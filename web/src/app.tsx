@@ -1,10 +1,12 @@
 // The page: a rail of sessions, the queue, and what was settled lately.
 import { effect } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { canKeepKeys } from "./device";
-import { Card, Past } from "./card";
+import { useState } from "preact/hooks";
+import { Card } from "./card";
+import { DevicesButton } from "./devices";
+import { Door, NotFound } from "./door";
 import { sessionName, shownOf, type Group } from "./model";
-import { announcement, enter, groups, known, link, linkTrouble, overruled, recent, selected, standing, trouble, waiting } from "./state";
+import { Past } from "./past";
+import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, standing, waiting } from "./state";
 import { visibleLine } from "./visible";
 
 effect(() => {
@@ -16,7 +18,12 @@ export function App() {
     <>
       <header class="top">
         <h1>assent</h1>
-        {standing.value === "in" && <Connection />}
+        {standing.value === "in" && (
+          <>
+            <Connection />
+            <DevicesButton />
+          </>
+        )}
       </header>
       <div class="unseen" role="log" aria-live="polite">
         {announcement.value}
@@ -28,7 +35,7 @@ export function App() {
 
 function Connection() {
   const l = link.value;
-  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection to the broker; trying again", offline: "This device is offline" }[l];
+  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection; trying again", offline: "This device is offline" }[l];
   return (
     <span class={`link-state ${l}`} role="status">
       {text}
@@ -137,15 +144,16 @@ function Empty() {
     <div class="empty">
       <h2>Nothing waits for you</h2>
       <p>When an agent asks for permission, it shows up here by itself. This page can stay open.</p>
-      <p>No agent connected yet?</p>
+      <p>An agent is at work, and nothing comes? On the machine where assent runs:</p>
       <ul>
         <li>
-          Point the hooks of Claude Code at <code>assent-hook</code>; the README shows the lines.
+          <code>assent doctor</code> says what is missing.
         </li>
         <li>
-          Or try it without an agent: run <code>assent simulate bash</code> on the machine of the broker.
+          <code>assent simulate</code> raises a sample request, without an agent.
         </li>
       </ul>
+      <NotFound />
     </div>
   );
 }
@@ -166,53 +174,3 @@ function Overruled() {
     </div>
   );
 }
-
-/** For a browser that the broker does not know. */
-function Door() {
-  const field = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState("");
-  const s = standing.value;
-  useEffect(() => {
-    if (s === "unpaired") field.current?.focus();
-  }, [s]);
-  if (s === "starting") return <main class="door" aria-busy="true" />;
-  if (s === "pairing") return <main class="door"><p class="quiet">Pairing this browser…</p></main>;
-  const keys = canKeepKeys();
-  return (
-    <main class="door">
-      <h2>Pair this browser</h2>
-      {trouble.value && (
-        <p class="notice" role="alert">
-          {trouble.value}
-        </p>
-      )}
-      {!keys && (
-        <p class="notice">
-          This address is neither https nor localhost, and browsers keep keys only there. Open the broker by https (its docs show ways: tailscale serve, Caddy, an own certificate), or paste a token.
-        </p>
-      )}
-      <ol>
-        <li>
-          On the machine of the broker run <code>assent pair</code>.
-        </li>
-        <li>Open the link it prints in this browser, or paste its code here. It works once, for five minutes.</li>
-      </ol>
-      <form
-        onSubmit={(e) => {
-          e.preventDefault();
-          if (text.trim()) void enter(text);
-        }}
-      >
-        <label>
-          <span class="label">{keys ? "Pairing code, link or token" : "Token"}</span>
-          <input ref={field} type="password" autocomplete="off" autocapitalize="off" spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} />
-        </label>
-        <button type="submit" class="allow">
-          Continue
-        </button>
-      </form>
-      <p class="quiet">A code makes a key that stays in this browser. A token (<code>assent token create --role approve</code>) is kept until the page is closed.</p>
-    </main>
-  );
-}
-

@@ -2,12 +2,13 @@
 // whole, and nothing is claimed that the broker has not said.
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { clockSkew, mayDecide } from "./api";
 import { useArm } from "./arm";
+import { clockSkew, now } from "./clock";
 import { Fields, isLong, type Field } from "./fields";
-import { lastElement, outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
-import { answer, lookUp, now } from "./state";
+import { mayDecide } from "./session";
+import { answer, lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
 
 export function Card({ item }: { item: Item }) {
@@ -169,11 +170,13 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
 
   const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
   const message = words?.trim() ?? "";
+  // The agent gets no words with a yes: Allow would lose them.
+  const blocked = !!obstacle || !!message;
   const deny = () => {
     if (!sending && ready()) void answer(r, { behavior: "deny", ...(message ? { message } : {}) });
   };
   const permit = () => {
-    if (!sending && !obstacle && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
+    if (!sending && !blocked && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
   };
   const waiting = !armed || !!sending;
   return (
@@ -190,7 +193,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
         </button>
       ) : (
         <label class="reply">
-          <span class="label">Words for the agent</span>
+          <span class="label">Words for the agent, with a denial only</span>
           <textarea ref={area} rows={3} value={words} disabled={!!sending} placeholder="What should it do instead?" onInput={(e) => setWords(e.currentTarget.value)} />
         </label>
       )}
@@ -201,7 +204,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
         <button
           type="button"
           class={`allow${sending === "allow" ? " busy" : ""}`}
-          aria-disabled={waiting || !!obstacle}
+          aria-disabled={waiting || blocked}
           {...(obstacle ? { "aria-describedby": `obstacle-${r.id}` } : {})}
           onClick={permit}
         >
@@ -230,23 +233,4 @@ function useFocus(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLEleme
       (next ?? document.querySelector<HTMLElement>("main"))?.focus({ preventScroll: true });
     };
   }, []);
-}
-
-/** One line for a request that is over. */
-export function Past({ item }: { item: Item }) {
-  const { request: r } = item;
-  const line = outcomeLine(item, Date.now());
-  const shown = shownOf(item);
-  const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
-  return (
-    <li class={`past ${line?.tone ?? "gone"}`}>
-      <div class="where">
-        <b>{visibleLine(sessionName(r))}</b>
-        <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
-      </div>
-      <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
-      {main && <div class="gist">{main.kind === "path" ? lastElement(main.text) : main.text.slice(0, 200)}</div>}
-      <div class="outcome">{line?.text}</div>
-    </li>
-  );
 }

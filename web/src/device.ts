@@ -1,20 +1,26 @@
 // The key of this browser: a P-256 pair whose private part WebCrypto never gives out, kept in
 // IndexedDB, which belongs to this origin and port alone. No cookie, no localStorage.
 
-export interface Device {
+/** This browser as one of the broker's devices. */
+export interface OwnDevice {
   id: string;
   name: string;
   role: string;
   key: CryptoKey; // private, not extractable
 }
 
-const database = "assent";
-const store = "device";
-const only = "this"; // one device a browser
+/** A pairing that began here and is not confirmed yet. It is kept, so that a reload does not
+ * lose the key to a code that somebody is about to type. */
+export interface Pending {
+  code: string; // for people
+  secret: string; // with which the page asks
+  expiresAt: string;
+  key: CryptoKey;
+}
 
-/** WebCrypto and IndexedDB are there only on https and on localhost. */
-export function canKeepKeys(): boolean {
-  return isSecureContext && typeof crypto.subtle === "object" && typeof indexedDB === "object";
+/** WebCrypto is there only on https and on the machine itself. */
+export function canSign(): boolean {
+  return isSecureContext && typeof crypto.subtle === "object";
 }
 
 export interface NewKey {
@@ -41,16 +47,41 @@ export function base64url(bytes: Uint8Array): string {
   return btoa(s).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-export async function loadDevice(): Promise<Device | undefined> {
-  return (await transact("readonly", (s) => s.get(only))) as Device | undefined;
+// The store has two places: one device a browser, and one pairing under way. Everything below
+// rejects where the browser keeps nothing for pages.
+const database = "assent";
+const store = "device";
+const deviceAt = "this";
+const pendingAt = "pending";
+
+export async function loadDevice(): Promise<OwnDevice | undefined> {
+  return (await transact("readonly", (s) => s.get(deviceAt))) as OwnDevice | undefined;
 }
 
-export async function saveDevice(device: Device): Promise<void> {
-  await transact("readwrite", (s) => s.put(device, only));
+/** Also ends the pairing under way. */
+export async function saveDevice(device: OwnDevice): Promise<void> {
+  await transact("readwrite", (s) => {
+    s.delete(pendingAt);
+    return s.put(device, deviceAt);
+  });
 }
 
-export async function forgetDevice(): Promise<void> {
-  await transact("readwrite", (s) => s.delete(only));
+/** Removes this device, unless another one has taken its place. */
+export async function forgetDevice(id: string): Promise<void> {
+  if ((await loadDevice())?.id === id) await transact("readwrite", (s) => s.delete(deviceAt));
+}
+
+export async function loadPending(): Promise<Pending | undefined> {
+  return (await transact("readonly", (s) => s.get(pendingAt))) as Pending | undefined;
+}
+
+export async function savePending(pending: Pending): Promise<void> {
+  await transact("readwrite", (s) => s.put(pending, pendingAt));
+}
+
+/** Removes this pairing, unless another tab has begun a new one. */
+export async function forgetPending(secret: string): Promise<void> {
+  if ((await loadPending())?.secret === secret) await transact("readwrite", (s) => s.delete(pendingAt));
 }
 
 async function transact(mode: IDBTransactionMode, work: (s: IDBObjectStore) => IDBRequest): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app";
-import { start } from "./state";
+import { start } from "./entry";
 
 render(<App />, document.getElementById("app")!);
 void start();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { headAndTail, isLong, label, lineCount } from "./fields";
-import { grouped, newer, outcomeLine, repoName, sessionName, settle, since, type Item, type Request } from "./model";
+import { grouped, mayRevoke, newer, outcomeLine, repoName, sessionName, settle, since, type Item, type Request } from "./model";
+import { gistOf } from "./past";
 import { answerOf, besides, questionsOf, updatedInput } from "./question";
 import { backoff } from "./socket";
 
@@ -141,4 +142,21 @@ test("what the form of a question has no place for is shown beside it", () => {
 test("the name of an approver is made visible", () => {
   const by = { kind: "device", name: "phone\u202e\u200b" } as const;
   assert.equal(outcomeLine(ended({ outcome: "denied", decidedBy: by }), 0)?.text, "Denied by phone⟦U+202E⟧⟦U+200B⟧.");
+});
+
+test("who may be revoked", () => {
+  const d = (id: string, role: string) => ({ id, role });
+  assert.ok(mayRevoke(undefined, d("a", "admin")));
+  assert.ok(mayRevoke(d("a", "view"), d("a", "view")));
+  assert.ok(!mayRevoke(d("a", "view"), d("b", "view")));
+  assert.ok(mayRevoke(d("a", "approve"), d("b", "approve")));
+  assert.ok(!mayRevoke(d("a", "approve"), d("b", "admin")));
+  assert.ok(mayRevoke(d("a", "admin"), d("b", "admin")));
+});
+
+test("the gist of a command", () => {
+  assert.equal(gistOf("npm test"), "npm test");
+  assert.equal(gistOf("set -e\nrm -rf build"), "set -e …");
+  assert.equal(gistOf("x".repeat(200)), "x".repeat(80) + "…");
+  assert.equal(gistOf("x".repeat(79) + "😀😀"), "x".repeat(79) + "…"); // no half of a letter
 });

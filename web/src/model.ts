@@ -176,3 +176,12 @@ export function since(ms: number): string {
   const h = Math.floor(min / 60);
   return h < 24 ? `${h} h ${min % 60} min` : `${Math.floor(h / 24)} d ${h % 24} h`;
 }
+
+const ranks: readonly string[] = ["view", "approve", "admin"];
+
+/** Whether the broker would let this browser take a device out: itself, and, where it may
+ * decide, those that may do no more than it. A token's role is not known here. */
+export function mayRevoke(own: { id: string; role: string } | undefined, other: { id: string; role: string }): boolean {
+  if (!own || own.id === other.id) return true;
+  return own.role === "admin" || (own.role === "approve" && ranks.indexOf(other.role) <= ranks.indexOf(own.role));
+}

@@ -1,6 +1,8 @@
 // The live side: one WebSocket, reopened whenever it is lost, resumed where it left off. The
 // server sends a fresh snapshot when it cannot resume.
-import { ApiError, Unpaired, wsTicket } from "./api";
+import { wsTicket } from "./api";
+import { ApiError, reason } from "./http";
+import { Unpaired } from "./session";
 import type { WSMessage } from "./types.gen";
 
 export type Link = "connecting" | "live" | "waiting" | "offline";
@@ -12,6 +14,7 @@ export interface Handlers {
   unpaired(why: string): void;
 }
 
+const revoked = 4401; // the close code of a credential that was revoked or ran out
 const firstDelay = 500;
 const longestDelay = 30_000;
 // A socket that a sleeping machine lost looks open until something is sent. The server pings,
@@ -85,21 +88,26 @@ export class Live {
       const url = new URL(`/v1/ws?${query}`, location.href);
       url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
       const socket = (this.socket = new WebSocket(url));
+      let opened = Infinity;
       socket.onopen = () => {
         if (generation !== this.generation) return;
+        opened = performance.now();
         this.failures = 0;
         this.on.link("live");
       };
       socket.onmessage = (e) => {
         if (generation === this.generation) this.receive(String(e.data));
       };
-      socket.onclose = () => {
-        if (generation === this.generation) this.retry();
+      socket.onclose = (e) => {
+        if (generation !== this.generation) return;
+        // What was shown must go at once; whether it must, the broker says when asked.
+        if (e.code === revoked && performance.now() - opened > 1000) void this.open();
+        else this.retry();
       };
     } catch (e) {
       if (generation !== this.generation) return;
       if (e instanceof Unpaired) this.on.unpaired(e.message);
-      else this.retry(e instanceof ApiError && e.status !== 0 ? e.message : undefined);
+      else this.retry(e instanceof ApiError && e.status !== 0 ? reason(e) : undefined);
     }
   }
 

@@ -1,18 +1,22 @@
 // What the page shows, as signals, and everything that changes it.
 import { computed, signal } from "@preact/signals";
-import { ApiError, Unpaired, clockSkew, decide, getRequest, redeem, resume, useToken } from "./api";
-import { canKeepKeys } from "./device";
+import { decide, getRequest } from "./api";
+import { tickClock } from "./clock";
+import { ApiError, reason, sentence } from "./http";
 import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
+import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
 import type { Decision, PermissionRequest, WSMessage } from "./types.gen";
 import { visibleLine } from "./visible";
 
 /** Whether this browser may speak with the broker. */
-export type Standing = "starting" | "unpaired" | "pairing" | "in";
+export type Standing = "starting" | "unpaired" | "busy" | "waiting" | "in";
 
 export const standing = signal<Standing>("starting");
 /** Why the page is not in, or could not pair: a sentence. */
 export const trouble = signal("");
+/** The browser refuses to keep a key: a pairing lasts until the page is closed. */
+export const keepsNothing = signal(false);
 export const link = signal<Link>("connecting");
 export const linkTrouble = signal("");
 /** True once the first snapshot is here: before it, an empty list means nothing. */
@@ -25,8 +29,6 @@ export const recent = signal<readonly Item[]>([]);
 export const overruled = signal<readonly Item[]>([]);
 /** What a screen reader is told, politely. */
 export const announcement = signal("");
-/** The server's time, in ms, once a second. */
-export const now = signal(Date.now());
 
 export const groups = computed(() => grouped(items.value.values()));
 export const waiting = computed(() => groups.value.reduce((n, g) => n + g.waiting, 0));
@@ -38,56 +40,26 @@ const maxLookups = 20; // of requests that vanished while we were away
 let live: Live | undefined;
 let pressed = false; // a finger or mouse button is down: no card may go away under it
 
-export async function start(): Promise<void> {
+/** Keeps the clock, and takes cards away when they have been over for a while. */
+export function startQueue(): void {
   addEventListener("pointerdown", () => (pressed = true), true);
   for (const up of ["pointerup", "pointercancel", "blur"]) addEventListener(up, () => (pressed = false), true);
   setInterval(tick, 1000);
-  const code = new URLSearchParams(location.hash.slice(1)).get("pair");
-  if (location.hash) history.replaceState(null, "", location.pathname + location.search);
-  addEventListener("hashchange", () => location.hash.startsWith("#pair=") && location.reload());
-  if (code) return enter(code);
-  try {
-    if (await resume()) connect();
-    else standing.value = "unpaired";
-  } catch (e) {
-    if (e instanceof Unpaired) unpaired(e.message);
-    else connect(); // the broker is away or the key store refuses: keep trying, and say so
-  }
 }
 
-/** Lets somebody in with a pairing code, a pairing link or a token. */
-export async function enter(text: string): Promise<void> {
-  text = text.trim();
-  text = /#pair=([^&\s]+)/.exec(text)?.[1] ?? text;
-  trouble.value = "";
-  if (text.startsWith("assent_")) {
-    useToken(text);
-    return connect();
-  }
-  if (!canKeepKeys()) {
-    standing.value = "unpaired";
-    return;
-  }
-  standing.value = "pairing";
-  try {
-    await redeem(decodeURIComponent(text));
-    connect();
-  } catch (e) {
-    // A link that was tapped twice is spent; a browser that it had paired is paired still.
-    if (await resume().catch(() => false)) return connect();
-    unpaired(e instanceof ApiError && e.status === 0 ? "The broker did not answer. Is it running? Then try again." : sentence(e));
-  }
-}
-
-function unpaired(why: string): void {
+/** Shows the door: this browser is nobody any more, so nothing stays of what it was shown. */
+export function turnedAway(why: string): void {
   live?.leave();
   standing.value = "unpaired";
   trouble.value = why;
   known.value = false;
   items.value = new Map();
+  recent.value = overruled.value = [];
+  selected.value = announcement.value = "";
 }
 
-function connect(): void {
+export function connect(): void {
+  trouble.value = "";
   standing.value = "in";
   if (live) return live.reopen();
   live = new Live({
@@ -96,9 +68,15 @@ function connect(): void {
       link.value = l;
       linkTrouble.value = why ?? "";
     },
-    unpaired,
+    unpaired: turnedAway,
   });
   live.start();
+}
+
+/** Closes the socket, and returns what opens it again. */
+export function leave(): () => void {
+  live?.leave();
+  return () => live?.reopen();
 }
 
 function receive(m: WSMessage): void {
@@ -188,7 +166,7 @@ export async function lookUp(id: string): Promise<string> {
     });
     return "";
   } catch (e) {
-    return sentence(e);
+    return reason(e);
   }
 }
 
@@ -203,7 +181,7 @@ export async function answer(r: Request, decision: Omit<Decision, "inputSha256">
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered" } }));
   } catch (e) {
     const fail = (why: string) => change(r.id, (i) => ({ ...i, attempt: { phase: "failed", behavior, at, why } }));
-    if (!(e instanceof ApiError)) return e instanceof Unpaired ? unpaired(e.message) : fail(sentence(e));
+    if (!(e instanceof ApiError)) return e instanceof Unpaired ? turnedAway(e.message) : fail(sentence(e));
     if (e.status === 409 && e.problem.outcome) {
       change(r.id, (i) => {
         const { attempt: _, ...rest } = i;
@@ -218,21 +196,17 @@ export async function answer(r: Request, decision: Omit<Decision, "inputSha256">
     } else if (e.status === 0) {
       fail("No answer from the broker. Whether your answer was recorded is not known; you may send it again.");
     } else {
-      fail(`Not recorded: ${sentence(e)}`);
+      fail(`Not recorded: ${reason(e)}.`);
     }
   }
 }
 
 function tick(): void {
-  now.value = Date.now() + clockSkew;
+  tickClock();
   if (pressed) return;
   const gone = [...items.value].filter(([, i]) => i.endedAt && Date.now() - i.endedAt > lingers);
   if (gone.length === 0) return;
   const next = new Map(items.value);
   for (const [id] of gone) next.delete(id);
   items.value = next;
-}
-
-function sentence(e: unknown): string {
-  return visibleLine(e instanceof Error ? e.message : String(e));
 }

@@ -6,6 +6,10 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
+ * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ */
+export type Role = "submit" | "view" | "approve" | "admin";
+/**
  * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes. A client ignores message types it does not know.
  */
 export type WSMessage = WSSnapshot | WSChanges;
@@ -13,6 +17,8 @@ export type WSMessage = WSSnapshot | WSChanges;
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
+  Device: Device;
+  PairingStart: PairingStart;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
@@ -356,7 +362,34 @@ export interface SessionInfo {
   startedAt?: string;
 }
 /**
- * The body of POST /v1/requests/{id}/decision.
+ * A paired device.
+ */
+export interface Device {
+  id: string;
+  name: string;
+  role: Role;
+  createdAt: string;
+  /**
+   * Exact to a minute.
+   */
+  lastUsed?: string;
+}
+/**
+ * A pairing that began at the device.
+ */
+export interface PairingStart {
+  /**
+   * What the device shows: eight characters, none of which is easily taken for another.
+   */
+  code: string;
+  /**
+   * For POST /v1/pair/poll. The device keeps it to itself.
+   */
+  secret: string;
+  expiresAt: string;
+}
+/**
+ * The body of POST /v1/requests/{id}/decision, and the decision in a record.
  */
 export interface Decision {
   behavior: "allow" | "deny";
@@ -381,9 +414,25 @@ export interface Decision {
    */
   updatedPermissions?: PermissionUpdate[];
   /**
-   * The approving device's, kept as given.
+   * Of a paired device, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
    */
   signature?: string;
+  publicKey?: JWK;
+}
+/**
+ * In the record only: the key that the signature was verified with.
+ */
+export interface JWK {
+  kty: "EC";
+  crv: "P-256";
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  x: string;
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  y: string;
 }
 /**
  * The answer to a recorded decision.

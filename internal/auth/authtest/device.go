@@ -7,7 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 
-	"assent/internal/auth"
+	"assent/internal/hook"
 )
 
 // Key is a device's key pair, which a browser makes with WebCrypto and cannot export.
@@ -23,12 +23,12 @@ func NewKey() *Key {
 }
 
 // JWK is the public key as crypto.subtle.exportKey("jwk") gives it.
-func (k *Key) JWK() auth.JWK {
+func (k *Key) JWK() hook.JWK {
 	b, err := k.private.PublicKey.Bytes() // 4, x, y
 	if err != nil {
 		panic(err)
 	}
-	return auth.JWK{
+	return hook.JWK{
 		Kty: "EC", Crv: "P-256",
 		X: base64.RawURLEncoding.EncodeToString(b[1:33]),
 		Y: base64.RawURLEncoding.EncodeToString(b[33:]),

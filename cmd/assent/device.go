@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/show"
+)
+
+// deviceInfo is a paired device as the API lists it.
+type deviceInfo struct {
+	ID        string     `json:"id"`
+	Name      string     `json:"name"`
+	Role      string     `json:"role"`
+	CreatedAt time.Time  `json:"createdAt"`
+	LastUsed  *time.Time `json:"lastUsed,omitempty"`
+}
+
+func (a *app) deviceCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "device",
+		Short:   "List and revoke the paired browsers",
+		Long:    "List the browsers that are paired with the broker, and revoke one that is lost.\nTo pair one: assent pair.",
+		Example: "  assent device list\n  assent device revoke phone",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    helpOrUnknown,
+	}
+	c.AddCommand(a.deviceListCmd(), a.deviceRevokeCmd())
+	return c
+}
+
+func (a *app) deviceListCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the paired devices",
+		Example: "  assent device list\n  assent device list --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *deviceInfo) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(d.Role), show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
+				})
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	return c
+}
+
+func (a *app) deviceRevokeCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "revoke ID|NAME",
+		Short: "Remove a paired device; its open connections close at once",
+		Long: `Remove a paired device for good; its open connections close at once. Name it by its id, or
+by its name where only one has it.`,
+		Example: "  assent device revoke phone\n  assent device revoke 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return errors.New("want the id or the name of one device")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			d, err := b.device(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := b.call(cmd.Context(), "DELETE", "/v1/devices/"+url.PathEscape(d.ID), nil, nil); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(d)
+			}
+			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), show.Line(d.ID))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "JSON: the device that was removed")
+	return c
+}
+
+// device finds a device by its id, or by a name that only one has. An id wins over a name:
+// names are the devices' own words.
+func (c *client) device(ctx context.Context, text string) (d deviceInfo, err error) {
+	var ds []deviceInfo
+	if err := c.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
+		return d, err
+	}
+	found := 0
+	for _, each := range ds {
+		if each.ID == text {
+			return each, nil
+		}
+		if each.Name == text {
+			d = each
+			found++
+		}
+	}
+	switch found {
+	case 1:
+		return d, nil
+	case 0:
+		return d, &exitError{exitRefused, fmt.Errorf("no device has the id or name %s; see: assent device list", show.Line(text))}
+	}
+	return d, usagef("%d devices are called %s; say the id, see: assent device list", found, show.Line(text))
+}

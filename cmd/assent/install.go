@@ -1,0 +1,341 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assent/internal/install"
+	"assent/internal/show"
+)
+
+// installFlags say what assent install writes, and where.
+type installFlags struct {
+	scope, agent  string
+	ci            bool
+	socket, url   string
+	ask           string // "default", or rules with commas between
+	defaultMode   string
+	claudeVersion string
+	print, yes    bool
+	keepMode      bool // the person was asked about the mode before
+}
+
+// defaultAsk is what --ask without a value stands for.
+const defaultAsk = "default"
+
+// add declares the flags that a command which installs has.
+func (f *installFlags) add(fl *pflag.FlagSet) {
+	f.addWhere(fl)
+	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request that nobody answers is denied after five minutes")
+	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
+	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
+	f.addMode(fl)
+	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
+}
+
+// addMode declares the flags that say what the agent asks about.
+func (f *installFlags) addMode(fl *pflag.FlagSet) {
+	fl.StringVar(&f.ask, "ask", "", "also add permissions.ask rules, so that these calls reach assent in auto mode; without a value a list of risky commands")
+	fl.Lookup("ask").NoOptDefVal = defaultAsk
+	fl.StringVar(&f.defaultMode, "default-mode", "", "also set permissions.defaultMode: "+strings.Join(install.Modes, ", "))
+}
+
+// addWhere declares the flags that say which file is meant, and whether to ask.
+func (f *installFlags) addWhere(fl *pflag.FlagSet) {
+	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours)")
+	fl.StringVar(&f.agent, "agent", "claude", "which agent's settings")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do it without a question")
+}
+
+// errDeclined says that a person did not want what was shown.
+var errDeclined = errors.New("nothing was changed")
+
+func (a *app) installCmd() *cobra.Command {
+	var f installFlags
+	c := &cobra.Command{
+		Use:   "install",
+		Short: "Make Claude Code ask assent: write the hooks into its settings",
+		Long: `Write assent's hooks into Claude Code's settings: for permission requests, and for the
+events by which assent follows a session. Shows the change and asks first. What is in the file
+already stays as it is, other tools' hooks too. A second install changes nothing; assent
+uninstall takes everything out again.
+
+Only events that the installed Claude Code knows are written: an unknown one would make it ask
+about its settings at every start.
+
+In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
+--default-mode change that; without them it stays as it is.`,
+		Example: `  assent install
+  assent install --scope local --ask
+  assent install --default-mode default --yes
+  assent install --ask='Bash(git push:*),WebFetch'
+  assent install --print                             show the file, change nothing`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done, err := a.install(cmd.Context(), f)
+			if done.changed && !a.json {
+				a.nextSteps(f, done)
+			}
+			return err
+		},
+	}
+	f.add(c.Flags())
+	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, events, versions, notes, diff")
+	return c
+}
+
+func (a *app) uninstallCmd() *cobra.Command {
+	var f installFlags
+	c := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take assent's hooks out of Claude Code's settings",
+		Long: `Take out what assent install wrote: the hooks, and the permission rules and the mode if it
+added them. If nobody has changed the file since, it is then what it was before, byte for byte.
+Shows the change and asks first.`,
+		Example: "  assent uninstall\n  assent uninstall --scope local --yes",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.uninstall(cmd.Context(), f)
+		},
+	}
+	f.addWhere(c.Flags())
+	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, notes, diff")
+	return c
+}
+
+// installed is what install and uninstall did, for programs.
+type installed struct {
+	Path     string         `json:"path"`
+	Target   string         `json:"target,omitempty"` // what was written, where path is a link
+	Changed  bool           `json:"changed"`
+	Applied  bool           `json:"applied"`
+	Backup   string         `json:"backup,omitempty"`
+	Events   []string       `json:"events,omitempty"`
+	Versions []string       `json:"versions,omitempty"`
+	Notes    []install.Note `json:"notes"`
+	Diff     string         `json:"diff,omitempty"`
+}
+
+// outcome is what a person should know after an install.
+type outcome struct {
+	changed bool // the file was written
+	silent  bool // the client starts in auto mode, and nothing makes it ask
+	manual  bool // the client was told to start in the default mode
+}
+
+// install plans, shows, asks and writes. errDeclined says that the person at the terminal said no.
+func (a *app) install(ctx context.Context, f installFlags) (done outcome, err error) {
+	defer func() { err = shown(err) }()
+	o, place, err := a.installOptions(f)
+	if err != nil {
+		return done, err
+	}
+	notes, err := a.versions(ctx, f, &o)
+	if err != nil {
+		return done, err
+	}
+	if o.Command, err = a.hookCommand(f); err != nil {
+		return done, err
+	}
+	if o.AskRules, err = askRules(f.ask); err != nil {
+		return done, err
+	}
+	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
+		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
+	}
+	settings := install.Survey(o, place.dir(), place.root)
+	if auto(settings, o) {
+		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
+			// No question whose answer could not be carried out.
+			plan, err := install.Install(o)
+			if err == nil {
+				err = plan.Writable()
+			}
+			if err == nil {
+				err = a.offerAuto(ctx, &o)
+			}
+			if err != nil {
+				return done, err
+			}
+		} else {
+			notes = append(notes, autoNote())
+		}
+	}
+	plan, err := install.Install(o)
+	if err != nil {
+		return done, err
+	}
+	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
+	plan.Notes = notes
+	done.silent = auto(settings, o)
+	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, startsInAuto)
+	done.changed, err = a.carryOut(ctx, f, plan, o)
+	return done, err
+}
+
+func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
+	defer func() { err = shown(err) }()
+	o, place, err := a.installOptions(f)
+	if err != nil {
+		return err
+	}
+	plan, err := install.Uninstall(o)
+	if err != nil {
+		return err
+	}
+	plan.Notes = append(plan.Notes, place.left(o, plan)...)
+	gone, err := a.carryOut(ctx, f, plan, o)
+	if gone && !a.json {
+		a.leftOver()
+	}
+	return err
+}
+
+// shownError is an error about a file that strangers may have written, made fit for a terminal.
+type shownError struct{ error }
+
+func (e shownError) Error() string {
+	return show.Line(strings.ReplaceAll(e.error.Error(), "\n", "; "))
+}
+func (e shownError) Unwrap() error { return e.error }
+
+func shown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return shownError{err}
+}
+
+// carryOut shows a plan, asks, and does it.
+func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o install.Options) (bool, error) {
+	if f.print {
+		for _, n := range plan.Notes {
+			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
+		}
+		text := plan.After
+		if isTerminal(a.out) { // a pipe gets the bytes
+			text = []byte(show.Text(string(text)))
+		}
+		_, err := a.out.Write(text)
+		return false, err
+	}
+	if err := plan.Writable(); err != nil {
+		return false, err
+	}
+	done := installed{Path: plan.Path, Changed: plan.Changed(), Events: plan.Events, Versions: o.Versions, Notes: plan.Notes, Diff: plan.Diff()}
+	if plan.Target != plan.Path {
+		done.Target = plan.Target
+	}
+	if done.Notes == nil {
+		done.Notes = []install.Note{}
+	}
+	if !a.json {
+		a.showPlan(plan, o)
+	}
+	if done.Changed {
+		if err := a.agree(ctx, f, plan); err != nil {
+			return false, err
+		}
+		var err error
+		if done.Backup, err = plan.Apply(); err != nil {
+			return false, err
+		}
+		done.Applied = true
+	}
+	if a.json {
+		return done.Applied, a.printJSON(done)
+	}
+	if done.Applied {
+		if plan.After == nil {
+			fmt.Fprintf(a.out, "Removed %s, which assent install had made.\n", show.Line(plan.Target))
+		} else {
+			fmt.Fprintf(a.out, "Wrote %s.\n", show.Line(plan.Target))
+		}
+		if done.Backup != "" {
+			fmt.Fprintf(a.out, "The old file is kept as %s\n", show.Line(done.Backup))
+		}
+	}
+	return done.Applied, nil
+}
+
+// showPlan prints the change and the notes.
+func (a *app) showPlan(plan install.Plan, o install.Options) {
+	if !plan.Changed() {
+		fmt.Fprintf(a.out, "Nothing to do: %s is as it should be.\n", show.Line(plan.Path))
+	} else {
+		fmt.Fprint(a.out, show.Text(strings.ReplaceAll(plan.Diff(), "\r\n", "\n")))
+	}
+	for _, n := range plan.Notes {
+		fmt.Fprintf(a.out, "\nNote: %s.\n", show.Line(n.Text))
+	}
+	switch {
+	case !plan.Changed():
+	case plan.After == nil:
+		fmt.Fprintln(a.out, "\nIn short: the file goes. assent install had made it, and nothing else is in it.")
+	case len(plan.Events) == 0: // an uninstall
+		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
+	default:
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission\nrequests only, and if assent is away it leaves them to the terminal.\n", len(plan.Events))
+		if len(o.AskRules) > 0 {
+			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
+		}
+		if o.DefaultMode != "" {
+			fmt.Fprintf(a.out, "Claude Code starts in the mode %s.\n", o.DefaultMode)
+		}
+	}
+}
+
+// agree asks whether to write; --yes is the answer where nobody can be asked.
+func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) error {
+	if f.yes {
+		return nil
+	}
+	if a.json || !a.interactive() {
+		return usagef("nobody can be asked here, so nothing was changed: --yes writes %s, --print shows it", plan.Path)
+	}
+	fmt.Fprintln(a.out)
+	yes, err := a.confirm(ctx, "Write this to "+show.Line(plan.Target)+"?", true)
+	if err != nil || !yes {
+		return errDeclined // the end of input, and Ctrl-C, are a no
+	}
+	return nil
+}
+
+// nextSteps says what a person does after the hooks are written.
+func (a *app) nextSteps(f installFlags, done outcome) {
+	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
+	switch _, err := a.runtime(); {
+	case f.url != "":
+		fmt.Fprintln(a.out, "Next: put the token for the broker into the hook's configuration: assent hook --help")
+	case err != nil:
+		fmt.Fprintln(a.out, "Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
+	default:
+		fmt.Fprintln(a.out, "Next: start claude and have it do something. assent doctor says whether all is well.")
+	}
+	if done.manual {
+		fmt.Fprintln(a.out, keepManual)
+	}
+	if f.scope == string(install.User) && os.Getenv("CLAUDE_CONFIG_DIR") != "" {
+		fmt.Fprintln(a.out, "CLAUDE_CONFIG_DIR is set here, so the hooks are for a claude that is started with it, too.")
+	}
+}
+
+// leftOver says after an uninstall what of assent is there still. Hooks in another file may ask
+// the broker, so it is not stopped.
+func (a *app) leftOver() {
+	if info, err := a.runtime(); err == nil {
+		fmt.Fprintf(a.out, "The broker still runs (pid %d). Stop it with Ctrl-C in its terminal, or: assent service uninstall\n", info.PID)
+	}
+	if _, err := os.Stat(a.stateDir); err == nil {
+		fmt.Fprintf(a.out, "Records, keys and old settings are in %s;\ndelete it when the broker has stopped.\n", show.Line(a.stateDir))
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mdp/qrterminal/v3"
+	"github.com/spf13/cobra"
+
+	"assent/internal/show"
+)
+
+// pairing is an invitation as the API gives it.
+type pairing struct {
+	URL       string    `json:"url"`
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// waitingDevice is a device that shows a code and waits for it to be confirmed.
+type waitingDevice struct {
+	Code string `json:"code"`
+	Name string `json:"name"`
+	From string `json:"from"`
+}
+
+// title is what the device calls itself, marked as its own words.
+func (w waitingDevice) title() string {
+	if w.Name == "" {
+		return "A device without a name"
+	}
+	return `A device that calls itself "` + show.Line(w.Name) + `"`
+}
+
+type pairFlags struct {
+	Code string `json:"code,omitempty"`
+	Role string `json:"role"`
+	Name string `json:"name,omitempty"`
+	qr   bool
+}
+
+func (a *app) pairCmd() *cobra.Command {
+	f := pairFlags{Role: "approve"}
+	c := &cobra.Command{
+		Use:   "pair [CODE]",
+		Short: "Pair a browser: print a one-time link, or confirm the code it shows",
+		Long: `Without CODE: print a link that pairs one browser with this broker. It works once, within
+five minutes; open it in the browser that shall approve.
+
+With CODE: let in the browser that shows this code. The page shows one when you choose to
+pair from there. Look at the name and the address before you agree.`,
+		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("want one CODE, or none for a link")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch f.Role {
+			case "view", "approve", "admin":
+			default:
+				return usagef("--role: want view, approve or admin")
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				f.Code = args[0]
+				return a.confirmDevice(cmd.Context(), b, f)
+			}
+			var p pairing
+			if err := b.call(cmd.Context(), "POST", "/v1/pair", f, &p); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(p)
+			}
+			a.printPairing(p, f.qr)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve or admin")
+	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called)")
+	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt; with CODE the device")
+	return c
+}
+
+// printPairing prints the link, and for a phone a QR code of it. force prints the code also
+// where the link leads to this machine only, or nobody sits at a terminal.
+func (a *app) printPairing(p pairing, force bool) {
+	fmt.Fprintln(a.out, show.Line(p.URL))
+	here := loopbackURL(p.URL)
+	if force || !here && isTerminal(a.out) {
+		printQR(a.out, p.URL, isTerminal(a.out))
+	}
+	fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
+	if here {
+		fmt.Fprintln(a.err, "It leads to this machine only. A phone needs an https address: see docs/phone.md.")
+	}
+}
+
+func loopbackURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && loopback(u.Hostname())
+}
+
+// printQR draws the text. In colours it can be read on light and dark terminals alike.
+func printQR(w io.Writer, text string, colours bool) {
+	var b bytes.Buffer
+	qrterminal.GenerateWithConfig(text, qrterminal.Config{
+		Level: qrterminal.L, Writer: &b, HalfBlocks: true, QuietZone: 2,
+		WhiteChar: qrterminal.WHITE_WHITE, BlackChar: qrterminal.BLACK_BLACK,
+		WhiteBlackChar: qrterminal.WHITE_BLACK, BlackWhiteChar: qrterminal.BLACK_WHITE,
+	})
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimRight(line, "\n")
+		if colours {
+			line = "\x1b[97;40m" + line + "\x1b[0m"
+		}
+		fmt.Fprintln(w, line)
+	}
+}
+
+// mayDo is a role in words.
+func mayDo(role string) string {
+	switch role {
+	case "view":
+		return "see requests, not answer them"
+	case "admin":
+		return "answer requests and revoke devices"
+	}
+	return "answer requests"
+}
+
+// confirmDevice lets in the device that shows f.Code. A person is asked first whether it is
+// theirs; a no refuses it.
+func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
+	if a.interactive() && !a.json {
+		w, err := b.waitingDevice(ctx, f.Code)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", w.title(), cmp.Or(show.Line(w.From), "an unknown address"))
+		yes, err := a.confirm(ctx, "Is it yours, and may it "+mayDo(f.Role)+" (role "+f.Role+")?", false)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			if err := b.call(ctx, "DELETE", "/v1/pair/"+url.PathEscape(w.Code), nil, nil); err != nil {
+				return err
+			}
+			return &exitError{exitRefused, errors.New("refused; nothing was paired")}
+		}
+	}
+	var d deviceInfo
+	if err := b.call(ctx, "POST", "/v1/devices", f, &d); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(d)
+	}
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), show.Line(d.Role), show.Line(d.ID))
+	return nil
+}
+
+// waitingDevice finds the device that shows code, which people may write as they like.
+func (c *client) waitingDevice(ctx context.Context, code string) (w waitingDevice, err error) {
+	var list []waitingDevice
+	if err := c.call(ctx, "GET", "/v1/pair", nil, &list); err != nil {
+		return w, err
+	}
+	plain := func(s string) string { return strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(s)) }
+	for _, w := range list {
+		if plain(w.Code) == plain(code) {
+			return w, nil
+		}
+	}
+	return w, &exitError{exitRefused, fmt.Errorf("no device that waits shows the code %s: it is mistyped, used, refused or expired; begin again at the device", show.Line(code))}
+}

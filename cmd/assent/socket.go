@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// defaultSocket is where hooks look when they are told nothing.
+func defaultSocket(stateDir string, env func(string) string) string {
+	if d := env("XDG_RUNTIME_DIR"); filepath.IsAbs(d) {
+		return filepath.Join(d, "assent", "hook.sock")
+	}
+	return filepath.Join(stateDir, "hook.sock")
+}
+
+// socketPath is where this broker listens for hooks, absolute as hooks name it: spooled events
+// are filed under this path.
+func (f *serveFlags) socketPath(stateDir string) (string, error) {
+	if f.socket == "" {
+		return defaultSocket(stateDir, os.Getenv), nil
+	}
+	socket, err := filepath.Abs(f.socket)
+	if err != nil {
+		return "", fmt.Errorf("socket: %w", err)
+	}
+	return socket, nil
+}
+
+// hookSocket is the hooks' listener. It stands under its path until remove.
+type hookSocket struct {
+	net.Listener
+	path string
+	gone sync.Once
+}
+
+// remove takes the socket away, once: later another broker's may stand there.
+func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
+
+// listenUnix opens the hook socket, 0600, or 0660 for a group. A socket that nobody answers is
+// what a killed broker left, and is replaced; one that answers belongs to another broker.
+//
+// The new socket takes the old one's place in one step: a hook that finds no socket file gives
+// up at once, so there must be no moment without one.
+func listenUnix(path, group string) (*hookSocket, error) {
+	if err := makeOwnDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("directory of the socket: %w", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another --socket", path)
+	}
+	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket == 0 {
+		return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
+	}
+	tmp := path + ".new"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove %s: %w", tmp, err)
+	}
+	// The mode must be right from the first moment on, not after a chmod.
+	old := syscall.Umask(0o177)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: tmp, Net: "unix"})
+	syscall.Umask(old)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; a socket's path may have 103 bytes", path, err)
+	}
+	l.SetUnlinkOnClose(false)
+	if group != "" {
+		err = giveGroup(tmp, group)
+	}
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		l.Close()
+		os.Remove(tmp)
+		return nil, fmt.Errorf("open the hook socket: %w", err)
+	}
+	return &hookSocket{Listener: l, path: path}, nil
+}
+
+func giveGroup(path, group string) error {
+	g, err := user.LookupGroup(group)
+	if err != nil {
+		return usagef("--socket-group: %w", err)
+	}
+	gid, err := strconv.Atoi(g.Gid)
+	if err != nil {
+		return fmt.Errorf("group id %s: %w", g.Gid, err)
+	}
+	if err := os.Chown(path, -1, gid); err != nil {
+		return fmt.Errorf("give %s to group %s: %w", path, group, err)
+	}
+	return os.Chmod(path, 0o660)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/auth"
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// record is a step as the API shows it. What a device signed comes as text: as JSON it may be
+// spelt otherwise.
+type record struct {
+	hook.Record
+	Signed struct {
+		UpdatedInput       string `json:"updatedInput"`
+		UpdatedPermissions string `json:"updatedPermissions"`
+	} `json:"signed"`
+}
+
+func (a *app) traceCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trace ID",
+		Short: "Show every recorded step of one request",
+		Long: `Show every recorded step of one request. ID may be the beginning of an id that is unique
+among the pending ones or the last hundred that ended. The signature of a device is verified
+again, with the key that the record holds; exits 1 where it does not fit the record.`,
+		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
+		Args:    oneID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			id := args[0]
+			if len(id) != 36 {
+				found := ""
+				for _, state := range []string{"pending", "ended"} {
+					if found != "" {
+						break
+					}
+					if found, err = b.findIn(cmd.Context(), state, id); err != nil {
+						return err
+					}
+				}
+				if found == "" {
+					return &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
+				}
+				id = found
+			}
+			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
+			if a.json {
+				var raw json.RawMessage
+				if err := b.call(cmd.Context(), "GET", path, nil, &raw); err != nil {
+					return err
+				}
+				return a.printJSON(raw)
+			}
+			var rs []record
+			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
+				return err
+			}
+			forged := false
+			for i := range rs {
+				words, fits := rs[i].signature()
+				forged = forged || !fits
+				fmt.Fprintln(a.out, rs[i].line()+words)
+			}
+			if forged {
+				return errors.New("a signature does not fit its record: the record was changed, or the broker recorded what nobody signed")
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
+	return c
+}
+
+func (r *record) line() string {
+	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), show.Line(string(r.Step)), r.Seq)
+	if r.Request != nil {
+		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
+	}
+	if r.Outcome != "" {
+		line += "  " + show.Line(string(r.Outcome))
+	}
+	if r.Reason != "" {
+		line += " (" + show.Line(r.Reason) + ")"
+	}
+	if r.By != nil {
+		line += "  by " + show.Line(approverName(r.By.Kind, r.By.Name))
+	}
+	if r.Decision != nil && r.Decision.Message != "" {
+		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
+	}
+	if r.EventSeq != 0 {
+		line += fmt.Sprintf("  proved by event %d", r.EventSeq)
+	}
+	return line
+}
+
+// signature says whether the device's signature still fits what the record says, and reports
+// false where it should and does not.
+func (r *record) signature() (words string, fits bool) {
+	d := r.Decision
+	if d == nil || r.By == nil || r.By.Kind != "device" {
+		return "", true
+	}
+	name := show.Line(r.By.Name)
+	if d.PublicKey == nil {
+		return "  not verified: recorded without a key, by an earlier version", true
+	}
+	exact := *d
+	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(r.Signed.UpdatedInput), hook.JSON(r.Signed.UpdatedPermissions)
+	if !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions) {
+		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
+	}
+	return "  signed by device " + name + ", signature verified", true
+}
+
+// sameJSON compares two texts as they look inside of other JSON.
+func sameJSON(x, y hook.JSON) bool {
+	a, errA := json.Marshal(x)
+	b, errB := json.Marshal(y)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}

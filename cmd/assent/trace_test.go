@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/auth"
+	"assent/internal/auth/authtest"
+	"assent/internal/hook"
+	"assent/schemas"
+)
+
+// decided is the record of a device's decision, as the API shows it.
+func decided(t *testing.T) record {
+	t.Helper()
+	const input = `{ "command": "echo <1>" }`
+	key := authtest.NewKey()
+	jwk := key.JWK()
+	d := hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: strings.Repeat("0f", 32), UpdatedInput: hook.JSON(input)}
+	d.Signature, d.PublicKey = key.Sign(auth.DecisionText("id", d)), &jwk
+	shown, err := json.Marshal(map[string]any{
+		"id": "r", "requestId": "id", "step": "decided", "time": time.Now(), "outcome": "allowed", "decision": d,
+		"by": hook.Approver{Kind: "device", ID: "d", Name: "pho\u202ene"}, "signed": map[string]string{"updatedInput": input},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schemas.Validate("Record", shown); err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	if err := json.Unmarshal(shown, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestTraceVerifiesSignatures(t *testing.T) {
+	r := decided(t)
+	if words, fits := r.signature(); !fits || words != "  signed by device pho⟦U+202E⟧ne, signature verified" {
+		t.Errorf("%q, %v", words, fits)
+	}
+	for name, change := range map[string]func(*record){
+		"what was decided":   func(r *record) { r.Decision.Behavior = hook.BehaviorDeny },
+		"which request":      func(r *record) { r.RequestID = "other" },
+		"the words":          func(r *record) { r.Decision.Message = "words" },
+		"the input as shown": func(r *record) { r.Decision.UpdatedInput = hook.JSON(`{"command":"rm"}`) },
+		"the input as text":  func(r *record) { r.Signed.UpdatedInput = `{"command":"rm"}` },
+		"both": func(r *record) {
+			r.Decision.UpdatedInput, r.Signed.UpdatedInput = hook.JSON(`{"command":"rm"}`), `{"command":"rm"}`
+		},
+		"permissions added": func(r *record) { r.Decision.UpdatedPermissions = hook.JSON(`[]`) },
+		"no signature":      func(r *record) { r.Decision.Signature = "" },
+		"another key": func(r *record) {
+			jwk := authtest.NewKey().JWK()
+			r.Decision.PublicKey = &jwk
+		},
+	} {
+		r := decided(t)
+		change(&r)
+		if words, fits := r.signature(); fits || !strings.Contains(words, "DOES NOT FIT") {
+			t.Errorf("%s: %q, %v", name, words, fits)
+		}
+	}
+	// Records of before, and of approvers without a key.
+	old := decided(t)
+	old.Decision.PublicKey = nil
+	if words, fits := old.signature(); !fits || !strings.Contains(words, "not verified") {
+		t.Errorf("%q, %v", words, fits)
+	}
+	token := decided(t)
+	token.By.Kind, token.Decision.Signature, token.Decision.PublicKey = "token", "", nil
+	if words, fits := token.signature(); !fits || words != "" {
+		t.Errorf("%q, %v", words, fits)
+	}
+}

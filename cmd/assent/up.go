@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"assent/internal/auth"
+	"assent/internal/install"
+	"assent/internal/show"
+)
+
+// upFlags are the answers to what assent up would ask.
+type upFlags struct {
+	install            installFlags
+	serve              serveFlags
+	service, noService bool
+	role               string
+}
+
+func (a *app) upCmd() *cobra.Command {
+	f := upFlags{role: "approve"}
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Set everything up, step by step, and run the broker",
+		Long: `The first run, in one command: write the hooks into Claude Code's settings, start the broker,
+pair a browser. It shows what it is about to do and asks; Ctrl-C stops it at any point and
+leaves nothing half done. What is done already is left alone, so it can be called again at any
+time.
+
+Without a terminal it asks nothing: the flags are the answers, and what they do not say is left
+as it is.`,
+		Example: `  assent up
+  assent up --public-url https://box.example.net      for a phone; see docs/phone.md
+  assent up --yes --service --ask                     for a script`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := untilHangup(cmd.Context())
+			defer stop()
+			given := cmd.Flags().Changed
+			u := &up{app: a, f: f, otherFlags: given("listen") || given("socket") || given("tls-cert") || given("public-url") || given("trusted-proxy")}
+			return u.run(ctx)
+		},
+	}
+	fl := c.Flags()
+	f.install.addWhere(fl)
+	f.install.addMode(fl)
+	fl.BoolVar(&f.service, "service", false, "have the system keep the broker running after this terminal closes")
+	fl.BoolVar(&f.noService, "no-service", false, "run the broker in this terminal")
+	fl.StringVar(&f.role, "role", f.role, "what the paired browser may do: view, approve or admin")
+	f.serve.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults of the others
+	f.serve.addListen(fl)
+	return c
+}
+
+// up is one run of the command.
+type up struct {
+	*app
+	f          upFlags
+	otherFlags bool // a broker that runs already may have been told otherwise
+	steps      int
+	done       []string // what a person who stops here should know
+	noAgent    bool
+	hooks      outcome
+	declined   bool       // the hooks were not wanted
+	invited    bool       // a link was shown
+	ended      chan error // gets the end of the broker that runs in this process; else nil
+}
+
+// run takes the steps. The broker comes first: the hooks name the socket that it really has. If
+// it runs in this process, it ends before run returns.
+func (u *up) run(ctx context.Context) (err error) {
+	if err := u.begin(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		if u.ended != nil {
+			err = errors.Join(err, <-u.ended)
+		}
+	}()
+	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser} {
+		if err := step(ctx); err != nil {
+			return u.stopped(ctx, err)
+		}
+	}
+	u.next()
+	if u.ended == nil {
+		return nil
+	}
+	err, u.ended = <-u.ended, nil
+	if err == nil {
+		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
+	}
+	return err
+}
+
+// begin finds out, before anything is done, what would fail later.
+func (u *up) begin(ctx context.Context) error {
+	switch u.f.role {
+	case "view", "approve", "admin":
+	default:
+		return usagef("--role: want view, approve or admin")
+	}
+	if u.f.service && u.f.noService {
+		return usagef("--service and --no-service exclude each other; give one")
+	}
+	if _, err := u.f.serve.check(); err != nil {
+		return err
+	}
+	o, at, err := u.installOptions(u.f.install)
+	if err != nil {
+		return err
+	}
+	for _, s := range install.Survey(o, at.cwd, at.root) {
+		u.f.install.keepMode = u.f.install.keepMode || slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
+			return h.Ours && h.Event == "PermissionRequest"
+		})
+	}
+	u.noAgent = len(install.Clients(ctx, os.Getenv("PATH"), o.Home)) == 0
+	if !u.noAgent && !u.f.install.keepMode && !u.f.install.yes && !u.interactive() {
+		return usagef("nobody can be asked here, so nothing was changed: --yes writes the hooks, assent install --print shows them")
+	}
+	return nil
+}
+
+// title begins a step.
+func (u *up) title(text string) {
+	u.steps++
+	fmt.Fprintf(u.out, "\n%d. %s\n", u.steps, text)
+}
+
+// writeHooks has the agent ask assent.
+func (u *up) writeHooks(ctx context.Context) error {
+	u.title("Hooks: have Claude Code ask assent")
+	if u.noAgent {
+		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. The rest works without it.")
+		return nil
+	}
+	var err error
+	u.hooks, err = u.install(ctx, u.f.install) // by default for the broker that runs
+	switch {
+	case errors.Is(err, errDeclined):
+		u.declined = true
+		fmt.Fprintln(u.out, "Nothing was written. Claude Code will not ask assent; to change that later: assent install")
+	case err != nil:
+		return err
+	case u.hooks.changed:
+		u.done = append(u.done, "the hooks are written (assent uninstall takes them out)")
+		fmt.Fprintln(u.out, "Claude Code asks assent from now on, in open sessions too.")
+	}
+	return nil
+}
+
+// startBroker sees to it that one runs: as it does already, as a service, or in this process.
+func (u *up) startBroker(ctx context.Context) error {
+	u.title("Broker: it keeps each request until you answer")
+	if info, _ := u.ready(ctx); info.PID != 0 && !u.f.service {
+		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.passOver()
+		return nil
+	}
+	service, err := u.wantsService(ctx)
+	if err != nil {
+		return err
+	}
+	if service {
+		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
+			return err
+		}
+		fmt.Fprintf(u.out, "That did not work: %s\nSo it runs in this terminal.\n", readable(err.Error()))
+	}
+	return u.inThisTerminal(ctx)
+}
+
+// passOver says that flags were given in vain.
+func (u *up) passOver() {
+	if u.otherFlags {
+		fmt.Fprintln(u.out, "It goes on with the flags it was started with, not with those given here.")
+	}
+}
+
+// wantsService asks, where there is somebody to ask and something to ask about.
+func (u *up) wantsService(ctx context.Context) (bool, error) {
+	if u.f.service || u.f.noService {
+		return u.f.service, nil
+	}
+	s, err := findSupervisor(os.Getenv)
+	if err != nil || s.answers(ctx) != nil {
+		return false, nil
+	}
+	if text, err := s.installed(); err != nil || text != "" {
+		return err == nil && s.serves(text, u.stateDir), nil // else another broker's
+	}
+	if !u.interactive() || u.f.install.yes {
+		return false, nil
+	}
+	fmt.Fprintln(u.out, "It can run in this terminal until you close it, or in the background, also after every login.")
+	return u.confirm(ctx, "Keep it running in the background (a "+s.kind+" service of yours)?", false)
+}
+
+// keepRunning starts the service that is installed, as it is, or installs one.
+func (u *up) keepRunning(ctx context.Context) error {
+	s, err := findSupervisor(os.Getenv)
+	if err != nil {
+		return err
+	}
+	text, err := s.installed()
+	if err != nil {
+		return err
+	}
+	if !s.serves(text, u.stateDir) {
+		if _, err = u.installService(ctx, u.f.serve); err == nil {
+			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
+			u.printService(u.serviceStatus(ctx))
+		}
+		return err
+	}
+	if info, ok := u.ready(ctx); ok {
+		fmt.Fprintf(u.out, "It runs already, at %s (pid %d).\n", info.HTTPURL, info.PID)
+		u.passOver()
+		return nil
+	}
+	if err := s.start(); err != nil {
+		return fmt.Errorf("start the service: %w", err)
+	}
+	if err := u.awaitReady(ctx, s, 0); err != nil {
+		return fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(u.stateDir))
+	}
+	fmt.Fprintln(u.out, "The service was down; it runs again.")
+	u.passOver()
+	return nil
+}
+
+// inThisTerminal runs the broker in this process and returns when it is ready.
+func (u *up) inThisTerminal(ctx context.Context) error {
+	u.f.serve.quiet = true
+	ready := make(chan runtimeInfo, 1)
+	u.ended = make(chan error, 1)
+	go func() {
+		u.ended <- u.serve(ctx, u.f.serve, func(_ *auth.Auth, _ string, info runtimeInfo) { ready <- info })
+	}()
+	select {
+	case info := <-ready:
+		fmt.Fprintf(u.out, "It runs in this terminal, at %s\n", info.HTTPURL)
+		return nil
+	case err := <-u.ended:
+		u.ended = nil
+		return errors.Join(err, ctx.Err())
+	}
+}
+
+// next says what to do now that all is set up.
+func (u *up) next() {
+	where := ""
+	if u.ended != nil {
+		where = ", in another terminal"
+	}
+	fmt.Fprintln(u.out)
+	switch {
+	case u.noAgent:
+		fmt.Fprintln(u.out, "All is well. When Claude Code is installed: assent install")
+	case u.declined:
+		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
+	case u.hooks.silent:
+		fmt.Fprint(u.out, "The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up.\n"+
+			"To change that: assent install --ask, or assent install --default-mode default\n")
+	default:
+		fmt.Fprintln(u.out, "All is well. Now start claude in a project and have it run a command.")
+	}
+	if u.hooks.manual {
+		fmt.Fprintln(u.out, keepManual)
+	}
+	fmt.Fprintf(u.out, "To try it without an agent%s: assent simulate\n", where)
+	if _, err := exec.LookPath("assent"); err != nil {
+		if self, err := os.Executable(); err == nil {
+			fmt.Fprintf(u.out, "assent is not on your PATH; write %s for it.\n", show.Line(self))
+		}
+	}
+	if u.ended != nil {
+		fmt.Fprintln(u.out, "The broker runs until you press Ctrl-C here or close this terminal.")
+	}
+}
+
+// stopped is the error of a run that did not get to its end, and says what is done so far. Who
+// stops it once only the browser is missing has just not paired one.
+func (u *up) stopped(ctx context.Context, err error) error {
+	given := ctx.Err() != nil || errors.Is(err, io.EOF)
+	switch {
+	case given && u.ended != nil && u.invited:
+		fmt.Fprintln(u.out, "\nThe broker has stopped. Until one runs again, Claude Code asks in its terminal only.")
+		return nil
+	case given && u.invited:
+		u.done = append(u.done, "the broker runs on", "the link above stays good until it is used or expires (then: assent pair)")
+		err = errors.New("stopped")
+	case given:
+		err = errors.New("stopped")
+	}
+	if len(u.done) > 0 {
+		return fmt.Errorf("%w; so far: %s", err, show.Line(strings.Join(u.done, "; ")))
+	}
+	if given {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	return err
+}

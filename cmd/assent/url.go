@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// localOnly reports whether a command works with this machine's files only. --url is none of those,
+// and what the environment says about hooks does not concern them.
+func localOnly(c *cobra.Command) bool {
+	for c.HasParent() && c.Parent().HasParent() {
+		c = c.Parent()
+	}
+	switch c.Name() {
+	case "up", "install", "uninstall", "serve", "service", "hook", "events", "nats-info":
+		return true
+	}
+	return false
+}
+
+// locate settles which broker a command means: that of --url, else that of --state-dir, else
+// that of ASSENT_URL, else that of the default state directory.
+func (a *app) locate(c *cobra.Command, env func(string) string) error {
+	switch {
+	case localOnly(c) && (a.url != "" || a.caCert != ""):
+		return usagef("%s works with the broker of this machine; it takes neither --url nor --cacert", c.CommandPath())
+	case a.url != "" && a.stateDir != "":
+		return usagef("--url and --state-dir exclude each other; give one")
+	}
+	if !localOnly(c) {
+		from := "--url"
+		if a.url == "" && a.stateDir == "" {
+			a.url, from = env("ASSENT_URL"), "ASSENT_URL"
+		}
+		if a.url != "" {
+			u, err := brokerURL(a.url)
+			if err != nil {
+				return usagef("%s: %w", from, err)
+			}
+			a.url = u
+			return nil
+		}
+		if a.caCert != "" {
+			return usagef("--cacert goes with --url; the broker of a state directory is known by its runtime.json")
+		}
+	}
+	if a.stateDir == "" {
+		dir, err := defaultStateDir(env)
+		a.stateDir = dir
+		return err
+	}
+	abs, err := filepath.Abs(a.stateDir)
+	if err != nil {
+		return fmt.Errorf("state directory %s: %w", a.stateDir, err)
+	}
+	a.stateDir = abs
+	return nil
+}
+
+// brokerURL checks where a token may be sent: over TLS, or not off this machine.
+func brokerURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return "", fmt.Errorf("%s: want scheme and host, as in https://box.example.net", text)
+	}
+	if u.Scheme == "http" && !loopback(u.Hostname()) {
+		return "", fmt.Errorf("%s: want https: a token would travel in the clear", text)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// examineRemote says, for doctor, whether the broker of --url answers and what the token may do.
+func (a *app) examineRemote(ctx context.Context) []check {
+	c, err := a.reach()
+	if err != nil {
+		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
+	}
+	status, err := c.get(ctx, "/readyz")
+	switch {
+	case err != nil:
+		return []check{{"broker", "fail", c.silent(err).Error(), "on that machine: assent doctor"}}
+	case status == http.StatusMisdirectedRequest:
+		return []check{{"broker", "fail", a.url + " does not answer to that name", "start it with --public-url " + a.url}}
+	case status != http.StatusNoContent:
+		return []check{{"broker", "warn", fmt.Sprintf("%s answers but is not ready (%d)", a.url, status), "on that machine: assent doctor"}}
+	}
+	checks := []check{{"broker", "ok", a.url + " is ready", ""}}
+	if c, err = a.broker(); err != nil {
+		return append(checks, check{"token", "warn", err.Error(), ""})
+	}
+	var p *problem
+	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
+	case err == nil:
+		return append(checks, check{"token", "ok", "may look at requests", ""})
+	case errors.As(err, &p) && p.Status == http.StatusForbidden:
+		return append(checks, check{"token", "ok", "may not look at requests; enough for a hook if its role is submit", ""})
+	default:
+		return append(checks, check{"token", "fail", err.Error(), "make another there: assent token create"})
+	}
+}
+
+// remoteTLS verifies the broker of --url, by the system's roots or by those of --cacert alone.
+func (a *app) remoteTLS() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if a.caCert == "" {
+		return c, nil
+	}
+	b, err := os.ReadFile(a.caCert)
+	if err != nil {
+		return nil, fmt.Errorf("--cacert: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(b) {
+		return nil, usagef("--cacert %s: %w", a.caCert, errors.New("holds no certificate in PEM"))
+	}
+	return c, nil
+}

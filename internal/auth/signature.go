@@ -1,0 +1,118 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+
+	"assent/internal/hook"
+)
+
+// ErrSignature says that a device's decision is not signed by the device, as it stands.
+var ErrSignature = errors.New("the decision is not signed by the key of this device, as it was sent; reload the page and answer again")
+
+// deviceKey is what a device's decisions are verified with.
+type deviceKey struct {
+	jwk hook.JWK
+	pub *ecdsa.PublicKey
+}
+
+// DecisionText is what a device signs for a decision: which request, what input it saw, and all
+// that it says. ECDSA on P-256 over the SHA-256 of these bytes.
+//
+// Texts of any length come in as lower-case hex of their SHA-256, an empty or absent one as
+// nothing. The JSON ones are taken byte for byte as they were sent. The first line keeps a
+// signature made for one purpose from serving another.
+func DecisionText(requestID string, d hook.Decision) []byte {
+	interrupt := ""
+	if d.Interrupt {
+		interrupt = "interrupt"
+	}
+	return []byte(strings.Join([]string{
+		"assent decision v1",
+		requestID,
+		d.InputSHA256,
+		string(d.Behavior),
+		interrupt,
+		textDigest([]byte(d.Message)),
+		textDigest(d.UpdatedInput),
+		textDigest(d.UpdatedPermissions),
+	}, "\n"))
+}
+
+func textDigest(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// Vouch returns d as it may be recorded for p. A device must have signed it, else
+// ErrSignature, and its public key goes in. Whoever has no key cannot sign: their credential
+// is what counts, and a signature that came along would only look like one.
+func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
+	if p.device == nil {
+		d.Signature, d.PublicKey = "", nil
+		return d, nil
+	}
+	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
+		return hook.Decision{}, ErrSignature
+	}
+	key := p.device.jwk
+	d.PublicKey = &key
+	return d, nil
+}
+
+// VerifyDecision reports whether the decision of a record was signed by the key in it.
+func VerifyDecision(requestID string, d hook.Decision) bool {
+	if d.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*d.PublicKey)
+	return err == nil && verify(pub, DecisionText(requestID, d), d.Signature)
+}
+
+// parseKey returns the key or an *InputError; a point that is not on the curve is one.
+func parseKey(k hook.JWK) (*ecdsa.PublicKey, error) {
+	bad := &InputError{"publicKey", "want a JWK of an EC public key on P-256"}
+	if k.Kty != "EC" || k.Crv != "P-256" {
+		return nil, bad
+	}
+	x, errX := decodeBase64(k.X)
+	y, errY := decodeBase64(k.Y)
+	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
+		return nil, bad
+	}
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+	if err != nil {
+		return nil, bad
+	}
+	return pub, nil
+}
+
+// verify checks r and s, 32 bytes each in base64url, as WebCrypto gives them.
+func verify(pub *ecdsa.PublicKey, text []byte, signature string) bool {
+	sig, err := decodeBase64(signature)
+	if err != nil || len(sig) != 64 {
+		return false
+	}
+	h := sha256.Sum256(text)
+	r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])
+	return ecdsa.Verify(pub, h[:], r, s)
+}
+
+// decodeBase64 reads unpadded base64url in its one spelling: line breaks and stray bits, which
+// Go would skip, are errors.
+func decodeBase64(s string) ([]byte, error) {
+	if strings.ContainsAny(s, "\r\n") {
+		return nil, base64.CorruptInputError(0)
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(s)
+}

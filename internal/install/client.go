@@ -1,0 +1,106 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Client is a Claude Code on this machine.
+type Client struct {
+	Path    string
+	Version string // "" if Err
+	Err     error  // why it does not say its version
+}
+
+// maxClients bounds how many are asked: each start costs a moment.
+const maxClients = 8
+
+// versionWait bounds one client's answer.
+const versionWait = 10 * time.Second
+
+// Clients finds every Claude Code on the search path and at the places where it installs itself,
+// in the order of the search path, and asks each for its version. Several paths of one program
+// count once.
+func Clients(ctx context.Context, searchPath, home string) []Client {
+	var paths []string
+	for _, dir := range filepath.SplitList(searchPath) {
+		if filepath.IsAbs(dir) { // another one would depend on where we stand
+			paths = append(paths, filepath.Join(dir, "claude"))
+		}
+	}
+	if home != "" {
+		paths = append(paths, filepath.Join(home, ".local", "bin", "claude"), filepath.Join(home, ".claude", "local", "claude"))
+	}
+	var found []Client
+	var seen []fs.FileInfo
+	for _, path := range paths {
+		fi, err := os.Stat(path)
+		if err != nil || !fi.Mode().IsRegular() || fi.Mode().Perm()&0o111 == 0 ||
+			slices.ContainsFunc(seen, func(s fs.FileInfo) bool { return os.SameFile(s, fi) }) {
+			continue
+		}
+		seen = append(seen, fi)
+		c := Client{Path: path}
+		c.Version, c.Err = askVersion(ctx, path, searchPath, home)
+		if found = append(found, c); len(found) == maxClients {
+			break
+		}
+	}
+	return found
+}
+
+// maxSaid bounds what is kept of a client's answer, in bytes.
+const maxSaid = 64 << 10
+
+// said keeps what a program says. A program that says too much is cut off.
+type said struct {
+	strings.Builder
+	room int
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	if len(b) > s.room {
+		return 0, errors.New("it says more than a version")
+	}
+	s.room -= len(b)
+	return s.Builder.Write(b)
+}
+
+// askVersion runs claude --version. It gets the search path and the home, which launchers need to
+// find the program, and nothing else of our environment.
+func askVersion(ctx context.Context, path, searchPath, home string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = []string{"PATH=" + searchPath, "HOME=" + home, "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
+	cmd.Dir = "/"
+	cmd.WaitDelay = time.Second
+	out := said{room: maxSaid}
+	cmd.Stdout = &out
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("no answer within %v", versionWait)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w", path, err)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
+	version := versionPattern.FindString(line)
+	if version == "" {
+		return "", errors.New(path + " --version says no version")
+	}
+	return version, nil
+}
+
+func isLink(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.Mode()&fs.ModeSymlink != 0
+}

@@ -1,0 +1,296 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// place is one hook of assent in a document.
+type place struct {
+	event          string
+	member         int // of hooks
+	group, handler int
+	whole          bool // the group is for everything that happens
+}
+
+// hooks returns the object of hooks, nil if there is none that can be read.
+func (d *document) hooks() *hujson.Object {
+	v := last(d.root(), "hooks")
+	if v == nil {
+		return nil
+	}
+	o, _ := v.Value.(*hujson.Object)
+	return o
+}
+
+// ours returns where assent's hooks stand, in the order of the file.
+func ours(hooks *hujson.Object) []place {
+	var found []place
+	for i, m := range hooks.Members {
+		groups, _ := m.Value.Value.(*hujson.Array)
+		if groups == nil {
+			continue
+		}
+		for j, g := range groups.Elements {
+			group, _ := g.Value.(*hujson.Object)
+			handlers := handlersOf(group)
+			if handlers == nil {
+				continue
+			}
+			for k, h := range handlers.Elements {
+				if Ours(wordsOf(h)) {
+					found = append(found, place{
+						event: m.Name.Value.(hujson.Literal).String(), member: i, group: j, handler: k, whole: matchesAll(group),
+					})
+				}
+			}
+		}
+	}
+	return found
+}
+
+func handlersOf(group *hujson.Object) *hujson.Array {
+	if group == nil {
+		return nil
+	}
+	v := last(group, "hooks")
+	if v == nil {
+		return nil
+	}
+	a, _ := v.Value.(*hujson.Array)
+	return a
+}
+
+// at returns the list of handlers that a place is in.
+func at(hooks *hujson.Object, p place) *hujson.Array {
+	groups := hooks.Members[p.member].Value.Value.(*hujson.Array)
+	return handlersOf(groups.Elements[p.group].Value.(*hujson.Object))
+}
+
+// matchesAll reports whether a group has no matcher that leaves anything out.
+func matchesAll(group *hujson.Object) bool {
+	v := last(group, "matcher")
+	if v == nil {
+		return true
+	}
+	l, ok := v.Value.(hujson.Literal)
+	return ok && l.Kind() == '"' && slices.Contains([]string{"", "*"}, l.String())
+}
+
+// wordsOf is the command line of a handler.
+func wordsOf(v hujson.Value) []string {
+	h, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	command := last(h, "command")
+	if command == nil {
+		return nil
+	}
+	l, ok := command.Value.(hujson.Literal)
+	if !ok || l.Kind() != '"' {
+		return nil
+	}
+	args := last(h, "args")
+	if args == nil {
+		return shellWords(l.String())
+	}
+	words := []string{l.String()}
+	if a, ok := args.Value.(*hujson.Array); ok {
+		for _, e := range a.Elements {
+			if l, ok := e.Value.(hujson.Literal); ok {
+				words = append(words, l.String())
+			}
+		}
+	}
+	return words
+}
+
+// hook makes assent's hooks be what the options say, and returns the events they are for.
+func (d *document) hook(names []string, o Options) []string {
+	if d.hooks() == nil {
+		d.addMember(d.root(), "", "hooks", "{}")
+	}
+	hooks := d.hooks()
+	written := slices.Clone(names)
+	// What stands at a fitting place is brought up to date there; the rest goes.
+	standing := map[string]bool{}
+	var gone []place
+	for _, p := range ours(hooks) {
+		optional := p.event != "" && unwanted(p.event, o.Versions)
+		fits := slices.Contains(names, p.event) && p.whole || optional
+		if !fits || standing[p.event] {
+			gone = append(gone, p)
+			continue
+		}
+		standing[p.event] = true
+		if optional {
+			written = append(written, p.event)
+		}
+		h := &at(hooks, p).Elements[p.handler]
+		if want := o.handler(p.event).line(); !sameJSON(h.Clone(), want) {
+			h.Value = value(want)
+		}
+	}
+	takeOut(hooks, gone)
+	for _, name := range names {
+		if standing[name] {
+			continue
+		}
+		group := `{"hooks": [` + o.handler(name).line() + `]}`
+		if v := last(hooks, name); v != nil {
+			d.addElement(v.Value.(*hujson.Array), d.indent(2), group)
+		} else {
+			d.addMember(hooks, d.indent(1), name, "["+group+"]")
+		}
+	}
+	return written
+}
+
+// unwanted reports whether a hook for this event is not written, but left where a person put one.
+func unwanted(name string, versions []string) bool {
+	return slices.ContainsFunc(events, func(e event) bool {
+		return e.name == name && e.unwanted != "" && e.known(versions)
+	})
+}
+
+// oursOutside returns the events whose hooks of assent have to go, with the reason.
+func (d *document) oursOutside(names []string) map[string]string {
+	out := map[string]string{}
+	hooks := d.hooks()
+	if hooks == nil {
+		return nil
+	}
+	for _, p := range ours(hooks) {
+		i := slices.IndexFunc(events, func(e event) bool { return e.name == p.event })
+		switch {
+		case slices.Contains(names, p.event):
+		case i < 0:
+			out[p.event] = "Claude Code knows no such event"
+		case events[i].never != "":
+			out[p.event] = events[i].never
+		case events[i].unwanted == "":
+			out[p.event] = "not every Claude Code that reads the file knows the event"
+		}
+	}
+	return out
+}
+
+// flagsThatGo returns the flags of assent's hook for PermissionRequest that somebody gave it by
+// hand, or an install with other options, and that will not be there any more. Where to ask and
+// how long to wait are every install's own.
+func (d *document) flagsThatGo(o Options) string {
+	hooks := d.hooks()
+	if hooks == nil {
+		return ""
+	}
+	want := o.handler("PermissionRequest").Args
+	var gone []string
+	for _, p := range ours(hooks) {
+		if p.event != "PermissionRequest" {
+			continue
+		}
+		words := wordsOf(at(hooks, p).Elements[p.handler])[1:]
+		for i, w := range words {
+			name, value, given := strings.Cut(strings.TrimLeft(w, "-"), "=")
+			if !strings.HasPrefix(w, "-") || slices.Contains([]string{"socket", "url", "timeout"}, name) || slices.Contains(want, "--"+name) {
+				continue
+			}
+			if !given && i+1 < len(words) {
+				value = words[i+1]
+			}
+			gone = append(gone, "--"+name+" "+value)
+		}
+	}
+	return short(strings.Join(gone, ", "))
+}
+
+// takeOut removes the handlers at these places, in the order of the file, and the groups and
+// events that are empty then.
+func takeOut(hooks *hujson.Object, places []place) {
+	for _, p := range slices.Backward(places) {
+		groups := hooks.Members[p.member].Value.Value.(*hujson.Array)
+		handlers := at(hooks, p)
+		cutElement(handlers, p.handler)
+		if len(handlers.Elements) > 0 {
+			continue
+		}
+		cutElement(groups, p.group)
+		if len(groups.Elements) > 0 {
+			continue
+		}
+		cutMember(hooks, p.member)
+	}
+}
+
+// unhook takes out all that is assent's from every hooks member there is, and returns whether
+// there was any.
+func (d *document) unhook() bool {
+	root, any := d.root(), false
+	for i := range slices.Backward(root.Members) {
+		if root.Members[i].Name.Value.(hujson.Literal).String() != "hooks" {
+			continue
+		}
+		hooks, ok := root.Members[i].Value.Value.(*hujson.Object)
+		if !ok {
+			continue
+		}
+		found := ours(hooks)
+		if len(found) == 0 {
+			continue
+		}
+		any = true
+		takeOut(hooks, found)
+		if len(hooks.Members) == 0 && hooks.AfterExtra.IsStandard() {
+			cutMember(root, i)
+		}
+	}
+	return any
+}
+
+// sameJSON reports whether a value means what text means.
+func sameJSON(v hujson.Value, text string) bool {
+	v.Standardize()
+	var x, y any
+	return json.Unmarshal(v.Pack(), &x) == nil && json.Unmarshal([]byte(text), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// foreign returns the commands of other tools' hooks for an event.
+func (d *document) foreign(event string) []string {
+	hooks := d.hooks()
+	if hooks == nil {
+		return nil
+	}
+	v := last(hooks, event)
+	if v == nil {
+		return nil
+	}
+	groups, _ := v.Value.(*hujson.Array)
+	if groups == nil {
+		return nil
+	}
+	var names []string
+	for _, g := range groups.Elements {
+		group, _ := g.Value.(*hujson.Object)
+		handlers := handlersOf(group)
+		if handlers == nil {
+			continue
+		}
+		for _, h := range handlers.Elements {
+			words := wordsOf(h)
+			switch {
+			case Ours(words):
+			case len(words) > 0:
+				names = append(names, words[0])
+			default:
+				names = append(names, fmt.Sprintf("hook %d", len(names)+1))
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,104 @@
+package install
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// memory is what install keeps of one settings file, to undo what it did.
+type memory struct {
+	Path    string       `json:"path"`
+	Created bool         `json:"created,omitempty"` // there was no file
+	MadeDir bool         `json:"madeDir,omitempty"` // nor the directory
+	Before  []byte       `json:"before,omitempty"`  // the file without anything of assent's
+	After   string       `json:"after"`             // digest of the file as install left it
+	Ask     []string     `json:"ask,omitempty"`     // rules that install added
+	Mode    *changedMode `json:"mode,omitempty"`
+}
+
+// maxMemory bounds a memory file: a settings file in base64, and the rest.
+const maxMemory = 2 * maxSettings
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// key names the files of a settings file in the directory of memories.
+func key(target string) string { return digest([]byte(target))[:16] }
+
+func (o Options) memoryDir() string { return filepath.Join(o.StateDir, "install") }
+
+// recall reads the memory of a settings file. None, or one that cannot be read, is no error:
+// uninstall then takes out what it knows by sight. So it does with one that others could have
+// written, for uninstall writes what a memory says.
+func recall(dir, target string) memory {
+	f, err := os.OpenFile(filepath.Join(dir, key(target)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would never open
+	if err != nil {
+		return memory{}
+	}
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !ownAlone(fi) {
+		return memory{}
+	}
+	b, err := readAtMost(f, maxMemory)
+	var m memory
+	if err != nil || json.Unmarshal(b, &m) != nil || m.Path != target {
+		return memory{}
+	}
+	return m
+}
+
+// ownAlone reports whether a file is ours and nobody else may write to it.
+func ownAlone(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return fi.Mode().IsRegular() && fi.Mode().Perm()&0o022 == 0 && (!ok || int(st.Uid) == os.Geteuid())
+}
+
+// keep writes the memory, or removes it if m is nil.
+func keep(dir, target string, m *memory) error {
+	path := filepath.Join(dir, key(target)+".json")
+	if m == nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget the install of %s: %w", target, err)
+		}
+		return nil
+	}
+	b, err := json.Marshal(m)
+	if err == nil {
+		err = write(path, b, attributes{mode: 0o600})
+	}
+	if err != nil {
+		return fmt.Errorf("remember what is done to %s: %w", target, err)
+	}
+	return nil
+}
+
+// cleaned returns the file as it would be without assent; ok is false if there would be none.
+func (m memory) cleaned(path string, now []byte) (b []byte, ok bool, err error) {
+	if now == nil {
+		return nil, false, nil
+	}
+	if m.After != "" && digest(now) == m.After {
+		return append([]byte{}, m.Before...), !m.Created, nil
+	}
+	d, err := parse(path, now)
+	if err != nil {
+		return nil, false, err
+	}
+	d.unhook()
+	d.unask(m.Ask)
+	d.unmode(m.Mode)
+	if len(bytes.TrimSpace(d.text)) == 0 {
+		return now, true, nil
+	}
+	return d.bytes(), true, nil
+}

@@ -1,0 +1,237 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"assent/broker"
+	"assent/broker/logtest"
+	"assent/internal/auth"
+	"assent/internal/auth/authtest"
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/server"
+)
+
+// fort is a server as assent serve builds it, but for the log and the store, which are in
+// memory.
+type fort struct {
+	t       *testing.T
+	url     string
+	port    string
+	handler http.Handler
+	log     *logtest.Log
+	kv      *authtest.KV
+	auth    *auth.Auth
+	broker  *broker.Broker
+	tokens  map[auth.Role]string
+	stolen  string            // the bearer of an admin device
+	revoked string            // that of a device that was removed
+	used    map[string]string // codes that are spent
+	client  *http.Client
+
+	mu     sync.Mutex
+	events int // guarded by mu; published
+}
+
+func newFort(t *testing.T) *fort {
+	t.Helper()
+	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), tokens: map[auth.Role]string{}, used: map[string]string{}}
+	ctx := context.Background() // of what is closed below
+	var err error
+	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView, CallKey: codec.CallKey})
+	f.must(err)
+	f.auth, err = auth.Open(ctx, auth.Config{KV: f.kv, NoOwnerToken: true})
+	f.must(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	f.must(err)
+	f.url = "http://" + l.Addr().String()
+	_, f.port, _ = net.SplitHostPort(l.Addr().String())
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.events++
+		return uint64(f.events), nil
+	}})
+	f.must(err)
+	f.handler = srv.TCP()
+	served := srv.HTTPServer(f.handler)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = served.Serve(l) }()
+	f.client = &http.Client{
+		Transport:     &http.Transport{DisableCompression: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	t.Cleanup(func() {
+		f.client.CloseIdleConnections()
+		_ = f.broker.Close()
+		_ = served.Close()
+		<-done
+		_ = srv.Close()
+		_ = f.auth.Close()
+	})
+
+	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
+		f.tokens[role], _, err = f.auth.CreateToken(ctx, role, string(role), 0)
+		f.must(err)
+	}
+	f.stolen, _, _ = f.signedIn()
+	bearer, d, nonce := f.signedIn()
+	f.must(f.auth.RevokeDevice(ctx, d.ID))
+	f.revoked, f.used["nonce"] = bearer, nonce
+	f.used["code"] = f.invited()
+	_, err = f.auth.Redeem(ctx, f.used["code"], authtest.NewKey().JWK(), "")
+	f.must(err)
+	refused := f.started()
+	f.must(f.auth.RefusePairing(refused.Code))
+	f.used["secret"] = refused.Secret
+	f.used["ticket"], _ = f.auth.NewTicket(f.principal(auth.RoleView))
+	_, err = f.auth.RedeemTicket(f.used["ticket"])
+	f.must(err)
+	return f
+}
+
+func (f *fort) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fort) principal(role auth.Role) auth.Principal {
+	p, err := f.auth.Authenticate(f.tokens[role])
+	f.must(err)
+	return p
+}
+
+func (f *fort) invited() string {
+	p, err := f.auth.NewPairing(auth.RoleAdmin, "", f.url)
+	f.must(err)
+	return p.Code
+}
+
+func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
+	p, err := f.auth.NewPairing(role, "", f.url)
+	f.must(err)
+	key := authtest.NewKey()
+	d, err := f.auth.Redeem(context.Background(), p.Code, key.JWK(), "")
+	f.must(err)
+	return d, key
+}
+
+func (f *fort) signedIn() (bearer string, d auth.Device, nonce string) {
+	d, key := f.paired(auth.RoleAdmin)
+	nonce, _, err := f.auth.Challenge(d.ID)
+	f.must(err)
+	bearer, _, err = f.auth.OpenSession(d.ID, nonce, key.Sign(auth.ChallengeText(d.ID, nonce)))
+	f.must(err)
+	return bearer, d, nonce
+}
+
+func (f *fort) clearStarts() {
+	for _, w := range f.auth.WaitingDevices() {
+		f.must(f.auth.RefusePairing(w.Code))
+	}
+}
+
+// started is a device that waits.
+func (f *fort) started() auth.Start {
+	f.clearStarts()
+	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", netip.Addr{})
+	f.must(err)
+	return s
+}
+
+// token is the id of a token that nobody needs.
+func (f *fort) token() string {
+	_, tok, err := f.auth.CreateToken(context.Background(), auth.RoleView, "spare", 0)
+	f.must(err)
+	return tok.ID
+}
+
+// waits is the id of a request that waits.
+func (f *fort) waits() string {
+	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: codec.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
+	w, err := f.broker.Enter(r)
+	f.must(err)
+	go func() {
+		_, _ = w.Wait(context.Background()) // ends with the broker
+		f.broker.Delivered(r.ID)
+	}()
+	return r.ID
+}
+
+var lastUsed = regexp.MustCompile(`,"lastUsed":"[^"]*"`)
+
+// state is everything that an attacker might want to change. When a credential was last used
+// is not among it: a stolen one was.
+func (f *fort) state() string {
+	var b strings.Builder
+	values := f.kv.Values()
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintln(&b, key, lastUsed.ReplaceAllString(values[key], ""))
+	}
+	for _, w := range f.auth.WaitingDevices() {
+		fmt.Fprintln(&b, "waits", w.Code)
+	}
+	for _, rec := range f.log.All() {
+		switch rec.Step {
+		case hook.StepAsked, hook.StepDecided, hook.StepEnded:
+			fmt.Fprintln(&b, rec.RequestID, rec.Step)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fmt.Fprintln(&b, f.events, "events")
+	return b.String()
+}
+
+// send returns the status, and the headers of the answer.
+func (f *fort) send(s strike) (int, http.Header) {
+	f.t.Helper()
+	r, err := http.NewRequest(s.method, f.url+s.path, strings.NewReader(s.body))
+	f.must(err)
+	r.Header = s.header
+	if s.token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.token)
+	}
+	if s.host == "none" {
+		return f.sendBare(s)
+	}
+	r.Host = s.host
+	res, err := f.client.Do(r)
+	f.must(err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		_, err = io.Copy(io.Discard, res.Body)
+		f.must(err)
+	}
+	return res.StatusCode, res.Header
+}
+
+// sendBare speaks HTTP/1.0, which has no Host.
+func (f *fort) sendBare(s strike) (int, http.Header) {
+	f.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+	f.must(err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.0\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", s.method, s.path, s.token, len(s.body), s.body)
+	f.must(err)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	f.must(err)
+	defer res.Body.Close()
+	return res.StatusCode, res.Header
+}

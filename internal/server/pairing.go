@@ -1,0 +1,138 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"assent/internal/auth"
+	"assent/internal/hook"
+)
+
+// Two ways lead to a paired device. An administrator makes a link, which the device redeems;
+// or the device starts, shows a short code, and an administrator confirms it.
+
+// newPairing is POST /v1/pair {role?, name?}: an invitation for one device, whose role is
+// approve unless said otherwise.
+func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
+	role, name := string(auth.RoleApprove), ""
+	if !s.readObject(w, r, map[string]any{"role": &role, "name": &name}) {
+		return
+	}
+	p, err := s.cfg.Auth.NewPairing(auth.Role(role), name, s.URL())
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusCreated, p)
+}
+
+// redeemPairing is POST /v1/pair/redeem {code, publicKey, name?}: the code is the credential.
+func (s *Server) redeemPairing(w http.ResponseWriter, r *http.Request) {
+	var code, name string
+	var keyText hook.JSON
+	if !s.readObject(w, r, map[string]any{"code": &code, "name": &name, "publicKey": &keyText}) {
+		return
+	}
+	d, err := s.cfg.Auth.Redeem(r.Context(), code, publicKey(keyText), name)
+	if err != nil {
+		s.pairingFailed(w, r, "redeem", err)
+		return
+	}
+	s.paired(r, d, "link")
+	s.writeJSON(w, r, http.StatusCreated, d)
+}
+
+// startPairing is POST /v1/pair/start {publicKey, name?}: a device asks to be let in.
+func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
+	var name string
+	var keyText hook.JSON
+	if !s.readObject(w, r, map[string]any{"name": &name, "publicKey": &keyText}) {
+		return
+	}
+	start, err := s.cfg.Auth.StartPairing(publicKey(keyText), name, s.clientAddr(r))
+	if err != nil {
+		s.pairingFailed(w, r, "start", err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusCreated, start)
+}
+
+// pollPairing is POST /v1/pair/poll {secret}: what became of a start.
+func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
+	var secret string
+	if !s.readObject(w, r, map[string]any{"secret": &secret}) {
+		return
+	}
+	d, expires, err := s.cfg.Auth.PollPairing(secret)
+	switch {
+	case err != nil:
+		s.pairingFailed(w, r, "poll", err)
+	case d.ID == "":
+		s.writeJSON(w, r, http.StatusAccepted, expiring{ExpiresAt: expires})
+	default:
+		s.writeJSON(w, r, http.StatusOK, d)
+	}
+}
+
+// listWaiting is GET /v1/pair: the devices that wait to be let in.
+func (s *Server) listWaiting(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.cfg.Auth.WaitingDevices())
+}
+
+// refusePairing is DELETE /v1/pair/{code}.
+func (s *Server) refusePairing(w http.ResponseWriter, r *http.Request) {
+	err := s.cfg.Auth.RefusePairing(param(r, "code"))
+	if err == nil {
+		s.log.Info("a device was refused", zap.String("by", line(principal(r).Approver.Name)))
+	}
+	s.noContent(w, r, err)
+}
+
+// confirmPairing is POST /v1/devices {code, role?, name?}: lets in the device that shows code.
+func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
+	role, name, code := string(auth.RoleApprove), "", ""
+	if !s.readObject(w, r, map[string]any{"code": &code, "role": &role, "name": &name}) {
+		return
+	}
+	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name)
+	if err != nil {
+		s.pairingFailed(w, r, "confirm", err)
+		return
+	}
+	s.paired(r, d, "code")
+	s.writeJSON(w, r, http.StatusCreated, d)
+}
+
+// publicKey reads a key. What is none is the zero key, which package auth refuses.
+func publicKey(text hook.JSON) (key hook.JWK) {
+	if json.Unmarshal(text, &key) != nil {
+		return hook.JWK{}
+	}
+	return key
+}
+
+func (s *Server) paired(r *http.Request, d auth.Device, way string) {
+	s.log.Info("paired a device", zap.String("id", d.ID), zap.String("name", line(d.Name)), zap.String("role", string(d.Role)),
+		zap.String("way", way), zap.String("by", line(principal(r).Approver.Name)), zap.String("from", s.clientAddr(r).String()))
+}
+
+// pairingFailed is fail, and counts what may be a guess or a flood.
+func (s *Server) pairingFailed(w http.ResponseWriter, r *http.Request, step string, err error) {
+	for _, suspect := range []error{auth.ErrPairing, auth.ErrPairingFull, auth.ErrNoStart} {
+		if errors.Is(err, suspect) {
+			s.metrics.pairingFailed(step)
+		}
+	}
+	s.fail(w, r, err)
+}
+
+type expiring struct {
+	Nonce     string    `json:"nonce,omitempty"`
+	Token     string    `json:"token,omitempty"`
+	Ticket    string    `json:"ticket,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
