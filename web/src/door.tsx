@@ -27,7 +27,7 @@ export function Door() {
 function Ways() {
   return (
     <>
-      <p>Somebody at the machine of the broker has to let it in, once.</p>
+      <p>Somebody at the machine where assent runs has to let it in, once.</p>
       <KeepsNothing />
       <button type="button" class="allow" onClick={() => void pairHere()}>
         {again.value ? "New code" : "Pair from here"}
@@ -58,7 +58,7 @@ function NoKeys() {
           Open the broker by https. With tailscale serve, Caddy or your own certificate it takes a few minutes: see <code>docs/phone.md</code>.
         </li>
         <li>
-          On the machine of the broker, open <code>http://127.0.0.1</code> with the broker's port.
+          On the machine where assent runs, open <code>http://127.0.0.1</code> with the broker's port.
         </li>
       </ul>
     </>
@@ -101,7 +101,7 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
       <p class="code" role="img" aria-label={[...code].join(" ")}>
         {code}
       </p>
-      <p>In a terminal on the machine of the broker:</p>
+      <p>In a terminal on the machine where assent runs:</p>
       <pre class="code-line">assent pair {code}</pre>
       <NotFound />
       <p>
