@@ -6,13 +6,17 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
- * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ * What the agent of a session does.
  */
-export type Role = "submit" | "view" | "approve" | "admin";
-/**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes. A client ignores message types it does not know.
- */
-export type WSMessage = WSSnapshot | WSChanges;
+export type AgentState =
+  | "unknown"
+  | "starting"
+  | "working"
+  | "ask_user"
+  | "plan_prompt"
+  | "blocked_on_permission"
+  | "waiting_for_input"
+  | "exited";
 /**
  * One event of a session's feed; kind says which data it has. Ignore kinds you do not know.
  */
@@ -59,7 +63,8 @@ export type FeedEvent =
   | FeedStopDecision
   | FeedTodoAdd
   | FeedTodoUpdate
-  | FeedTodoDone;
+  | FeedTodoDone
+  | FeedEventsLost;
 /**
  * A session begins, is resumed, or goes on after /clear or a compaction.
  */
@@ -613,21 +618,30 @@ export type FeedTodoDone = FeedEventBase & {
   };
 };
 /**
- * What the agent of a session does.
+ * Events of this session or others left the event stream before they were read.
  */
-export type AgentState =
-  | "unknown"
-  | "starting"
-  | "working"
-  | "ask_user"
-  | "plan_prompt"
-  | "blocked_on_permission"
-  | "waiting_for_input"
-  | "exited";
+export type FeedEventsLost = FeedEventBase & {
+  kind: "events.lost";
+  data: {
+    /**
+     * How many, of all sessions together.
+     */
+    count: number;
+  };
+};
+/**
+ * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ */
+export type Role = "submit" | "view" | "approve" | "admin";
+/**
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes and sessions; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ */
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
+  Found: Found;
   Device: Device;
   PairingStart: PairingStart;
   Decision: Decision;
@@ -934,7 +948,7 @@ export interface ToolAlwaysAllow {
   tool: string;
 }
 /**
- * Session information for the UI
+ * A session. While history is not available there is nothing but what the broker knows: no title, no runs, no feed.
  */
 export interface SessionInfo {
   /**
@@ -974,9 +988,268 @@ export interface SessionInfo {
   lastEvent?: string;
   lastEventAt?: string;
   /**
-   * When this broker first heard of the session.
+   * When the session began, as far as that is known.
    */
   startedAt?: string;
+  /**
+   * Those of queueCount that ask for a permission.
+   */
+  permissionQueueCount?: number;
+  /**
+   * The others: questions, and plans to approve.
+   */
+  questionQueueCount?: number;
+  /**
+   * What the session is about: its first prompt, else its directory. One line, safe to show.
+   */
+  title?: string;
+  state?: AgentState;
+  stateSince?: string;
+  endedAt?: string;
+  model?: string;
+  currentRun?: Run;
+  actors?: Actor[];
+  tasks?: Task[];
+  /**
+   * Position of the newest event of its feed; absent while there is none.
+   */
+  lastPos?: number;
+}
+/**
+ * One piece of a session's work: from a prompt to the end of the turn, or what happened without a prompt.
+ */
+export interface Run {
+  /**
+   * <session_id>:R<n>, n the EVENTS sequence of the event that opened the run.
+   */
+  run_id: string;
+  session_id: string;
+  started_at: number;
+  ended_at?: number;
+  trigger: {
+    type: "user_prompt_submit" | "resume" | "other";
+    /**
+     * Id of the hook event; in Run only.
+     */
+    request_id?: string;
+    prompt_preview?: string;
+  };
+  status: "running" | "blocked" | "completed" | "failed" | "aborted";
+  actors: {
+    root_agent_id: string;
+    /**
+     * At most maxActors.
+     */
+    subagent_ids: string[];
+  };
+  counters: {
+    tool_uses: number;
+    tool_failures: number;
+    permission_requests: number;
+    /**
+     * Calls that were denied.
+     */
+    blocks: number;
+  };
+}
+/**
+ * Who does things in a session.
+ */
+export interface Actor {
+  actor_id: string;
+  kind: "user" | "agent" | "subagent" | "system";
+  display_name: string;
+  agent_type?: string;
+  parent_actor_id?: string;
+  /**
+   * A subagent that started and has not stopped.
+   */
+  running?: boolean;
+}
+/**
+ * One entry of the agents' task lists.
+ */
+export interface Task {
+  todo_id: string;
+  text: string;
+  /**
+   * open, doing, blocked, done
+   */
+  status: "open" | "doing" | "blocked" | "done";
+  priority?: "p0" | "p1" | "p2";
+  assigned_actor_id?: string;
+}
+/**
+ * One event that a search found.
+ */
+export interface Found {
+  /**
+   * The event's place among those of all sessions: the cursor of a search. It is new when history is made anew.
+   */
+  id: number;
+  /**
+   * One line, safe to show.
+   */
+  sessionTitle?: string;
+  event: FeedEvent;
+}
+/**
+ * What all events of a feed share. Titles and bodies are safe to show; data and raw are as the agent wrote them.
+ */
+export interface FeedEventBase {
+  /**
+   * <run_id>:E<seq>.
+   */
+  event_id: string;
+  /**
+   * Counts the events of the session from 1: where a reader goes on.
+   */
+  pos: number;
+  /**
+   * Counts the events of the run from 1.
+   */
+  seq: number;
+  /**
+   * Milliseconds since 1970, by the clock of the host it happened on.
+   */
+  ts: number;
+  session_id: string;
+  /**
+   * <session_id>:R<n>.
+   */
+  run_id: string;
+  kind:
+    | "compact.post"
+    | "compact.pre"
+    | "config.change"
+    | "cwd.changed"
+    | "directory.added"
+    | "elicitation.request"
+    | "elicitation.result"
+    | "events.lost"
+    | "file.changed"
+    | "instructions.loaded"
+    | "message"
+    | "model.pre"
+    | "model.switch"
+    | "notification"
+    | "permission.decision"
+    | "permission.delivery"
+    | "permission.denied"
+    | "permission.overruled"
+    | "permission.request"
+    | "prompt.expansion"
+    | "run.end"
+    | "run.start"
+    | "session.end"
+    | "session.start"
+    | "setup"
+    | "stop.decision"
+    | "stop.failure"
+    | "stop.request"
+    | "subagent.start"
+    | "subagent.stop"
+    | "task.completed"
+    | "task.created"
+    | "teammate.idle"
+    | "todo.add"
+    | "todo.done"
+    | "todo.update"
+    | "tool.batch"
+    | "tool.failure"
+    | "tool.post"
+    | "tool.pre"
+    | "unknown.hook"
+    | "user.prompt"
+    | "worktree.create"
+    | "worktree.remove";
+  level: "debug" | "info" | "warn" | "error";
+  /**
+   * user, agent:root, system, or subagent:<agent_id>.
+   */
+  actor_id: string;
+  /**
+   * What it came from, as far as that is certain.
+   */
+  cause?: {
+    /**
+     * Of a result the call, of a decision the request.
+     */
+    parent_event_id?: string;
+    /**
+     * Id of the hook event, and of the permission request it raised.
+     */
+    hook_request_id?: string;
+    tool_use_id?: string;
+    transcript_path?: string;
+  };
+  /**
+   * One line, safe to show.
+   */
+  title: string;
+  /**
+   * More of it than the title has room for; safe to show, shortened.
+   */
+  body?: string;
+  /**
+   * How it is shown unless the reader chose otherwise.
+   */
+  ui?: {
+    collapsed_default?: boolean;
+    pin?: boolean;
+    badge?: string;
+    /**
+     * A feed for people leaves it out.
+     */
+    hidden?: boolean;
+  };
+  /**
+   * What is odd about it.
+   *
+   * @minItems 1
+   */
+  marks?: [
+    (
+      | "no_session"
+      | "unreadable"
+      | "ambiguous"
+      | "clock"
+      | "spooled"
+      | "late"
+      | "no_pre"
+      | "no_request"
+      | "no_event"
+      | "unknown_agent"
+      | "restarted"
+    ),
+    ...(
+      | "no_session"
+      | "unreadable"
+      | "ambiguous"
+      | "clock"
+      | "spooled"
+      | "late"
+      | "no_pre"
+      | "no_request"
+      | "no_event"
+      | "unknown_agent"
+      | "restarted"
+    )[]
+  ];
+  /**
+   * Members of data that were too long: of a text its beginning is left, other values are null. The whole stands in raw.
+   *
+   * @minItems 1
+   */
+  cut?: [string, ...string[]];
+  /**
+   * The payload of the hook, byte for byte.
+   */
+  raw?: string;
+  /**
+   * Instead of raw, where the payload is no UTF-8.
+   */
+  raw_base64?: string;
 }
 /**
  * A paired device.
@@ -1104,6 +1377,9 @@ export interface WSSnapshot {
    * Everything that waits, oldest first within a session.
    */
   requests: PermissionRequest[];
+  /**
+   * Those that were lately heard of.
+   */
   sessions: SessionInfo[];
 }
 export interface WSChanges {
@@ -1126,161 +1402,26 @@ export interface WSChange {
   request: PermissionRequest;
 }
 /**
- * What all events of a feed share. Titles and bodies are safe to show; data and raw are as the agent wrote them.
+ * How sessions stand that changed. Those that are not in it stand as before.
  */
-export interface FeedEventBase {
+export interface WSSessions {
+  type: "sessions";
   /**
-   * <run_id>:E<seq>.
-   */
-  event_id: string;
-  /**
-   * Counts the events of the session from 1: where a reader goes on.
-   */
-  pos: number;
-  /**
-   * Counts the events of the run from 1.
-   */
-  seq: number;
-  /**
-   * Milliseconds since 1970, by the clock of the host it happened on.
-   */
-  ts: number;
-  session_id: string;
-  /**
-   * <session_id>:R<n>.
-   */
-  run_id: string;
-  kind:
-    | "compact.post"
-    | "compact.pre"
-    | "config.change"
-    | "cwd.changed"
-    | "directory.added"
-    | "elicitation.request"
-    | "elicitation.result"
-    | "file.changed"
-    | "instructions.loaded"
-    | "message"
-    | "model.pre"
-    | "model.switch"
-    | "notification"
-    | "permission.decision"
-    | "permission.delivery"
-    | "permission.denied"
-    | "permission.overruled"
-    | "permission.request"
-    | "prompt.expansion"
-    | "run.end"
-    | "run.start"
-    | "session.end"
-    | "session.start"
-    | "setup"
-    | "stop.decision"
-    | "stop.failure"
-    | "stop.request"
-    | "subagent.start"
-    | "subagent.stop"
-    | "task.completed"
-    | "task.created"
-    | "teammate.idle"
-    | "todo.add"
-    | "todo.done"
-    | "todo.update"
-    | "tool.batch"
-    | "tool.failure"
-    | "tool.post"
-    | "tool.pre"
-    | "unknown.hook"
-    | "user.prompt"
-    | "worktree.create"
-    | "worktree.remove";
-  level: "debug" | "info" | "warn" | "error";
-  /**
-   * user, agent:root, system, or subagent:<agent_id>.
-   */
-  actor_id: string;
-  /**
-   * What it came from, as far as that is certain.
-   */
-  cause?: {
-    /**
-     * Of a result the call, of a decision the request.
-     */
-    parent_event_id?: string;
-    /**
-     * Id of the hook event, and of the permission request it raised.
-     */
-    hook_request_id?: string;
-    tool_use_id?: string;
-    transcript_path?: string;
-  };
-  /**
-   * One line, safe to show.
-   */
-  title: string;
-  /**
-   * More of it than the title has room for; safe to show, shortened.
-   */
-  body?: string;
-  /**
-   * How it is shown unless the reader chose otherwise.
-   */
-  ui?: {
-    collapsed_default?: boolean;
-    pin?: boolean;
-    badge?: string;
-    /**
-     * A feed for people leaves it out.
-     */
-    hidden?: boolean;
-  };
-  /**
-   * What is odd about it.
-   *
    * @minItems 1
    */
-  marks?: [
-    (
-      | "no_session"
-      | "unreadable"
-      | "ambiguous"
-      | "clock"
-      | "spooled"
-      | "late"
-      | "no_pre"
-      | "no_request"
-      | "no_event"
-      | "unknown_agent"
-      | "restarted"
-    ),
-    ...(
-      | "no_session"
-      | "unreadable"
-      | "ambiguous"
-      | "clock"
-      | "spooled"
-      | "late"
-      | "no_pre"
-      | "no_request"
-      | "no_event"
-      | "unknown_agent"
-      | "restarted"
-    )[]
-  ];
+  sessions: [SessionInfo, ...SessionInfo[]];
+}
+/**
+ * What comes next in a session's feed.
+ */
+export interface WSFeed {
+  type: "feed";
+  sessionId: string;
   /**
-   * Members of data that were too long: of a text its beginning is left, other values are null. The whole stands in raw.
-   *
-   * @minItems 1
+   * The feed begins anew: what the client has of it is not of this feed.
    */
-  cut?: [string, ...string[]];
-  /**
-   * The payload of the hook, byte for byte.
-   */
-  raw?: string;
-  /**
-   * Instead of raw, where the payload is no UTF-8.
-   */
-  raw_base64?: string;
+  reset?: true;
+  events: FeedEvent[];
 }
 /**
  * A session as its own events tell it.
@@ -1295,68 +1436,4 @@ export interface Session {
   source?: string;
   model?: string;
   agent_type?: string;
-}
-/**
- * One piece of a session's work: from a prompt to the end of the turn, or what happened without a prompt.
- */
-export interface Run {
-  /**
-   * <session_id>:R<n>, n the EVENTS sequence of the event that opened the run.
-   */
-  run_id: string;
-  session_id: string;
-  started_at: number;
-  ended_at?: number;
-  trigger: {
-    type: "user_prompt_submit" | "resume" | "other";
-    /**
-     * Id of the hook event; in Run only.
-     */
-    request_id?: string;
-    prompt_preview?: string;
-  };
-  status: "running" | "blocked" | "completed" | "failed" | "aborted";
-  actors: {
-    root_agent_id: string;
-    /**
-     * At most maxActors.
-     */
-    subagent_ids: string[];
-  };
-  counters: {
-    tool_uses: number;
-    tool_failures: number;
-    permission_requests: number;
-    /**
-     * Calls that were denied.
-     */
-    blocks: number;
-  };
-}
-/**
- * Who does things in a session.
- */
-export interface Actor {
-  actor_id: string;
-  kind: "user" | "agent" | "subagent" | "system";
-  display_name: string;
-  agent_type?: string;
-  parent_actor_id?: string;
-  /**
-   * A subagent that started and has not stopped.
-   */
-  running?: boolean;
-}
-/**
- * One entry of the agents' task lists.
- */
-export interface Task {
-  todo_id: string;
-  text: string;
-  /**
-   * open, doing, blocked, done
-   */
-  status: "open" | "doing" | "blocked" | "done";
-  priority?: "p0" | "p1" | "p2";
-  assigned_actor_id?: string;
 }
