@@ -65,6 +65,7 @@ type feedPrinter struct {
 	after   uint64 // pos of the last event
 	printed int
 	day     string
+	said    bool // since the last prompt the agent's words were printed
 }
 
 // pages prints what there is.
@@ -175,8 +176,14 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 		f.day = day
 		fmt.Fprintf(f.out, "\n%s\n", day)
 	}
-	if e.Kind == feed.KindUserPrompt {
+	switch {
+	case e.Kind == feed.KindUserPrompt && e.ActorID == feed.ActorIDUser:
 		fmt.Fprintln(f.out)
+		f.said = false
+	case e.Kind == feed.KindMessage:
+		f.said = true
+	case e.Kind == feed.KindStopRequest && f.said && !f.all:
+		e.Body = "" // the agent's last words again
 	}
 	_, err := f.out.Write([]byte(eventText(&e, at, f.all)))
 	return err

@@ -8,7 +8,7 @@ import { sessionName, shownOf, type Group } from "./model";
 import { Search, Story } from "./feedview";
 import { Past } from "./past";
 import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, sessions, standing, waiting } from "./state";
-import { alive, stateWords } from "./story";
+import { listed, stateWords } from "./story";
 import { visibleLine } from "./visible";
 
 effect(() => {
@@ -81,13 +81,15 @@ function Settled() {
   );
 }
 
-const railSize = 20; // sessions in which nothing waits
+// Of the sessions in which nothing waits, so many are in the rail.
+const railSize = 20;
+const railOver = 5;
 
 function Rail({ all }: { all: Group[] }) {
   const total = waiting.value;
   const stand = sessions.value;
   const busy = new Set(all.map((g) => g.sessionId));
-  const calm = alive(stand.values(), railSize).filter((s) => !busy.has(s.sessionId));
+  const calm = listed(stand.values(), railSize, railOver).filter((s) => !busy.has(s.sessionId));
   const chosen = stand.get(selected.value);
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
   const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
@@ -100,10 +102,11 @@ function Rail({ all }: { all: Group[] }) {
       {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
         const state = stand.get(p.id)?.state;
         return (
-          <button type="button" key={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
+          <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
             <span>
               {state && <i class={`dot ${state}`} aria-hidden="true" />}
               {names.get(p.id)}
+              {stand.get(p.id)?.title && <small class="about">{stand.get(p.id)!.title}</small>}
               {(p.branch || state) && <small>{[p.branch && visibleLine(p.branch), state && stateWords(state)].filter(Boolean).join(" · ")}</small>}
             </span>{" "}
             {p.waiting > 0 && <span class="count">{p.waiting}</span>}

@@ -96,7 +96,7 @@ function Entry({ e, day }: { e: Line; day: string }) {
   const marks = e.marks?.map((m) => m.replaceAll("_", " ")).join(", ");
   const title = (
     <>
-      <span class="title">{e.title}</span>
+      <span class="title">{glyph(e.title)}</span>
       {e.ui?.badge && <span class="badge">{e.ui.badge}</span>}
       {marks && <span class="marks">{marks}</span>}
     </>
@@ -119,6 +119,11 @@ function Entry({ e, day }: { e: Line; day: string }) {
       </li>
     </>
   );
+}
+
+/** Many systems have no ⎿, which terminals do. */
+function glyph(title: string): string {
+  return title.startsWith("⎿") ? `↳${title.slice(1)}` : title;
 }
 
 function clock(at: Date): string {

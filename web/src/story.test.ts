@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alive, append, most, prepend, readable, startsOpen, type Line, type Story } from "./story";
+import { append, listed, most, prepend, readable, startsOpen, type Line, type Story } from "./story";
 
 const line = (pos: number, more: Partial<Line> = {}) =>
   ({ pos, seq: pos, ts: 0, event_id: `s:R1:E${pos}`, run_id: "s:R1", session_id: "s", kind: "notification", level: "info", actor_id: "system", title: `${pos}`, ...more }) as Line;
@@ -35,12 +35,10 @@ test("hidden and folded events", () => {
   assert.equal(startsOpen(line(1, { body: "x".repeat(601) })), false);
 });
 
-test("the rail shows the newest that are not over", () => {
-  const s = (sessionId: string, startedAt: string, state: "working" | "exited") => ({ sessionId, startedAt, state, queueCount: 0 });
-  const all = [s("a", "2026-01-01T00:00:00Z", "working"), s("b", "2026-01-03T00:00:00Z", "exited"), s("c", "2026-01-02T00:00:00Z", "working")];
-  assert.deepEqual(
-    alive(all, 5).map((x) => x.sessionId),
-    ["c", "a"],
-  );
-  assert.equal(alive(all, 1).length, 1);
+test("the rail shows the newest, and then those that are over", () => {
+  const s = (sessionId: string, startedAt: string, state: "working" | "exited") => ({ sessionId, startedAt, endedAt: startedAt, state, queueCount: 0 });
+  const all = [s("a", "2026-01-01T00:00:00Z", "working"), s("b", "2026-01-03T00:00:00Z", "exited"), s("c", "2026-01-02T00:00:00Z", "working"), s("d", "2026-01-04T00:00:00Z", "exited")];
+  const ids = (limit: number, over: number) => listed(all, limit, over).map((x) => x.sessionId);
+  assert.deepEqual(ids(5, 5), ["c", "a", "d", "b"]);
+  assert.deepEqual(ids(1, 1), ["c", "d"]);
 });

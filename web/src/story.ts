@@ -44,8 +44,9 @@ export function isSub(e: Line): boolean {
 
 const longBody = 600; // characters; a longer one starts folded
 
+/** The end of a turn repeats what the agent said last, so it starts folded, too. */
 export function startsOpen(e: Line): boolean {
-  return !e.ui?.collapsed_default && (e.body?.length ?? 0) <= longBody;
+  return !e.ui?.collapsed_default && e.kind !== "stop.request" && (e.body?.length ?? 0) <= longBody;
 }
 
 const words: Record<AgentState, string> = {
@@ -63,11 +64,14 @@ export function stateWords(s: AgentState | undefined): string {
   return words[s ?? "unknown"] ?? "Unknown";
 }
 
-/** The sessions of the rail beside those in which something waits: the newest that are not
- * over. */
-export function alive(all: Iterable<SessionInfo>, limit: number): SessionInfo[] {
-  return [...all]
-    .filter((s) => s.state !== "exited")
-    .sort((a, b) => (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
-    .slice(0, limit);
+/** The sessions of the rail beside those in which something waits: the newest, and a few that
+ * are over. */
+export function listed(all: Iterable<SessionInfo>, limit: number, over: number): SessionInfo[] {
+  const byTime = (at: (s: SessionInfo) => string | undefined) => (a: SessionInfo, b: SessionInfo) =>
+    (at(b) ?? "").localeCompare(at(a) ?? "") || a.sessionId.localeCompare(b.sessionId);
+  const list = [...all];
+  return [
+    ...list.filter((s) => s.state !== "exited").sort(byTime((s) => s.startedAt)).slice(0, limit),
+    ...list.filter((s) => s.state === "exited").sort(byTime((s) => s.endedAt)).slice(0, over),
+  ];
 }
