@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -147,6 +148,7 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 			return false, err
 		}
 		m.took(e, r)
+		runtime.Gosched() // hooks and decisions go first
 	}
 	news, err := w.commit()
 	if err != nil {

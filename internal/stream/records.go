@@ -52,7 +52,11 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	// Either the server refused, perhaps because an earlier attempt with this very record
 	// went through after all, or nobody knows. The request's records do.
-	seq, lookErr := s.lookFor(ctx, rec, after)
+	patience := lookTimeout
+	if isConflict(err) {
+		patience = readTimeout // the engine works, however busy it is
+	}
+	seq, lookErr := s.lookFor(ctx, rec, after, patience)
 	switch {
 	case lookErr == nil:
 		return seq, nil
@@ -70,8 +74,8 @@ var errNotThere = errors.New("the record is not there")
 // lookFor returns the sequence of rec if it was recorded, broker.ErrConflict if another
 // record stands in its place, and errNotThere if none does. It asks the stream's leader, and
 // does not mind that ctx may be over: the caller waits for the truth.
-func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, patience time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	seq := after
 	for range maxRecords {
