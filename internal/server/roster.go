@@ -39,7 +39,9 @@ const (
 	// for longest.
 	rosterSize = 100
 	// rosterPause is how long news of a session is gathered before it is looked at again.
-	rosterPause = 400 * time.Millisecond
+	rosterPause = 250 * time.Millisecond
+	// rosterIdle is how long it waits for news before it looks at what time may have changed.
+	rosterIdle = 5 * time.Second
 	// grace is after how long a session that fell silent is looked at again: then it is
 	// taken to wait for input. A little more than the 60 s of package feed.
 	grace = 61 * time.Second
@@ -93,29 +95,40 @@ func (r *roster) fill(ctx context.Context, s *Server) error {
 // watch looks again at the sessions that there is news of, and at those that time may have
 // changed.
 func (r *roster) watch(ctx context.Context, s *Server, watch PastWatch) error {
-	dirty := map[string]bool{}
 	for {
-		wait, cancel := context.WithTimeout(ctx, 5*time.Second)
-		news, err := watch.Next(wait)
-		cancel()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		dirty, err := gather(ctx, watch)
+		if err != nil {
 			return err
-		}
-		for _, e := range news {
-			dirty[e.Session] = true
 		}
 		if err := r.look(ctx, s, dirty); err != nil {
 			return err
 		}
-		clear(dirty)
-		if len(news) == 0 {
-			continue
+	}
+}
+
+// gather returns the sessions of which there is news: of rosterPause from the first on, or none
+// after a while without any.
+func gather(ctx context.Context, watch PastWatch) (map[string]bool, error) {
+	dirty := map[string]bool{}
+	end := time.Now().Add(rosterIdle)
+	for {
+		wait, cancel := context.WithDeadline(ctx, end)
+		news, err := watch.Next(wait)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			return dirty, nil
+		case err != nil:
+			return nil, err
 		}
-		// What comes meanwhile waits in the watch, or ends it.
-		pause(ctx, rosterPause)
+		if len(dirty) == 0 && len(news) > 0 {
+			end = time.Now().Add(rosterPause)
+		}
+		for _, e := range news {
+			dirty[e.Session] = true
+		}
 	}
 }
 

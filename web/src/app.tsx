@@ -100,13 +100,13 @@ function Rail({ all }: { all: Group[] }) {
         <span>All</span> <span class="count">{total}</span>
       </button>
       {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
-        const state = stand.get(p.id)?.state;
+        const { state, title } = stand.get(p.id) ?? {};
         return (
           <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
             <span>
               {state && <i class={`dot ${state}`} aria-hidden="true" />}
               {names.get(p.id)}
-              {stand.get(p.id)?.title && <small class="about">{stand.get(p.id)!.title}</small>}
+              {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
               {(p.branch || state) && <small>{[p.branch && visibleLine(p.branch), state && stateWords(state)].filter(Boolean).join(" · ")}</small>}
             </span>{" "}
             {p.waiting > 0 && <span class="count">{p.waiting}</span>}
