@@ -150,7 +150,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	told, err := history.Open(history.Config{
 		Path:   filepath.Join(a.stateDir, "history.db"),
 		Events: streams.Events, Records: streams.RecordsFrom, Settled: streams.Settled, EventBounds: streams.EventBounds,
-		Forget: streams.Forget, Free: streams.Free, Decode: readPayload,
+		Decode: readPayload, Forget: streams.Forget, Free: streams.Free, Busy: streams.Writing,
 		Retention: time.Duration(f.historyDays) * 24 * time.Hour, Logf: sugar.Warnf,
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -145,7 +146,7 @@ func BenchmarkFold(b *testing.B) {
 			}
 		}
 		var m runtime.MemStats
-		runtime.GC()
+		debug.FreeOSMemory()
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(events)/took.Seconds(), "events/s")
 		b.ReportMetric(float64(events)/cpu.Seconds(), "events/cpu-s")

@@ -11,15 +11,27 @@ import (
 	"assent/internal/hook"
 )
 
-// A transaction takes at most so many steps and bytes. After a small one the next begins
-// batchPause later, so that under load many steps share one; the first step after a quiet time is
-// not delayed.
+// A transaction takes at most so many steps and bytes. After a small one the next waits for
+// batchPause, and for batchRest times as long as the small one took, so that under load many steps
+// share one and the processors are left to others; the first step after a quiet time is not
+// delayed.
 const (
 	batchSteps = 512
 	batchBytes = 8 << 20
 	batchSmall = 64
 	batchPause = 20 * time.Millisecond
+	batchRest  = 2
 )
+
+// While decisions are being written a transaction waits up to busyMost, looking every busyLook
+// whether there is a moment without.
+const (
+	busyMost = 250 * time.Millisecond
+	busyLook = 5 * time.Millisecond
+)
+
+// idleAfter is how long after the last step the memory that only work needs is given back.
+const idleAfter = 5 * time.Second
 
 // follow reads both streams from where w is and stores what they bring, until something is
 // wrong.
@@ -50,6 +62,9 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 	due := time.Now().Add(tidyFirst)
 	alarm := time.AfterFunc(tidyFirst, func() { poke(h.attention) })
 	defer alarm.Stop()
+	rest := time.AfterFunc(idleAfter, func() { poke(h.attention) })
+	defer rest.Stop()
+	rested := false
 	for {
 		if err := h.between(ctx, w); err != nil {
 			return err
@@ -63,8 +78,17 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			alarm.Reset(again)
 		}
 		if _, _, ok := m.ready(); !ok {
+			if !rested {
+				rest.Reset(idleAfter)
+			}
 			if err := m.wait(ctx, h.attention); err != nil {
 				return err
+			}
+			if !rested && !rest.Stop() { // it has rung
+				if err := w.rest(); err != nil {
+					return err
+				}
+				rested = true
 			}
 			continue
 		}
@@ -75,16 +99,15 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			continue
 		}
 		w.saidFull = false
+		h.makeRoom(ctx)
 		begun := time.Now()
 		small, err := h.batch(w, m)
 		if err != nil {
 			return err
 		}
-		if small {
-			select {
-			case <-time.After(batchPause - time.Since(begun)):
-			case <-ctx.Done():
-			}
+		rested = false
+		if took := time.Since(begun); small {
+			pause(ctx, max(batchPause-took, batchRest*took))
 		}
 	}
 }
@@ -95,11 +118,24 @@ func (w *writer) full(ctx context.Context, why error) error {
 		w.saidFull = true
 		w.cfg.Logf("history: nothing is stored, and will be when there is space again: %v", why)
 	}
+	pause(ctx, shortestPause)
+	return ctx.Err()
+}
+
+// makeRoom waits for a moment in which no decision is written.
+func (h *History) makeRoom(ctx context.Context) {
+	if h.cfg.Busy == nil {
+		return
+	}
+	for waited := time.Duration(0); waited < busyMost && h.cfg.Busy() && ctx.Err() == nil; waited += busyLook {
+		pause(ctx, busyLook)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(shortestPause):
-		return nil
+	case <-time.After(d):
 	}
 }
 
@@ -154,7 +190,7 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	h.setPlace(w.place)
 	h.watchers.tell(news)
+	h.setPlace(w.place)
 	return steps < batchSmall && w.bytes < batchBytes/8, nil
 }

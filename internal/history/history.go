@@ -49,6 +49,10 @@ type Config struct {
 	// Free is how many bytes the disk still takes; nil means that it is never looked at.
 	Free func() (uint64, error)
 
+	// Busy reports that somebody waits for a decision to be written. History then makes room, for
+	// a while. Nil means never.
+	Busy func() bool
+
 	// Retention is how long rows are kept; 0 means 90 days. MaxBytes is how large the file may
 	// become before the oldest rows go earlier; 0 means 4 GiB.
 	Retention time.Duration

@@ -163,10 +163,6 @@ func (m *merge) away(ctx context.Context, err error) error {
 		m.said = err.Error()
 		m.cfg.Logf("history: the streams do not answer, waiting for them: %v", err)
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(recheck):
-		return nil
-	}
+	pause(ctx, recheck)
+	return ctx.Err()
 }

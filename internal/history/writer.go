@@ -64,6 +64,14 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 	return w, w.readGaps()
 }
 
+// rest gives back the memory that only work needs.
+func (w *writer) rest() error {
+	w.states.init()
+	w.texts, w.news = nil, nil
+	clear(w.sessions)
+	return w.wrap(w.d.exec("PRAGMA shrink_memory"))
+}
+
 func (w *writer) close() { w.do.close() }
 
 func (w *writer) begin() error {

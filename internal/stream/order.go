@@ -54,6 +54,13 @@ func (o *order) begin(rec *hook.Record) (end func()) {
 	}
 }
 
+// Writing reports whether a record is being written at this moment.
+func (s *Stream) Writing() bool {
+	s.order.mu.Lock()
+	defer s.order.mu.Unlock()
+	return len(s.order.writing) > 0
+}
+
 // settle returns when every append that began before event seq was known is over. Appends that
 // begin later come after seq.
 func (o *order) settle(ctx context.Context, seq uint64) error {
