@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
@@ -205,6 +206,12 @@ const maxWords = 1 << 10
 // forgetSession is DELETE /v1/sessions/{id}: what was kept of the session is removed.
 func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	id := param(r, "id")
+	// A long session takes its time; the deadlines are for clients that dawdle.
+	c := http.NewResponseController(w)
+	if err := errors.Join(c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	if err := s.past.Forget(r.Context(), id); err != nil {
 		s.fail(w, r, err)
 		return

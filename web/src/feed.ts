@@ -26,6 +26,7 @@ let failures = 0;
 export function startFeed(): void {
   effect(() => {
     const id = standing.value === "in" ? selected.value : "";
+    if (standing.value !== "in") void find(""); // nothing stays of what was shown
     if (story.peek()?.sessionId !== id) void show(id);
   });
   let was = link.peek();

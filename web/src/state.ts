@@ -85,7 +85,8 @@ export function leave(): () => void {
 
 function receive(m: WSMessage): void {
   if (m.type === "sessions" || m.type === "snapshot") {
-    const stand = new Map(sessions.value);
+    const chosen = sessions.value.get(selected.value);
+    const stand = new Map(m.type === "sessions" ? sessions.value : chosen ? [[chosen.sessionId, chosen]] : []);
     for (const s of m.sessions) stand.set(s.sessionId, s);
     for (const id of [...stand.keys()].slice(0, Math.max(0, stand.size - maxSessions))) if (id !== selected.value) stand.delete(id);
     sessions.value = stand;
