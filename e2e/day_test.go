@@ -128,8 +128,7 @@ func TestDayOfTheRealClient(t *testing.T) {
 // dayAgent is the agent of that day.
 type dayAgent struct {
 	*agent
-	turns int
-	term  *claude.Terminal
+	term *claude.Terminal
 }
 
 func newDay(t *testing.T) *dayAgent {
@@ -218,8 +217,18 @@ func (a *dayAgent) say(prompt string, meanwhile func()) {
 		a.t.Fatal(err)
 	}
 	meanwhile()
-	a.turns++
-	a.kinds("stop.request", a.turns)
+	eventually(a.t, time.Minute, "the turn ends after "+prompt, func() bool {
+		for _, id := range a.sessions() {
+			asked := false
+			for _, title := range a.texts(id) {
+				if asked && strings.Contains(title, "The turn ends") {
+					return true
+				}
+				asked = asked || strings.Contains(title, "› "+prompt)
+			}
+		}
+		return false
+	})
 }
 
 // slash gives a command of the client's own and waits for the event it ends with.
