@@ -59,7 +59,8 @@ export type FeedEvent =
   | FeedStopDecision
   | FeedTodoAdd
   | FeedTodoUpdate
-  | FeedTodoDone;
+  | FeedTodoDone
+  | FeedEventsLost;
 /**
  * A session begins, is resumed, or goes on after /clear or a compaction.
  */
@@ -613,6 +614,18 @@ export type FeedTodoDone = FeedEventBase & {
   };
 };
 /**
+ * Events of this session or others left the event stream before they were read.
+ */
+export type FeedEventsLost = FeedEventBase & {
+  kind: "events.lost";
+  data: {
+    /**
+     * How many, of all sessions together.
+     */
+    count: number;
+  };
+};
+/**
  * What the agent of a session does.
  */
 export type AgentState =
@@ -1158,6 +1171,7 @@ export interface FeedEventBase {
     | "directory.added"
     | "elicitation.request"
     | "elicitation.result"
+    | "events.lost"
     | "file.changed"
     | "instructions.loaded"
     | "message"
