@@ -82,7 +82,7 @@ func TestInstallAsksAtATerminal(t *testing.T) {
 		rules   bool
 		written bool
 	}{
-		"leave it":  {[]string{"", ""}, "", false, true},
+		"leave it":  {[]string{"1", ""}, "", false, true},
 		"ask rules": {[]string{"2", "y"}, "", true, true},
 		"the mode":  {[]string{"3", "yes"}, "default", false, true},
 		"no":        {[]string{"1", "n"}, "", false, false},
@@ -94,7 +94,7 @@ func TestInstallAsksAtATerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := converse(t, dir, "install", "--claude-version", "2.1.329")
-			d.answer("1, 2 or 3 [1]:", c.answers[0])
+			d.answer("1, 2 or 3:", c.answers[0])
 			d.answer("Write this to "+dir+"/home/.claude/settings.json? [Y/n]", c.answers[1])
 			path := filepath.Join(dir, "home", ".claude", "settings.json")
 			if !c.written {

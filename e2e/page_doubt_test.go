@@ -89,7 +89,7 @@ func TestPageOverPlainHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := serve(t, "--listen", address, "--public-url", "http://"+net.JoinHostPort(insecure, port))
+	serve(t, "--listen", address, "--public-url", "https://"+net.JoinHostPort(insecure, port))
 	b := newBrowser(t)
 	b.do(chromedp.Navigate("http://" + net.JoinHostPort(insecure, port)))
 	b.see(".door .notice", "plain http")
@@ -97,15 +97,6 @@ func TestPageOverPlainHTTP(t *testing.T) {
 	b.looks("plain-http")
 	if s := b.text(pairHere); s != "" {
 		t.Errorf("the page offers %q", s)
-	}
-	b.tap("summary")
-	b.do(chromedp.SendKeys(chromedp.CSS("form input"), d.createToken("approve", "old tablet")))
-	b.tap("form button")
-	b.see("main", "Nothing waits for you")
-	h := d.hook(bash("s", "npm test"))
-	b.tap(open + " button.allow")
-	if out := h.wait(); out != allowed {
-		t.Errorf("the hook printed %s", out)
 	}
 	b.quiet()
 }

@@ -72,6 +72,10 @@ func (b *browser) deniesWithWords(d *daemon, payload []byte) {
 	b.tap(open + " button.third")
 	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "not on a Friday"))
 	b.see(open+" button.deny", "Send back")
+	b.see(open+" .reply", "with a denial only")
+	if off := value(b, chromedp.Evaluate[string](`document.querySelector(`+jsString(open+" button.allow")+`).ariaDisabled`)); off != "true" {
+		b.t.Error("words can be lost by a tap on Allow")
+	}
 	b.shot("words.png")
 	b.tap(open + " button.deny")
 	if out := h.wait(); out != denied("not on a Friday") {

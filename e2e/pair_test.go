@@ -155,7 +155,7 @@ func TestPairAsksAtATerminal(t *testing.T) {
 	theirs := d.startsAs("Safari on iPhone")
 	typed("assent pair " + theirs.Code)
 	screen(`"Safari on iPhone" asks to be paired, from 127.0.0.1`)
-	screen("Is it yours, and shall it have the role approve? [y/N]")
+	screen("Is it yours, and may it answer requests (role approve)? [y/N]")
 	typed("")
 	screen("refused; nothing was paired")
 	if got := d.polls(theirs); got != http.StatusForbidden {
@@ -163,7 +163,7 @@ func TestPairAsksAtATerminal(t *testing.T) {
 	}
 	ours := d.startsAs("Firefox on Linux")
 	typed("clear; assent pair " + ours.Code + " --role view")
-	screen("shall it have the role view?")
+	screen("may it see requests, not answer them (role view)?")
 	typed("y")
 	screen("Paired Firefox on Linux, role view")
 	if got := d.polls(ours); got != http.StatusOK {

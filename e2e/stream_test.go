@@ -30,6 +30,7 @@ type message struct {
 	subject string
 	id      string // Nats-Msg-Id
 	data    string
+	spooled bool
 }
 
 // connect connects with the token of nats-info.json.
@@ -55,6 +56,11 @@ func connect(t *testing.T, d *daemon) (*nats.Conn, string) {
 func consume(t *testing.T, d *daemon) *consumer {
 	t.Helper()
 	nc, stream := connect(t, d)
+	return consumeOn(t, nc, stream)
+}
+
+func consumeOn(t *testing.T, nc *nats.Conn, stream string) *consumer {
+	t.Helper()
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +73,7 @@ func consume(t *testing.T, d *daemon) *consumer {
 	cc, err := jc.Consume(func(m jetstream.Msg) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.seen = append(c.seen, message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), string(m.Data())})
+		c.seen = append(c.seen, message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), string(m.Data()), m.Headers().Get("Assent-Spooled") != ""})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +89,17 @@ func (c *consumer) take() []message {
 	ms := c.seen
 	c.seen = nil
 	return ms
+}
+
+// allMessages reads the stream from its beginning until n messages came.
+func allMessages(t *testing.T, d *daemon, n int) (all []message) {
+	t.Helper()
+	c := consume(t, d)
+	eventually(t, soon, fmt.Sprintf("%d messages", n), func() bool {
+		all = append(all, c.take()...)
+		return len(all) >= n
+	})
+	return all
 }
 
 // examples returns every recorded payload, by the path of its file.
@@ -169,8 +186,14 @@ func TestEveryPayloadComesOutWithTheSameBytes(t *testing.T) {
 func TestReadersTokenMayOnlyRead(t *testing.T) {
 	t.Parallel()
 	d := serve(t)
-	d.hook([]byte(`{"session_id":"s","hook_event_name":"Stop"}`)).wait()
 	nc, stream := connect(t, d)
+	mayOnlyRead(t, d, nc, stream, 0)
+}
+
+// mayOnlyRead tries everything that a reader must not do, on a stream with so many events.
+func mayOnlyRead(t *testing.T, d *daemon, nc *nats.Conn, stream string, before int) {
+	t.Helper()
+	d.hook([]byte(`{"session_id":"s","hook_event_name":"Stop"}`)).wait()
 	js, err := jetstream.New(nc)
 	if err != nil {
 		t.Fatal(err)
@@ -229,13 +252,13 @@ func TestReadersTokenMayOnlyRead(t *testing.T) {
 	}
 
 	d.hook([]byte(`{"session_id":"s","hook_event_name":"SessionEnd"}`)).wait()
-	c := consume(t, d) // reading works
+	c := consumeOn(t, nc, stream) // reading works
 	var got []message
 	eventually(t, soon, "both events", func() bool {
 		got = append(got, c.take()...)
-		return len(got) >= 2
+		return len(got) > before+1
 	})
-	if len(got) != 2 || got[0].subject != "hooks.Stop" || got[1].subject != "hooks.SessionEnd" {
+	if got = got[before:]; len(got) != 2 || got[0].subject != "hooks.Stop" || got[1].subject != "hooks.SessionEnd" {
 		t.Errorf("in the stream: %+v", got)
 	}
 }

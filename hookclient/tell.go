@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// drainTime is how long one run may go on with posting spooled events to a remote broker.
+// drainTime is how long one run may go on with posting spooled events.
 const drainTime = 20 * time.Millisecond
 
 // tell hands over an event that nobody waits for, and spools it if the broker does not take it
@@ -17,7 +17,7 @@ func (c *client) tell(w *agentWatch) []byte {
 	s := spool{dir: c.cfg.Spool}
 	// Behind events of the same session that wait in the spool, this one waits too.
 	if queued, err := s.appendTo(c.session, c.record(), false); queued {
-		c.drainRemote(ctx, &s)
+		c.drainSpool(ctx, &s)
 		return nil
 	} else if err != nil {
 		c.cfg.Warn("spool: " + err.Error())
@@ -25,7 +25,7 @@ func (c *client) tell(w *agentWatch) []byte {
 	r := c.attempt(ctx, &request{to: &c.to, event: &c.event})
 	switch r.state {
 	case answered:
-		c.drainRemote(ctx, &s)
+		c.drainSpool(ctx, &s)
 		return r.body
 	case conflict: // it has this event
 		return nil
@@ -60,10 +60,12 @@ func (c *client) record() *SpoolRecord {
 
 var errEnough = errors.New("the time for draining is over")
 
-// drainRemote posts spooled events to a broker that cannot read the spool itself. The clock
-// starts with the connection, so that every run gets something done, however far the broker.
-func (c *client) drainRemote(ctx context.Context, s *spool) {
-	if !c.to.remote || s.empty() {
+// drainSpool posts spooled events to a broker that does not drain the spool itself: it is on
+// another host, or runs as another user or in a container and cannot read it. One that drains
+// holds the lock, and this run leaves it at that. The clock starts with the connection, so that
+// every run gets something done, however far the broker.
+func (c *client) drainSpool(ctx context.Context, s *spool) {
+	if s.empty() {
 		return
 	}
 	nc, err := c.to.dial(ctx)

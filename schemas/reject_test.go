@@ -30,6 +30,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Decision":       {{`{"behavior":"maybe"}`, "/behavior"}, {`{"inputSha256":"F00"}`, "/inputSha256"}, {`{"inputSha256":null}`, ""}, {`{"mesage":"typo"}`, ""}, {`{"updatedInput":"x"}`, "/updatedInput"}, {`{"updatedPermissions":[{"type":"own the machine"}]}`, "/updatedPermissions/0/type"}},
 	"DecisionResult": {{`{"delivery":"perhaps"}`, "/delivery"}},
 	"Device":         {{`{"role":"root"}`, "/role"}, {`{"id":null}`, ""}},
+	"EventsMarker":   {{`{"assent_marker":"burp"}`, "/assent_marker"}, {`{"missed":0}`, "/missed"}, {`{"upper_bound":false}`, "/upper_bound"}, {`{"message":null}`, ""}},
 	"HookOutput":     {{`{"continue":true}`, ""}, {`{"hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "/hookSpecificOutput/hookEventName"}, {`{"hookSpecificOutput":{"decision":{"behavior":"deny"}}}`, "/hookSpecificOutput/decision"}, {`{"hookSpecificOutput":{"decision":{"message":"words with an allow"}}}`, "/hookSpecificOutput/decision"}},
 	"JWK":            {{`{"crv":"P-384"}`, "/crv"}, {`{"d":"the private part"}`, ""}},
 	"NATSInfo":       {{`{"stream":"APPROVALS"}`, "/stream"}, {`{"port":0}`, "/port"}, {`{"token":null}`, ""}},

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assent/hookclient"
@@ -163,21 +164,42 @@ func TestStaleSocket(t *testing.T) {
 	command(t, ask, "--socket", stale, "--on-failure", "deny").run(t, deny)
 }
 
-// Nothing in the spool may overtake: with a file there, events go behind it although the
-// broker is up.
+// Behind events of its session that wait, an event waits too: while somebody drains the spool
+// it stays there; where nobody does, because the broker is another user's, the hook posts what
+// waits, in order.
 func TestSpoolKeepsOrder(t *testing.T) {
-	b := newBroker(t, socketPath(t), status(204, ""))
-	p := command(t, plain, "--socket", b.socket)
-	dir := filepath.Join(p.home, ".local/state/assent/spool")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "s1"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.run(t, "")
-	if n := len(p.spooled(t, b.socket)); n != 1 || len(b.calls) != 0 {
-		t.Errorf("%d spooled, %d posted", n, len(b.calls))
+	for _, draining := range []bool{true, false} {
+		b := newBroker(t, socketPath(t), status(204, ""))
+		p := command(t, plain, "--socket", b.socket)
+		dir := filepath.Join(p.home, ".local/state/assent/spool")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "s1"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if draining {
+			f, err := os.Create(filepath.Join(dir, ".drain"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+				t.Fatal(err)
+			}
+			p.run(t, "")
+			f.Close()
+			if n := len(p.spooled(t, b.socket)); n != 1 || len(b.calls) != 0 {
+				t.Errorf("while somebody drains: %d spooled, %d posted", n, len(b.calls))
+			}
+			continue
+		}
+		p.run(t, "")
+		if n := len(p.spooled(t, b.socket)); n != 0 || len(b.calls) != 1 {
+			t.Fatalf("while nobody drains: %d spooled, %d posted", n, len(b.calls))
+		}
+		if c := <-b.calls; c.header.Get("Assent-Spooled") == "" {
+			t.Error("the event that waited does not say so")
+		}
 	}
 }
 

@@ -109,7 +109,10 @@ func (a *app) runtime() (runtimeInfo, error) {
 	path := filepath.Join(a.stateDir, "runtime.json")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent serve", a.stateDir))
+		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent up, or assent serve", a.stateDir))
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)
 	}
 	if err != nil {
 		return info, fmt.Errorf("read %s: %w", path, err)

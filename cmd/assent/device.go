@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,32 +41,10 @@ func (a *app) deviceListCmd() *cobra.Command {
 		Example: "  assent device list\n  assent device list --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			if a.json {
-				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", "/v1/devices", nil, &raw); err != nil {
-					return err
-				}
-				return a.printJSON(raw)
-			}
-			var ds []deviceInfo
-			if err := b.call(cmd.Context(), "GET", "/v1/devices", nil, &ds); err != nil {
-				return err
-			}
-			if len(ds) == 0 {
-				fmt.Fprintln(a.out, "No device is paired. To pair one: assent pair")
-				return nil
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tROLE\tNAME\tPAIRED\tLAST USED")
-			for i := range ds {
-				d := &ds[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, d.Role, show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *deviceInfo) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(d.Role), show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "JSON")
@@ -103,7 +79,7 @@ by its name where only one has it.`,
 			if a.json {
 				return a.printJSON(d)
 			}
-			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), d.ID)
+			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), show.Line(d.ID))
 			return nil
 		},
 	}

@@ -86,7 +86,7 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 	c := check{Name: "broker", Status: "fail"}
 	info, err := a.runtime()
 	if err != nil {
-		c.Detail, c.Mend = "does not run on "+a.stateDir, "assent serve"
+		c.Detail, c.Mend = "does not run on "+a.stateDir, "assent up, or assent serve"
 		return info, c
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"assent/hookclient"
 	"assent/internal/install"
 )
 
@@ -126,8 +129,13 @@ func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 	} else if fi, err := os.Stat(program); err != nil || fi.IsDir() || fi.Mode()&0o111 == 0 {
 		add("fail", fmt.Sprintf("%s: %s cannot be run", s.Path, program), "make build, or "+again+" if it has moved")
 	}
-	if i := slices.Index(h.Words, "--socket"); i >= 0 && i+1 < len(h.Words) && socket != "" && h.Words[i+1] != socket {
-		add("warn", fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, h.Words[i+1], socket), again+" while the broker runs")
+	if s.Scope != install.User && namesake(program) {
+		add("warn", fmt.Sprintf("%s: %s is another program than the assent-hook of this assent, and came with the project or was put there", s.Path, program), "look at it; "+again+" puts ours in its place")
+	}
+	if asks, err := target(h.Words); err != nil {
+		add("warn", fmt.Sprintf("%s: whom the hook asks cannot be read: %v", s.Path, err), again)
+	} else if asks != "" && socket != "" && asks != socket {
+		add("warn", fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, asks, socket), again+" while the broker runs")
 	}
 	if h.Event != "PermissionRequest" {
 		return checks
@@ -139,6 +147,36 @@ func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 		add("warn", fmt.Sprintf("%s: the PermissionRequest hook is only for tools that match %s", s.Path, h.Matcher), again)
 	}
 	return checks
+}
+
+// target is the socket or URL that a hook is told to ask, "" if it is told none.
+func target(words []string) (string, error) {
+	args := words[1:]
+	if filepath.Base(words[0]) == "assent" {
+		args = words[2:]
+	}
+	c, err := hookclient.ReadConfig(args, func(string) string { return "" })
+	return cmp.Or(c.URL, c.Socket), err
+}
+
+// namesake reports whether a program that can be run is not the hook client of this assent.
+func namesake(program string) bool {
+	fi, err := os.Stat(program)
+	if err != nil {
+		return false // which is said elsewhere
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	own := []string{self, filepath.Join(filepath.Dir(self), "assent-hook")}
+	if found, err := exec.LookPath("assent-hook"); err == nil {
+		own = append(own, found)
+	}
+	return !slices.ContainsFunc(own, func(path string) bool {
+		x, err := os.Stat(path)
+		return err == nil && os.SameFile(x, fi)
+	})
 }
 
 // doubled returns an event for which different hooks of assent run, "" if there is none.

@@ -48,27 +48,30 @@ func TestDoctorReadsHooks(t *testing.T) {
 		versions []string
 		want     string // part of a line, with its status in front
 	}{
-		"as it should be":     {all, newest, "ok assent-hook runs for 30 events\n"},
-		"no claude":           {all, nil, "ok assent-hook runs for 30 events\n"},
-		"an older claude":     {all, oldest, "fail the settings were written for another version: DirectoryAdded, PostModelSwitch, PreModelSwitch is not known"},
-		"a newer claude":      {strings.Replace(all, `"DirectoryAdded"`, `"FileChanged"`, 1), newest, "ok assent-hook runs for 30 events; the settings leave out or were written before DirectoryAdded\n"},
-		"two versions":        {all, []string{install.Newest, install.Oldest}, "fail the settings were written for another version"},
-		"a few events":        {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "warn assent-hook runs for 2 events; without PostToolUse,"},
-		"none":                {`{}`, newest, "warn no settings file runs assent-hook"},
-		"broken file":         {`{"hooks":`, newest, "fail "},
-		"comments":            {"{\n// x\n}", newest, "line 2, column 1: a comment, for which Claude Code ignores the whole file"},
-		"not for permissions": {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "fail assent-hook runs, but not for PermissionRequest"},
-		"two deciders":        {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `,{"type":"command","command":"other"}]}]}}`, newest, "warn another tool's"},
-		"worktrees":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"WorktreeCreate":[{"hooks":[` + ours + `]}]}}`, newest, "fail a WorktreeCreate hook"},
-		"other socket":        {strings.ReplaceAll(all, "/s/hook.sock", "/t/hook.sock"), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
-		"short timeout":       {strings.ReplaceAll(all, "86400", "30"), newest, "warn SETTINGS: Claude Code gives up on the hook after 30 s"},
-		"missing program":     {strings.ReplaceAll(all, bin, "/nowhere/assent-hook"), newest, "fail SETTINGS: /nowhere/assent-hook cannot be run"},
-		"relative program":    {strings.ReplaceAll(all, bin, "assent-hook"), newest, "warn SETTINGS: assent-hook is no absolute path"},
-		"shell form":          {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 events"},
-		"a matcher":           {strings.Replace(all, `"PermissionRequest":[{`, `"PermissionRequest":[{"matcher":"Bash",`, 1), newest, "warn SETTINGS: the PermissionRequest hook is only for tools that match Bash"},
-		"twice":               {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[{"type":"command","command":"`+bin+`"}]},`, 1), newest, "warn assent's hook stands twice for Stop"},
-		"twice the same":      {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[`+ours+`]},`, 1), newest, "ok assent-hook runs for 30 events\n"},
-		"switched off":        {`{"disableAllHooks":true}`, newest, "sets disableAllHooks"},
+		"as it should be":        {all, newest, "ok assent-hook runs for 30 events\n"},
+		"no claude":              {all, nil, "ok assent-hook runs for 30 events\n"},
+		"an older claude":        {all, oldest, "fail the settings were written for another version: DirectoryAdded, PostModelSwitch, PreModelSwitch is not known"},
+		"a newer claude":         {strings.Replace(all, `"DirectoryAdded"`, `"FileChanged"`, 1), newest, "ok assent-hook runs for 30 events; the settings leave out or were written before DirectoryAdded\n"},
+		"two versions":           {all, []string{install.Newest, install.Oldest}, "fail the settings were written for another version"},
+		"a few events":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "warn assent-hook runs for 2 events; without PostToolUse,"},
+		"none":                   {`{}`, newest, "warn no settings file runs assent-hook"},
+		"broken file":            {`{"hooks":`, newest, "fail "},
+		"comments":               {"{\n// x\n}", newest, "line 2, column 1: a comment, for which Claude Code ignores the whole file"},
+		"not for permissions":    {`{"hooks":{"Stop":[{"hooks":[` + ours + `]}]}}`, newest, "fail assent-hook runs, but not for PermissionRequest"},
+		"two deciders":           {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `,{"type":"command","command":"other"}]}]}}`, newest, "warn another tool's"},
+		"worktrees":              {`{"hooks":{"PermissionRequest":[{"hooks":[` + ours + `]}],"WorktreeCreate":[{"hooks":[` + ours + `]}]}}`, newest, "fail a WorktreeCreate hook"},
+		"other socket":           {strings.ReplaceAll(all, "/s/hook.sock", "/t/hook.sock"), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
+		"other socket, one word": {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--socket=/t/hook.sock"`), newest, "warn SETTINGS: the hook asks /t/hook.sock"},
+		"another broker":         {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--url","https://elsewhere.example"`), newest, "warn SETTINGS: the hook asks https://elsewhere.example, the broker listens on /s/hook.sock"},
+		"flags of no hook":       {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--no-such-flag"`), newest, "warn SETTINGS: whom the hook asks cannot be read: unknown flag --no-such-flag"},
+		"short timeout":          {strings.ReplaceAll(all, "86400", "30"), newest, "warn SETTINGS: Claude Code gives up on the hook after 30 s"},
+		"missing program":        {strings.ReplaceAll(all, bin, "/nowhere/assent-hook"), newest, "fail SETTINGS: /nowhere/assent-hook cannot be run"},
+		"relative program":       {strings.ReplaceAll(all, bin, "assent-hook"), newest, "warn SETTINGS: assent-hook is no absolute path"},
+		"shell form":             {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 events"},
+		"a matcher":              {strings.Replace(all, `"PermissionRequest":[{`, `"PermissionRequest":[{"matcher":"Bash",`, 1), newest, "warn SETTINGS: the PermissionRequest hook is only for tools that match Bash"},
+		"twice":                  {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[{"type":"command","command":"`+bin+`"}]},`, 1), newest, "warn assent's hook stands twice for Stop"},
+		"twice the same":         {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[`+ours+`]},`, 1), newest, "ok assent-hook runs for 30 events\n"},
+		"switched off":           {`{"disableAllHooks":true}`, newest, "sets disableAllHooks"},
 	} {
 		settings := settingsIn(t, c.settings)
 		var lines []string
@@ -147,5 +150,19 @@ func TestAnswered(t *testing.T) {
 		if _, err := answered([]byte(in), []string{"x", "y"}); err == nil {
 			t.Errorf("%s: no complaint", name)
 		}
+	}
+}
+
+// A hook that comes with a project may be called like assent's and be anything.
+func TestDoctorTellsANamesake(t *testing.T) {
+	project := t.TempDir()
+	bin := filepath.Join(project, "assent-hook")
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := []install.Settings{{Path: "F", Scope: install.Project, Hooks: []install.Hook{{Event: "PermissionRequest", Words: []string{bin}, Ours: true}}}}
+	text := fmt.Sprint(checkHooks(settings, []string{install.Newest}, "/s/hook.sock"))
+	if !strings.Contains(text, "F: "+bin+" is another program than the assent-hook of this assent") {
+		t.Error(text)
 	}
 }

@@ -79,9 +79,9 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
   assent install --print                             show the file, change nothing`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			changed, err := a.install(cmd.Context(), f)
-			if changed && !a.json {
-				a.nextSteps(f)
+			done, err := a.install(cmd.Context(), f)
+			if done.changed && !a.json {
+				a.nextSteps(f, done)
 			}
 			return err
 		},
@@ -125,26 +125,32 @@ type installed struct {
 	Diff     string         `json:"diff,omitempty"`
 }
 
-// install plans, shows, asks and writes. changed is true if the file was
-// written. errDeclined says that the person at the terminal said no.
-func (a *app) install(ctx context.Context, f installFlags) (changed bool, err error) {
+// outcome is what a person should know after an install.
+type outcome struct {
+	changed bool // the file was written
+	silent  bool // the client starts in auto mode, and nothing makes it ask
+	manual  bool // the client was told to start in the default mode
+}
+
+// install plans, shows, asks and writes. errDeclined says that the person at the terminal said no.
+func (a *app) install(ctx context.Context, f installFlags) (done outcome, err error) {
 	defer func() { err = shown(err) }()
 	o, place, err := a.installOptions(f)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	notes, err := a.versions(ctx, f, &o)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	if o.Command, err = a.hookCommand(f); err != nil {
-		return false, err
+		return done, err
 	}
 	if o.AskRules, err = askRules(f.ask); err != nil {
-		return false, err
+		return done, err
 	}
 	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
-		return false, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
+		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
 	settings := install.Survey(o, place.dir(), place.root)
 	if auto(settings, o) {
@@ -158,7 +164,7 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 				err = a.offerAuto(ctx, &o)
 			}
 			if err != nil {
-				return false, err
+				return done, err
 			}
 		} else {
 			notes = append(notes, autoNote())
@@ -166,11 +172,14 @@ func (a *app) install(ctx context.Context, f installFlags) (changed bool, err er
 	}
 	plan, err := install.Install(o)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
 	plan.Notes = notes
-	return a.carryOut(ctx, f, plan, o)
+	done.silent = auto(settings, o)
+	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, startsInAuto)
+	done.changed, err = a.carryOut(ctx, f, plan, o)
+	return done, err
 }
 
 func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
@@ -184,7 +193,10 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 		return err
 	}
 	plan.Notes = append(plan.Notes, place.left(o, plan)...)
-	_, err = a.carryOut(ctx, f, plan, o)
+	gone, err := a.carryOut(ctx, f, plan, o)
+	if gone && !a.json {
+		a.leftOver()
+	}
 	return err
 }
 
@@ -210,8 +222,8 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
 		text := plan.After
-		if isTerminal(a.out) {
-			text = show.JSON(text)
+		if isTerminal(a.out) { // a pipe gets the bytes
+			text = []byte(show.Text(string(text)))
 		}
 		_, err := a.out.Write(text)
 		return false, err
@@ -227,7 +239,7 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 		done.Notes = []install.Note{}
 	}
 	if !a.json {
-		a.showPlan(plan)
+		a.showPlan(plan, o)
 	}
 	if done.Changed {
 		if err := a.agree(ctx, f, plan); err != nil {
@@ -256,7 +268,7 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 }
 
 // showPlan prints the change and the notes.
-func (a *app) showPlan(plan install.Plan) {
+func (a *app) showPlan(plan install.Plan, o install.Options) {
 	if !plan.Changed() {
 		fmt.Fprintf(a.out, "Nothing to do: %s is as it should be.\n", show.Line(plan.Path))
 	} else {
@@ -265,8 +277,20 @@ func (a *app) showPlan(plan install.Plan) {
 	for _, n := range plan.Notes {
 		fmt.Fprintf(a.out, "\nNote: %s.\n", show.Line(n.Text))
 	}
-	if plan.Changed() && len(plan.Events) > 0 {
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission requests\nonly, and if assent is away it leaves them to the terminal.\n", len(plan.Events))
+	switch {
+	case !plan.Changed():
+	case plan.After == nil:
+		fmt.Fprintln(a.out, "\nIn short: the file goes. assent install had made it, and nothing else is in it.")
+	case len(plan.Events) == 0: // an uninstall
+		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
+	default:
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission\nrequests only, and if assent is away it leaves them to the terminal.\n", len(plan.Events))
+		if len(o.AskRules) > 0 {
+			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
+		}
+		if o.DefaultMode != "" {
+			fmt.Fprintf(a.out, "Claude Code starts in the mode %s.\n", o.DefaultMode)
+		}
 	}
 }
 
@@ -287,7 +311,7 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 }
 
 // nextSteps says what a person does after the hooks are written.
-func (a *app) nextSteps(f installFlags) {
+func (a *app) nextSteps(f installFlags, done outcome) {
 	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
 	switch _, err := a.runtime(); {
 	case f.url != "":
@@ -297,7 +321,21 @@ func (a *app) nextSteps(f installFlags) {
 	default:
 		fmt.Fprintln(a.out, "Next: start claude and have it do something. assent doctor says whether all is well.")
 	}
+	if done.manual {
+		fmt.Fprintln(a.out, keepManual)
+	}
 	if f.scope == string(install.User) && os.Getenv("CLAUDE_CONFIG_DIR") != "" {
 		fmt.Fprintln(a.out, "CLAUDE_CONFIG_DIR is set here, so the hooks are for a claude that is started with it, too.")
+	}
+}
+
+// leftOver says after an uninstall what of assent is there still. Hooks in another file may ask
+// the broker, so it is not stopped.
+func (a *app) leftOver() {
+	if info, err := a.runtime(); err == nil {
+		fmt.Fprintf(a.out, "The broker still runs (pid %d). Stop it with Ctrl-C in its terminal, or: assent service uninstall\n", info.PID)
+	}
+	if _, err := os.Stat(a.stateDir); err == nil {
+		fmt.Fprintf(a.out, "Records, keys and old settings are in %s;\ndelete it when the broker has stopped.\n", show.Line(a.stateDir))
 	}
 }

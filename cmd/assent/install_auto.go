@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"assent/internal/install"
-	"assent/internal/show"
 )
 
 // auto reports whether Claude Code will start in auto mode in a terminal, where hardly a call
@@ -41,6 +40,10 @@ const aboutAuto = "in a terminal Claude Code starts in auto mode, where most cal
 func autoNote() install.Note {
 	return install.Note{Key: "auto-mode", Text: aboutAuto + "; --ask makes risky commands reach assent all the same, --default-mode default makes everything reach it that needs permission"}
 }
+
+// keepManual is for whoever chose the default mode: the client offers auto mode once more, and
+// Enter would take it.
+const keepManual = `When it starts, Claude Code may offer to make auto mode your default: choose "No, keep manual mode".`
 
 // askRules takes the rules of --ask apart: commas inside of brackets belong to a rule.
 func askRules(list string) ([]string, error) {
@@ -77,33 +80,35 @@ func askRules(list string) ([]string, error) {
 	return rules, nil
 }
 
-// offerAuto asks what to do about auto mode. Enter leaves it alone.
+// offerAuto asks what to do about auto mode. Enter is no answer: whoever hurries past the question
+// would end with hooks that hardly ever run, and not know why.
 func (a *app) offerAuto(ctx context.Context, o *install.Options) error {
-	fmt.Fprintf(a.out, `%s.
-What should reach assent?
-  1  leave it so: only questions of the agent, and plans
-  2  also risky commands: add permissions.ask rules for
-     %s
-  3  everything that needs permission: set permissions.defaultMode to default
-`, strings.ToUpper(aboutAuto[:1])+aboutAuto[1:], show.Line(strings.Join(install.DefaultAsk, " ")))
+	fmt.Fprint(a.out, `In a terminal Claude Code starts in auto mode: it decides about most calls itself, and asks
+neither you nor assent. What should reach assent?
+  1  only what it asks about in auto mode too: its questions, and plans
+  2  also risky commands, such as rm, sudo, git push, curl and docker
+     (adds permissions.ask rules; the rest stays in auto mode)
+  3  everything that needs permission; take this to see assent at work
+     (sets permissions.defaultMode to default, which Claude Code calls manual mode)
+`)
 	for range 3 {
-		fmt.Fprint(a.out, "1, 2 or 3 [1]: ")
+		fmt.Fprint(a.out, "1, 2 or 3: ")
 		text, err := a.readLine(ctx)
 		if err != nil {
 			fmt.Fprintln(a.out)
 			return errDeclined // the end of input, or Ctrl-C
 		}
 		switch strings.TrimSpace(text) {
-		case "", "1":
+		case "1":
 			return nil
 		case "2":
 			o.AskRules = install.DefaultAsk
 			return nil
 		case "3":
 			o.DefaultMode = "default"
-			fmt.Fprintln(a.out, `At its next start Claude Code may offer to make auto mode your default: choose "No, keep manual mode".`)
 			return nil
 		}
+		fmt.Fprintln(a.out, "Please answer 1, 2 or 3.")
 	}
-	return nil
+	return errDeclined
 }

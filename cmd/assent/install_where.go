@@ -140,7 +140,8 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 }
 
 // stable prefers the name under which a program is on PATH: a package manager's link there
-// outlives an update, the directory of one version does not.
+// outlives an update, the directory of one version does not. A name inside of the repository that
+// we stand in is no such one: the next commit may lead it elsewhere.
 func stable(program string) string {
 	found, err := exec.LookPath(filepath.Base(program))
 	if err != nil || !filepath.IsAbs(found) {
@@ -149,6 +150,9 @@ func stable(program string) string {
 	x, err1 := os.Stat(found)
 	y, err2 := os.Stat(program)
 	if err1 != nil || err2 != nil || !os.SameFile(x, y) {
+		return program
+	}
+	if w, err := here(); err != nil || w.root != "" && w.root != os.Getenv("HOME") && strings.HasPrefix(found, w.root+string(filepath.Separator)) {
 		return program
 	}
 	return found

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/show"
 )
 
 // Exit codes, as the help and the README promise them.
@@ -71,12 +73,19 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errw, "assent:", err)
+	fmt.Fprintln(errw, "assent:", readable(err.Error()))
 	var e *exitError
 	if errors.As(err, &e) {
 		return e.code
 	}
 	return exitFailed
+}
+
+// readable is for text of which parts went through package show already, and parts did not: errors,
+// which name files of strangers, and what a broker says, which may be anybody who has the port of
+// --url. What is visible already stays as it is.
+func readable(text string) string {
+	return strings.ReplaceAll(show.Text(text), show.Text("⟦"), "⟦")
 }
 
 func (a *app) root() *cobra.Command {
@@ -141,13 +150,13 @@ func helpOrUnknown(c *cobra.Command, args []string) error {
 // mendHelp makes help for a command that does not exist an error: cobra would show the help of
 // its parent and succeed.
 func (a *app) mendHelp(root *cobra.Command) {
-	show := root.HelpFunc()
+	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		if rest := c.Flags().Args(); c.HasSubCommands() && len(rest) > 0 {
 			a.helpErr = helpOrUnknown(c, rest)
 			return
 		}
-		show(c, args)
+		help(c, args)
 	})
 	root.SetHelpCommandGroupID(root.Groups()[0].ID)
 	root.SetHelpCommand(&cobra.Command{

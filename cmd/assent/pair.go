@@ -98,14 +98,14 @@ pair from there. Look at the name and the address before you agree.`,
 // printPairing prints the link, and for a phone a QR code of it. force prints the code also
 // where the link leads to this machine only, or nobody sits at a terminal.
 func (a *app) printPairing(p pairing, force bool) {
-	fmt.Fprintln(a.out, p.URL)
+	fmt.Fprintln(a.out, show.Line(p.URL))
 	here := loopbackURL(p.URL)
 	if force || !here && isTerminal(a.out) {
 		printQR(a.out, p.URL, isTerminal(a.out))
 	}
 	fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
 	if here {
-		fmt.Fprintln(a.err, "It leads to this machine. A phone needs an https address: see docs/phone.md, then start the broker with --public-url.")
+		fmt.Fprintln(a.err, "It leads to this machine only. A phone needs an https address: see docs/phone.md.")
 	}
 }
 
@@ -131,6 +131,17 @@ func printQR(w io.Writer, text string, colours bool) {
 	}
 }
 
+// mayDo is a role in words.
+func mayDo(role string) string {
+	switch role {
+	case "view":
+		return "see requests, not answer them"
+	case "admin":
+		return "answer requests and revoke devices"
+	}
+	return "answer requests"
+}
+
 // confirmDevice lets in the device that shows f.Code. A person is asked first whether it is
 // theirs; a no refuses it.
 func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
@@ -140,7 +151,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 			return err
 		}
 		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", w.title(), cmp.Or(show.Line(w.From), "an unknown address"))
-		yes, err := a.confirm(ctx, "Is it yours, and shall it have the role "+f.Role+"?", false)
+		yes, err := a.confirm(ctx, "Is it yours, and may it "+mayDo(f.Role)+" (role "+f.Role+")?", false)
 		if err != nil {
 			return err
 		}
@@ -158,7 +169,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 	if a.json {
 		return a.printJSON(d)
 	}
-	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), d.Role, d.ID)
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), show.Line(d.Role), show.Line(d.ID))
 	return nil
 }
 

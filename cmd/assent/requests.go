@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,32 +35,10 @@ func (a *app) pendingCmd() *cobra.Command {
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			if a.json {
-				var raw json.RawMessage
-				if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &raw); err != nil {
-					return err
-				}
-				return a.printJSON(raw)
-			}
-			var rs []request
-			if err := b.call(cmd.Context(), "GET", "/v1/requests?state=pending", nil, &rs); err != nil {
-				return err
-			}
-			if len(rs) == 0 {
-				fmt.Fprintln(a.out, "Nothing waits. Try: assent simulate")
-				return nil
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tAGE\tSESSION\tWHAT")
-			for i := range rs {
-				r := &rs[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.ID, age(r.CreatedAt), sessionName(r), summary(r, 100))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
+				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
@@ -85,7 +62,7 @@ func summary(r *request, n int) string {
 	text := r.ToolName
 	for _, f := range r.Shown.Fields {
 		if f.Kind != "words" {
-			return elide(show.Line(text)+": "+oneRow(f.Text), n)
+			return elide(show.Line(text)+": "+oneRow(readable(f.Text)), n)
 		}
 	}
 	return elide(show.Line(text), n)
@@ -290,5 +267,5 @@ func deliveryWords(d string) string {
 	if d == "recorded" {
 		return "recorded; the hook has not fetched it yet"
 	}
-	return d
+	return show.Line(d)
 }

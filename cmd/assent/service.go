@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -137,7 +136,7 @@ func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, e
 	}
 	runs := false
 	if before != "" {
-		if !strings.Contains(before, s.word(a.stateDir)) {
+		if !s.serves(before, a.stateDir) {
 			return false, errors.New("a service for another state directory is installed; take it away first: assent service uninstall")
 		}
 		runs, _ = s.running() // what cannot be asked is installed anew
@@ -239,7 +238,7 @@ func (a *app) serviceStatus(ctx context.Context) serviceStatus {
 	if err != nil {
 		st.Problem = err.Error()
 	}
-	if text != "" && !strings.Contains(text, s.word(a.stateDir)) {
+	if text != "" && !s.serves(text, a.stateDir) {
 		st.Problem = "a service is installed, for another state directory than " + a.stateDir
 		return st
 	}

@@ -86,6 +86,15 @@ func (s supervisor) installed() (string, error) {
 	return string(b), nil
 }
 
+// serves reports whether a unit of ours is for this state directory.
+func (s supervisor) serves(text, stateDir string) bool {
+	between, after := " ", " " // more flags follow
+	if s.kind == "launchd" {
+		between, after = "\n\t\t", "\n"
+	}
+	return strings.Contains(text, s.word("--state-dir")+between+s.word(stateDir)+after)
+}
+
 func (s supervisor) service(text string) (service.Service, error) {
 	return s.lib.New(nil, &service.Config{
 		Name:   serviceName,

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +75,7 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 			if a.json {
 				return a.printJSON(res)
 			}
-			fmt.Fprintln(a.out, res.Token)
+			fmt.Fprintln(a.out, show.Line(res.Token))
 			return nil
 		},
 	}
@@ -95,27 +93,10 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Example: "  assent token list",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			var raw json.RawMessage
-			if err := b.call(cmd.Context(), "GET", "/v1/tokens", nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return a.printJSON(raw)
-			}
-			var ts []tokenInfo
-			if err := json.Unmarshal(raw, &ts); err != nil {
-				return fmt.Errorf("the broker's answer: %w", err)
-			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED")
-			for _, t := range ts {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Role, show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
-			}
-			return w.Flush()
+			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
+				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *tokenInfo) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(t.Role), show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+				})
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "JSON")

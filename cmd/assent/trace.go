@@ -83,12 +83,12 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 }
 
 func (r *record) line() string {
-	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), r.Step, r.Seq)
+	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), show.Line(string(r.Step)), r.Seq)
 	if r.Request != nil {
 		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
 	}
 	if r.Outcome != "" {
-		line += "  " + string(r.Outcome)
+		line += "  " + show.Line(string(r.Outcome))
 	}
 	if r.Reason != "" {
 		line += " (" + show.Line(r.Reason) + ")"

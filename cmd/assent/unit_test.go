@@ -109,3 +109,21 @@ func xmlTexts(t *testing.T, doc string) (texts []string) {
 		}
 	}
 }
+
+// A unit is for the state directory that it names, not for one whose name begins like it.
+func TestServiceOfAnotherStateDirectory(t *testing.T) {
+	for kind, s := range map[string]supervisor{
+		"systemd": {kind: "systemd", text: serviceSpec.systemdUnit, word: systemdWord},
+		"launchd": {kind: "launchd", text: serviceSpec.launchdPlist, word: plistString},
+	} {
+		for _, dir := range []string{"/home/dev/state2", "/home/dev/state/below", "/home/dev/my state", `/home/dev/a"b`} {
+			spec, err := (&app{stateDir: dir}).serviceSpec("/usr/bin/assent", serveFlags{listen: "127.0.0.1:1", socket: "/home/dev/state"}, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := s.text(spec); !s.serves(text, dir) || s.serves(text, "/home/dev/state") || s.serves(text, "/home/dev/my") {
+				t.Errorf("%s, %s:\n%s", kind, dir, text)
+			}
+		}
+	}
+}

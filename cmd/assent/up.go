@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -68,6 +69,8 @@ type up struct {
 	steps      int
 	done       []string // what a person who stops here should know
 	noAgent    bool
+	hooks      outcome
+	declined   bool       // the hooks were not wanted
 	invited    bool       // a link was shown
 	ended      chan error // gets the end of the broker that runs in this process; else nil
 }
@@ -144,13 +147,15 @@ func (u *up) writeHooks(ctx context.Context) error {
 		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. The rest works without it.")
 		return nil
 	}
-	changed, err := u.install(ctx, u.f.install) // by default for the broker that runs
+	var err error
+	u.hooks, err = u.install(ctx, u.f.install) // by default for the broker that runs
 	switch {
 	case errors.Is(err, errDeclined):
+		u.declined = true
 		fmt.Fprintln(u.out, "Nothing was written. Claude Code will not ask assent; to change that later: assent install")
 	case err != nil:
 		return err
-	case changed:
+	case u.hooks.changed:
 		u.done = append(u.done, "the hooks are written (assent uninstall takes them out)")
 		fmt.Fprintln(u.out, "Claude Code asks assent from now on, in open sessions too.")
 	}
@@ -173,7 +178,7 @@ func (u *up) startBroker(ctx context.Context) error {
 		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
 			return err
 		}
-		fmt.Fprintf(u.out, "That did not work: %v\nSo it runs in this terminal.\n", err)
+		fmt.Fprintf(u.out, "That did not work: %s\nSo it runs in this terminal.\n", readable(err.Error()))
 	}
 	return u.inThisTerminal(ctx)
 }
@@ -195,7 +200,7 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if text, err := s.installed(); err != nil || text != "" {
-		return err == nil && strings.Contains(text, s.word(u.stateDir)), nil // else another broker's
+		return err == nil && s.serves(text, u.stateDir), nil // else another broker's
 	}
 	if !u.interactive() || u.f.install.yes {
 		return false, nil
@@ -214,7 +219,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(text, s.word(u.stateDir)) {
+	if !s.serves(text, u.stateDir) {
 		if _, err = u.installService(ctx, u.f.serve); err == nil {
 			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
 			u.printService(u.serviceStatus(ctx))
@@ -257,15 +262,30 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 
 // next says what to do now that all is set up.
 func (u *up) next() {
-	where := "with: "
+	where := ""
 	if u.ended != nil {
-		where = "in another terminal: "
+		where = ", in another terminal"
 	}
-	fmt.Fprint(u.out, "\nAll is well. ")
-	if u.noAgent {
-		fmt.Fprintf(u.out, "Try it without an agent, %sassent simulate\nWhen Claude Code is installed: assent install\n", where)
-	} else {
-		fmt.Fprintf(u.out, "Start claude in a project and have it do something, or try without it, %sassent simulate\n", where)
+	fmt.Fprintln(u.out)
+	switch {
+	case u.noAgent:
+		fmt.Fprintln(u.out, "All is well. When Claude Code is installed: assent install")
+	case u.declined:
+		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
+	case u.hooks.silent:
+		fmt.Fprint(u.out, "The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up.\n"+
+			"To change that: assent install --ask, or assent install --default-mode default\n")
+	default:
+		fmt.Fprintln(u.out, "All is well. Now start claude in a project and have it run a command.")
+	}
+	if u.hooks.manual {
+		fmt.Fprintln(u.out, keepManual)
+	}
+	fmt.Fprintf(u.out, "To try it without an agent%s: assent simulate\n", where)
+	if _, err := exec.LookPath("assent"); err != nil {
+		if self, err := os.Executable(); err == nil {
+			fmt.Fprintf(u.out, "assent is not on your PATH; write %s for it.\n", show.Line(self))
+		}
 	}
 	if u.ended != nil {
 		fmt.Fprintln(u.out, "The broker runs until you press Ctrl-C here or close this terminal.")

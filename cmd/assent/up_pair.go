@@ -28,7 +28,7 @@ func (u *up) pairBrowser(ctx context.Context) error {
 	}
 	if len(before) > 0 {
 		for _, d := range before {
-			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), d.Role)
+			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), show.Line(d.Role))
 		}
 		fmt.Fprintln(u.out, "To pair another: assent pair")
 		return nil
@@ -64,7 +64,7 @@ func (u *up) awaitDevice(ctx context.Context, b *client, until time.Time) error 
 		}
 		if len(ds) > 0 {
 			newest := slices.MaxFunc(ds, func(x, y deviceInfo) int { return x.CreatedAt.Compare(y.CreatedAt) })
-			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(newest.Name), newest.Role)
+			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(newest.Name), show.Line(newest.Role))
 			return nil
 		}
 		select {

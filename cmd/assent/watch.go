@@ -135,7 +135,7 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 		}
 		if away.IsZero() {
 			away = time.Now()
-			fmt.Fprintf(w.err, "assent: connection lost (%v); waiting for the broker\n", err)
+			fmt.Fprintf(w.err, "assent: connection lost (%s); waiting for the broker\n", readable(err.Error()))
 		}
 		if time.Since(away) > time.Minute {
 			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
@@ -196,7 +196,7 @@ func (w *watch) apply(m *wsMessage) {
 		for id, n := range w.numbers {
 			if state := w.shown[id]; !still[id] && strings.HasPrefix(state, "pending") {
 				w.shown[id] = "gone"
-				fmt.Fprintf(w.out, "[%d] over while the connection was lost; see: assent trace %s\n", n, id)
+				fmt.Fprintf(w.out, "[%d] over while the connection was lost; see: assent trace %s\n", n, show.Line(id))
 			}
 		}
 		return
@@ -225,26 +225,26 @@ func (w *watch) show(r *request) {
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), r.Shown.Verb, r.Deadline.Local().Format("15:04:05"))
+		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), r.Deadline.Local().Format("15:04:05"))
 		w.printInput(r)
 		return
 	}
-	fmt.Fprintf(w.out, "[%d] %s\n", n, stateWords(r))
+	fmt.Fprintf(w.out, "[%d] %s\n", n, readable(stateWords(r)))
 }
 
 func (w *watch) printInput(r *request) {
 	if r.Uninspectable != "" {
-		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), r.ID)
+		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}
 	for _, f := range r.Shown.Fields {
-		label := f.Name // safe already, as all of Shown
+		label := oneRow(readable(f.Name))
 		if f.Kind == "words" {
 			label += " (the agent's words)"
 		}
-		fmt.Fprintf(w.out, "    %s: %s\n", label, strings.ReplaceAll(f.Text, "\n", "\n      "))
+		fmt.Fprintf(w.out, "    %s: %s\n", label, strings.ReplaceAll(readable(f.Text), "\n", "\n      "))
 	}
 }
 
@@ -289,11 +289,11 @@ func (w *watch) command(ctx context.Context, line string) {
 		d = hook.Decision{Behavior: hook.BehaviorDeny, Message: strings.TrimSpace(words)}
 	}
 	if verb == "a" && r.ToolName == "AskUserQuestion" {
-		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, r.ID)
+		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, show.Line(r.ID))
 		return
 	}
 	if verb == "a" && (len(r.Shown.Fields) == 0 || r.Uninspectable != "") {
-		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, r.ID)
+		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, show.Line(r.ID))
 		return
 	}
 	if _, err := w.decide(ctx, r, d); err != nil {
@@ -301,6 +301,6 @@ func (w *watch) command(ctx context.Context, line string) {
 		if errors.As(err, &p) {
 			err = p
 		}
-		fmt.Fprintf(w.out, "[%d] %s\n", n, err)
+		fmt.Fprintf(w.out, "[%d] %s\n", n, readable(err.Error()))
 	}
 }

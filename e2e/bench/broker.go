@@ -24,15 +24,17 @@ type server struct {
 	readyIn            time.Duration
 }
 
-// serve starts a broker on a state directory ("" for a new one) and waits until it is ready.
-func (b *bench) serve(dir string) (*server, error) {
+// serve starts a broker on a state directory ("" for a new one), with more arguments, and waits
+// until it is ready.
+func (b *bench) serve(dir string, more ...string) (*server, error) {
 	b.brokers++
 	if dir == "" {
 		dir = filepath.Join(b.dir, fmt.Sprintf("state%d", b.brokers))
 	}
 	s := &server{dir: dir, socket: filepath.Join(b.dir, fmt.Sprintf("s%d.sock", b.brokers))}
 	s.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
-	s.cmd = exec.Command(filepath.Join(b.bin, "assent"), "serve", "-q", "--state-dir", dir, "--listen", "127.0.0.1:0", "--socket", s.socket, "--nats-listen", "off")
+	args := []string{"serve", "-q", "--state-dir", dir, "--listen", "127.0.0.1:0", "--socket", s.socket, "--nats-listen", "off"}
+	s.cmd = exec.Command(filepath.Join(b.bin, "assent"), append(args, more...)...)
 	s.cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg"), "PATH=" + os.Getenv("PATH")}
 	s.cmd.Stderr = os.Stderr
 	runtime := filepath.Join(dir, "runtime.json")

@@ -55,7 +55,7 @@ func run(bin, only string) error {
 		name string
 		run  func() ([]row, error)
 	}{
-		{"hook", b.hookCost}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready},
+		{"hook", b.hookCost}, {"stored", b.stored}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready},
 	} {
 		if !strings.Contains(part.name, only) {
 			continue

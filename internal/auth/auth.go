@@ -30,9 +30,9 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-	"unicode"
 
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // KV is the durable, shared place of tokens and devices: the ASSENT_STATE bucket.
@@ -203,10 +203,8 @@ func checkName(name string) error {
 	if name == "" || len(name) > 100 {
 		return &InputError{"name", "want 1 to 100 bytes"}
 	}
-	for _, r := range name {
-		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
-			return &InputError{"name", "want text without control or invisible characters"}
-		}
+	if show.Line(name) != name {
+		return &InputError{"name", "want text without control or invisible characters"}
 	}
 	return nil
 }

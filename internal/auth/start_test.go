@@ -194,7 +194,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 		gone(t, open(t, kv), s)
 	})
 	starts(t, "names", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
-		for _, bad := range []string{"a\nb", "\x1b[2J", "\u009b2J", "safe\u202etxt", "a\u200bb", "\xff", strings.Repeat("x", 101)} {
+		for _, bad := range []string{"a\nb", "\x1b[2J", "\u009b2J", "safe\u202etxt", "a\u200bb", "a\u3164", "\xff", strings.Repeat("x", 101)} {
 			var input *auth.InputError
 			if _, err := a.StartPairing(authtest.NewKey().JWK(), bad, here); !errors.As(err, &input) || input.Field != "name" {
 				t.Errorf("started as %q: %v", bad, err)

@@ -35,6 +35,9 @@ type Event struct {
 	Origin Origin
 	// Raw is the payload, byte for byte.
 	Raw []byte
+	// Missed is how many events left the stream, evicted or removed, before its reader came to
+	// this one. It says something about that reader's reading, not about the event.
+	Missed uint64
 }
 
 // Origin is what the hook client knows about its own surroundings and the broker, which may

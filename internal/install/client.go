@@ -57,6 +57,23 @@ func Clients(ctx context.Context, searchPath, home string) []Client {
 	return found
 }
 
+// maxSaid bounds what is kept of a client's answer, in bytes.
+const maxSaid = 64 << 10
+
+// said keeps what a program says. A program that says too much is cut off.
+type said struct {
+	strings.Builder
+	room int
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	if len(b) > s.room {
+		return 0, errors.New("it says more than a version")
+	}
+	s.room -= len(b)
+	return s.Builder.Write(b)
+}
+
 // askVersion runs claude --version. It gets the search path and the home, which launchers need to
 // find the program, and nothing else of our environment.
 func askVersion(ctx context.Context, path, searchPath, home string) (string, error) {
@@ -66,14 +83,16 @@ func askVersion(ctx context.Context, path, searchPath, home string) (string, err
 	cmd.Env = []string{"PATH=" + searchPath, "HOME=" + home, "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
+	out := said{room: maxSaid}
+	cmd.Stdout = &out
+	err := cmd.Run()
 	if ctx.Err() != nil {
 		err = fmt.Errorf("no answer within %v", versionWait)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 	version := versionPattern.FindString(line)
 	if version == "" {
 		return "", errors.New(path + " --version says no version")

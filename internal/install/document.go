@@ -57,24 +57,18 @@ func parse(path string, b []byte) (*document, error) {
 func shallow(b []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(b); i++ {
+		if !inString {
+			if end := commentEnd(b[i:]); end > 0 {
+				i += end - 1
+				continue
+			}
+		}
 		switch c := b[i]; {
 		case inString && c == '\\':
 			i++
 		case c == '"':
 			inString = !inString
 		case inString:
-		case c == '/':
-			end := "\n"
-			if bytes.HasPrefix(b[i:], []byte("/*")) {
-				end = "*/"
-			} else if !bytes.HasPrefix(b[i:], []byte("//")) {
-				return nil // no JSON, as the parser will say
-			}
-			n := bytes.Index(b[i+2:], []byte(end))
-			if n < 0 {
-				return nil
-			}
-			i += 2 + n + len(end) - 1
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
 				return fmt.Errorf("values are nested more than %d deep; that is no settings file", maxDepth)
@@ -84,6 +78,24 @@ func shallow(b []byte) error {
 		}
 	}
 	return nil
+}
+
+// commentEnd is the length of the comment that b begins with; 0 if it begins with none. One
+// without an end is as long as b.
+func commentEnd(b []byte) int {
+	end := ""
+	switch {
+	case bytes.HasPrefix(b, []byte("//")):
+		end = "\n"
+	case bytes.HasPrefix(b, []byte("/*")):
+		end = "*/"
+	default:
+		return 0
+	}
+	if i := bytes.Index(b[2:], []byte(end)); i >= 0 {
+		return 2 + i + len(end)
+	}
+	return len(b)
 }
 
 // style finds out how the file is written.
@@ -241,10 +253,17 @@ func short(s string) string {
 
 // last returns the member that counts, nil if there is none.
 func last(o *hujson.Object, name string) *hujson.Value {
-	for i := range slices.Backward(o.Members) {
-		if o.Members[i].Name.Value.(hujson.Literal).String() == name {
-			return &o.Members[i].Value
-		}
+	if i := lastIndex(o, name); i >= 0 {
+		return &o.Members[i].Value
 	}
 	return nil
+}
+
+func lastIndex(o *hujson.Object, name string) int {
+	for i := range slices.Backward(o.Members) {
+		if o.Members[i].Name.Value.(hujson.Literal).String() == name {
+			return i
+		}
+	}
+	return -1
 }

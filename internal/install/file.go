@@ -114,6 +114,7 @@ type attributes struct {
 	owned    bool // uid and gid are known
 	uid, gid int
 	links    uint64
+	extended map[string][]byte // access lists, labels, notes
 }
 
 // read returns the text of the settings file, nil if there is none, and its attributes.
@@ -144,6 +145,7 @@ func read(path string, a *attributes) ([]byte, error) {
 		return nil, fmt.Errorf("read the settings %s: %w", path, err)
 	}
 	a.mode = fi.Mode().Perm()
+	a.extended = extended(f)
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		a.owned, a.uid, a.gid, a.links = true, int(st.Uid), int(st.Gid), uint64(st.Nlink)
 	}
@@ -224,6 +226,9 @@ func write(path string, b []byte, a attributes) (err error) {
 		}
 	}
 	if err = f.Chmod(a.mode); err != nil {
+		return err
+	}
+	if err = a.extend(f); err != nil {
 		return err
 	}
 	if err = f.Sync(); err != nil {

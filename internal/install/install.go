@@ -87,6 +87,7 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 	if err != nil {
 		return err
 	}
+	old = doc.stillThere(old)
 	was, ok, err := old.cleaned(p.Path, p.Before)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // memory is what install keeps of one settings file, to undo what it did.
@@ -37,19 +38,29 @@ func key(target string) string { return digest([]byte(target))[:16] }
 func (o Options) memoryDir() string { return filepath.Join(o.StateDir, "install") }
 
 // recall reads the memory of a settings file. None, or one that cannot be read, is no error:
-// uninstall then takes out what it knows by sight.
+// uninstall then takes out what it knows by sight. So it does with one that others could have
+// written, for uninstall writes what a memory says.
 func recall(dir, target string) memory {
-	f, err := os.Open(filepath.Join(dir, key(target)+".json"))
+	f, err := os.OpenFile(filepath.Join(dir, key(target)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would never open
 	if err != nil {
 		return memory{}
 	}
 	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !ownAlone(fi) {
+		return memory{}
+	}
 	b, err := readAtMost(f, maxMemory)
 	var m memory
 	if err != nil || json.Unmarshal(b, &m) != nil || m.Path != target {
 		return memory{}
 	}
 	return m
+}
+
+// ownAlone reports whether a file is ours and nobody else may write to it.
+func ownAlone(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return fi.Mode().IsRegular() && fi.Mode().Perm()&0o022 == 0 && (!ok || int(st.Uid) == os.Geteuid())
 }
 
 // keep writes the memory, or removes it if m is nil.

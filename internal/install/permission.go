@@ -22,6 +22,17 @@ type changedMode struct {
 	Was json.RawMessage `json:"was,omitempty"` // absent: there was none
 }
 
+// stillThere is m without the rules and the mode that somebody has taken out or changed since:
+// if they come back, they are not install's.
+func (d *document) stillThere(m memory) memory {
+	there := d.askRules()
+	m.Ask = slices.DeleteFunc(slices.Clone(m.Ask), func(r string) bool { return !slices.Contains(there, r) })
+	if m.Mode != nil && m.Mode.Set != d.defaultMode() {
+		m.Mode = nil
+	}
+	return m
+}
+
 // permissions returns the permissions object, nil if there is none that can be read.
 func (d *document) permissions() *hujson.Object {
 	v := last(d.root(), "permissions")
@@ -112,14 +123,12 @@ func (d *document) unask(rules []string) {
 // dropPermission takes a member out of permissions, and permissions when it is empty then.
 func (d *document) dropPermission(name string) {
 	p := d.permissions()
-	i := slices.IndexFunc(p.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == name })
-	cutMember(p, i)
+	cutMember(p, lastIndex(p, name))
 	if len(p.Members) > 0 || !p.AfterExtra.IsStandard() {
 		return
 	}
 	root := d.root()
-	i = slices.IndexFunc(root.Members, func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() == "permissions" })
-	cutMember(root, i)
+	cutMember(root, lastIndex(root, "permissions"))
 }
 
 // defaultMode is permissions.defaultMode, "" if it is not set.

@@ -1,10 +1,12 @@
 package install
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -358,5 +360,81 @@ func TestClients(t *testing.T) {
 	}
 	if want := []string{one + " 2.1.329", two + " ", three + " 2.1.197", four + " "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What install once did to a mode and to rules that a person has changed since is not undone: it
+// is theirs now.
+func TestWhatAPersonChangedIsTheirs(t *testing.T) {
+	o := home(t, []byte(`{"permissions": {"defaultMode": "auto"}}`))
+	o.DefaultMode, o.AskRules = "default", []string{"Bash(rm:*)"}
+	apply(t, Install, o)
+	put(t, o, []byte(`{"permissions": {"defaultMode": "plan"}}`))
+	o.DefaultMode, o.AskRules = "", nil
+	apply(t, Install, o)
+	b := bytes.Replace(get(t, o), []byte(`"defaultMode": "plan"`), []byte(`"defaultMode": "default", "ask": ["Bash(rm:*)"]`), 1)
+	put(t, o, b)
+	apply(t, Uninstall, o)
+	wantSame(t, "the settings", get(t, o), []byte(`{"permissions": {"defaultMode": "default", "ask": ["Bash(rm:*)"]}}`))
+}
+
+// Of two members of one name the last one counts, and is the one that uninstall tidies up.
+func TestUninstallTidiesTheMemberThatCounts(t *testing.T) {
+	for _, rest := range []string{
+		`{"permissions": {"deny": ["Bash(sudo:*)"]}`,
+		`{"permissions": {"deny": ["Bash(sudo:*)"], "ask": ["Read"]}`,
+	} {
+		o := home(t, nil)
+		o.AskRules = []string{"Bash(rm:*)"}
+		apply(t, Install, o)
+		put(t, o, []byte(rest+`, "permissions": {"ask": ["Bash(rm:*)"]}}`))
+		apply(t, Uninstall, o)
+		wantSame(t, rest, get(t, o), []byte(rest+"}"))
+	}
+	o := home(t, nil)
+	o.AskRules = []string{"Bash(rm:*)"}
+	apply(t, Install, o)
+	put(t, o, []byte(`{"permissions": {"ask": ["Read"], "ask": ["Bash(rm:*)"]}}`))
+	apply(t, Uninstall, o)
+	wantSame(t, "ask", get(t, o), []byte(`{"permissions": {"ask": ["Read"]}}`))
+}
+
+// Uninstall writes what a memory says, so a memory that others could have written is none.
+func TestMemoryOfOthersIsNotTaken(t *testing.T) {
+	text := []byte("{}\n")
+	for name, open := range map[string]func(string) error{
+		"writable": func(path string) error { return os.Chmod(path, 0o622) },
+		"foreign": func(path string) error {
+			if os.Geteuid() != 0 {
+				return os.Chmod(path, 0o622)
+			}
+			return os.Chown(path, 12345, 12345)
+		},
+	} {
+		o := home(t, text)
+		p := apply(t, Install, o)
+		planted := memory{Path: p.Target, After: digest(get(t, o)), Before: []byte(`{"hooks": {"Stop": [{"hooks": [{"command": "evil"}]}]}}`)}
+		must(t, keep(p.memoryDir, p.Target, &planted))
+		must(t, open(filepath.Join(p.memoryDir, key(p.Target)+".json")))
+		apply(t, Uninstall, o)
+		if got := get(t, o); bytes.Contains(got, []byte("evil")) || bytes.Contains(got, []byte("assent")) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A program that is called claude may say more than its version.
+func TestClientThatNeverStops(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho 2.1.329\nexec yes\n"), 0o700))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	found := Clients(t.Context(), dir+":/usr/bin:/bin", "")
+	runtime.ReadMemStats(&after)
+	if len(found) != 1 || found[0].Err == nil {
+		t.Errorf("%+v", found)
+	}
+	if read := after.TotalAlloc - before.TotalAlloc; read > 16<<20 {
+		t.Errorf("%d bytes were kept of what it said", read)
 	}
 }

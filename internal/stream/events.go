@@ -181,8 +181,10 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 // Events calls fn with every event from sequence from on, in order, each once, and goes on
 // with new ones until ctx is done; it returns ctx's error, or ErrClosed. from 0 means only
 // what is published after the call. Restarts of the server and lost connections do not end
-// it. Events that left the stream before they were read are skipped, and logged.
+// it. Events that left the stream before they were read are skipped, and logged; the event
+// that comes in their place counts them (Missed).
 func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) error {
+	fn = countMissed(max(from, 1)-1, fn)
 	f := follower{
 		engine: s.events, js: s.events.js, stream: EventsStream,
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
@@ -192,6 +194,18 @@ func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) e
 		},
 	}
 	return f.run(ctx)
+}
+
+// countMissed sets Missed of the events that come behind the event last, which is 0 for a reader
+// without a past.
+func countMissed(last uint64, fn func(hook.Event)) func(hook.Event) {
+	return func(e hook.Event) {
+		if last > 0 && e.Seq > last+1 {
+			e.Missed = e.Seq - last - 1
+		}
+		last = e.Seq
+		fn(e)
+	}
 }
 
 // LastEventSeq returns the sequence of the newest event, 0 if there never was one. An error

@@ -127,6 +127,34 @@ func TestOversize(t *testing.T) {
 	}
 }
 
+// Events that are gone are counted at the next one.
+func TestEventsCountWhatIsMissing(t *testing.T) {
+	s := open(t, Config{})
+	for range 6 {
+		mustPublish(t, s, fullEvent())
+	}
+	st, err := s.events.js.Stream(t.Context(), EventsStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seq := range []uint64{1, 3, 4} {
+		if err := st.DeleteMsg(t.Context(), seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got [][2]uint64
+	for _, e := range collect(t, s, 1, 3) {
+		got = append(got, [2]uint64{e.Seq, e.Missed})
+	}
+	// What was before the first one that a reader without a past finds is nothing it missed.
+	if want := [][2]uint64{{2, 0}, {5, 2}, {6, 0}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("sequence and missed: %v, want %v", got, want)
+	}
+	if e := collect(t, s, 4, 1)[0]; e.Seq != 5 || e.Missed != 1 {
+		t.Errorf("from 4: %d, missed %d; want 5, missed 1", e.Seq, e.Missed)
+	}
+}
+
 func TestEventsNewOnly(t *testing.T) {
 	s := open(t, Config{})
 	for range 3 {

@@ -15,7 +15,7 @@ await build({
   outdir: "dist",
   bundle: true,
   minify: true,
-  format: "esm",
+  format: "iife",
   target: ["es2022", "chrome111", "firefox113", "safari16.4"],
   jsx: "automatic",
   jsxImportSource: "preact",

@@ -35,7 +35,7 @@ export function App() {
 
 function Connection() {
   const l = link.value;
-  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection to the broker; trying again", offline: "This device is offline" }[l];
+  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection; trying again", offline: "This device is offline" }[l];
   return (
     <span class={`link-state ${l}`} role="status">
       {text}
@@ -144,10 +144,10 @@ function Empty() {
     <div class="empty">
       <h2>Nothing waits for you</h2>
       <p>When an agent asks for permission, it shows up here by itself. This page can stay open.</p>
-      <p>No agent connected yet? On the machine of the broker:</p>
+      <p>An agent is at work, and nothing comes? On the machine where assent runs:</p>
       <ul>
         <li>
-          <code>assent install</code> adds assent's hook to Claude Code.
+          <code>assent doctor</code> says what is missing.
         </li>
         <li>
           <code>assent simulate</code> raises a sample request, without an agent.

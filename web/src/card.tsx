@@ -170,11 +170,13 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
 
   const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
   const message = words?.trim() ?? "";
+  // The agent gets no words with a yes: Allow would lose them.
+  const blocked = !!obstacle || !!message;
   const deny = () => {
     if (!sending && ready()) void answer(r, { behavior: "deny", ...(message ? { message } : {}) });
   };
   const permit = () => {
-    if (!sending && !obstacle && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
+    if (!sending && !blocked && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
   };
   const waiting = !armed || !!sending;
   return (
@@ -191,7 +193,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
         </button>
       ) : (
         <label class="reply">
-          <span class="label">Words for the agent</span>
+          <span class="label">Words for the agent, with a denial only</span>
           <textarea ref={area} rows={3} value={words} disabled={!!sending} placeholder="What should it do instead?" onInput={(e) => setWords(e.currentTarget.value)} />
         </label>
       )}
@@ -202,7 +204,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
         <button
           type="button"
           class={`allow${sending === "allow" ? " busy" : ""}`}
-          aria-disabled={waiting || !!obstacle}
+          aria-disabled={waiting || blocked}
           {...(obstacle ? { "aria-describedby": `obstacle-${r.id}` } : {})}
           onClick={permit}
         >

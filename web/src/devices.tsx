@@ -73,12 +73,23 @@ function Panel() {
       {list && ownDevice() && keepsNothing.value && <p class="quiet">This browser keeps nothing: it stays paired until the page is closed.</p>}
       {list && (
         <p class="quiet">
-          To add a device, open this address on it, or run <code>assent pair</code> on the machine of the broker.
+          {loopback ? (
+            <>
+              This address leads to this machine only. To add another browser here, run <code>assent pair</code>. For a phone see docs/phone.md.
+            </>
+          ) : (
+            <>
+              To add a device, open this address on it, or run <code>assent pair</code> on the machine where assent runs.
+            </>
+          )}
         </p>
       )}
     </dialog>
   );
 }
+
+/** Whether this page's address leads every device to itself. */
+const loopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
 /** This browser first, then by last use. */
 function sorted(list: readonly Device[]): Device[] {

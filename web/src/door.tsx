@@ -27,7 +27,7 @@ export function Door() {
 function Ways() {
   return (
     <>
-      <p>Somebody at the machine of the broker has to let it in, once.</p>
+      <p>Somebody at the machine where assent runs has to let it in, once.</p>
       <KeepsNothing />
       <button type="button" class="allow" onClick={() => void pairHere()}>
         {again.value ? "New code" : "Pair from here"}
@@ -37,7 +37,7 @@ function Ways() {
       <p>
         Run <code>assent pair</code> there. Open the link that it prints in this browser, or paste it here. It works once, for five minutes.
       </p>
-      <Paste label="Link, code or token" />
+      <Paste />
       <p class="quiet">
         A token (<code>assent token create</code>) works until the page is closed.
       </p>
@@ -45,7 +45,7 @@ function Ways() {
   );
 }
 
-/** Plain http beyond the machine itself: browsers have no keys there. */
+/** Plain http beyond the machine itself: browsers have no keys there, and the broker takes no calls from such a page. */
 function NoKeys() {
   return (
     <>
@@ -58,14 +58,9 @@ function NoKeys() {
           Open the broker by https. With tailscale serve, Caddy or your own certificate it takes a few minutes: see <code>docs/phone.md</code>.
         </li>
         <li>
-          On the machine of the broker, open <code>http://127.0.0.1</code> with the broker's port.
+          On the machine where assent runs, open <code>http://127.0.0.1</code> with the broker's port.
         </li>
       </ul>
-      <details>
-        <summary>Use a token all the same</summary>
-        <p>Without https, whoever is on the way between here and the broker can read the token and what you are shown.</p>
-        <Paste label="Token" />
-      </details>
     </>
   );
 }
@@ -75,7 +70,7 @@ function KeepsNothing() {
   return <p class="notice">This browser keeps nothing for this page: it is a private window, or site data is blocked. A pairing will last until the page is closed.</p>;
 }
 
-function Paste({ label }: { label: string }) {
+function Paste() {
   const [text, setText] = useState("");
   return (
     <form
@@ -85,7 +80,7 @@ function Paste({ label }: { label: string }) {
       }}
     >
       <label>
-        <span class="label">{label}</span>
+        <span class="label">Link, code or token</span>
         <input type="password" autocomplete="off" autocapitalize="off" spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} />
       </label>
       <button type="submit" class="third">
@@ -106,7 +101,7 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
       <p class="code" role="img" aria-label={[...code].join(" ")}>
         {code}
       </p>
-      <p>In a terminal on the machine of the broker:</p>
+      <p>In a terminal on the machine where assent runs:</p>
       <pre class="code-line">assent pair {code}</pre>
       <NotFound />
       <p>

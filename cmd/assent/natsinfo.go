@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/stream"
+)
+
+func (a *app) natsInfoCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "nats-info",
+		Short: "Print where other programs read the event stream",
+		Long: `Print nats-info.json of the running broker: the address, stream and token with which any
+NATS client may consume hook events. The token can do nothing else.`,
+		Example: "  assent nats-info\n  assent nats-info --json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, err := a.natsInfo()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(info)
+			}
+			fmt.Fprintf(a.out, "url      %s\nstream   %s\nsubjects %s\ntoken    %s\n", info.URL, info.Stream, info.Subjects, info.Token)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "the file as it is")
+	return c
+}
+
+// natsInfo is what <state>/.runtime/nats-info.json says, with the environment of older
+// programs above it, each variable for itself: COOP_NATS_URL, or BD_NATS_PORT of this machine,
+// is the address, BD_DAEMON_TOKEN the token. The file's token goes to the file's address only.
+func (a *app) natsInfo() (stream.NATSInfo, error) {
+	path := filepath.Join(a.stateDir, ".runtime", "nats-info.json")
+	address, err := environmentAddress(os.Getenv)
+	if err != nil {
+		return stream.NATSInfo{}, err
+	}
+	var info stream.NATSInfo
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, &info)
+	}
+	if address != "" && address != info.URL {
+		info, err = stream.NATSInfo{URL: address, Port: portOf(address), JetStream: true, Stream: stream.HookEvents, Subjects: "hooks.>"}, nil
+	}
+	if token := os.Getenv("BD_DAEMON_TOKEN"); token != "" {
+		info.Token = token
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return info, noBroker(fmt.Errorf("no broker with an event listener runs on %s; start it with: assent serve", a.stateDir))
+	}
+	if err != nil {
+		return info, fmt.Errorf("read %s: %w; restart the broker", path, err)
+	}
+	return info, nil
+}
+
+// environmentAddress is the address that the environment names, empty if none.
+func environmentAddress(env func(string) string) (string, error) {
+	if address := env("COOP_NATS_URL"); address != "" {
+		return address, nil
+	}
+	port := env("BD_NATS_PORT")
+	if port == "" {
+		return "", nil
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return "", usagef("BD_NATS_PORT is %q, want a port from 1 to 65535", port)
+	}
+	return "nats://127.0.0.1:" + port, nil
+}
+
+// portOf is the port of a NATS address, of the first one in a list.
+func portOf(address string) int {
+	first, _, _ := strings.Cut(address, ",")
+	if u, err := url.Parse(strings.TrimSpace(first)); err == nil {
+		if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil && n > 0 {
+			return int(n)
+		}
+	}
+	return 4222
+}
