@@ -54,7 +54,7 @@ func TestForget(t *testing.T) {
 	theirs := event(other)
 	gone := []string{request("s", secret, true), request("s", secret, true)}
 	keep, waits := request("t", other, true), request("s", other, false)
-	awaitMirror(t, s, theirs)
+	awaitMirrored(t, s, theirs)
 
 	isIts := func(e hook.Event) bool { return strings.Contains(string(e.Raw), secret) }
 	if err := s.Forget(t.Context(), nil, []string{waits}, isIts); err == nil || !strings.Contains(err.Error(), "waits") {
@@ -90,8 +90,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// awaitMirror waits until HOOK_EVENTS has event seq.
-func awaitMirror(t *testing.T, s *Stream, seq uint64) {
+// awaitMirrored waits until HOOK_EVENTS has event seq.
+func awaitMirrored(t *testing.T, s *Stream, seq uint64) {
 	t.Helper()
 	js, done, err := s.events.mirrorJS()
 	if err != nil {
