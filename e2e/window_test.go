@@ -69,8 +69,8 @@ func (d *daemon) send(client *http.Client, id string, body []byte) bool {
 	return res.Body.Close() == nil && res.StatusCode == http.StatusNoContent
 }
 
-// eventWindow waits until the public stream has its newest event and returns its state.
-func eventWindow(t *testing.T, d *daemon, last uint64) jetstream.StreamState {
+// windowOf waits until the public stream has its newest event and returns its state.
+func windowOf(t *testing.T, d *daemon, last uint64) jetstream.StreamState {
 	t.Helper()
 	nc, name := connect(t, d)
 	defer nc.Close()
@@ -97,7 +97,7 @@ func TestWindow(t *testing.T) {
 	const before, many, large = 5, 10_200, 30
 	d := serve(t)
 	d.flood(t, before, 10)
-	eventWindow(t, d, before)
+	windowOf(t, d, before)
 	oneEvent := func(args ...string) []string {
 		l := d.events(t, append([]string{"--count", "1"}, args...)...)
 		l.wait()
@@ -115,7 +115,7 @@ func TestWindow(t *testing.T) {
 	slow.signal(syscall.SIGSTOP)
 
 	d.flood(t, many, 10)
-	state := eventWindow(t, d, before+many)
+	state := windowOf(t, d, before+many)
 	if state.Msgs != 10_000 || state.FirstSeq != before+many-10_000+1 {
 		t.Errorf("the window has %d events from %d on, want 10,000 from %d on", state.Msgs, state.FirstSeq, before+many-10_000+1)
 	}
@@ -163,7 +163,7 @@ func TestWindow(t *testing.T) {
 	slow.kill()
 
 	d.flood(t, large, 4<<20)
-	state = eventWindow(t, d, before+many+large)
+	state = windowOf(t, d, before+many+large)
 	if state.Bytes > 100_000_000 || state.Bytes < 90_000_000 || state.Msgs >= large {
 		t.Errorf("the window has %d events of %d bytes, want at most 100 MB, and that used", state.Msgs, state.Bytes)
 	}

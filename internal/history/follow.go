@@ -23,11 +23,12 @@ const (
 	batchRest  = 2
 )
 
-// While decisions are being written a transaction waits up to busyMost, looking every busyLook
-// whether there is a moment without.
+// While decisions are being written a transaction waits, up to busyMost, until busyLooks looks in a
+// row, busyLook apart, have seen none.
 const (
-	busyMost = 250 * time.Millisecond
-	busyLook = 5 * time.Millisecond
+	busyMost  = time.Second
+	busyLook  = 5 * time.Millisecond
+	busyLooks = 5
 )
 
 // idleAfter is how long after the last step the memory that only work needs is given back.
@@ -122,13 +123,17 @@ func (w *writer) full(ctx context.Context, why error) error {
 	return ctx.Err()
 }
 
-// makeRoom waits for a moment in which no decision is written.
+// makeRoom lets decisions go first: a person and an agent wait for them.
 func (h *History) makeRoom(ctx context.Context) {
-	if h.cfg.Busy == nil {
+	if h.cfg.Busy == nil || !h.cfg.Busy() {
 		return
 	}
-	for waited := time.Duration(0); waited < busyMost && h.cfg.Busy() && ctx.Err() == nil; waited += busyLook {
+	quiet := 0
+	for waited := time.Duration(0); waited < busyMost && quiet < busyLooks && ctx.Err() == nil; waited += busyLook {
 		pause(ctx, busyLook)
+		if quiet++; h.cfg.Busy() {
+			quiet = 0
+		}
 	}
 }
 

@@ -152,13 +152,15 @@ func (h *History) Run(ctx context.Context) error {
 			h.setDB(nil, errors.New("the broker is stopping"))
 			return ctx.Err()
 		}
-		h.setDB(nil, err)
 		if h.committed() != before {
 			pause, said = shortestPause, ""
 		}
 		var unfit *unfitError
+		if !errors.As(err, &unfit) { // that one has a stack in it, which is for the log alone
+			h.setDB(nil, err)
+		}
 		switch {
-		case errors.As(err, &unfit):
+		case unfit != nil:
 			h.cfg.Logf("history: %v; it is left out of the feed", err)
 			maps.DeleteFunc(bad, func(s step, _ bool) bool { return s.event <= before.event && s.record <= before.record })
 			bad[unfit.step] = true

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"assent/internal/hook"
@@ -135,4 +136,26 @@ func TestReplayIsLive(t *testing.T) {
 	r.catchUp()
 	r.halt()
 	sameRows(t, r.dump(), want)
+}
+
+// Decisions go first, and history goes on all the same.
+func TestMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		for name, c := range map[string]struct {
+			busy func() bool
+			want time.Duration
+		}{
+			"quiet":       {func() bool { return false }, 0},
+			"always busy": {func() bool { return true }, busyMost},
+			"for a while": {func() bool { looks++; return looks <= 10 }, (9 + busyLooks) * busyLook},
+		} {
+			h := &History{cfg: Config{Busy: c.busy}}
+			begun := time.Now()
+			h.makeRoom(t.Context())
+			if waited := time.Since(begun); waited != c.want {
+				t.Errorf("%s: waited %v, want %v", name, waited, c.want)
+			}
+		}
+	})
 }

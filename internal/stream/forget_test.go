@@ -2,16 +2,13 @@ package stream
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/internal/hook"
 )
@@ -87,28 +84,6 @@ func TestForget(t *testing.T) {
 	}
 	if n := filesWith(t, cfg.Dir, secret); n > 0 {
 		t.Errorf("%d files still have a forgotten payload", n)
-	}
-}
-
-// awaitMirror waits until HOOK_EVENTS has event seq.
-func awaitMirror(t *testing.T, s *Stream, seq uint64) {
-	t.Helper()
-	js, done, err := s.events.mirrorJS()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer done()
-	for end := time.Now().Add(20 * time.Second); ; {
-		st, err := js.Stream(t.Context(), HookEvents)
-		if err == nil {
-			_, err = st.GetMsg(t.Context(), seq)
-		}
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, jetstream.ErrMsgNotFound) || time.Now().After(end) {
-			t.Fatalf("the mirror has no event %d: %v", seq, err)
-		}
 	}
 }
 
