@@ -147,7 +147,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// What happened, for people: it follows both streams from a file of its own, and nothing waits
 	// for it.
-	told, err := history.Open(history.Config{
+	hist, err := history.Open(history.Config{
 		Path:   filepath.Join(a.stateDir, "history.db"),
 		Events: streams.Events, Records: streams.RecordsFrom, Settled: streams.Settled, EventBounds: streams.EventBounds,
 		Decode: readPayload, Forget: streams.Forget, Free: streams.Free, Busy: streams.Writing,
@@ -179,7 +179,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{told}, Ready: streams.Healthy,
+		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 			b.Observe(e, p)
 		})
 	})
-	g.run("history", told.Run)
+	g.run("history", hist.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())

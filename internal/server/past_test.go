@@ -178,10 +178,10 @@ func TestForgetSession(t *testing.T) {
 }
 
 type feedDoc struct {
-	Type, SessionID string
-	Reset           bool
-	Events          []struct{ Pos uint64 }
-	Sessions        []sessionDoc
+	Type, SessionID, Epoch string
+	Reset                  bool
+	Events                 []struct{ Pos uint64 }
+	Sessions               []sessionDoc
 }
 
 // nextFeed reads one message.
@@ -245,8 +245,10 @@ func TestSocketFollowsFeed(t *testing.T) {
 		if got := early.positions(2); got != "[0 1 2]" {
 			t.Errorf("after it was forgotten: %s", got)
 		}
-		if _, res, err := g.socket("?feed=s&after=x", g.tokens[auth.RoleView], nil); err == nil || res.StatusCode != 400 {
-			t.Errorf("bad after: %v", err)
+		for _, query := range []string{"?feed=s&after=x", "?feed="} {
+			if _, res, err := g.socket(query, g.tokens[auth.RoleView], nil); err == nil || res.StatusCode != 400 {
+				t.Errorf("%s: %v", query, err)
+			}
 		}
 	})
 	bubble(t, func(t *testing.T, g *rig) {
@@ -287,6 +289,12 @@ func TestSocketTellsSessions(t *testing.T) {
 		}
 		past.hook("s", "SessionEnd", ``)
 		state("exited")
+		// So is how they stand for a client that resumes.
+		again := g.follow(fmt.Sprintf("?epoch=%s&after=0", m.Epoch))
+		defer again.conn.Close()
+		if m := again.nextFeed(); m.Type != "sessions" || m.Sessions[0].State != "exited" {
+			t.Errorf("%+v", m)
+		}
 		// A client that comes later has an older snapshot, perhaps, and at once what is newer.
 		late := g.follow("")
 		defer late.conn.Close()

@@ -56,6 +56,10 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if q.Has("feed") && q.Get("feed") == "" {
+		writeProblem(w, badFields(fieldProblem{"feed", "want the id of a session"}))
+		return
+	}
 	if q.Has("feed") && s.cfg.Past == nil {
 		s.fail(w, r, ErrNoPast)
 		return
@@ -170,7 +174,8 @@ func (s *Server) readSocket(conn *websocket.Conn) {
 func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
 	ping := s.pinger(out)
 	var roster uint64
-	sessions := context.Background() // done when sessions changed; not before the first batch
+	sessions, changed := context.WithCancel(ctx) // done when sessions changed
+	changed()                                    // whoever resumes has an old state of them
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
 		stop := context.AfterFunc(sessions, cancel)
