@@ -137,6 +137,7 @@ func Open(cfg Config) (*History, error) {
 const (
 	shortestPause = 250 * time.Millisecond
 	longestPause  = 30 * time.Second
+	mostPause     = 10 * time.Minute // between attempts that each end with a damaged file
 )
 
 // Run follows the streams until ctx is done and returns its error. Nothing else ends it: while
@@ -144,7 +145,7 @@ const (
 func (h *History) Run(ctx context.Context) error {
 	defer h.watchers.close()
 	bad := map[step]bool{} // what the fold cannot take
-	said := ""
+	said, damages := "", 0
 	for pause := shortestPause; ; {
 		before := h.committed()
 		err := h.pass(ctx, bad)
@@ -172,7 +173,9 @@ func (h *History) Run(ctx context.Context) error {
 				break
 			}
 			h.watchers.close()
-			continue
+			// A disk that damages every file must not keep us busy.
+			pause = max(pause, min(shortestPause<<min(damages, 20), mostPause))
+			damages++
 		case err.Error() != said:
 			said = err.Error()
 			h.cfg.Logf("history: stopped, trying again until it works: %v", err)
