@@ -65,7 +65,7 @@ func TestFullDiskHandsBackAndRecovers(t *testing.T) {
 		t.Errorf("afterwards a hook printed %q", out)
 	}
 	events := d.command("events", "--all", "--filter", "Stop", "--count", "1")
-	if !strings.Contains(events, "(late)") {
+	if !strings.Contains(events, "(came late)") {
 		t.Errorf("the spooled event came as %q", events)
 	}
 }
