@@ -17,6 +17,9 @@ type Log interface {
 	// whether rec was recorded it looks, by rec.ID, before it answers; ErrUnavailable means
 	// that it could not look either. A log that does not work says so within a second; one
 	// that works may take longer while very many append at a time, until ctx is done.
+	//
+	// The log sets Seq and After of what it stores; what rec has there means nothing. After is
+	// never below the EventSeq of the record, or of its request.
 	Append(ctx context.Context, rec hook.Record, after uint64) (seq uint64, err error)
 
 	// Records returns the records of one request, oldest first; none is no error.

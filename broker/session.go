@@ -191,3 +191,13 @@ func (s *session) turn(agentID string) *turn {
 	}
 	return nil
 }
+
+// Forget drops what is known of a session without requests. What it does afterwards makes it
+// known again.
+func (b *Broker) Forget(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.sessions[id]; s != nil && len(s.turns) == 0 {
+		b.dropSessionLocked(s)
+	}
+}

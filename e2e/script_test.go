@@ -24,7 +24,8 @@ import (
 // CODE COMMAND…, printed TEXT (the last standard output is exactly TEXT), repeat N TEXT FILE,
 // get STATUS TOKEN PATH, decide STATUS TOKEN ID BEHAVIOR, token
 // VARIABLE ROLE NAME (creates one), steps ID STEPS (waits until these are a request's records),
-// helps COMMAND…, appears TEXT FILE (waits until the file holds the text).
+// helps COMMAND…, appears TEXT FILE (waits until the file holds the text), tells TEXT COMMAND…
+// (runs the command until it prints the text).
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -60,6 +61,7 @@ func TestCommands(t *testing.T) {
 			"steps":   scriptSteps,
 			"helps":   scriptHelps,
 			"appears": scriptAppears,
+			"tells":   scriptTells,
 		},
 	})
 }
@@ -256,5 +258,15 @@ func scriptAppears(ts *testscript.TestScript, _ bool, args []string) {
 	scriptWait(ts, args[0]+" in "+args[1], func() bool {
 		b, err := os.ReadFile(ts.MkAbs(args[1]))
 		return err == nil && strings.Contains(string(b), args[0])
+	})
+}
+
+// scriptTells waits for what comes behind the hooks, such as history.
+func scriptTells(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: tells TEXT COMMAND…")
+	}
+	scriptWait(ts, strings.Join(args[1:], " ")+" tells "+args[0], func() bool {
+		return ts.Exec(args[1], args[2:]...) == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
 	})
 }

@@ -3,13 +3,22 @@ package schemas
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 )
 
 // broken names for every schema some ways to spoil its example: a JSON merge patch (null
 // removes a member), and where the error must point.
 var broken = map[string][]struct{ patch, pointer string }{
+	"Actor":          {{`{"kind":"robot"}`, "/kind"}, {`{"actor_id":null}`, ""}},
+	"AgentState":     {{`"asleep"`, ""}},
+	"Run":            {{`{"status":"paused"}`, "/status"}, {`{"counters":{"tool_uses":-1}}`, "/counters/tool_uses"}, {`{"run_id":null}`, ""}},
+	"Session":        {{`{"started_at":"now"}`, "/started_at"}, {`{"session_id":null}`, ""}},
+	"Task":           {{`{"status":"later"}`, "/status"}, {`{"text":null}`, ""}},
+	"feed/Base":      {{`{"title":""}`, "/title"}, {`{"level":"loud"}`, "/level"}},
+	"feed/Event":     {{`{"data":{"tool_input":1,"surprise":1}}`, "/data"}, {`{"kind":"todo.done"}`, "/data"}},
 	"Agent":          {{`{"name":null}`, ""}, {`{"status":"asleep"}`, "/status"}, {`{"executor":{"kind":"emacs"}}`, "/executor/kind"}},
 	"AgentEvent":     {{`{"timestamp":"yesterday"}`, "/timestamp"}, {`{"kind":"sleeping"}`, "/kind"}, {`{"agent":null}`, ""}},
 	"AgentMessage":   {{`{"kind":"shout"}`, "/kind"}, {`{"options":{"timeoutSeconds":1.5}}`, "/options/timeoutSeconds"}},
@@ -41,6 +50,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"queue_count":1}`, ""}, {`{"sessionId":null}`, ""}},
 	"Shown":              {{`{"fields":[{"name":"x","text":"y","kind":"html"}]}`, "/fields/0/kind"}, {`{"fields":null}`, ""}},
 	"Token":              {{`{"role":"owner"}`, "/role"}, {`{"hash":"secret"}`, ""}},
+	"Found":              {{`{"id":0}`, "/id"}, {`{"event":null}`, ""}, {`{"session":"x"}`, ""}},
 	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},
 
 	"hooks/Base":                {{`{"session_id":null}`, ""}, {`{"effort":"high"}`, "/effort"}},
@@ -91,7 +101,18 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"tools/Write":           {{`{"content":null}`, ""}},
 }
 
+// brokenFeed spoils the example of any feed event.
+var brokenFeed = []struct{ patch, pointer string }{
+	{`{"kind":"gossip"}`, "/kind"}, {`{"pos":0}`, "/pos"}, {`{"data":null}`, ""}, {`{"data":{"surprise":1}}`, "/data"}, {`{"surprise":1}`, "/surprise"}, {`{"marks":["fine"]}`, "/marks/0"},
+}
+
 func TestBrokenDocumentsAreRejected(t *testing.T) {
+	broken := maps.Clone(broken)
+	for _, name := range Names() {
+		if _, kind, _ := strings.Cut(name, "feed/"); strings.Contains(kind, ".") || kind == "setup" || kind == "notification" || kind == "message" {
+			broken[name] = brokenFeed
+		}
+	}
 	for _, name := range Names() {
 		if len(broken[name]) == 0 {
 			t.Errorf("%s: no broken document in the table", name)

@@ -35,7 +35,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-//go:embed *.json hooks/*.json tools/*.json ws/*.json examples
+//go:embed *.json feed/*.json hooks/*.json tools/*.json ws/*.json examples
 var files embed.FS
 
 // openAPIFile is the one .json file at the top that is no schema.

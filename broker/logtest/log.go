@@ -154,6 +154,10 @@ func (l *Log) appendLocked(rec hook.Record, after uint64) (uint64, error) {
 		return 0, broker.ErrConflict
 	}
 	rec.Seq = uint64(len(l.records)) + 1
+	rec.After = rec.EventSeq // this log knows of no other events
+	if rec.Request != nil {
+		rec.After = max(rec.After, rec.Request.EventSeq)
+	}
 	l.byID[rec.RequestID] = append(places, len(l.records))
 	l.records = append(l.records, rec)
 	l.wakeLocked()

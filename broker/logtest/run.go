@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Log) {
 		run  func(*testing.T, broker.Log)
 	}{
 		{"RecordsComeBackAsWritten", recordsComeBack},
+		{"AfterIsNeverBeforeTheEventsOfTheRecord", afterItsEvents},
 		{"UnknownRequestHasNoRecords", unknownRequest},
 		{"OnlyTheExpectedPredecessor", expectedPredecessor},
 		{"SubjectsAreIndependent", independentSubjects},
@@ -111,13 +112,14 @@ func recordsOf(t *testing.T, l broker.Log, id string) []hook.Record {
 	return recs
 }
 
-// sameRecord compares all but the representation of times.
+// sameRecord compares all but the representation of times and After, which the log sets.
 func sameRecord(a, b hook.Record) bool {
 	return reflect.DeepEqual(plain(a), plain(b))
 }
 
 func plain(r hook.Record) hook.Record {
 	r.Time = r.Time.UTC().Round(0)
+	r.After = 0
 	if r.Request != nil {
 		q := *r.Request
 		q.CreatedAt, q.Deadline, q.EventTime = q.CreatedAt.UTC().Round(0), q.Deadline.UTC().Round(0), q.EventTime.UTC().Round(0)
@@ -145,6 +147,31 @@ func recordsComeBack(t *testing.T, l broker.Log) {
 			t.Errorf("record %d:\n got %+v\nwant %+v", i, got[i], want[i])
 			if want[i].Request != nil && got[i].Request != nil {
 				t.Errorf("request:\n got %+v\nwant %+v", *got[i].Request, *want[i].Request)
+			}
+		}
+	}
+}
+
+func afterItsEvents(t *testing.T, l broker.Log) {
+	asked := Asked()
+	asked.After = 1 << 60 // means nothing
+	seq := must(t, l, asked, 0)
+	must(t, l, Ended(asked.RequestID), seq)
+	var tailed []hook.Record
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := l.Tail(ctx, 0, func(rec hook.Record) {
+		if tailed = append(tailed, rec); len(tailed) == 2 {
+			cancel()
+		}
+	}, func() {})
+	if len(tailed) != 2 {
+		t.Fatalf("Tail brought %d records and ended with %v", len(tailed), err)
+	}
+	for _, recs := range [][]hook.Record{recordsOf(t, l, asked.RequestID), tailed} {
+		for i, event := range []uint64{asked.Request.EventSeq, Ended("").EventSeq} {
+			if after := recs[i].After; after < event || after == 1<<60 {
+				t.Errorf("%s about event %d stands after event %d", recs[i].Step, event, after)
 			}
 		}
 	}

@@ -22,6 +22,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if (f.tlsCert == "") != (f.tlsKey == "") {
 		return nil, usagef("--tls-cert and --tls-key go together")
 	}
+	if f.historyDays != 0 && f.historyDays < 7 {
+		return nil, usagef("--history-days %d: want at least the 7 days of the event stream", f.historyDays)
+	}
 	proxies, err := parseProxies(f.trustedProxies)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/auth"
 	"assent/internal/codec"
+	"assent/internal/history"
 	"assent/internal/hook"
 	"assent/internal/server"
 	"assent/internal/stream"
@@ -28,7 +30,7 @@ import (
 type serveFlags struct {
 	listen, socket, socketGroup  string
 	natsListen, natsURL, recURL  string
-	natsReplicas                 int
+	natsReplicas, historyDays    int
 	tlsCert, tlsKey              string
 	publicURLs, trustedProxies   []string
 	noOwnerToken, quiet, verbose bool
@@ -72,6 +74,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
+	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
 }
@@ -142,6 +145,18 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "broker", b.Close)
 
+	// What happened, for people: it follows both streams from a file of its own, and nothing waits
+	// for it.
+	hist, err := history.Open(history.Config{
+		Path:   filepath.Join(a.stateDir, "history.db"),
+		Events: streams.Events, Records: streams.RecordsFrom, Settled: streams.Settled, EventBounds: streams.EventBounds,
+		Decode: readPayload, Forget: streams.Forget, Free: streams.Free, Busy: streams.Writing,
+		Retention: time.Duration(f.historyDays) * 24 * time.Hour, Logf: sugar.Warnf,
+	})
+	if err != nil {
+		return err
+	}
+
 	// Who may do what.
 	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
 	if err != nil {
@@ -164,7 +179,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Ready: streams.Healthy,
+		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {
@@ -179,7 +194,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -187,6 +202,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 			b.Observe(e, p)
 		})
 	})
+	g.run("history", hist.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())
@@ -241,4 +257,10 @@ func closing(err *error, part string, close func() error) {
 	if e := close(); e != nil {
 		*err = errors.Join(*err, fmt.Errorf("close %s: %w", part, e))
 	}
+}
+
+// readPayload reads what is readable of a hook's payload.
+func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
+	p, _ := codec.Decode(agent, event, raw)
+	return p, codec.Detail(agent, event, raw)
 }

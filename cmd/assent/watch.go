@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
@@ -123,7 +121,7 @@ func readLines(ctx context.Context, s *bufio.Scanner, lines chan<- string) {
 func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 	var away time.Time
 	for {
-		err := w.connect(ctx, out, func() { away = time.Time{} })
+		err := w.listen(ctx, "", out, func() { away = time.Time{} })
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -147,38 +145,6 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 		}
 		if b, err := w.broker(); err == nil { // a restarted broker has a new port and token
 			w.client = b
-		}
-	}
-}
-
-func (w *watch) connect(ctx context.Context, out chan<- []byte, connected func()) error {
-	url := "ws" + strings.TrimPrefix(strings.TrimSuffix(w.info.HTTPURL, "/"), "http") + "/v1/ws"
-	dialer := websocket.Dialer{TLSClientConfig: w.tls, Proxy: w.proxy, HandshakeTimeout: 10 * time.Second}
-	conn, res, err := dialer.DialContext(ctx, url, http.Header{"Authorization": {"Bearer " + w.token}})
-	if err != nil {
-		if res != nil && res.StatusCode < 500 {
-			err = fmt.Errorf("the broker refused: %s", res.Status)
-			if res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden {
-				return &exitError{exitRefused, err}
-			}
-			return err
-		}
-		return err
-	}
-	connected()
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	conn.SetReadLimit(64 << 20)
-	for {
-		_, m, err := conn.ReadMessage()
-		if err != nil {
-			return err
-		}
-		select {
-		case out <- m:
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }

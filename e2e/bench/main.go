@@ -27,15 +27,16 @@ var errMissing = errors.New("not measured")
 
 func main() {
 	only := flag.String("only", "", "run only the parts whose name contains this")
+	long := flag.Bool("long", false, "measure the feed at full size: a minute of events, 1,000,000 of them searched and as many soaked; half an hour's work")
 	bin := flag.String("bin", "bin", "directory of assent and assent-hook")
 	flag.Parse()
-	if err := run(*bin, *only); err != nil {
+	if err := run(*bin, *only, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only string) error {
+func run(bin, only string, long bool) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func run(bin, only string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{bin: bin, dir: dir}
+	b := &bench{bin: bin, dir: dir, long: long}
 	if b.empty, err = buildEmpty(dir); err != nil {
 		return err
 	}
@@ -56,6 +57,7 @@ func run(bin, only string) error {
 		run  func() ([]row, error)
 	}{
 		{"hook", b.hookCost}, {"stored", b.stored}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready},
+		{"feed", b.feed}, {"followed", b.followed}, {"soak", b.soak},
 	} {
 		if !strings.Contains(part.name, only) {
 			continue
@@ -85,6 +87,7 @@ type bench struct {
 	bin, dir string
 	empty    string // an empty Go program, the measure of a process
 	brokers  int
+	long     bool
 }
 
 func buildEmpty(dir string) (string, error) {

@@ -25,6 +25,8 @@ type Event struct {
 	Time time.Time
 	// Seq is the event's sequence in the EVENTS stream, 0 until it was published.
 	Seq uint64
+	// Stored is when the stream took it, by the stream's clock; zero until it was read from there.
+	Stored time.Time
 	// Spooled says that the event waited in a spool file and came late. It proves nothing.
 	Spooled bool
 	// Attempt counts from 1; a retry with the same ID is a reattach.

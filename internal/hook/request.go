@@ -141,6 +141,11 @@ type Record struct {
 	Time      time.Time `json:"time"`
 	// Seq is the record's sequence in the APPROVALS stream, set by the log.
 	Seq uint64 `json:"seq,omitempty"`
+	// After is the record's place among the events, set by the log: the EVENTS sequence of the
+	// last event its writer had seen when it began to append. The one order of both streams is
+	// event n, then the records after n as they stand in APPROVALS, then event n+1; a lower
+	// After than one before it in APPROVALS counts as that one.
+	After uint64 `json:"after,omitempty"`
 
 	Request  *Request  `json:"request,omitempty"`  // asked
 	Decision *Decision `json:"decision,omitempty"` // decided

@@ -78,12 +78,16 @@ func post(path string, body any) func(*fort) strike {
 }
 
 var targets = map[string]target{
-	"POST /v1/hooks":              {need: auth.RoleSubmit, ready: post("/v1/hooks", fields{"hook_event_name": "Stop", "session_id": "s"}), want: 204, changes: true},
-	"GET /v1/sessions":            {need: auth.RoleView, ready: get("/v1/sessions"), want: 200, byDevice: true},
-	"GET /v1/sessions/{id}":       {need: auth.RoleView, ready: func(f *fort) strike { f.waits(); return strike{path: "/v1/sessions/s1"} }, want: 200, byDevice: true},
-	"GET /v1/requests":            {need: auth.RoleView, ready: get("/v1/requests"), want: 200, byDevice: true},
-	"GET /v1/requests/{id}":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
-	"GET /v1/requests/{id}/trace": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
+	"POST /v1/hooks":                   {need: auth.RoleSubmit, ready: post("/v1/hooks", fields{"hook_event_name": "Stop", "session_id": "s"}), want: 204, changes: true},
+	"GET /v1/sessions":                 {need: auth.RoleView, ready: get("/v1/sessions"), want: 200, byDevice: true},
+	"GET /v1/sessions/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { f.waits(); return strike{path: "/v1/sessions/s1"} }, want: 200, byDevice: true},
+	"DELETE /v1/sessions/{id}":         {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered()} }, want: 204, changes: true, byDevice: true},
+	"GET /v1/sessions/{id}/feed":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed"} }, want: 200, byDevice: true},
+	"GET /v1/sessions/{id}/feed/{pos}": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed/1"} }, want: 200, byDevice: true},
+	"GET /v1/search":                   {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
+	"GET /v1/requests":                 {need: auth.RoleView, ready: get("/v1/requests"), want: 200, byDevice: true},
+	"GET /v1/requests/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
+	"GET /v1/requests/{id}/trace":      {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
 	"POST /v1/requests/{id}/decision": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		return strike{path: "/v1/requests/" + f.waits() + "/decision", body: mustJSON(fields{"behavior": "allow", "inputSha256": codec.Digest([]byte("{}"))})}
 	}, want: 200, changes: true},

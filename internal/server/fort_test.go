@@ -37,6 +37,7 @@ type fort struct {
 	kv      *authtest.KV
 	auth    *auth.Auth
 	broker  *broker.Broker
+	past    *memory
 	tokens  map[auth.Role]string
 	stolen  string            // the bearer of an admin device
 	revoked string            // that of a device that was removed
@@ -49,7 +50,7 @@ type fort struct {
 
 func newFort(t *testing.T) *fort {
 	t.Helper()
-	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), tokens: map[auth.Role]string{}, used: map[string]string{}}
+	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
 	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView, CallKey: codec.CallKey})
@@ -60,7 +61,7 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.url = "http://" + l.Addr().String()
 	_, f.port, _ = net.SplitHostPort(l.Addr().String())
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -162,6 +163,12 @@ func (f *fort) token() string {
 	return tok.ID
 }
 
+// remembered is the id of a session that history knows.
+func (f *fort) remembered() string {
+	f.past.hook("past", "UserPromptSubmit", `,"prompt":"x"`)
+	return "past"
+}
+
 // waits is the id of a request that waits.
 func (f *fort) waits() string {
 	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: codec.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
@@ -192,6 +199,11 @@ func (f *fort) state() string {
 		case hook.StepAsked, hook.StepDecided, hook.StepEnded:
 			fmt.Fprintln(&b, rec.RequestID, rec.Step)
 		}
+	}
+	sessions, err := f.past.Sessions(context.Background(), "", 1000)
+	f.must(err)
+	for _, in := range sessions {
+		fmt.Fprintln(&b, "session", in.Session.SessionID)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -39,6 +39,8 @@ type Config struct {
 	Auth   *auth.Auth
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
+	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
+	Past Past
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
 	// Assets is the page, index.html at its root; nil means there is none.
@@ -71,6 +73,8 @@ type Config struct {
 // Server makes the two handlers. Make it with New and Close it after its listeners.
 type Server struct {
 	cfg     Config
+	past    Past
+	roster  roster
 	log     *zap.Logger
 	names   names
 	metrics metrics
@@ -119,6 +123,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:       cfg,
+		past:      cfg.Past,
 		log:       cfg.Log,
 		slots:     make(chan struct{}, cfg.MaxSockets),
 		pingEvery: 10 * time.Second,
@@ -134,6 +139,11 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	if s.past == nil {
+		s.past = noPast{}
+	} else {
+		s.sockets.Go(func() { s.roster.follow(s.ctx, s) })
+	}
 	return s, nil
 }
 
@@ -205,6 +215,9 @@ func (s *Server) TCP() http.Handler {
 	view := route(0, auth.RoleView)
 	view.Get("/v1/sessions", s.listSessions)
 	view.Get("/v1/sessions/{id}", s.getSession)
+	view.Get("/v1/sessions/{id}/feed", s.getFeed)
+	view.Get("/v1/sessions/{id}/feed/{pos}", s.getFeedEvent)
+	view.Get("/v1/search", s.search)
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
@@ -215,6 +228,7 @@ func (s *Server) TCP() http.Handler {
 	route(maxDecision, auth.RoleApprove).Post("/v1/requests/{id}/decision", s.decide)
 
 	admin := route(maxBody, auth.RoleAdmin)
+	admin.Delete("/v1/sessions/{id}", s.forgetSession)
 	admin.Get("/v1/tokens", s.listTokens)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)

@@ -1,14 +1,19 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"strconv"
 	"time"
 
 	"assent/broker"
+	"assent/internal/feed"
 	"assent/internal/hook"
 )
 
-// sessionJSON is a session as the API shows it (schema SessionInfo).
+// sessionJSON is a session as the API shows it (schema SessionInfo). What is known of it comes
+// from the past; who waits, from the broker.
 type sessionJSON struct {
 	SessionID   string `json:"sessionId"`
 	CWD         string `json:"cwd,omitempty"`
@@ -20,43 +25,208 @@ type sessionJSON struct {
 	LastEvent      string    `json:"lastEvent,omitempty"`
 	LastEventAt    time.Time `json:"lastEventAt,omitzero"`
 	StartedAt      time.Time `json:"startedAt,omitzero"`
+
+	// QueueCount in its two parts: questions and plans are no permissions.
+	PermissionQueueCount int `json:"permissionQueueCount"`
+	QuestionQueueCount   int `json:"questionQueueCount"`
+
+	// Only the past knows the rest.
+	Title      string          `json:"title,omitempty"` // went through package show
+	State      feed.AgentState `json:"state,omitempty"`
+	StateSince time.Time       `json:"stateSince,omitzero"`
+	EndedAt    time.Time       `json:"endedAt,omitzero"`
+	Model      string          `json:"model,omitempty"`
+	CurrentRun *feed.Run       `json:"currentRun,omitempty"`
+	Actors     []feed.Actor    `json:"actors,omitempty"`
+	Tasks      []feed.Task     `json:"tasks,omitempty"`
+	LastPos    uint64          `json:"lastPos,omitempty"`
 }
 
-func newSessionJSON(v broker.SessionView) sessionJSON {
+// queue is what waits in a session.
+type queue struct {
+	permissions, questions int
+	state                  feed.AgentState // a permission before a question before a plan
+}
+
+// queues are the queues of all sessions in which something waits.
+func (s *Server) queues() map[string]queue {
+	all := map[string]queue{}
+	for _, v := range s.cfg.Broker.Pending() {
+		q := all[v.SessionID]
+		switch waits := feed.WaitingFor(v.ToolName); {
+		case waits == feed.StateBlocked:
+			q.permissions++
+			q.state = waits
+		default:
+			q.questions++
+			if q.permissions == 0 && q.state != feed.StateAskUser {
+				q.state = waits
+			}
+		}
+		all[v.SessionID] = q
+	}
+	return all
+}
+
+func newSessionJSON(v broker.SessionView, q queue) sessionJSON {
 	return sessionJSON{
-		SessionID:      v.SessionID,
-		CWD:            v.CWD,
-		QueueCount:     v.QueueCount,
-		Agent:          v.Agent,
-		Origin:         v.Origin,
-		PermissionMode: v.PermissionMode,
-		LastEvent:      v.LastEvent,
-		LastEventAt:    v.LastEventAt,
-		StartedAt:      v.StartedAt,
+		SessionID:            v.SessionID,
+		CWD:                  v.CWD,
+		QueueCount:           q.permissions + q.questions,
+		PermissionQueueCount: q.permissions,
+		QuestionQueueCount:   q.questions,
+		State:                q.state,
+		Agent:                v.Agent,
+		Origin:               v.Origin,
+		PermissionMode:       v.PermissionMode,
+		LastEvent:            v.LastEvent,
+		LastEventAt:          v.LastEventAt,
+		StartedAt:            v.StartedAt,
 	}
 }
 
-// sessions are the known sessions, most recently active first.
-func (s *Server) sessions() []sessionJSON {
+// add adds what the past knows. What waits is known better by the broker, which the past
+// follows at its own pace.
+func (j *sessionJSON) add(in feed.Info) {
+	or(&j.CWD, in.CWD)
+	or(&j.Agent, in.Agent)
+	or(&j.PermissionMode, in.PermissionMode)
+	if j.Origin == (hook.Origin{}) {
+		j.Origin = in.Origin
+	}
+	if j.LastEventAt.IsZero() {
+		j.LastEvent, j.LastEventAt = in.LastEvent, fromMillis(in.LastEventAt)
+	}
+	if at := fromMillis(in.Session.StartedAt); !at.IsZero() { // the broker knows those since its start
+		j.StartedAt = at
+	}
+	j.EndedAt = fromMillis(in.Session.EndedAt)
+	j.Title, j.Model, j.CurrentRun, j.Actors, j.Tasks, j.LastPos = in.Title, in.Session.Model, in.CurrentRun, in.Actors, in.Tasks, in.LastPos
+	if j.State == "" || j.State == in.State {
+		j.State, j.StateSince = in.State, fromMillis(in.StateSince)
+	}
+}
+
+func or(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// fromMillis is the zero time for 0, and for what JSON's dates cannot say.
+func fromMillis(ms int64) time.Time {
+	t := time.UnixMilli(ms).UTC()
+	if ms == 0 || t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
+}
+
+// live are the broker's sessions by id, and their order: most recently active first.
+func (s *Server) live() (map[string]broker.SessionView, []broker.SessionView) {
 	views := s.cfg.Broker.Sessions()
-	list := make([]sessionJSON, len(views))
-	for i, v := range views {
-		list[i] = newSessionJSON(v)
+	byID := make(map[string]broker.SessionView, len(views))
+	for _, v := range views {
+		byID[v.SessionID] = v
 	}
-	return list
+	return byID, views
 }
 
+// merged is a session of the past with what the broker knows of it.
+func merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) sessionJSON {
+	id := in.Session.SessionID
+	v, ok := live[id]
+	if !ok {
+		v = broker.SessionView{SessionID: id}
+	}
+	j := newSessionJSON(v, queues[id])
+	j.add(in)
+	return j
+}
+
+// listSessions is GET /v1/sessions: sessions, the one last heard of first, limit a page. after
+// is the id of the last session of the page before. Without a past it lists those the broker
+// knows.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusOK, s.sessions())
-}
-
-func (s *Server) getSession(w http.ResponseWriter, r *http.Request) {
-	id := param(r, "id")
-	for _, v := range s.cfg.Broker.Sessions() {
-		if v.SessionID == id {
-			s.writeJSON(w, r, http.StatusOK, newSessionJSON(v))
+	q := r.URL.Query()
+	limit := defaultPage
+	if text := q.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			writeProblem(w, badFields(fieldProblem{"limit", "want a number above 0"}))
 			return
 		}
+		limit = min(n, longestPage)
 	}
-	writeProblem(w, problem{Status: http.StatusNotFound, Detail: "no such session"})
+	list, err := s.sessions(r.Context(), q.Get("after"), limit)
+	switch {
+	case errors.Is(err, ErrNoSession):
+		writeProblem(w, badFields(fieldProblem{"after", "no such session; begin again without it"}))
+	case err != nil:
+		s.fail(w, r, err)
+	default:
+		s.writeJSON(w, r, http.StatusOK, list)
+	}
+}
+
+func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessionJSON, error) {
+	live, order := s.live()
+	queues := s.queues()
+	past, err := s.past.Sessions(ctx, after, limit)
+	if errors.Is(err, ErrNoPast) {
+		return liveSessions(order, queues, after, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	list := make([]sessionJSON, 0, len(past))
+	known := make(map[string]bool, len(past))
+	for _, in := range past {
+		list = append(list, merged(in, live, queues))
+		known[in.Session.SessionID] = true
+	}
+	if after != "" {
+		return list, nil
+	}
+	// A session that began just now may not be in the past yet.
+	var fresh []sessionJSON
+	for _, v := range order {
+		if !known[v.SessionID] && (len(list) < limit || !v.LastEventAt.Before(list[len(list)-1].LastEventAt)) {
+			fresh = append(fresh, newSessionJSON(v, queues[v.SessionID]))
+		}
+	}
+	list = append(fresh, list...)
+	return list[:min(limit, len(list))], nil
+}
+
+// liveSessions is a page of the sessions the broker knows.
+func liveSessions(order []broker.SessionView, queues map[string]queue, after string, limit int) ([]sessionJSON, error) {
+	list := []sessionJSON{}
+	found := after == ""
+	for _, v := range order {
+		if found && len(list) < limit {
+			list = append(list, newSessionJSON(v, queues[v.SessionID]))
+		}
+		found = found || v.SessionID == after
+	}
+	if !found {
+		return nil, ErrNoSession
+	}
+	return list, nil
+}
+
+// getSession is GET /v1/sessions/{id}.
+func (s *Server) getSession(w http.ResponseWriter, r *http.Request) {
+	id := param(r, "id")
+	live, _ := s.live()
+	v, ok := live[id]
+	in, err := s.past.Session(r.Context(), id)
+	switch {
+	case err == nil:
+		s.writeJSON(w, r, http.StatusOK, merged(in, live, s.queues()))
+	case ok && (errors.Is(err, ErrNoPast) || errors.Is(err, ErrNoSession)):
+		s.writeJSON(w, r, http.StatusOK, newSessionJSON(v, s.queues()[id]))
+	default:
+		s.fail(w, r, err)
+	}
 }

@@ -25,8 +25,9 @@ var (
 	errPeer    = errors.New("the client closed or was silent")
 )
 
-// webSocket is GET /v1/ws: the live state. It is let in by a ticket, or by a bearer where the
-// client can send one; epoch and after ask to go on where an earlier connection was.
+// webSocket is GET /v1/ws: the live state, or with feed=SESSION the feed of one session. It is
+// let in by a ticket, or by a bearer where the client can send one; epoch and after, or after
+// alone for a feed, ask to go on where an earlier connection was.
 func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	var p auth.Principal
@@ -50,10 +51,18 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	var after uint64
 	if text := q.Get("after"); text != "" {
-		if after, err = strconv.ParseUint(text, 10, 64); err != nil {
+		if after, err = strconv.ParseUint(text, 10, 63); err != nil {
 			writeProblem(w, badFields(fieldProblem{"after", "want a sequence number"}))
 			return
 		}
+	}
+	if q.Has("feed") && q.Get("feed") == "" {
+		writeProblem(w, badFields(fieldProblem{"feed", "want the id of a session"}))
+		return
+	}
+	if q.Has("feed") && s.cfg.Past == nil {
+		s.fail(w, r, ErrNoPast)
+		return
 	}
 	select {
 	case s.slots <- struct{}{}:
@@ -73,7 +82,17 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.sockets.Inc()
 	defer s.metrics.sockets.Dec()
-	s.serveSocket(conn, p, q.Get("epoch"), after)
+	send := func(ctx context.Context, out *socketWriter) error {
+		watcher := s.cfg.Broker.Watch(q.Get("epoch"), after)
+		defer watcher.Close()
+		return s.follow(ctx, watcher, q.Get("epoch"), out)
+	}
+	if q.Has("feed") {
+		send = func(ctx context.Context, out *socketWriter) error {
+			return s.followFeed(ctx, q.Get("feed"), after, out)
+		}
+	}
+	s.serveSocket(conn, p, send)
 }
 
 // open counts one more connection that net/http no longer does, unless the server is closing.
@@ -100,9 +119,9 @@ func (s *Server) upgrader() *websocket.Upgrader {
 	}
 }
 
-// serveSocket sends until the client goes, the credential ends or the server closes. It is the
-// only writer of conn; the reader that it starts has ended when it returns.
-func (s *Server) serveSocket(conn *websocket.Conn, p auth.Principal, epoch string, after uint64) {
+// serveSocket has send send until the client goes, the credential ends or the server closes. It
+// is the only writer of conn; the reader that it starts has ended when it returns.
+func (s *Server) serveSocket(conn *websocket.Conn, p auth.Principal, send func(context.Context, *socketWriter) error) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	defer p.OnRevoke(func() { cancel(errRevoked) })()
@@ -118,10 +137,8 @@ func (s *Server) serveSocket(conn *websocket.Conn, p auth.Principal, epoch strin
 	defer reader.Wait()
 	defer conn.Close() // ends the reader
 
-	watcher := s.cfg.Broker.Watch(epoch, after)
-	defer watcher.Close()
 	out := &socketWriter{conn: conn, wait: s.writeWait}
-	err := s.follow(ctx, watcher, epoch, out)
+	err := send(ctx, out)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errRevoked):
 		out.close(closeRevoked, "revoked")
@@ -151,36 +168,61 @@ func (s *Server) readSocket(conn *websocket.Conn) {
 	}
 }
 
-// follow sends what the watcher has, and a ping in between, until ctx is done or sending
-// fails. epoch is the broker's if the watcher goes on from an earlier connection; else a
-// snapshot comes first and tells it.
+// follow sends what the watcher has, how sessions stand, and a ping in between, until ctx is
+// done or sending fails. epoch is the broker's if the watcher goes on from an earlier
+// connection; else a snapshot comes first and tells it.
 func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
-	nextPing := time.Now().Add(s.pingEvery)
+	ping := s.pinger(out)
+	var roster uint64
+	sessions, changed := context.WithCancel(ctx) // done when sessions changed
+	changed()                                    // whoever resumes has an old state of them
 	for {
-		wait, cancel := context.WithDeadline(ctx, nextPing)
+		wait, cancel := context.WithDeadline(ctx, ping.next)
+		stop := context.AfterFunc(sessions, cancel)
 		batch, err := watcher.Next(wait)
+		stop()
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			if batch.Snapshot != nil {
 				epoch = batch.Snapshot.Epoch
 			}
-			if err := s.sendBatch(out, epoch, batch); err != nil {
+			if err := s.sendBatch(out, epoch, batch, &roster); err != nil {
 				return err
 			}
+		case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
+			return err
 		}
-		if now := time.Now(); !now.Before(nextPing) {
-			if err := out.ping(); err != nil {
-				return err
-			}
-			nextPing = now.Add(s.pingEvery)
+		if sessions, err = s.sendSessions(out, &roster); err != nil {
+			return err
+		}
+		if err := ping.due(); err != nil {
+			return err
 		}
 	}
+}
+
+// pinger sends a ping whenever one is due.
+type pinger struct {
+	out   *socketWriter
+	every time.Duration
+	next  time.Time
+}
+
+func (s *Server) pinger(out *socketWriter) *pinger {
+	return &pinger{out, s.pingEvery, time.Now().Add(s.pingEvery)}
+}
+
+func (p *pinger) due() error {
+	now := time.Now()
+	if now.Before(p.next) {
+		return nil
+	}
+	p.next = now.Add(p.every)
+	return p.out.ping()
 }
 
 // socketWriter writes to one WebSocket, each piece within wait.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -10,16 +12,18 @@ import (
 )
 
 // sendBatch sends one snapshot or some changes (schema ws/Message). It writes JSON by hand
-// around objects that are encoded once for all clients.
-func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch) error {
+// around objects that are encoded once for all clients. roster is where the client stands in the
+// roster; a snapshot takes it further.
+func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch, roster *uint64) error {
 	if b.Snapshot != nil {
 		m, err := s.snapshot(b.Snapshot)
 		if err != nil {
 			return err
 		}
-		if err := out.message(m); err != nil {
+		if err := out.message(m.json); err != nil {
 			return err
 		}
+		*roster = m.roster
 	}
 	if len(b.Changes) == 0 {
 		return nil
@@ -53,25 +57,32 @@ func changesMessage(epoch string, changes []*broker.Change) [][]byte {
 // encoding: memory for one message, until the next.
 type snapshotCache struct {
 	mu    sync.Mutex
-	epoch string                 // guarded by mu
-	seq   uint64                 // guarded by mu
-	make  func() ([]byte, error) // guarded by mu; runs once, outside of it
+	epoch string                           // guarded by mu
+	seq   uint64                           // guarded by mu
+	make  func() (*snapshotMessage, error) // guarded by mu; runs once, outside of it
 }
 
-func (s *Server) snapshot(snap *broker.Snapshot) ([]byte, error) {
+// snapshotMessage is a snapshot as it is sent. Its sessions are those of the roster after the
+// change roster.
+type snapshotMessage struct {
+	json   []byte
+	roster uint64
+}
+
+func (s *Server) snapshot(snap *broker.Snapshot) (*snapshotMessage, error) {
 	c := &s.snap
 	c.mu.Lock()
 	if c.make == nil || c.epoch != snap.Epoch || c.seq != snap.Seq {
 		c.epoch, c.seq = snap.Epoch, snap.Seq
-		c.make = sync.OnceValues(func() ([]byte, error) { return s.snapshotMessage(snap) })
+		c.make = sync.OnceValues(func() (*snapshotMessage, error) { return s.encodeSnapshot(snap) })
 	}
 	message := c.make
 	c.mu.Unlock()
 	return message()
 }
 
-func (s *Server) snapshotMessage(snap *broker.Snapshot) ([]byte, error) {
-	sessions, err := json.Marshal(s.sessions())
+func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error) {
+	sessions, roster, err := s.rosterOrLive()
 	if err != nil {
 		return nil, fmt.Errorf("encode sessions: %w", err)
 	}
@@ -82,9 +93,41 @@ func (s *Server) snapshotMessage(snap *broker.Snapshot) ([]byte, error) {
 		}
 		m = append(m, EncodeView(v)...)
 	}
-	m = append(m, `],"sessions":`...)
-	m = append(m, sessions...)
-	return append(m, '}'), nil
+	m = append(m, `],"sessions":[`...)
+	m = append(m, bytes.Join(sessions, []byte{','})...)
+	return &snapshotMessage{append(m, "]}"...), roster}, nil
+}
+
+// rosterOrLive are the sessions of the roster, and those that only the broker knows yet.
+func (s *Server) rosterOrLive() (docs [][]byte, roster uint64, err error) {
+	docs, roster, _ = s.roster.since(0)
+	live, order := s.live()
+	if len(docs) > 0 {
+		s.roster.without(live)
+	}
+	queues := s.queues()
+	for _, v := range order {
+		if _, ok := live[v.SessionID]; !ok {
+			continue
+		}
+		doc, err := json.Marshal(newSessionJSON(v, queues[v.SessionID]))
+		if err != nil {
+			return nil, 0, err
+		}
+		docs = append(docs, doc)
+	}
+	return docs, roster, nil
+}
+
+// sendSessions sends how the sessions stand that changed since *roster. It returns a context
+// that is done when there is more.
+func (s *Server) sendSessions(out *socketWriter, roster *uint64) (context.Context, error) {
+	docs, last, next := s.roster.since(*roster)
+	*roster = last
+	if len(docs) == 0 {
+		return next, nil
+	}
+	return next, out.message([]byte(`{"type":"sessions","sessions":[`), bytes.Join(docs, []byte{','}), []byte("]}"))
 }
 
 func quoted(s string) []byte {

@@ -333,20 +333,21 @@ func (e *engine) address() (host string, port int) {
 	return e.host, e.port
 }
 
-// ensureStream makes a stream, or gives an embedded one today's configuration. What an
-// operator set up on an external cluster is left as it is.
-func (e *engine) ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) error {
+// ensureStream makes a stream, or gives an embedded one today's configuration, and returns its
+// state. What an operator set up on an external cluster is left as it is.
+func (e *engine) ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.StreamState, error) {
+	var st jetstream.Stream
 	var err error
 	if e.dir != "" {
-		_, err = js.CreateOrUpdateStream(ctx, cfg)
-	} else if _, err = js.CreateStream(ctx, cfg); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		st, err = js.CreateOrUpdateStream(ctx, cfg)
+	} else if st, err = js.CreateStream(ctx, cfg); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 		e.logf("%s: stream %s exists with a configuration of its own; using it as it is", e.kind.name, cfg.Name)
-		err = nil
+		st, err = js.Stream(ctx, cfg.Name)
 	}
 	if err != nil {
-		return fmt.Errorf("make stream %s: %w", cfg.Name, err)
+		return jetstream.StreamState{}, fmt.Errorf("make stream %s: %w", cfg.Name, err)
 	}
-	return nil
+	return st.CachedInfo().State, nil
 }
 
 // mirrorJS is a JetStream in the account that the public mirror lives in; done closes its

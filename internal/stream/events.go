@@ -45,6 +45,7 @@ func (s *Stream) Publish(ctx context.Context, e hook.Event) (seq uint64, err err
 	if err != nil {
 		return 0, fmt.Errorf("publish event: %w", s.events.refused(err))
 	}
+	s.order.see(seq)
 	return seq, nil
 }
 
@@ -149,6 +150,7 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 		Agent:   get(hook.HeaderAgent),
 		Time:    stored,
 		Seq:     seq,
+		Stored:  stored,
 		Spooled: get(hook.HeaderSpooled) != "",
 		Attempt: number(hook.HeaderAttempt),
 		Origin: hook.Origin{
@@ -187,6 +189,7 @@ func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) e
 		engine: s.events, js: s.events.js, stream: EventsStream,
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
+			s.order.see(meta.Sequence.Stream)
 			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
 		},
 	}

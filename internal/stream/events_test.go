@@ -80,6 +80,10 @@ func TestEventRoundTrip(t *testing.T) {
 				}
 				got.Time = time.Time{}
 			}
+			if got.Stored.IsZero() {
+				t.Error("the time it was stored is missing")
+			}
+			got.Stored = time.Time{}
 			if len(want.Raw) == 0 {
 				want.Raw, got.Raw = nil, nil
 			}

@@ -20,6 +20,7 @@ import (
 // The server compares and stores in one step (Nats-Expected-Last-Subject-Sequence). A record
 // carries no Nats-Msg-Id: the server answers a repeated one with success before it compares.
 func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
+	defer s.order.begin(&rec)()
 	if !hook.PlainToken(rec.RequestID) {
 		return 0, fmt.Errorf("append record: request id %q is no plain token", rec.RequestID)
 	}
@@ -51,7 +52,11 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	// Either the server refused, perhaps because an earlier attempt with this very record
 	// went through after all, or nobody knows. The request's records do.
-	seq, lookErr := s.lookFor(ctx, rec, after)
+	patience := lookTimeout
+	if isConflict(err) {
+		patience = readTimeout // the engine works, however busy it is
+	}
+	seq, lookErr := s.lookFor(ctx, rec, after, patience)
 	switch {
 	case lookErr == nil:
 		return seq, nil
@@ -69,8 +74,8 @@ var errNotThere = errors.New("the record is not there")
 // lookFor returns the sequence of rec if it was recorded, broker.ErrConflict if another
 // record stands in its place, and errNotThere if none does. It asks the stream's leader, and
 // does not mind that ctx may be over: the caller waits for the truth.
-func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, patience time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	seq := after
 	for range maxRecords {
@@ -124,6 +129,13 @@ func (e *engine) firstMessage(ctx context.Context, stream, subject string, from 
 	if err != nil {
 		return rawMessage{}, err
 	}
+	return e.message(ctx, stream, ask)
+}
+
+// message asks the stream's leader for a message.
+func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	answer, err := e.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
 	if err != nil {
 		return rawMessage{}, e.unavailable(err)
@@ -190,19 +202,34 @@ func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, 
 
 // Tail implements broker.Log. A message that is no record is logged and passed over.
 func (s *Stream) Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error {
-	f := follower{
-		engine: s.record, js: s.record.js, stream: RecordStream, last: from,
+	f := s.recordFollower(from, func(rec hook.Record) {
+		if rec.ID != "" {
+			apply(rec)
+		}
+	})
+	f.caughtUp = caughtUp
+	return f.run(ctx)
+}
+
+// RecordsFrom calls fn with every record from sequence from on, in order, each once, and goes on
+// with new ones until ctx is done; it returns ctx's error, or ErrClosed. A message that is no
+// record comes as one with nothing but its Seq.
+func (s *Stream) RecordsFrom(ctx context.Context, from uint64, fn func(hook.Record)) error {
+	return s.recordFollower(max(from, 1)-1, fn).run(ctx)
+}
+
+func (s *Stream) recordFollower(last uint64, apply func(hook.Record)) *follower {
+	return &follower{
+		engine: s.record, js: s.record.js, stream: RecordStream, last: last,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			rec, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream)
 			if err != nil {
 				s.logf("record: passing over a message: %v", err)
-				return
+				rec = hook.Record{Seq: meta.Sequence.Stream}
 			}
 			apply(rec)
 		},
-		caughtUp: caughtUp,
 	}
-	return f.run(ctx)
 }
 
 // Ended implements broker.Log. It walks down the stream and looks at maxWalk messages at

@@ -58,6 +58,9 @@ type Config struct {
 	// reserve is the free space, in bytes, below which writes are refused; 0 means
 	// diskReserve, negative means none. Tests set it.
 	reserve int64
+	// settle is how old an event must be before Settled trusts other replicas to be past it; 0
+	// means settleTime. Tests set it.
+	settle time.Duration
 }
 
 // Stream is the open durable core. It implements broker.Log.
@@ -68,6 +71,7 @@ type Stream struct {
 	events *engine
 	record *engine
 	kv     kvStore
+	order  order
 
 	mu   sync.Mutex
 	info NATSInfo // guarded by mu
@@ -178,6 +182,9 @@ func (s *Stream) reserve() int64 {
 	return s.cfg.reserve
 }
 
+// Free is how many bytes the disk of the state directory still takes.
+func (s *Stream) Free() (uint64, error) { return freeSpace(s.cfg.Dir) }
+
 // Healthy returns nil while events and records can be written, and otherwise why not.
 func (s *Stream) Healthy() error {
 	if s.ctx.Err() != nil {
@@ -218,7 +225,7 @@ func makeDir(dir string) error {
 // layoutEvents makes EVENTS and its public mirror.
 func (s *Stream) layoutEvents(ctx context.Context) error {
 	e := s.events
-	if err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
+	state, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
 		Name:        EventsStream,
 		Description: "every hook event, byte for byte",
 		Subjects:    []string{"hooks.>"},
@@ -228,15 +235,17 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 		Duplicates:  2 * time.Minute,
 		AllowDirect: true,
 		Replicas:    s.replicas(),
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
+	s.order.see(state.LastSeq)
 	js, done, err := e.mirrorJS()
 	if err != nil {
 		return err
 	}
 	defer done()
-	return e.ensureStream(ctx, js, jetstream.StreamConfig{
+	_, err = e.ensureStream(ctx, js, jetstream.StreamConfig{
 		Name:        HookEvents,
 		Description: "the last hook events, for readers outside",
 		Mirror:      e.mirrorSource(),
@@ -247,12 +256,13 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 		Discard:      jetstream.DiscardOld,
 		Replicas:     s.replicas(),
 	})
+	return err
 }
 
 // layoutRecord makes APPROVALS and ASSENT_STATE.
 func (s *Stream) layoutRecord(ctx context.Context) error {
 	e := s.record
-	if err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
+	if _, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
 		Name:        RecordStream,
 		Description: "what was asked, decided and delivered",
 		Subjects:    []string{recordSubjects},

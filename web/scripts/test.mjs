@@ -1,14 +1,14 @@
 // Bundles the tests of src into a temporary directory and imports them under node:test.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { after } from "node:test";
 import { build } from "esbuild";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = await mkdtemp(join(tmpdir(), "assent-web-test-"));
-after(() => rm(out, { recursive: true, force: true }));
+process.on("exit", () => rmSync(out, { recursive: true, force: true })); // a hook of node:test may come before the last import
 
 const names = (await readdir(join(web, "src"))).filter((n) => n.endsWith(".test.ts"));
 await build({

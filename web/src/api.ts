@@ -2,7 +2,8 @@
 import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } from "./device";
 import { call } from "./http";
 import { authorized, ownDevice } from "./session";
-import type { Decision, DecisionResult, Device, PairingStart, PermissionRequest } from "./types.gen";
+import type { Line } from "./story";
+import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, SessionInfo } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
 export async function redeem(code: string): Promise<OwnDevice> {
@@ -42,6 +43,26 @@ export function revokeDevice(id: string): Promise<unknown> {
 
 export function getRequest(id: string): Promise<PermissionRequest> {
   return authorized("GET", `/v1/requests/${encodeURIComponent(id)}`);
+}
+
+export function getSession(id: string): Promise<SessionInfo> {
+  return authorized("GET", `/v1/sessions/${encodeURIComponent(id)}`);
+}
+
+/** The events of a feed from behind the position after on. The broker sends fewer than limit
+ * where they are large. */
+export async function getFeed(id: string, after: number, limit: number): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (;;) {
+    const query = new URLSearchParams({ after: String(lines[lines.length - 1]?.pos ?? after), limit: String(limit - lines.length) });
+    const page = await authorized<Line[]>("GET", `/v1/sessions/${encodeURIComponent(id)}/feed?${query}`);
+    lines.push(...page);
+    if (page.length === 0 || lines.length >= limit) return lines;
+  }
+}
+
+export function search(words: string, limit: number): Promise<Found[]> {
+  return authorized("GET", `/v1/search?${new URLSearchParams({ q: words, limit: String(limit) })}`);
 }
 
 export async function wsTicket(): Promise<string> {

@@ -5,8 +5,10 @@ import { Card } from "./card";
 import { DevicesButton } from "./devices";
 import { Door, NotFound } from "./door";
 import { sessionName, shownOf, type Group } from "./model";
+import { Search, Story } from "./feedview";
 import { Past } from "./past";
-import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, standing, waiting } from "./state";
+import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, sessions, standing, waiting } from "./state";
+import { listed, stateWords } from "./story";
 import { visibleLine } from "./visible";
 
 effect(() => {
@@ -48,13 +50,23 @@ function Desk() {
   const all = groups.value;
   const some = selected.value ? all.filter((g) => g.sessionId === selected.value) : all;
   return (
-    <div class="desk">
+    <div class={selected.value ? "desk reading" : "desk"}>
       <Rail all={all} />
       <main tabIndex={-1}>
         <Overruled />
         <Queue groups={some} />
       </main>
-      <aside class="feed" aria-label="Settled lately">
+      <aside class="feed" aria-label={selected.value ? "What happened" : "Settled lately"}>
+        <Search />
+        {selected.value ? <Story /> : <Settled />}
+      </aside>
+    </div>
+  );
+}
+
+function Settled() {
+  return (
+    <>
         <h2>Settled lately</h2>
         {recent.value.length === 0 ? (
           <p class="quiet">What is answered while this page is open shows up here.</p>
@@ -65,29 +77,39 @@ function Desk() {
             ))}
           </ul>
         )}
-      </aside>
-    </div>
+    </>
   );
 }
 
+// Of the sessions in which nothing waits, so many are in the rail.
+const railSize = 20;
+const railOver = 5;
+
 function Rail({ all }: { all: Group[] }) {
-  const names = sessionNames(all);
   const total = waiting.value;
+  const stand = sessions.value;
+  const busy = new Set(all.map((g) => g.sessionId));
+  const calm = listed(stand.values(), railSize, railOver).filter((s) => !busy.has(s.sessionId));
+  const chosen = stand.get(selected.value);
+  if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
+  const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
   return (
     <nav class="rail" aria-label="Sessions">
       <h2>Sessions</h2>
       <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
         <span>All</span> <span class="count">{total}</span>
       </button>
-      {all.map((g) => {
-        const r = g.items[0]!.request;
+      {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
+        const { state, title } = stand.get(p.id) ?? {};
         return (
-          <button type="button" key={g.sessionId} aria-pressed={selected.value === g.sessionId} onClick={() => (selected.value = g.sessionId)}>
+          <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
             <span>
-              {names.get(g.sessionId)}
-              {r.repo?.branch && <small>{visibleLine(r.repo.branch)}</small>}
+              {state && <i class={`dot ${state}`} aria-hidden="true" />}
+              {names.get(p.id)}
+              {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
+              {(p.branch || state) && <small>{[p.branch && visibleLine(p.branch), state && stateWords(state)].filter(Boolean).join(" · ")}</small>}
             </span>{" "}
-            <span class="count">{g.waiting}</span>
+            {p.waiting > 0 && <span class="count">{p.waiting}</span>}
           </button>
         );
       })}
@@ -96,8 +118,8 @@ function Rail({ all }: { all: Group[] }) {
 }
 
 /** Names of sessions, told apart by their ids where two are the same. */
-function sessionNames(all: Group[]): Map<string, string> {
-  const names = new Map(all.map((g) => [g.sessionId, visibleLine(sessionName(g.items[0]!.request))]));
+function sessionNames(all: Parameters<typeof sessionName>[0][]): Map<string, string> {
+  const names = new Map(all.map((s) => [s.sessionId, visibleLine(sessionName(s))]));
   const count = new Map<string, number>();
   for (const n of names.values()) count.set(n, (count.get(n) ?? 0) + 1);
   for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} …${visibleLine(id.slice(-4))}`);
@@ -110,7 +132,7 @@ function Queue({ groups: some }: { groups: Group[] }) {
   const [limit, setLimit] = useState(page);
   if (!known.value) return <p class="quiet">Asking the broker what waits…</p>;
   if (some.length === 0) return selected.value ? <p class="quiet">Nothing waits in this session.</p> : <Empty />;
-  const names = sessionNames(groups.value);
+  const names = sessionNames(groups.value.map((g) => g.items[0]!.request));
   let left = limit;
   const total = some.reduce((n, g) => n + g.items.length, 0);
   return (

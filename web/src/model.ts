@@ -152,7 +152,7 @@ export function lastElement(path: string | undefined): string {
   return parts[parts.length - 1] ?? "";
 }
 
-export function sessionName(r: Request): string {
+export function sessionName(r: { cwd?: string; repo?: { root?: string }; sessionId: string }): string {
   return lastElement(r.cwd) || lastElement(r.repo?.root) || `session ${r.sessionId.slice(0, 8)}`;
 }
 

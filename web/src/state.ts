@@ -6,7 +6,7 @@ import { ApiError, reason, sentence } from "./http";
 import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
 import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
-import type { Decision, PermissionRequest, WSMessage } from "./types.gen";
+import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
 import { visibleLine } from "./visible";
 
 /** Whether this browser may speak with the broker. */
@@ -23,6 +23,8 @@ export const linkTrouble = signal("");
 export const known = signal(false);
 export const items = signal<ReadonlyMap<string, Item>>(new Map());
 export const selected = signal(""); // a session's id, "" for all
+/** How the sessions stand that were lately heard of, by id. */
+export const sessions = signal<ReadonlyMap<string, SessionInfo>>(new Map());
 /** Ended requests, newest first; kept in memory only. */
 export const recent = signal<readonly Item[]>([]);
 /** Denials that the terminal overruled. They stay until somebody has seen them. */
@@ -35,6 +37,7 @@ export const waiting = computed(() => groups.value.reduce((n, g) => n + g.waitin
 
 const lingers = 8_000; // how long a card stays with its outcome
 const maxRecent = 50;
+const maxSessions = 200;
 const maxLookups = 20; // of requests that vanished while we were away
 
 let live: Live | undefined;
@@ -54,6 +57,7 @@ export function turnedAway(why: string): void {
   trouble.value = why;
   known.value = false;
   items.value = new Map();
+  sessions.value = new Map();
   recent.value = overruled.value = [];
   selected.value = announcement.value = "";
 }
@@ -80,6 +84,13 @@ export function leave(): () => void {
 }
 
 function receive(m: WSMessage): void {
+  if (m.type === "sessions" || m.type === "snapshot") {
+    const chosen = sessions.value.get(selected.value);
+    const stand = new Map(m.type === "sessions" ? sessions.value : chosen ? [[chosen.sessionId, chosen]] : []);
+    for (const s of m.sessions) stand.set(s.sessionId, s);
+    for (const id of [...stand.keys()].slice(0, Math.max(0, stand.size - maxSessions))) if (id !== selected.value) stand.delete(id);
+    sessions.value = stand;
+  }
   if (m.type === "snapshot") {
     const before = items.value;
     const next = new Map<string, Item>();
@@ -96,7 +107,7 @@ function receive(m: WSMessage): void {
     if (known.value) announce(next, before);
     known.value = true;
     for (const item of lost.slice(0, maxLookups)) void lookUp(item.request.id);
-  } else {
+  } else if (m.type === "changes") {
     const before = items.value;
     const next = new Map(before);
     for (const c of m.changes) put(next, before, c.request);

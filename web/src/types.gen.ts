@@ -6,23 +6,654 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
+ * What the agent of a session does.
+ */
+export type AgentState =
+  | "unknown"
+  | "starting"
+  | "working"
+  | "ask_user"
+  | "plan_prompt"
+  | "blocked_on_permission"
+  | "waiting_for_input"
+  | "exited";
+/**
+ * One event of a session's feed; kind says which data it has. Ignore kinds you do not know.
+ */
+export type FeedEvent =
+  | FeedSessionStart
+  | FeedSessionEnd
+  | FeedSetup
+  | FeedUserPrompt
+  | FeedPromptExpansion
+  | FeedToolPre
+  | FeedToolPost
+  | FeedToolFailure
+  | FeedToolBatch
+  | FeedPermissionRequest
+  | FeedPermissionDenied
+  | FeedStopRequest
+  | FeedStopFailure
+  | FeedSubagentStart
+  | FeedSubagentStop
+  | FeedTeammateIdle
+  | FeedTaskCreated
+  | FeedTaskCompleted
+  | FeedNotification
+  | FeedMessage
+  | FeedElicitationRequest
+  | FeedElicitationResult
+  | FeedCompactPre
+  | FeedCompactPost
+  | FeedModelPre
+  | FeedModelSwitch
+  | FeedConfigChange
+  | FeedInstructionsLoaded
+  | FeedCwdChanged
+  | FeedFileChanged
+  | FeedDirectoryAdded
+  | FeedWorktreeCreate
+  | FeedWorktreeRemove
+  | FeedUnknownHook
+  | FeedRunStart
+  | FeedRunEnd
+  | FeedPermissionDecision
+  | FeedPermissionDelivery
+  | FeedPermissionOverruled
+  | FeedStopDecision
+  | FeedTodoAdd
+  | FeedTodoUpdate
+  | FeedTodoDone
+  | FeedEventsLost;
+/**
+ * A session begins, is resumed, or goes on after /clear or a compaction.
+ */
+export type FeedSessionStart = FeedEventBase & {
+  kind: "session.start";
+  data: {
+    /**
+     * startup, resume, clear, compact
+     */
+    source: string;
+    model?: string;
+    agent_type?: string;
+  };
+};
+/**
+ * A session ends.
+ */
+export type FeedSessionEnd = FeedEventBase & {
+  kind: "session.end";
+  data: {
+    /**
+     * clear, logout, prompt_input_exit, other, …
+     */
+    reason: string;
+  };
+};
+/**
+ * The agent prepares a project.
+ */
+export type FeedSetup = FeedEventBase & {
+  kind: "setup";
+  data: {
+    /**
+     * init, maintenance
+     */
+    trigger: string;
+  };
+};
+/**
+ * A prompt: a person's, or the notice of a background task.
+ */
+export type FeedUserPrompt = FeedEventBase & {
+  kind: "user.prompt";
+  data: {
+    prompt: string;
+    cwd: string;
+    permission_mode?: string;
+    /**
+     * task_notification for a notice the agent's program wrote about a background task; empty for a person's prompt.
+     */
+    source?: string;
+    task_id?: string;
+    status?: string;
+    summary?: string;
+  };
+};
+/**
+ * A slash command becomes a prompt.
+ */
+export type FeedPromptExpansion = FeedEventBase & {
+  kind: "prompt.expansion";
+  data: {
+    prompt: string;
+    expansion_type?: string;
+    command_name: string;
+    command_args?: string;
+    command_source?: string;
+  };
+};
+/**
+ * A tool is about to run.
+ */
+export type FeedToolPre = FeedEventBase & {
+  kind: "tool.pre";
+  data: {
+    tool_name: string;
+    tool_input: unknown;
+    tool_use_id?: string;
+  };
+};
+/**
+ * A tool ran.
+ */
+export type FeedToolPost = FeedEventBase & {
+  kind: "tool.post";
+  data: {
+    tool_name: string;
+    tool_input: unknown;
+    tool_use_id?: string;
+    tool_response: unknown;
+    duration_ms?: number;
+  };
+};
+/**
+ * A tool failed, or a person stopped it.
+ */
+export type FeedToolFailure = FeedEventBase & {
+  kind: "tool.failure";
+  data: {
+    tool_name: string;
+    tool_input: unknown;
+    tool_use_id?: string;
+    error: string;
+    is_interrupt?: boolean;
+    duration_ms?: number;
+  };
+};
+/**
+ * All tool calls of one response of the model are over.
+ */
+export type FeedToolBatch = FeedEventBase & {
+  kind: "tool.batch";
+  data: {
+    tool_calls: {
+      tool_name: string;
+      tool_use_id?: string;
+    }[];
+    /**
+     * Also of those that tool_calls has no place for.
+     */
+    count: number;
+  };
+};
+/**
+ * The agent asks whether a tool may run.
+ */
+export type FeedPermissionRequest = FeedEventBase & {
+  kind: "permission.request";
+  data: {
+    tool_name: string;
+    tool_input: unknown;
+    /**
+     * That of the call the request is about, where only one can be meant.
+     */
+    tool_use_id?: string;
+    permission_suggestions?: unknown;
+    /**
+     * The subagent that asks.
+     */
+    agent_id?: string;
+    agent_type?: string;
+  };
+};
+/**
+ * The agent itself refused a call.
+ */
+export type FeedPermissionDenied = FeedEventBase & {
+  kind: "permission.denied";
+  data: {
+    tool_name: string;
+    tool_input: unknown;
+    tool_use_id?: string;
+    reason?: string;
+  };
+};
+/**
+ * The agent ends its turn.
+ */
+export type FeedStopRequest = FeedEventBase & {
+  kind: "stop.request";
+  data: {
+    stop_hook_active: boolean;
+    scope: "root" | "subagent";
+    agent_id?: string;
+    agent_type?: string;
+    last_message?: string;
+  };
+};
+/**
+ * An error ended the turn.
+ */
+export type FeedStopFailure = FeedEventBase & {
+  kind: "stop.failure";
+  data: {
+    error: string;
+    last_message?: string;
+  };
+};
+/**
+ * A subagent starts.
+ */
+export type FeedSubagentStart = FeedEventBase & {
+  kind: "subagent.start";
+  data: {
+    agent_id: string;
+    agent_type: string;
+  };
+};
+/**
+ * A subagent stops.
+ */
+export type FeedSubagentStop = FeedEventBase & {
+  kind: "subagent.stop";
+  data: {
+    agent_id: string;
+    agent_type: string;
+    stop_hook_active: boolean;
+    agent_transcript_path?: string;
+    last_message?: string;
+  };
+};
+/**
+ * A teammate has nothing to do.
+ */
+export type FeedTeammateIdle = FeedEventBase & {
+  kind: "teammate.idle";
+  data: {
+    teammate_name: string;
+    team_name?: string;
+  };
+};
+/**
+ * A task was put on the list; todo.add tells of it.
+ */
+export type FeedTaskCreated = FeedEventBase & {
+  kind: "task.created";
+  data: {
+    task_id: string;
+    task_subject: string;
+    task_description?: string;
+    teammate_name?: string;
+    team_name?: string;
+  };
+};
+/**
+ * A task is done; todo.done tells of it.
+ */
+export type FeedTaskCompleted = FeedEventBase & {
+  kind: "task.completed";
+  data: {
+    task_id: string;
+    task_subject: string;
+    task_description?: string;
+    teammate_name?: string;
+    team_name?: string;
+  };
+};
+/**
+ * The agent wants attention.
+ */
+export type FeedNotification = FeedEventBase & {
+  kind: "notification";
+  data: {
+    message: string;
+    title?: string;
+    notification_type?: string;
+  };
+};
+/**
+ * A piece of what the agent says.
+ */
+export type FeedMessage = FeedEventBase & {
+  kind: "message";
+  data: {
+    message_id?: string;
+    turn_id?: string;
+    index: number;
+    final: boolean;
+    delta: string;
+  };
+};
+/**
+ * An MCP server asks the person.
+ */
+export type FeedElicitationRequest = FeedEventBase & {
+  kind: "elicitation.request";
+  data: {
+    mcp_server_name: string;
+    message?: string;
+    mode?: string;
+    requested_schema?: unknown;
+  };
+};
+/**
+ * The answer to an MCP server.
+ */
+export type FeedElicitationResult = FeedEventBase & {
+  kind: "elicitation.result";
+  data: {
+    mcp_server_name: string;
+    mode?: string;
+    /**
+     * accept, decline, cancel
+     */
+    action: string;
+    content?: unknown;
+  };
+};
+/**
+ * The conversation is about to be compacted.
+ */
+export type FeedCompactPre = FeedEventBase & {
+  kind: "compact.pre";
+  data: {
+    /**
+     * manual, auto
+     */
+    trigger: string;
+    custom_instructions?: string;
+  };
+};
+/**
+ * The conversation was compacted.
+ */
+export type FeedCompactPost = FeedEventBase & {
+  kind: "compact.post";
+  data: {
+    trigger: string;
+    compact_summary?: string;
+  };
+};
+/**
+ * The model is about to be switched.
+ */
+export type FeedModelPre = FeedEventBase & {
+  kind: "model.pre";
+  data: {
+    from_model?: string;
+    to_model: string;
+    source?: string;
+  };
+};
+/**
+ * The model was switched.
+ */
+export type FeedModelSwitch = FeedEventBase & {
+  kind: "model.switch";
+  data: {
+    from_model?: string;
+    to_model: string;
+    source?: string;
+  };
+};
+/**
+ * Settings changed.
+ */
+export type FeedConfigChange = FeedEventBase & {
+  kind: "config.change";
+  data: {
+    source: string;
+    file_path?: string;
+  };
+};
+/**
+ * An instruction file was read.
+ */
+export type FeedInstructionsLoaded = FeedEventBase & {
+  kind: "instructions.loaded";
+  data: {
+    file_path: string;
+    memory_type?: string;
+    load_reason?: string;
+    trigger_file_path?: string;
+  };
+};
+/**
+ * The agent went to another directory.
+ */
+export type FeedCwdChanged = FeedEventBase & {
+  kind: "cwd.changed";
+  data: {
+    old_cwd?: string;
+    new_cwd: string;
+  };
+};
+/**
+ * A watched file changed.
+ */
+export type FeedFileChanged = FeedEventBase & {
+  kind: "file.changed";
+  data: {
+    file_path: string;
+    event?: string;
+  };
+};
+/**
+ * A directory was added to the session.
+ */
+export type FeedDirectoryAdded = FeedEventBase & {
+  kind: "directory.added";
+  data: {
+    directory: string;
+    source?: string;
+  };
+};
+/**
+ * A work tree was made.
+ */
+export type FeedWorktreeCreate = FeedEventBase & {
+  kind: "worktree.create";
+  data: {
+    name: string;
+  };
+};
+/**
+ * A work tree was removed.
+ */
+export type FeedWorktreeRemove = FeedEventBase & {
+  kind: "worktree.remove";
+  data: {
+    worktree_path: string;
+  };
+};
+/**
+ * A hook event that is not known here.
+ */
+export type FeedUnknownHook = FeedEventBase & {
+  kind: "unknown.hook";
+  data: {
+    hook_event_name: string;
+    payload?: unknown;
+  };
+};
+/**
+ * A run begins.
+ */
+export type FeedRunStart = FeedEventBase & {
+  kind: "run.start";
+  data: {
+    trigger: {
+      type: "user_prompt_submit" | "resume" | "other";
+      /**
+       * Id of the hook event; in Run only.
+       */
+      request_id?: string;
+      prompt_preview?: string;
+    };
+  };
+};
+/**
+ * A run ends.
+ */
+export type FeedRunEnd = FeedEventBase & {
+  kind: "run.end";
+  data: {
+    /**
+     * completed, failed, aborted
+     */
+    status: "completed" | "failed" | "aborted";
+    counters: {
+      tool_uses: number;
+      tool_failures: number;
+      permission_requests: number;
+      /**
+       * Calls that were denied.
+       */
+      blocks: number;
+    };
+  };
+};
+/**
+ * What became of a permission request. A withdrawn or expired one is no_opinion; ask: it was handed back to the agent's own prompt.
+ */
+export type FeedPermissionDecision = FeedEventBase & {
+  kind: "permission.decision";
+  data: {
+    decision_type: "no_opinion" | "allow" | "deny" | "ask";
+    /**
+     * A word: deadline, hangup, tool_ran, … Empty when somebody decided.
+     */
+    reason?: string;
+    /**
+     * Of a denial.
+     */
+    message?: string;
+    interrupt?: boolean;
+    updated_input?: unknown;
+    updated_permissions?: unknown;
+    outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
+    by?: Approver;
+  };
+};
+/**
+ * The answer reached the hook, or a later event proved that the allowed tool ran.
+ */
+export type FeedPermissionDelivery = FeedEventBase & {
+  kind: "permission.delivery";
+  data: {
+    /**
+     * delivered, confirmed
+     */
+    delivery: string;
+  };
+};
+/**
+ * The tool ran although the request was denied.
+ */
+export type FeedPermissionOverruled = FeedEventBase & {
+  kind: "permission.overruled";
+  data: {
+    tool_name?: string;
+  };
+};
+/**
+ * assent never holds a stop: no_opinion.
+ */
+export type FeedStopDecision = FeedEventBase & {
+  kind: "stop.decision";
+  data: {
+    decision_type: "no_opinion" | "block" | "allow";
+    reason?: string;
+  };
+};
+/**
+ * A task came onto the list.
+ */
+export type FeedTodoAdd = FeedEventBase & {
+  kind: "todo.add";
+  data: {
+    todo_id: string;
+    text: string;
+    details?: string;
+    /**
+     * p0, p1, p2
+     */
+    priority?: "p0" | "p1" | "p2";
+    linked_event_id?: string;
+    assigned_actor_id?: string;
+  };
+};
+/**
+ * A task changed.
+ */
+export type FeedTodoUpdate = FeedEventBase & {
+  kind: "todo.update";
+  data: {
+    todo_id: string;
+    patch: {
+      text?: string;
+      details?: string;
+      priority?: "p0" | "p1" | "p2";
+      /**
+       * open, doing, blocked, done
+       */
+      status?: "open" | "doing" | "blocked" | "done";
+      assigned_actor_id?: string;
+    };
+  };
+};
+/**
+ * A task is done, or was taken off the list.
+ */
+export type FeedTodoDone = FeedEventBase & {
+  kind: "todo.done";
+  data: {
+    todo_id: string;
+    /**
+     * removed, or empty
+     */
+    reason?: string;
+  };
+};
+/**
+ * Events of this session or others left the event stream before they were read.
+ */
+export type FeedEventsLost = FeedEventBase & {
+  kind: "events.lost";
+  data: {
+    /**
+     * How many, of all sessions together.
+     */
+    count: number;
+  };
+};
+/**
  * What a credential allows. admin includes approve, which includes view; submit stands apart.
  */
 export type Role = "submit" | "view" | "approve" | "admin";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes. A client ignores message types it does not know.
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes and sessions; with feed=SESSION only feed messages. A client ignores message types it does not know.
  */
-export type WSMessage = WSSnapshot | WSChanges;
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
+  Found: Found;
   Device: Device;
   PairingStart: PairingStart;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
   "ws/Message": WSMessage;
+  "feed/Event": FeedEvent;
+  AgentState: AgentState;
+  Session: Session;
+  Run: Run;
+  Actor: Actor;
+  Task: Task;
 }
 /**
  * A permission request of an agent. Nothing is required beyond what the original definition requires (which is nothing); assent sets id, sessionId, toolName, inputSha256, agent, createdAt, deadline and state always.
@@ -317,7 +948,7 @@ export interface ToolAlwaysAllow {
   tool: string;
 }
 /**
- * Session information for the UI
+ * A session. While history is not available there is nothing but what the broker knows: no title, no runs, no feed.
  */
 export interface SessionInfo {
   /**
@@ -357,9 +988,268 @@ export interface SessionInfo {
   lastEvent?: string;
   lastEventAt?: string;
   /**
-   * When this broker first heard of the session.
+   * When the session began, as far as that is known.
    */
   startedAt?: string;
+  /**
+   * Those of queueCount that ask for a permission.
+   */
+  permissionQueueCount?: number;
+  /**
+   * The others: questions, and plans to approve.
+   */
+  questionQueueCount?: number;
+  /**
+   * What the session is about: its first prompt, else its directory. One line, safe to show.
+   */
+  title?: string;
+  state?: AgentState;
+  stateSince?: string;
+  endedAt?: string;
+  model?: string;
+  currentRun?: Run;
+  actors?: Actor[];
+  tasks?: Task[];
+  /**
+   * Position of the newest event of its feed; absent while there is none.
+   */
+  lastPos?: number;
+}
+/**
+ * One piece of a session's work: from a prompt to the end of the turn, or what happened without a prompt.
+ */
+export interface Run {
+  /**
+   * <session_id>:R<n>, n the EVENTS sequence of the event that opened the run.
+   */
+  run_id: string;
+  session_id: string;
+  started_at: number;
+  ended_at?: number;
+  trigger: {
+    type: "user_prompt_submit" | "resume" | "other";
+    /**
+     * Id of the hook event; in Run only.
+     */
+    request_id?: string;
+    prompt_preview?: string;
+  };
+  status: "running" | "blocked" | "completed" | "failed" | "aborted";
+  actors: {
+    root_agent_id: string;
+    /**
+     * At most maxActors.
+     */
+    subagent_ids: string[];
+  };
+  counters: {
+    tool_uses: number;
+    tool_failures: number;
+    permission_requests: number;
+    /**
+     * Calls that were denied.
+     */
+    blocks: number;
+  };
+}
+/**
+ * Who does things in a session.
+ */
+export interface Actor {
+  actor_id: string;
+  kind: "user" | "agent" | "subagent" | "system";
+  display_name: string;
+  agent_type?: string;
+  parent_actor_id?: string;
+  /**
+   * A subagent that started and has not stopped.
+   */
+  running?: boolean;
+}
+/**
+ * One entry of the agents' task lists.
+ */
+export interface Task {
+  todo_id: string;
+  text: string;
+  /**
+   * open, doing, blocked, done
+   */
+  status: "open" | "doing" | "blocked" | "done";
+  priority?: "p0" | "p1" | "p2";
+  assigned_actor_id?: string;
+}
+/**
+ * One event that a search found.
+ */
+export interface Found {
+  /**
+   * The event's place among those of all sessions: the cursor of a search. It is new when history is made anew.
+   */
+  id: number;
+  /**
+   * One line, safe to show.
+   */
+  sessionTitle?: string;
+  event: FeedEvent;
+}
+/**
+ * What all events of a feed share. Titles and bodies are safe to show; data and raw are as the agent wrote them.
+ */
+export interface FeedEventBase {
+  /**
+   * <run_id>:E<seq>.
+   */
+  event_id: string;
+  /**
+   * Counts the events of the session from 1: where a reader goes on.
+   */
+  pos: number;
+  /**
+   * Counts the events of the run from 1.
+   */
+  seq: number;
+  /**
+   * Milliseconds since 1970, by the clock of the host it happened on.
+   */
+  ts: number;
+  session_id: string;
+  /**
+   * <session_id>:R<n>.
+   */
+  run_id: string;
+  kind:
+    | "compact.post"
+    | "compact.pre"
+    | "config.change"
+    | "cwd.changed"
+    | "directory.added"
+    | "elicitation.request"
+    | "elicitation.result"
+    | "events.lost"
+    | "file.changed"
+    | "instructions.loaded"
+    | "message"
+    | "model.pre"
+    | "model.switch"
+    | "notification"
+    | "permission.decision"
+    | "permission.delivery"
+    | "permission.denied"
+    | "permission.overruled"
+    | "permission.request"
+    | "prompt.expansion"
+    | "run.end"
+    | "run.start"
+    | "session.end"
+    | "session.start"
+    | "setup"
+    | "stop.decision"
+    | "stop.failure"
+    | "stop.request"
+    | "subagent.start"
+    | "subagent.stop"
+    | "task.completed"
+    | "task.created"
+    | "teammate.idle"
+    | "todo.add"
+    | "todo.done"
+    | "todo.update"
+    | "tool.batch"
+    | "tool.failure"
+    | "tool.post"
+    | "tool.pre"
+    | "unknown.hook"
+    | "user.prompt"
+    | "worktree.create"
+    | "worktree.remove";
+  level: "debug" | "info" | "warn" | "error";
+  /**
+   * user, agent:root, system, or subagent:<agent_id>.
+   */
+  actor_id: string;
+  /**
+   * What it came from, as far as that is certain.
+   */
+  cause?: {
+    /**
+     * Of a result the call, of a decision the request.
+     */
+    parent_event_id?: string;
+    /**
+     * Id of the hook event, and of the permission request it raised.
+     */
+    hook_request_id?: string;
+    tool_use_id?: string;
+    transcript_path?: string;
+  };
+  /**
+   * One line, safe to show.
+   */
+  title: string;
+  /**
+   * More of it than the title has room for; safe to show, shortened.
+   */
+  body?: string;
+  /**
+   * How it is shown unless the reader chose otherwise.
+   */
+  ui?: {
+    collapsed_default?: boolean;
+    pin?: boolean;
+    badge?: string;
+    /**
+     * A feed for people leaves it out.
+     */
+    hidden?: boolean;
+  };
+  /**
+   * What is odd about it.
+   *
+   * @minItems 1
+   */
+  marks?: [
+    (
+      | "no_session"
+      | "unreadable"
+      | "ambiguous"
+      | "clock"
+      | "spooled"
+      | "late"
+      | "no_pre"
+      | "no_request"
+      | "no_event"
+      | "unknown_agent"
+      | "restarted"
+    ),
+    ...(
+      | "no_session"
+      | "unreadable"
+      | "ambiguous"
+      | "clock"
+      | "spooled"
+      | "late"
+      | "no_pre"
+      | "no_request"
+      | "no_event"
+      | "unknown_agent"
+      | "restarted"
+    )[]
+  ];
+  /**
+   * Members of data that were too long: of a text its beginning is left, other values are null. The whole stands in raw.
+   *
+   * @minItems 1
+   */
+  cut?: [string, ...string[]];
+  /**
+   * The payload of the hook, byte for byte.
+   */
+  raw?: string;
+  /**
+   * Instead of raw, where the payload is no UTF-8.
+   */
+  raw_base64?: string;
 }
 /**
  * A paired device.
@@ -487,6 +1377,9 @@ export interface WSSnapshot {
    * Everything that waits, oldest first within a session.
    */
   requests: PermissionRequest[];
+  /**
+   * Those that were lately heard of.
+   */
   sessions: SessionInfo[];
 }
 export interface WSChanges {
@@ -507,4 +1400,40 @@ export interface WSChange {
    */
   seq: number;
   request: PermissionRequest;
+}
+/**
+ * How sessions stand that changed. Those that are not in it stand as before.
+ */
+export interface WSSessions {
+  type: "sessions";
+  /**
+   * @minItems 1
+   */
+  sessions: [SessionInfo, ...SessionInfo[]];
+}
+/**
+ * What comes next in a session's feed.
+ */
+export interface WSFeed {
+  type: "feed";
+  sessionId: string;
+  /**
+   * The feed begins anew: what the client has of it is not of this feed.
+   */
+  reset?: true;
+  events: FeedEvent[];
+}
+/**
+ * A session as its own events tell it.
+ */
+export interface Session {
+  session_id: string;
+  started_at: number;
+  ended_at?: number;
+  /**
+   * startup, resume, clear, compact
+   */
+  source?: string;
+  model?: string;
+  agent_type?: string;
 }

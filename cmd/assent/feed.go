@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/feed"
+	"assent/internal/show"
+)
+
+func (a *app) feedCmd() *cobra.Command {
+	var f feedPrinter
+	var follow bool
+	c := &cobra.Command{
+		Use:   "feed SESSION",
+		Short: "Read what happened in a session",
+		Long: `Read what happened in a session: what was asked, who answered, what the tools did. SESSION
+is an id, the beginning of one, or a title that only one session has. What a subagent does is
+indented. Left out is what says nothing to a person, unless --all.`,
+		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --json | jq .title",
+		Args:    oneSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			s, err := b.session(ctx, args[0], true)
+			if err != nil {
+				return err
+			}
+			f.app = a
+			if !a.json {
+				fmt.Fprintf(a.out, "%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID))
+			}
+			if err := f.pages(ctx, b, s.SessionID); err != nil {
+				return err
+			}
+			if !follow {
+				if f.printed == 0 && !a.json {
+					fmt.Fprintln(a.out, "Nothing happened yet.")
+				}
+				return nil
+			}
+			return f.follow(ctx, b, s.SessionID)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as it happens, until Ctrl-C")
+	c.Flags().BoolVar(&f.all, "all", false, "show also what is hidden, and all of each text")
+	c.Flags().BoolVar(&a.json, "json", false, "each event as one line of JSON, hidden ones too")
+	return c
+}
+
+// feedPrinter prints the events of one feed, each once.
+type feedPrinter struct {
+	*app
+	all     bool
+	after   uint64 // pos of the last event
+	printed int
+	day     string
+	said    bool // since the last prompt the agent's words were printed
+}
+
+// pages prints what there is.
+func (f *feedPrinter) pages(ctx context.Context, c *client, id string) error {
+	for {
+		var page []json.RawMessage
+		path := fmt.Sprintf("/v1/sessions/%s/feed?limit=500&after=%d", url.PathEscape(id), f.after)
+		if err := c.call(ctx, "GET", path, nil, &page); err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		for _, doc := range page {
+			if err := f.print(doc); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// follow prints what comes, through a broker that restarts.
+func (f *feedPrinter) follow(ctx context.Context, c *client, id string) error {
+	var away time.Time
+	for {
+		err := f.listen(ctx, c, id, func() { away = time.Time{} })
+		if ctx.Err() != nil {
+			return nil
+		}
+		if e := (*exitError)(nil); errors.As(err, &e) {
+			if b, berr := f.broker(); berr == nil && b.info == c.info && b.token == c.token {
+				return err
+			}
+		}
+		if away.IsZero() {
+			away = time.Now()
+			fmt.Fprintf(f.err, "assent: connection lost (%v); waiting for the broker\n", err)
+		}
+		if time.Since(away) > time.Minute {
+			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
+		}
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+		if b, err := f.broker(); err == nil { // a restarted broker has a new port and token
+			c = b
+		}
+	}
+}
+
+// listen prints what one connection brings. Its goroutine ends with it.
+func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connected func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	messages, failed := make(chan []byte), make(chan error, 1)
+	query := fmt.Sprintf("?feed=%s&after=%d", url.QueryEscape(id), f.after)
+	go func() { failed <- c.listen(ctx, query, messages, connected) }()
+	for {
+		select {
+		case err := <-failed:
+			return err
+		case m := <-messages:
+			var msg struct {
+				Type   string            `json:"type"`
+				Reset  bool              `json:"reset"`
+				Events []json.RawMessage `json:"events"`
+			}
+			if err := json.Unmarshal(m, &msg); err != nil {
+				return fmt.Errorf("message of the broker: %w", err)
+			}
+			if msg.Reset {
+				f.after = 0
+				fmt.Fprintln(f.err, "assent: the session was forgotten, or history is made anew; its feed begins again")
+			}
+			for _, doc := range msg.Events {
+				if err := f.print(doc); err != nil {
+					cancel()
+					<-failed
+					return err
+				}
+			}
+		}
+	}
+}
+
+// print prints one event unless it was printed or is hidden.
+func (f *feedPrinter) print(doc json.RawMessage) error {
+	var e feed.Event
+	if err := json.Unmarshal(doc, &e); err != nil {
+		return fmt.Errorf("event of the feed: %w", err)
+	}
+	if e.Pos <= f.after {
+		return nil
+	}
+	f.after = e.Pos
+	if f.json {
+		f.printed++
+		return f.printJSON(doc)
+	}
+	if e.UI.Hidden && !f.all {
+		return nil
+	}
+	f.printed++
+	at := time.UnixMilli(e.TS).Local()
+	if day := at.Format("Monday, 2 January 2006"); day != f.day {
+		f.day = day
+		fmt.Fprintf(f.out, "\n%s\n", day)
+	}
+	switch {
+	case e.Kind == feed.KindUserPrompt && e.ActorID == feed.ActorIDUser:
+		fmt.Fprintln(f.out)
+		f.said = false
+	case e.Kind == feed.KindMessage:
+		f.said = true
+	case e.Kind == feed.KindStopRequest && f.said && !f.all:
+		e.Body = "" // the agent's last words again
+	}
+	_, err := f.out.Write([]byte(eventText(&e, at, f.all)))
+	return err
+}
+
+// bodyLines is how much of a body is printed without --all.
+const bodyLines = 6
+
+// eventText is an event as a person reads it: its title, and a few lines of its body unless it
+// is folded. Both are safe to show already.
+func eventText(e *feed.Event, at time.Time, all bool) string {
+	indent := ""
+	if strings.HasPrefix(e.ActorID, "subagent:") {
+		indent = "  │ "
+	}
+	line := at.Format("15:04:05") + "  " + indent + e.Title
+	if b := e.UI.Badge; b != "" && (e.Level == feed.LevelWarn || e.Level == feed.LevelError || all) {
+		line += "  [" + show.Line(b) + "]"
+	}
+	for _, m := range e.Marks {
+		line += " (" + strings.ReplaceAll(show.Line(string(m)), "_", " ") + ")"
+	}
+	if all {
+		line += "  " + show.Line(string(e.Kind))
+	}
+	line += "\n"
+	if e.Body == "" || e.UI.CollapsedDefault && !all {
+		return line
+	}
+	lines := strings.Split(strings.TrimRight(e.Body, "\n"), "\n")
+	more := 0
+	if !all && len(lines) > bodyLines {
+		more = len(lines) - bodyLines
+		lines = lines[:bodyLines]
+	}
+	for _, l := range lines {
+		line += "          " + indent + "  " + l + "\n"
+	}
+	if more > 0 {
+		line += fmt.Sprintf("          %s  … %d more lines; see them with --all\n", indent, more)
+	}
+	return line
+}
+
+func (a *app) searchCmd() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "search WORDS",
+		Short: "Find events of all sessions by their words",
+		Long: `Find the events of all sessions that have all words, newest first. A word is also found as
+the beginning of a longer one; words in double quotes must stand together.`,
+		Example: "  assent search migration\n  assent search '\"not on a Friday\"'\n  assent search out.txt --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if strings.TrimSpace(strings.Join(args, " ")) == "" {
+				return errors.New("want WORDS to look for")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 1 || limit > 1000 {
+				return usagef("--limit %d: want 1 to 1000", limit)
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			path := fmt.Sprintf("/v1/search?limit=%d&q=%s", limit, url.QueryEscape(strings.Join(args, " ")))
+			if err := b.call(cmd.Context(), "GET", path, nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(raw)
+			}
+			var found []struct {
+				Title string     `json:"sessionTitle"`
+				Event feed.Event `json:"event"`
+			}
+			if err := json.Unmarshal(raw, &found); err != nil {
+				return fmt.Errorf("the broker's answer: %w", err)
+			}
+			if len(found) == 0 {
+				fmt.Fprintln(a.out, "Nothing was found.")
+			}
+			for i := range found {
+				e := &found[i].Event
+				fmt.Fprintf(a.out, "%s  %s  %s · %s\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+			}
+			return nil
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
+	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
+	return c
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// session is what the commands read of the API's SessionInfo.
+type session struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"` // safe to show
+	CWD       string `json:"cwd"`
+	State     string `json:"state"`
+	hook.Origin
+	QueueCount           int       `json:"queueCount"`
+	PermissionQueueCount int       `json:"permissionQueueCount"`
+	QuestionQueueCount   int       `json:"questionQueueCount"`
+	LastEventAt          time.Time `json:"lastEventAt"`
+	LastPos              uint64    `json:"lastPos"`
+}
+
+func (s *session) name() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	if parts := strings.Split(strings.TrimRight(s.CWD, "/"), "/"); parts[len(parts)-1] != "" {
+		return show.Line(parts[len(parts)-1])
+	}
+	return "session " + show.Short(s.SessionID, 8)
+}
+
+// stateNames are the agent's states in words.
+var stateNames = map[string]string{
+	"starting": "starting", "working": "works", "ask_user": "asks", "plan_prompt": "has a plan",
+	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for you", "exited": "over",
+}
+
+func (s *session) stateName() string {
+	if name := stateNames[s.State]; name != "" {
+		return name
+	}
+	return "unknown"
+}
+
+func (a *app) sessionsCmd() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use:   "sessions",
+		Short: "List the agents' sessions and what each does now",
+		Long: `List the agents' sessions, the one last heard of first: what each does now, how many
+requests of it wait, and what it is about.`,
+		Example: "  assent sessions\n  assent sessions --limit 5\n  assent sessions --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 || limit > 1000 {
+				return usagef("--limit %d: want 1 to 1000", limit)
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := b.call(cmd.Context(), "GET", fmt.Sprintf("/v1/sessions?limit=%d", limit), nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(raw)
+			}
+			var list []session
+			if err := json.Unmarshal(raw, &list); err != nil {
+				return fmt.Errorf("the broker's answer: %w", err)
+			}
+			if len(list) == 0 {
+				fmt.Fprintln(a.out, "No session was heard of yet. Is the hook installed? See: assent doctor")
+				return nil
+			}
+			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "SESSION\tSTATE\tWAIT\tLAST\tWHERE\tABOUT")
+			for i := range list {
+				s := &list[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Short(s.SessionID, 13), s.stateName(), s.waits(), ago(s.LastEventAt), s.where(), elide(s.name(), 60))
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
+	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
+	return c
+}
+
+func (s *session) waits() string {
+	if s.QueueCount == 0 {
+		return "-"
+	}
+	return fmt.Sprint(s.QueueCount)
+}
+
+func (s *session) where() string {
+	dir := s.Repo.Root
+	if dir == "" {
+		dir = s.CWD
+	}
+	dir = strings.TrimRight(dir, "/")
+	name := show.Short(dir[strings.LastIndexByte(dir, '/')+1:], 24)
+	if s.Repo.Branch != "" {
+		name += "@" + show.Short(s.Repo.Branch, 24)
+	}
+	if name == "" {
+		return "-"
+	}
+	return name
+}
+
+// ago is how long ago, roughly.
+func ago(t time.Time) string {
+	d := time.Since(t)
+	switch {
+	case t.IsZero():
+		return "-"
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dmin", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// oneSession is the argument of commands about a session.
+func oneSession(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return errors.New("want one SESSION: its id, the beginning of it, or its title; see assent sessions")
+	}
+	return nil
+}
+
+// session finds a session by its id, else by the beginning of the id, else, if titles count, by
+// its title or a part of that. Of those found that way it looks at the newest 1,000.
+func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
+	var s session
+	err := c.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(name), nil, &s)
+	var p *problem
+	if err == nil || !errors.As(err, &p) || p.Status != 404 {
+		return &s, err
+	}
+	var list []session
+	if err := c.call(ctx, "GET", "/v1/sessions?limit=1000", nil, &list); err != nil {
+		return nil, err
+	}
+	lower := strings.ToLower(name)
+	ways := []func(*session) bool{func(s *session) bool { return strings.HasPrefix(s.SessionID, name) }}
+	if titles {
+		ways = append(ways,
+			func(s *session) bool { return strings.ToLower(s.Title) == lower },
+			func(s *session) bool { return strings.Contains(strings.ToLower(s.Title), lower) })
+	}
+	for _, is := range ways {
+		var found []*session
+		for i := range list {
+			if is(&list[i]) {
+				found = append(found, &list[i])
+			}
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			return nil, usagef("%d sessions are meant by %q, such as %s and %s; say more of the id, see: assent sessions",
+				len(found), show.Line(name), show.Line(found[0].SessionID), show.Line(found[1].SessionID))
+		}
+	}
+	return nil, &exitError{exitRefused, fmt.Errorf("no session is meant by %q; see: assent sessions", show.Line(name))}
+}

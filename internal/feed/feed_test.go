@@ -1,0 +1,257 @@
+package feed_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"assent/internal/feed"
+	"assent/internal/hook"
+	"assent/schemas"
+)
+
+// TestTable: every hook event has a row and every kind a schema, and nothing has two.
+func TestTable(t *testing.T) {
+	rows := feed.Table()
+	events, kinds := map[string]bool{}, map[feed.Kind]bool{}
+	for _, r := range rows {
+		if events[r.Event] || kinds[r.Kind] {
+			t.Errorf("%s or %s stands twice", r.Event, r.Kind)
+		}
+		events[r.Event], kinds[r.Kind] = true, true
+		for _, k := range append(r.Also, r.Kind) {
+			kinds[k] = true
+		}
+	}
+	for _, name := range schemas.Names() {
+		if e, ok := strings.CutPrefix(name, "hooks/"); ok && e != "Base" && !events[e] {
+			t.Errorf("no row for %s", e)
+		}
+		if k, ok := strings.CutPrefix(name, "feed/"); ok && k != "Base" && k != "Event" {
+			if !kinds[feed.Kind(k)] && !slices.Contains([]string{"permission.decision", "permission.delivery", "permission.overruled", "events.lost"}, k) {
+				t.Errorf("nothing makes a %s", k)
+			}
+		}
+	}
+	if len(rows) != 34 || rows[33].Kind != feed.KindUnknownHook || rows[33].Event != "" {
+		t.Errorf("%d rows, want 33 and that of unknown events", len(rows))
+	}
+}
+
+// TestDocumentedTable: the table that readers see is the table.
+func TestDocumentedTable(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| hook event | kind | actor | level | shown | begins a run | the agent's state | may be followed by |\n|---|---|---|---|---|---|---|---|\n")
+	for _, r := range feed.Table() {
+		name := "`" + r.Event + "`"
+		if r.Event == "" {
+			name = "any other"
+		}
+		shown := "yes"
+		if r.UI.CollapsedDefault {
+			shown = "folded"
+		}
+		if r.UI.Hidden {
+			shown = "no"
+		}
+		if r.UI.Badge != "" {
+			shown += ", " + r.UI.Badge
+		}
+		opens, also := "", []string{}
+		if r.Opens {
+			opens = "yes"
+		}
+		for _, k := range r.Also {
+			also = append(also, "`"+string(k)+"`")
+		}
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s | %s | %s | %s | %s |\n", name, r.Kind, r.Actor, r.Level, shown, opens, r.Effect, strings.Join(also, " "))
+	}
+	const path, begin, end = "../../docs/feed.md", "<!-- table -->\n", "<!-- end of the table -->"
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := bytes.Cut(doc, []byte(begin))
+	_, tail, ok2 := bytes.Cut(rest, []byte(end))
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	want := slices.Concat(head, []byte(begin), []byte(b.String()), []byte(end), tail)
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(doc, want) {
+		t.Errorf("%s does not hold the table; go test -update writes it", path)
+	}
+}
+
+// TestEventReadsBack: what a program reads from the API is what the fold made, byte for byte,
+// also where the payload is no UTF-8 or a kind is not known.
+func TestEventReadsBack(t *testing.T) {
+	s := feed.New("s")
+	evs := event(hook.Event{ID: "1", Type: "PreToolUse", Seq: 1, Time: start, Raw: []byte("{\"session_id\":\"s\",\"tool_name\":\"\xff<&\"}")}).fold(s)
+	for _, x := range day(t) {
+		evs = append(evs, x.fold(s)...)
+	}
+	for _, ev := range evs {
+		doc := encode(t, ev)
+		var back feed.Event
+		if err := json.Unmarshal(doc, &back); err != nil {
+			t.Fatalf("%v in %s", err, doc)
+		}
+		if !bytes.Equal(back.Raw, ev.Raw) {
+			t.Errorf("raw %q came back as %q", ev.Raw, back.Raw)
+		}
+		if again := encode(t, back); !bytes.Equal(doc, again) {
+			t.Errorf("%s\ncame back as\n%s", doc, again)
+		}
+	}
+	if !bytes.Contains(encode(t, evs[1]), []byte(`"raw_base64"`)) || !slices.Contains(evs[1].Marks, feed.MarkAmbiguous) {
+		t.Errorf("a payload that is no UTF-8: %s", encode(t, evs[1]))
+	}
+	var later feed.Event
+	if err := json.Unmarshal([]byte(`{"event_id":"e","kind":"tea.ready","data":{"cups":2}}`), &later); err != nil || string(later.Data.(hook.JSON)) != `{"cups":2}` {
+		t.Errorf("a kind of a later version: %+v, %v", later, err)
+	}
+}
+
+// TestBoundedData: what is too long or nests too deep for data is cut and named, and stands
+// whole in raw.
+func TestBoundedData(t *testing.T) {
+	long, deep := strings.Repeat("é", 40<<10), strings.Repeat("[", 5000)+strings.Repeat("]", 5000)
+	for name, raw := range map[string]string{
+		"prompt":        `{"session_id":"s","prompt":"` + long + `"}`,
+		"tool_input":    `{"session_id":"s","tool_name":"Bash","tool_input":{"command":"` + long + `"}}`,
+		"tool_response": `{"session_id":"s","tool_name":"Bash","tool_input":{},"tool_response":` + deep + `}`,
+	} {
+		typ := map[string]string{"prompt": "UserPromptSubmit", "tool_input": "PreToolUse", "tool_response": "PostToolUse"}[name]
+		evs := event(hook.Event{ID: "1", Type: typ, Seq: 1, Time: start, Raw: []byte(raw)}).fold(feed.New("s"))
+		ev := evs[len(evs)-1]
+		valid(t, ev)
+		if !slices.Equal(ev.Cut, []string{name}) || string(ev.Raw) != raw {
+			t.Errorf("%s: cut %v, %d bytes of raw", name, ev.Cut, len(ev.Raw))
+		}
+		if doc := encode(t, ev.Data); len(doc) > 80<<10 || !utf8.Valid(doc) {
+			t.Errorf("%s: %d bytes of data", name, len(doc))
+		}
+		if n := utf8.RuneCountInString(ev.Title); n > 300 || len(ev.Body) > 8<<10 {
+			t.Errorf("%s: a title of %d characters, a body of %d bytes", name, n, len(ev.Body))
+		}
+	}
+}
+
+// TestStateOfAnotherVersion is not taken for ours.
+func TestStateOfAnotherVersion(t *testing.T) {
+	for _, doc := range []string{`{"v":0,"entity":{"session_id":"s","started_at":0},"pos":1}`, `{"v":2}`, `{}`, `null`, `[]`, `{"v":1,"surprise":1}`} {
+		if err := json.Unmarshal([]byte(doc), feed.New("s")); err == nil {
+			t.Errorf("%s was taken", doc)
+		}
+	}
+}
+
+// TestLongSession folds a long session in which everything is always new. What is kept of it
+// does not grow.
+func TestLongSession(t *testing.T) {
+	n := 1_000_000
+	if raceEnabled || testing.Short() {
+		n = 50_000
+	}
+	s := feed.New("s")
+	types := []string{"PreToolUse", "PermissionRequest", "SubagentStart", "PostToolUse", "UserPromptSubmit", "TaskCreated", "SomethingNew"}
+	pad := strings.Repeat("x", 100)
+	var m runtime.MemStats
+	var early uint64
+	for i := range n {
+		typ := types[i%len(types)]
+		id := fmt.Sprintf("%d-%s", i, pad)
+		p := hook.Payload{SessionID: "s", AgentID: "a" + id, AgentType: "Explore", ToolName: "Bash", CallKey: "Bash " + id}
+		d := hook.Detail{ToolUseID: "t" + id, ToolArg: id, Prompt: id}
+		if typ == "TaskCreated" {
+			d.Todos = &hook.Todos{Items: []hook.Todo{{ID: id, New: true, Text: id}}}
+		}
+		s.Event(hook.Event{ID: id, Type: typ, Seq: uint64(i + 1), Time: start.Add(time.Duration(i) * time.Second)}, p, d)
+		if typ == "PermissionRequest" {
+			s.Record(hook.Record{RequestID: id, Step: hook.StepAsked, Time: start})
+			if i%10 > 0 {
+				s.Record(hook.Record{RequestID: id, Step: hook.StepEnded, Outcome: hook.Withdrawn, Reason: hook.ReasonToolRan, Time: start})
+			}
+		}
+		if i == n/5 {
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			early = m.HeapAlloc
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if m.HeapAlloc > early+512<<10 {
+		t.Errorf("the heap grew from %d to %d bytes", early, m.HeapAlloc)
+	}
+	if size := len(encode(t, s)); size > 2<<20 {
+		t.Errorf("%d bytes of state", size)
+	}
+}
+
+// TestOrdinaryStateIsSmall: it is written after every batch.
+func TestOrdinaryStateIsSmall(t *testing.T) {
+	sessions := map[string]*feed.Session{}
+	for _, x := range day(t) {
+		if sessions[x.session] == nil {
+			sessions[x.session] = feed.New(x.session)
+		}
+		x.fold(sessions[x.session])
+	}
+	for id, s := range sessions {
+		if size := len(encode(t, s)); size > 8<<10 {
+			t.Errorf("%d bytes of state of %s", size, id)
+		}
+	}
+}
+
+// FuzzFold folds any bytes as any event. Nothing panics; what comes out is JSON by its schema
+// and safe to show; the state reads back.
+func FuzzFold(f *testing.F) {
+	for _, pattern := range []string{"../../schemas/examples/hooks/*.json", "../../schemas/testdata/payloads/*.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatalf("no payloads in %s: %v", pattern, err)
+		}
+		for _, path := range files {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			name, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".json"), "-")
+			f.Add(name, raw, int64(1_800_000_000_000), false, "id")
+		}
+	}
+	f.Add("PreToolUse", []byte(`{"tool_name":"Bash","tool_input":{"command":"\ud800\u202e"},"tool_use_id":"\ud800"}`), int64(-1), true, "\xff")
+	f.Add("TaskCreated", []byte(`{"task_id":"\ud800","task_subject":"\u0000"}`), int64(1<<62), false, "")
+	f.Fuzz(func(t *testing.T, typ string, raw []byte, ms int64, spooled bool, id string) {
+		s := feed.New("s\xff")
+		fold := func(x in) {
+			for _, ev := range x.fold(s) {
+				valid(t, ev)
+				var back feed.Event
+				if err := json.Unmarshal(encode(t, ev), &back); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s = reread(t, s)
+		}
+		fold(event(hook.Event{ID: "first", Type: "UserPromptSubmit", Seq: 1, Time: start, Raw: []byte(`{"session_id":"s","prompt":"go"}`)}))
+		fold(event(hook.Event{ID: id, Type: typ, Agent: "claude", Seq: 2, Time: time.UnixMilli(ms), Spooled: spooled, Raw: raw}))
+		fold(in{record: &hook.Record{RequestID: id, Step: hook.StepAsked, Time: time.UnixMilli(ms)}})
+		fold(event(hook.Event{Type: typ, Agent: id, Seq: 3, Time: start, Raw: raw, Origin: hook.Origin{Host: id}}))
+		s.Info(start)
+	})
+}

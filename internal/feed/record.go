@@ -1,0 +1,241 @@
+package feed
+
+import (
+	"strconv"
+
+	"assent/internal/hook"
+)
+
+// recording is the fold of one record. It lives as long as the call of Session.Record.
+type recording struct {
+	s   *state
+	r   *hook.Record
+	out []Event
+}
+
+func (f *recording) fold() {
+	s, r := f.s, f.r
+	if s.Run == nil {
+		// The session's events are gone, or come later. 0 is the sequence of none of them.
+		s.newRun(0, f.at(), Trigger{Type: TriggerOther})
+		f.add(KindRunStart, LevelDebug, "", content{data: &RunStartData{Trigger{Type: TriggerOther}}, title: startTitle(s.Run.Trigger), ui: UI{Hidden: true}})
+	}
+	if s.Entity.StartedAt == 0 {
+		s.Entity.StartedAt = f.at()
+	}
+	i := s.requestIndex(r.RequestID)
+	switch r.Step {
+	case hook.StepAsked:
+		f.asked(i)
+	case hook.StepDecided, hook.StepEnded:
+		f.settled(i)
+	case hook.StepDelivered, hook.StepConfirmed:
+		title := "Delivered to the agent"
+		if r.Step == hook.StepConfirmed {
+			title = "The tool ran as allowed"
+		}
+		f.follow(i, KindPermissionDelivery, LevelDebug, content{
+			data: &PermissionDeliveryData{Delivery: string(r.Step)}, title: title, ui: UI{Hidden: true},
+		})
+	case hook.StepOverruled:
+		what, tool := "a tool", ""
+		if i >= 0 {
+			what, tool = s.Requests[i].What, s.Requests[i].Tool
+		}
+		f.follow(i, KindPermissionOverruled, LevelError, content{
+			data:  &PermissionOverruledData{ToolName: tool},
+			title: "‼ Overruled in the terminal: " + what + " ran although it was denied",
+			ui:    UI{Pin: true, Badge: "OVERRULED"},
+		})
+	default:
+		f.follow(i, KindPermissionDelivery, LevelWarn, content{
+			data: &PermissionDeliveryData{Delivery: clean(string(r.Step), maxIDLen)}, title: "? Unknown step " + preview(string(r.Step)),
+		})
+	}
+}
+
+// at is the record's own time.
+func (f *recording) at() int64 {
+	if f.r.Time.IsZero() {
+		return f.s.Clock.Last
+	}
+	return f.r.Time.UnixMilli()
+}
+
+// asked is the beginning of the wait. Where the request's event was not seen, the record shows
+// the request.
+func (f *recording) asked(i int) {
+	s, q := f.s, f.r.Request
+	if i >= 0 {
+		if s.Requests[i].Stage == stageSeen {
+			s.Requests[i].Stage, s.Requests[i].At = stageAsked, f.at()
+			s.Requests[i].Deny = q != nil && q.OnTimeout == hook.Deny
+		}
+		if s.Requests[i].EventID != "" {
+			return
+		}
+	}
+	if q == nil {
+		q = &hook.Request{}
+	}
+	s.seenBefore(f.r.RequestID) // should its event come all the same
+	arg := string(q.ToolInput)
+	r := request{
+		ID: key(f.r.RequestID), AgentID: clean(q.AgentID, maxIDLen), Tool: clean(q.ToolName, maxIDLen),
+		What: askTitle(WaitingFor(q.ToolName), q.ToolName, arg), Waits: WaitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
+		Deny:    q.OnTimeout == hook.Deny,
+		EventID: f.nextID(),
+	}
+	if i >= 0 { // its end was recorded first
+		r.Stage, r.Decision = s.Requests[i].Stage, s.Requests[i].Decision
+		s.Requests[i] = r
+	} else if r.ID != "" {
+		s.addRequest(r)
+	}
+	s.Run.Counters.PermissionRequests++
+	data := &PermissionRequestData{ToolName: clean(q.ToolName, maxDataText), AgentID: clean(q.AgentID, maxIDLen), AgentType: clean(q.AgentType, maxIDLen)}
+	var cut []string
+	for _, m := range []struct {
+		name string
+		from hook.JSON
+		to   *hook.JSON
+	}{{"tool_input", q.ToolInput, &data.ToolInput}, {"permission_suggestions", q.Suggestions, &data.PermissionSuggestions}} {
+		if fits(m.from) {
+			*m.to = m.from
+		} else {
+			cut = append(cut, m.name)
+		}
+	}
+	ev := f.add(KindPermissionRequest, LevelWarn, MarkNoEvent, content{
+		data: data, title: requestTitle(r.Waits, r.What), body: more(arg), ui: UI{Badge: "PERM"},
+	})
+	ev.Raw, ev.Cut = q.Raw, cut
+}
+
+// settled is the decision, or the end without one. Of several only the first changes anything,
+// as in the record itself; the others are shown.
+func (f *recording) settled(i int) {
+	s, r := f.s, f.r
+	var mark Mark
+	if i < 0 {
+		mark = MarkNoRequest
+		i = len(s.Requests)
+		s.addRequest(request{ID: key(r.RequestID)})
+		i = min(i, len(s.Requests)-1)
+	}
+	q := s.Requests[i]
+	d, level := decisionOf(r, q.Deny)
+	ev := f.add(KindPermissionDecision, level, mark, content{data: d, title: decisionTitle(d, q)})
+	ev.Cause.ParentEventID, ev.Cause.ToolUseID = q.EventID, q.ToolUse
+	if q.Stage == stageSettled {
+		return
+	}
+	if d.DecisionType == DecideDeny {
+		s.Run.Counters.Blocks++
+	}
+	s.Requests[i].Decision = ev.EventID
+	s.settle(i)
+	if mark == "" {
+		s.Mood.settled(s, r, d, q.AgentID == "", f.at())
+	}
+}
+
+// follow adds what comes after a decision.
+func (f *recording) follow(i int, k Kind, level Level, c content) {
+	var mark Mark
+	if i < 0 {
+		mark = MarkNoRequest
+	}
+	ev := f.add(k, level, mark, c)
+	if i < 0 {
+		return
+	}
+	q := f.s.Requests[i]
+	ev.Cause.ToolUseID = q.ToolUse
+	ev.Cause.ParentEventID = q.Decision
+	if q.Decision == "" {
+		ev.Cause.ParentEventID = q.EventID
+	}
+}
+
+// decisionOf reads what a settling record says in the feed's words. denies: the hook was told
+// to deny when nobody answers. A record that contradicts itself is no decision: the broker
+// hands such a request back.
+func decisionOf(r *hook.Record, denies bool) (*PermissionDecisionData, Level) {
+	d := &PermissionDecisionData{Outcome: r.Outcome, By: r.By, Reason: clean(r.Reason, maxIDLen)}
+	says := func(b hook.Behavior) bool {
+		return r.Step == hook.StepDecided && r.Decision != nil && r.Decision.Behavior == b
+	}
+	switch r.Outcome {
+	case hook.Allowed:
+		if says(hook.BehaviorAllow) {
+			d.DecisionType = DecideAllow
+			if fits(r.Decision.UpdatedInput) {
+				d.UpdatedInput = r.Decision.UpdatedInput
+			}
+			if fits(r.Decision.UpdatedPermissions) {
+				d.UpdatedPermissions = r.Decision.UpdatedPermissions
+			}
+			return d, LevelInfo
+		}
+	case hook.Denied:
+		if says(hook.BehaviorDeny) {
+			d.DecisionType, d.Interrupt = DecideDeny, r.Decision.Interrupt
+			d.Message = clean(r.Decision.Message, maxDataText)
+			return d, LevelWarn
+		}
+	case hook.Expired:
+		d.DecisionType = DecideNoOpinion
+		if denies {
+			d.DecisionType = DecideDeny
+		}
+		return d, LevelWarn
+	case hook.Withdrawn:
+		d.DecisionType = DecideNoOpinion
+		return d, LevelInfo
+	case hook.HandedBack:
+		d.DecisionType = DecideAsk
+		return d, LevelWarn
+	}
+	return &PermissionDecisionData{DecisionType: DecideAsk, Outcome: hook.HandedBack, Reason: reasonUnreadable}, LevelWarn
+}
+
+// settled follows the end of a request that waited.
+func (m *mood) settled(s *state, r *hook.Record, d *PermissionDecisionData, main bool, at int64) {
+	if m.State == StateExited {
+		return
+	}
+	switch {
+	case d.Interrupt, r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonHangup:
+		if main {
+			m.interrupted(s, at)
+		} else {
+			m.rest(at)
+		}
+	case d.DecisionType == DecideAllow, d.DecisionType == DecideDeny:
+		m.now(StateWorking, at)
+	}
+	// Otherwise the agent's own prompt waits on, or the event that proved the end has spoken.
+}
+
+func (f *recording) nextID() string {
+	return f.s.Run.RunID + ":E" + strconv.FormatUint(f.s.Run.Seq+1, 10)
+}
+
+// add appends an event of the broker's. Records belong to the open run, else to the last one.
+func (f *recording) add(kind Kind, level Level, mark Mark, c content) *Event {
+	s, r := f.s, f.s.Run
+	s.Pos++
+	r.Seq++
+	ev := Event{
+		EventID: r.RunID + ":E" + strconv.FormatUint(r.Seq, 10), Pos: s.Pos, Seq: r.Seq, TS: f.at(),
+		SessionID: s.Entity.SessionID, RunID: r.RunID, Kind: kind, Level: level, ActorID: ActorIDSystem,
+		Cause: Cause{HookRequestID: key(f.r.RequestID)}, Title: c.title, Body: c.body, UI: c.ui, Data: c.data,
+	}
+	if mark != "" {
+		ev.Marks = []Mark{mark}
+		ev.Level, ev.UI = loud(ev.Level, ev.UI, ev.Marks)
+	}
+	f.out = append(f.out, ev)
+	return &f.out[len(f.out)-1]
+}

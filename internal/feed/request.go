@@ -1,0 +1,140 @@
+package feed
+
+import "slices"
+
+// request is a permission request as its event and its records tell.
+type request struct {
+	ID       string     `json:"id"`
+	EventID  string     `json:"event,omitempty"`    // its permission.request
+	Decision string     `json:"decision,omitempty"` // its permission.decision
+	AgentID  string     `json:"agent,omitempty"`
+	Tool     string     `json:"tool,omitempty"`
+	ToolUse  string     `json:"tool_use,omitempty"`
+	What     string     `json:"what,omitempty"` // for titles, shown already
+	Deny     bool       `json:"deny,omitempty"` // is denied when nobody answers
+	Stage    stage      `json:"stage,omitempty"`
+	Waits    AgentState `json:"waits,omitempty"` // what the agent does while it waits
+	At       int64      `json:"at,omitempty"`
+}
+
+// stage is how far a request has come.
+type stage int
+
+const (
+	stageSeen    stage = iota // its event came, no record yet
+	stageAsked                // it waits in the queue
+	stageSettled              // decided or ended
+)
+
+func (s *state) requestIndex(id string) int {
+	if id == "" {
+		return -1
+	}
+	// The newest are looked for most.
+	for i := len(s.Requests) - 1; i >= 0; i-- {
+		if s.Requests[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// addRequest remembers a request.
+func (s *state) addRequest(r request) {
+	if len(s.Requests) == maxRequests {
+		i := max(0, slices.IndexFunc(s.Requests, func(r request) bool { return r.Stage == stageSettled }))
+		s.Requests = slices.Delete(s.Requests, i, i+1)
+	}
+	s.Requests = append(s.Requests, r)
+}
+
+// settle moves a request to the settled ones, of which the oldest may be forgotten.
+func (s *state) settle(i int) {
+	s.Requests[i].Stage = stageSettled
+	n, oldest := 0, -1
+	for j := range s.Requests {
+		if s.Requests[j].Stage == stageSettled {
+			if oldest < 0 {
+				oldest = j
+			}
+			n++
+		}
+	}
+	if n > maxSettled && oldest != i {
+		s.Requests = slices.Delete(s.Requests, oldest, oldest+1)
+	}
+}
+
+func (s *state) anyPending() bool {
+	return slices.ContainsFunc(s.Requests, func(r request) bool { return r.Stage == stageAsked })
+}
+
+// pending counts the requests that wait: permissions, and questions and plans.
+func (s *state) pending() (permissions, questions int) {
+	for i := range s.Requests {
+		switch r := &s.Requests[i]; {
+		case r.Stage != stageAsked:
+		case r.Waits == StateBlocked:
+			permissions++
+		default:
+			questions++
+		}
+	}
+	return
+}
+
+// waitsFor is what the agent waits for, by the requests in the queue: a permission before a
+// question before a plan. It is empty when there are none.
+func (s *state) waitsFor() (st AgentState, since int64) {
+	rank := map[AgentState]int{StateBlocked: 3, StateAskUser: 2, StatePlan: 1}
+	for i := range s.Requests {
+		r := &s.Requests[i]
+		if r.Stage == stageAsked && rank[r.Waits] > rank[st] {
+			st, since = r.Waits, r.At
+		}
+	}
+	return
+}
+
+// WaitingFor is what the agent does while a request for this tool waits for a person.
+func WaitingFor(tool string) AgentState {
+	switch tool {
+	case "AskUserQuestion":
+		return StateAskUser
+	case "EnterPlanMode", "ExitPlanMode":
+		return StatePlan
+	}
+	return StateBlocked
+}
+
+// permissionRequest is the content of a permission.request, from its event.
+func (f *folding) permissionRequest() content {
+	s, p, d := f.s, f.p, f.d
+	r := request{
+		ID: key(f.e.ID), AgentID: clean(p.AgentID, maxIDLen), Tool: clean(p.ToolName, maxIDLen),
+		What: askTitle(WaitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: WaitingFor(p.ToolName), At: f.at,
+	}
+	if i := s.onlyCall(p.AgentID, p.CallKey, true); i >= 0 && f.drives {
+		c := &s.Calls[i]
+		c.Asked = true
+		f.parent, f.tool, r.ToolUse = c.EventID, c.ToolUseID, c.ToolUseID
+	}
+	s.Run.Counters.PermissionRequests++
+	r.EventID = f.nextID()
+	if r.ID != "" {
+		if i := s.requestIndex(r.ID); i >= 0 { // its record is known, and was of no use without it
+			r.Stage, r.Decision = s.Requests[i].Stage, s.Requests[i].Decision
+			s.Requests[i] = r
+		} else {
+			s.addRequest(r)
+		}
+	}
+	return content{
+		data: &PermissionRequestData{
+			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput),
+			ToolUseID: f.toolUseID(), PermissionSuggestions: f.json("permission_suggestions", p.Suggestions),
+			AgentID: f.text("agent_id", p.AgentID), AgentType: f.text("agent_type", p.AgentType),
+		},
+		title: requestTitle(r.Waits, r.What), body: more(d.ToolArg),
+	}
+}

@@ -1,0 +1,97 @@
+-- One row: how far history has come, see place; fold is the feed.Version of the rows.
+CREATE TABLE place (
+  id     INTEGER PRIMARY KEY CHECK (id = 1),
+  event  INTEGER NOT NULL,
+  record INTEGER NOT NULL,
+  after  INTEGER NOT NULL,
+  clock  INTEGER NOT NULL,
+  fold   INTEGER NOT NULL
+);
+INSERT INTO place VALUES (1, 0, 0, 0, 0, 0);
+
+-- A session that is forgotten and comes back is another row.
+CREATE TABLE sessions (
+  key    INTEGER PRIMARY KEY,
+  id     TEXT NOT NULL UNIQUE,
+  event  INTEGER NOT NULL, -- the last event
+  at     INTEGER NOT NULL, -- place.clock then
+  pos    INTEGER NOT NULL, -- of its last feed event
+  fold   BLOB,             -- feed.Session; null when another version of the fold made the rows
+  info   BLOB NOT NULL     -- feed.Info as of the last event
+);
+CREATE INDEX sessions_at ON sessions (at, key);
+
+CREATE TABLE runs (
+  session  INTEGER NOT NULL,
+  run      TEXT NOT NULL,
+  started  INTEGER NOT NULL,
+  ended    INTEGER NOT NULL DEFAULT 0,
+  status   TEXT NOT NULL,
+  trigger  BLOB NOT NULL,
+  counters BLOB,
+  PRIMARY KEY (session, run)
+) WITHOUT ROWID;
+
+-- id is the order in which things happened over all sessions.
+CREATE TABLE feed (
+  id      INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL,
+  pos     INTEGER NOT NULL,
+  event   INTEGER NOT NULL, -- the event it came from, or behind which its record stands
+  at      INTEGER NOT NULL, -- place.clock then: never falls
+  text    TEXT NOT NULL,    -- what search looks at
+  body    BLOB NOT NULL     -- feed.Event, packed
+);
+CREATE UNIQUE INDEX feed_pos ON feed (session, pos);
+
+-- The payload of a feed event, packed.
+CREATE TABLE raw (
+  id   INTEGER PRIMARY KEY, -- feed.id
+  body BLOB NOT NULL
+);
+
+CREATE VIRTUAL TABLE search USING fts5 (
+  text, content = 'feed', content_rowid = 'id', columnsize = 0,
+  tokenize = "unicode61 remove_diacritics 2", prefix = '2 3'
+);
+INSERT INTO search (search, rank) VALUES ('secure-delete', 1);
+
+-- Events that left the stream before they were read.
+CREATE TABLE gaps (
+  first INTEGER PRIMARY KEY, -- sequence
+  last  INTEGER NOT NULL
+);
+
+-- Which session an event in EVENTS belongs to.
+CREATE TABLE events (
+  seq     INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL
+);
+CREATE INDEX events_session ON events (session, seq);
+
+CREATE TABLE requests (
+  id      TEXT PRIMARY KEY,
+  session INTEGER NOT NULL,
+  event   INTEGER NOT NULL, -- its hook event
+  tool    TEXT NOT NULL,
+  asked   INTEGER NOT NULL, -- milliseconds since 1970, as settled
+  settled INTEGER NOT NULL DEFAULT 0,
+  outcome TEXT NOT NULL DEFAULT '',
+  at      INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX requests_session ON requests (session, event);
+CREATE INDEX requests_at ON requests (at);
+
+-- Every record behind asked.
+CREATE TABLE decisions (
+  request  TEXT NOT NULL,
+  record   INTEGER NOT NULL, -- sequence in APPROVALS
+  step     TEXT NOT NULL,
+  time     INTEGER NOT NULL,
+  by_kind  TEXT NOT NULL DEFAULT '',
+  by_name  TEXT NOT NULL DEFAULT '',
+  outcome  TEXT NOT NULL DEFAULT '',
+  reason   TEXT NOT NULL DEFAULT '',
+  message  TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (request, record)
+) WITHOUT ROWID

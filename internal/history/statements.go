@@ -1,0 +1,54 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+)
+
+// statements are prepared once for the connection that writes.
+type statements struct {
+	all []*sql.Stmt
+
+	place, event, feed, text, raw         *sql.Stmt
+	request, requestKey, settle, decision *sql.Stmt
+	runStart, runNow, runEnd              *sql.Stmt
+	byID, byKey, newSession, saveSession  *sql.Stmt
+}
+
+func (s *statements) prepare(conn *sql.Conn) error {
+	for _, x := range []struct {
+		to   **sql.Stmt
+		text string
+	}{
+		{&s.place, `UPDATE place SET event = ?, record = ?, after = ?, clock = ?, fold = ?`},
+		{&s.event, `INSERT OR REPLACE INTO events (seq, session) VALUES (?, ?)`},
+		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
+		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
+		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at) VALUES (?, ?, ?, ?, ?, ?)`},
+		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
+		{&s.settle, `UPDATE requests SET settled = ?, outcome = ? WHERE id = ? AND settled = 0`},
+		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.runStart, `INSERT OR REPLACE INTO runs (session, run, started, status, trigger) VALUES (?, ?, ?, ?, ?)`},
+		{&s.runNow, `UPDATE runs SET status = ?, counters = ? WHERE session = ? AND run = ?`},
+		{&s.runEnd, `UPDATE runs SET ended = ?, status = ?, counters = ? WHERE session = ? AND run = ?`},
+		{&s.byID, `SELECT key, id, event, at, pos, fold FROM sessions WHERE id = ?`},
+		{&s.byKey, `SELECT key, id, event, at, pos, fold FROM sessions WHERE key = ?`},
+		{&s.newSession, `INSERT INTO sessions (id, event, at, pos, info) VALUES (?, 0, 0, 0, x'')`},
+		{&s.saveSession, `UPDATE sessions SET event = ?, at = ?, pos = ?, fold = ?, info = ? WHERE key = ?`},
+	} {
+		var err error
+		if *x.to, err = conn.PrepareContext(context.Background(), x.text); err != nil {
+			return err
+		}
+		s.all = append(s.all, *x.to)
+	}
+	return nil
+}
+
+func (s *statements) close() {
+	for _, x := range s.all {
+		_ = x.Close()
+	}
+}

@@ -1,0 +1,231 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assent/internal/codec"
+	"assent/internal/feed"
+	"assent/internal/hook"
+	"assent/internal/server"
+)
+
+// memory is a Past in memory: the real fold, without a database.
+type memory struct {
+	t *testing.T
+
+	mu       sync.Mutex
+	sessions map[string]*remembered // guarded by mu
+	order    []string               // guarded by mu; last heard of last
+	seq, id  uint64                 // guarded by mu
+	watches  []*memoryWatch         // guarded by mu
+	gone     error                  // guarded by mu; what every call says
+	busy     string                 // the session that waits
+}
+
+type remembered struct {
+	fold   *feed.Session
+	events []server.FeedEvent
+	raw    map[uint64][]byte
+}
+
+type memoryWatch struct {
+	m       *memory
+	session string
+	c       chan []server.FeedEvent
+}
+
+// clock is a time that a feed believes; a bubble's is too early for that.
+func clock() time.Time { return time.Now().AddDate(20, 0, 0) }
+
+func newMemory(t *testing.T) *memory {
+	return &memory{t: t, sessions: map[string]*remembered{}}
+}
+
+// hook is an event of a hook that has just happened.
+func (m *memory) hook(session, event, more string) {
+	m.t.Helper()
+	raw := []byte(fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"cwd":"/home/dev/project"%s}`, session, event, more))
+	p, err := codec.Decode("claude", event, raw)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[session]
+	if s == nil {
+		s = &remembered{fold: feed.New(session), raw: map[uint64][]byte{}}
+		m.sessions[session] = s
+	}
+	m.order = append(slices.DeleteFunc(m.order, func(id string) bool { return id == session }), session)
+	m.seq++
+	e := hook.Event{ID: fmt.Sprint("e", m.seq), Seq: m.seq, Type: event, Agent: "claude", Time: clock(), Raw: raw}
+	var news []server.FeedEvent
+	for _, f := range s.fold.Event(e, p, codec.Detail("claude", event, raw)) {
+		if f.Raw != nil {
+			s.raw[f.Pos] = f.Raw
+			f.Raw = nil
+		}
+		doc, err := json.Marshal(f)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.id++
+		news = append(news, server.FeedEvent{Session: session, Pos: f.Pos, ID: m.id, JSON: doc})
+	}
+	s.events = append(s.events, news...)
+	for _, w := range m.watches {
+		if w.session == "" || w.session == session {
+			w.c <- news
+		}
+	}
+}
+
+// say lets every call fail from now on, and ends the watches; nil lets them work again.
+func (m *memory) say(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = err
+	m.endLocked()
+}
+
+func (m *memory) endLocked() {
+	for _, w := range m.watches {
+		close(w.c)
+	}
+	m.watches = nil
+}
+
+func (m *memory) known(id string) (*remembered, error) {
+	if m.gone != nil {
+		return nil, m.gone
+	}
+	if s := m.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, server.ErrNoSession
+}
+
+func (m *memory) Sessions(_ context.Context, after string, limit int) ([]feed.Info, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone != nil {
+		return nil, m.gone
+	}
+	ids := slices.Clone(m.order)
+	slices.Reverse(ids)
+	if after != "" {
+		i := slices.Index(ids, after)
+		if i < 0 {
+			return nil, server.ErrNoSession
+		}
+		ids = ids[i+1:]
+	}
+	var list []feed.Info
+	for _, id := range ids[:min(limit, len(ids))] {
+		list = append(list, m.sessions[id].fold.Info(clock()))
+	}
+	return list, nil
+}
+
+func (m *memory) Session(_ context.Context, id string) (feed.Info, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.known(id)
+	if err != nil {
+		return feed.Info{}, err
+	}
+	return s.fold.Info(clock()), nil
+}
+
+func (m *memory) Feed(_ context.Context, id string, after uint64, limit int) ([]server.FeedEvent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.known(id)
+	if err != nil {
+		return nil, err
+	}
+	rest := s.events[min(after, uint64(len(s.events))):]
+	return slices.Clone(rest[:min(limit, len(rest))]), nil
+}
+
+func (m *memory) Payload(_ context.Context, id string, pos uint64) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s, err := m.known(id)
+	if err == nil && s.raw[pos] == nil {
+		err = server.ErrNoEvent
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.raw[pos], nil
+}
+
+func (m *memory) Search(_ context.Context, words string, before uint64, limit int) ([]server.FeedEvent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone != nil {
+		return nil, m.gone
+	}
+	if words == "" {
+		return nil, server.ErrNothingToFind
+	}
+	var found []server.FeedEvent
+	for _, s := range m.sessions {
+		for _, e := range s.events {
+			if strings.Contains(string(e.JSON), words) && (before == 0 || e.ID < before) {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b server.FeedEvent) int { return int(b.ID) - int(a.ID) })
+	return found[:min(limit, len(found))], nil
+}
+
+func (m *memory) Forget(_ context.Context, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, err := m.known(id); err != nil {
+		return err
+	}
+	if id == m.busy {
+		return server.ErrSessionWaits
+	}
+	delete(m.sessions, id)
+	m.order = slices.DeleteFunc(m.order, func(o string) bool { return o == id })
+	m.endLocked()
+	return nil
+}
+
+func (m *memory) Watch(session string) server.PastWatch {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &memoryWatch{m, session, make(chan []server.FeedEvent, 1024)}
+	m.watches = append(m.watches, w)
+	return w
+}
+
+func (w *memoryWatch) Next(ctx context.Context) ([]server.FeedEvent, error) {
+	select {
+	case news, ok := <-w.c:
+		if !ok {
+			return nil, server.ErrPastOver
+		}
+		return news, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (w *memoryWatch) Close() {
+	w.m.mu.Lock()
+	defer w.m.mu.Unlock()
+	w.m.watches = slices.DeleteFunc(w.m.watches, func(x *memoryWatch) bool { return x == w })
+}

@@ -1,0 +1,136 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/internal/hook"
+)
+
+// maxErase is how many messages of a stream a Forget overwrites. nats-server writes a whole file of
+// up to 8 MiB anew for each, about 10 ms in which nothing else is written.
+const maxErase = 2000
+
+// Forget removes a session's events and requests from EVENTS, HOOK_EVENTS and APPROVALS. In each
+// it overwrites the bytes of the newest maxErase messages; those of further ones stay in the
+// server's files until it tidies them, or they are too old for the stream.
+//
+// The sequences of events rise. Only those are removed of which isIts says that they are the
+// session's: a stream that lost its end gives sequences to others. What is not there is no
+// error, so a Forget that failed can be called again.
+//
+// What readers took before, they have; so do the backups and the logs of an external server.
+func (s *Stream) Forget(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+	if err := s.forgetEvents(ctx, events, isIts); err != nil {
+		return fmt.Errorf("forget events: %w", err)
+	}
+	erase := maxErase
+	for _, id := range slices.Backward(requests) {
+		if err := s.forgetRequest(ctx, id, &erase); err != nil {
+			return fmt.Errorf("forget request %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// forgetEvents removes from EVENTS first: what is gone there cannot come to the mirror any more.
+func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hook.Event) bool) error {
+	if len(seqs) == 0 {
+		return nil
+	}
+	mirror, done, err := s.events.mirrorJS()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, x := range []struct {
+		js   jetstream.JetStream
+		name string
+	}{{s.events.js, EventsStream}, {mirror, HookEvents}} {
+		st, err := x.js.Stream(ctx, x.name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.name, s.events.unavailable(err))
+		}
+		erase := maxErase
+		for _, seq := range slices.Backward(seqs) {
+			m, err := st.GetMsg(ctx, seq)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: read %d: %w", x.name, seq, s.events.unavailable(err))
+			}
+			if !isIts(messageEvent(keptMsg{m: m}, m.Sequence, m.Time)) {
+				continue
+			}
+			if err := remove(ctx, st, seq, &erase); err != nil {
+				return fmt.Errorf("%s: remove %d: %w", x.name, seq, s.events.refused(err))
+			}
+		}
+	}
+	return nil
+}
+
+// remove removes a message, and overwrites it while *erase lasts.
+func remove(ctx context.Context, st jetstream.Stream, seq uint64, erase *int) (err error) {
+	if *erase--; *erase < 0 {
+		err = st.DeleteMsg(ctx, seq)
+	} else {
+		err = st.SecureDeleteMsg(ctx, seq)
+	}
+	if err == nil {
+		return nil
+	}
+	if _, gone := st.GetMsg(ctx, seq); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil // it was too old by then
+	}
+	return err
+}
+
+// keptMsg is a message read by its sequence, as messageEvent wants it.
+type keptMsg struct {
+	jetstream.Msg
+	m *jetstream.RawStreamMsg
+}
+
+func (k keptMsg) Headers() nats.Header { return k.m.Header }
+func (k keptMsg) Data() []byte         { return k.m.Data }
+func (k keptMsg) Subject() string      { return k.m.Subject }
+
+// forgetRequest removes the records of a request that is settled.
+func (s *Stream) forgetRequest(ctx context.Context, id string, erase *int) error {
+	recs, err := s.Records(ctx, id)
+	if err != nil {
+		return err
+	}
+	settled := false
+	for _, rec := range recs {
+		settled = settled || rec.Step == hook.StepDecided || rec.Step == hook.StepEnded
+	}
+	if len(recs) > 0 && !settled {
+		return errors.New("it still waits")
+	}
+	st, err := s.record.js.Stream(ctx, RecordStream)
+	if err != nil {
+		return s.record.unavailable(err)
+	}
+	for range maxRecords {
+		// Records leaves out what it cannot read; that goes too.
+		m, err := s.record.leaderMessage(ctx, recordSubject(id), 1)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := remove(ctx, st, m.seq, erase); err != nil {
+			return fmt.Errorf("remove record %d: %w", m.seq, s.record.refused(err))
+		}
+	}
+	return nil
+}

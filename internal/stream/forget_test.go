@@ -1,0 +1,106 @@
+package stream
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+)
+
+// After Forget the session's bytes are nowhere in the state directory, and all else is as it was.
+func TestForget(t *testing.T) {
+	cfg := Config{Dir: t.TempDir()}
+	s, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := false
+	defer func() {
+		if !closed {
+			s.Close()
+		}
+	}()
+	const secret, other = "correct-horse-battery", "an-innocent-neighbour"
+	event := func(text string) uint64 {
+		return mustPublish(t, s, hook.Event{ID: uuid.NewString(), Type: "UserPromptSubmit", Agent: "claude", Raw: []byte(`{"prompt":"` + text + `"}`)})
+	}
+	request := func(session, text string, settle bool) string {
+		rec := asked(t)
+		rec.Request.SessionID = session
+		rec.Request.Raw = []byte(`{"tool_input":{"command":"` + text + `"}}`)
+		rec.Request.ToolInput = rec.Request.Raw[14 : len(rec.Request.Raw)-1]
+		seq := mustAppend(t, s, rec, 0)
+		if settle {
+			d := decided(rec.RequestID)
+			d.Decision.Message = text
+			mustAppend(t, s, note(rec.RequestID), mustAppend(t, s, d, seq))
+		}
+		return rec.RequestID
+	}
+	var mine []uint64
+	for range 5 {
+		event(other)
+		mine = append(mine, event(secret))
+	}
+	theirs := event(other)
+	gone := []string{request("s", secret, true), request("s", secret, true)}
+	keep, waits := request("t", other, true), request("s", other, false)
+	awaitMirror(t, s, theirs)
+
+	isIts := func(e hook.Event) bool { return strings.Contains(string(e.Raw), secret) }
+	if err := s.Forget(t.Context(), nil, []string{waits}, isIts); err == nil || !strings.Contains(err.Error(), "waits") {
+		t.Errorf("forgetting a request that waits: %v", err)
+	}
+	for range 2 { // the second time there is nothing left
+		if err := s.Forget(t.Context(), append(mine, theirs, 999), gone, isIts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range gone {
+		if recs, err := s.Records(t.Context(), id); len(recs) != 0 || err != nil {
+			t.Errorf("%d records of a forgotten request, %v", len(recs), err)
+		}
+	}
+	for id, want := range map[string]int{keep: 3, waits: 1} {
+		if recs, err := s.Records(t.Context(), id); len(recs) != want || err != nil {
+			t.Errorf("%d records of %s, %v, want %d", len(recs), id, err, want)
+		}
+	}
+	if got := collect(t, s, 1, 6); len(got) != 6 || got[5].Seq != theirs {
+		t.Errorf("%d events are left, want the 6 others", len(got))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closed = true
+	if n := filesWith(t, cfg.Dir, other); n < 2 {
+		t.Fatalf("%d files have what was to stay; the search finds nothing", n)
+	}
+	if n := filesWith(t, cfg.Dir, secret); n > 0 {
+		t.Errorf("%d files still have a forgotten payload", n)
+	}
+}
+
+func filesWith(t *testing.T, dir, text string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,77 @@
+// The feed of one session, as the page has it: plain functions over plain values. feed.ts holds
+// the values.
+import type { AgentState, FeedEventBase, SessionInfo } from "./types.gen";
+
+/** What the page needs of an event; its title and body are safe to show. */
+export type Line = FeedEventBase;
+
+export interface Story {
+  sessionId: string;
+  /** By position, without holes. */
+  lines: readonly Line[];
+  /** There are older ones that are not here. */
+  earlier: boolean;
+}
+
+/** How many events are kept. Beyond it the oldest go; they can be fetched again. */
+export const most = 3000;
+
+/** Appends what follows; what is here already is passed over. */
+export function append(story: Story, news: readonly Line[]): Story {
+  const last = story.lines[story.lines.length - 1]?.pos ?? 0;
+  const fresh = news.filter((e) => e.pos > last);
+  if (fresh.length === 0) return story;
+  const lines = [...story.lines, ...fresh];
+  const cut = lines.length > most ? lines.length - most : 0;
+  return { ...story, lines: cut ? lines.slice(cut) : lines, earlier: story.earlier || cut > 0 };
+}
+
+/** Puts older ones before; earlier says whether there are still older ones. */
+export function prepend(story: Story, older: readonly Line[], earlier: boolean): Story {
+  const first = story.lines[0]?.pos ?? Infinity;
+  return { ...story, lines: [...older.filter((e) => e.pos < first), ...story.lines], earlier };
+}
+
+/** What a person reads: hidden events are left out. */
+export function readable(lines: readonly Line[]): Line[] {
+  return lines.filter((e) => !e.ui?.hidden);
+}
+
+/** Whether an event is a subagent's. */
+export function isSub(e: Line): boolean {
+  return e.actor_id.startsWith("subagent:");
+}
+
+const longBody = 600; // characters; a longer one starts folded
+
+/** The end of a turn repeats what the agent said last, so it starts folded, too. */
+export function startsOpen(e: Line): boolean {
+  return !e.ui?.collapsed_default && e.kind !== "stop.request" && (e.body?.length ?? 0) <= longBody;
+}
+
+const words: Record<AgentState, string> = {
+  unknown: "Unknown",
+  starting: "Starting",
+  working: "Working",
+  ask_user: "Asks",
+  plan_prompt: "Has a plan",
+  blocked_on_permission: "Wants permission",
+  waiting_for_input: "Waits for you",
+  exited: "Over",
+};
+
+export function stateWords(s: AgentState | undefined): string {
+  return words[s ?? "unknown"] ?? "Unknown";
+}
+
+/** The sessions of the rail beside those in which something waits: the newest, and a few that
+ * are over. */
+export function listed(all: Iterable<SessionInfo>, limit: number, over: number): SessionInfo[] {
+  const byTime = (at: (s: SessionInfo) => string | undefined) => (a: SessionInfo, b: SessionInfo) =>
+    (at(b) ?? "").localeCompare(at(a) ?? "") || a.sessionId.localeCompare(b.sessionId);
+  const list = [...all];
+  return [
+    ...list.filter((s) => s.state !== "exited").sort(byTime((s) => s.startedAt)).slice(0, limit),
+    ...list.filter((s) => s.state === "exited").sort(byTime((s) => s.endedAt)).slice(0, over),
+  ];
+}
