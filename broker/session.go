@@ -192,12 +192,19 @@ func (s *session) turn(agentID string) *turn {
 	return nil
 }
 
-// Forget drops what is known of a session without requests. What it does afterwards makes it
-// known again.
+// Forget drops what is known of a session that has no pending request; answers that wait for
+// proof go with it. What it does afterwards makes it known again.
 func (b *Broker) Forget(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if s := b.sessions[id]; s != nil && len(s.turns) == 0 {
+	s := b.sessions[id]
+	if s == nil || s.pending > 0 {
+		return
+	}
+	for e := s.oldestUnproven(); e != nil; e = s.oldestUnproven() {
+		b.forgetLocked(e)
+	}
+	if len(s.turns) == 0 && b.sessions[id] == s {
 		b.dropSessionLocked(s)
 	}
 }
