@@ -147,7 +147,7 @@ func (r *rig) event(session, typ, members string) uint64 {
 	if members != "" {
 		members = "," + members
 	}
-	return r.publish(hook.Event{Type: typ, Raw: fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":%q,"cwd":"/work/app"%s}`, session, typ, members)})
+	return r.publish(hook.Event{Type: typ, Raw: fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":%q,"cwd":"/home/dev/app"%s}`, session, typ, members)})
 }
 
 // request publishes a PermissionRequest and records that it was asked.

@@ -91,7 +91,7 @@ func TestRead(t *testing.T) {
 
 	var got []byte
 	for _, e := range whole {
-		if got, err = h.Raw(t.Context(), "one", e.Pos); err == nil && string(got) == fmt.Sprintf(`{"session_id":"one","hook_event_name":"UserPromptSubmit","cwd":"/work/app",%s}`, raw) {
+		if got, err = h.Raw(t.Context(), "one", e.Pos); err == nil && string(got) == fmt.Sprintf(`{"session_id":"one","hook_event_name":"UserPromptSubmit","cwd":"/home/dev/app",%s}`, raw) {
 			break
 		}
 		got = nil
