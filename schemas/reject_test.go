@@ -45,6 +45,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Problem":            {{`{"status":200}`, "/status"}, {`{"title":null}`, ""}, {`{"errors":["bad"]}`, "/errors/0"}},
 	"Record":             {{`{"step":"guessed"}`, "/step"}, {`{"decision":null}`, ""}, {`{"by":null}`, ""}, {`{"step":"asked"}`, ""}, {`{"time":"14:00"}`, "/time"}, {`{"request":{"id":1}}`, "/request/id"}, {`{"signed":{"updatedInput":{}}}`, "/signed/updatedInput"}},
 	"Repo":               {{`{"head":1}`, "/head"}},
+	"ToolMutationEvent":  {{`{"event_type":"tool.mutation.a.b"}`, "/event_type"}, {`{"hook_type":"stop"}`, "/hook_type"}, {`{"event_id":null}`, ""}, {`{"repo":null}`, ""}, {`{"lines_changed":"2"}`, "/lines_changed"}, {`{"diff":""}`, ""}},
+	"Envelope":           {{`{"event_type":null}`, ""}, {`{"timestamp":"now"}`, "/timestamp"}, {`{"pid":"1"}`, "/pid"}},
 	"RepoContext":        {{`{"git_root":null}`, ""}, {`{"remote_url":1}`, "/remote_url"}},
 	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
 	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"queue_count":1}`, ""}, {`{"sessionId":null}`, ""}},
