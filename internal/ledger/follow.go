@@ -224,9 +224,10 @@ func (f *Follower) begin(ctx context.Context) (err error) {
 func (f *Follower) first(e hook.Event) item {
 	it, count, err := f.classify(e)
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	count(&f.stats)
-	if n := f.stats.Unreadable; err != nil && n&(n-1) == 0 { // not a line for each: anybody can send them
+	n := f.stats.Unreadable
+	f.mu.Unlock()
+	if err != nil && n&(n-1) == 0 { // not a line for each: anybody can send them
 		f.cfg.Logf("ledger: event %d tells of a tool call that cannot be read (%d so far): %v", e.Seq, n, err)
 	}
 	return it
