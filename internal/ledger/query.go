@@ -171,8 +171,9 @@ func stamp(t time.Time) string {
 	return t.Truncate(time.Millisecond).Format(timeFormat)
 }
 
-// probeRows is how many rows of an index are counted, at most, to see which is the best one.
-const probeRows = 2000
+// probeRows is how many rows of an index are counted, at most, to see which is the best one: that
+// takes a few milliseconds, and to read as many rows would take far longer.
+const probeRows = 50_000
 
 // plan finds the column whose index leaves the fewest rows. SQLite cannot know: most rows are of
 // one branch and of one hook type, and hardly any of one file.
@@ -180,14 +181,14 @@ func plan(ctx context.Context, db *sql.DB, f Filter) (q query, err error) {
 	names, want := f.columns()
 	best, fewest := "", probeRows
 	if q.c = f.times(); len(q.c.sql) > 0 {
-		if fewest, err = probe(ctx, db, q.c); err != nil {
+		if fewest, err = probe(ctx, db, q.c, fewest); err != nil {
 			return q, err
 		}
 	}
 	for i, name := range names {
 		c := f.times()
 		c.add(name+" "+want[i].sql[0], want[i].args...)
-		n, err := probe(ctx, db, c)
+		n, err := probe(ctx, db, c, fewest)
 		if err != nil {
 			return q, err
 		}
@@ -205,8 +206,9 @@ func plan(ctx context.Context, db *sql.DB, f Filter) (q query, err error) {
 	return q, nil
 }
 
-func probe(ctx context.Context, db *sql.DB, c conditions) (n int, err error) {
-	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM mutations%s LIMIT %d)", c.where(), probeRows), c.args...).Scan(&n)
+// probe counts the rows that meet c, up to limit.
+func probe(ctx context.Context, db *sql.DB, c conditions, limit int) (n int, err error) {
+	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM mutations%s LIMIT %d)", c.where(), limit), c.args...).Scan(&n)
 	return n, err
 }
 
