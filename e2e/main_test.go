@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"assent/e2e/claude"
+	"assent/e2e/rabbitmq"
 )
 
 const binEnv = "ASSENT_E2E_BIN"
@@ -78,7 +79,7 @@ func installClient(version string) (string, error) {
 }
 
 // need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+// "tmux", "rabbitmq" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -103,6 +104,8 @@ func find(what string) (string, error) {
 		return installed()
 	case "claude-oldest":
 		return oldest()
+	case "rabbitmq":
+		return rabbitmq.Find()
 	case "chromium":
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 			if p, err := exec.LookPath(name); err == nil {
