@@ -36,7 +36,7 @@ broker writes them if it runs with serve --ledger; without a broker here, consum
 		Args: cobra.ArbitraryArgs,
 		RunE: helpOrUnknown,
 	}
-	c.AddCommand(a.ledgerQueryCmd(), a.ledgerStatsCmd())
+	c.AddCommand(a.ledgerQueryCmd(), a.ledgerStatsCmd(), a.ledgerConsumeCmd())
 	return c
 }
 
