@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // Row is a mutation as it is stored.
@@ -173,35 +175,34 @@ func stamp(t time.Time) string {
 
 // probeRows is how many rows of an index are counted, at most, to see which is the best one: that
 // takes a few milliseconds, and to read as many rows would take far longer.
-const probeRows = 50_000
+const probeRows = 20_000
 
 // plan finds the column whose index leaves the fewest rows. SQLite cannot know: most rows are of
-// one branch and of one hook type, and hardly any of one file.
+// one branch, and hardly any of one file. Each index has the time behind its column, so any of them
+// is at least as good as that of the time alone.
 func plan(ctx context.Context, db *sql.DB, f Filter) (q query, err error) {
 	names, want := f.columns()
-	best, fewest := "", probeRows
-	if q.c = f.times(); len(q.c.sql) > 0 {
-		if fewest, err = probe(ctx, db, q.c, fewest); err != nil {
-			return q, err
-		}
-	}
+	best, fewest := 0, probeRows+1
 	for i, name := range names {
+		if len(names) == 1 || name == "hook_type" && f.HookType == hook.HookPostToolUse {
+			continue // nothing to choose; or half of all rows
+		}
 		c := f.times()
 		c.add(name+" "+want[i].sql[0], want[i].args...)
-		n, err := probe(ctx, db, c, fewest)
+		n, err := probe(ctx, db, c, min(fewest, probeRows))
 		if err != nil {
 			return q, err
 		}
 		if n < fewest {
-			best, fewest = name, n
+			best, fewest = i, n
 		}
 	}
+	q.c = f.times()
 	for i, name := range names {
-		if name == best {
-			q.c.add(name+" "+want[i].sql[0], want[i].args...)
-		} else {
-			q.c.add("+"+name+" "+want[i].sql[0], want[i].args...) // a + keeps its index out
+		if i != best {
+			name = "+" + name // keeps its index out
 		}
+		q.c.add(name+" "+want[i].sql[0], want[i].args...)
 	}
 	return q, nil
 }
