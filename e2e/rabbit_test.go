@@ -292,17 +292,17 @@ func (w *writers) post(session string, rate int) {
 	}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: soon}
-	tick := time.NewTicker(time.Second / time.Duration(rate))
-	defer tick.Stop()
+	begun := time.Now()
 	for n := 0; ; n++ {
+		due := begun.Add(time.Duration(n) * time.Second / time.Duration(rate))
 		select {
-		case <-tick.C:
+		case <-time.After(time.Until(due)):
 		case <-w.ctx.Done():
 			return
 		}
 		id, body := uuid.NewString(), mutation(session, n)
 		for !w.posted(client, id, body) {
-			<-tick.C // while the broker is away
+			time.Sleep(5 * time.Millisecond) // while the broker is away
 		}
 		w.mu.Lock()
 		w.told[session] = n + 1

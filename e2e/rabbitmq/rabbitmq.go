@@ -142,6 +142,16 @@ func (s *Server) Kill() { s.end(syscall.SIGKILL) }
 func (s *Server) Pause()  { s.signal(syscall.SIGSTOP) }
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
+// Control runs rabbitmqctl on the node.
+func (s *Server) Control(args ...string) error {
+	cmd := exec.Command(filepath.Join(binDir, "rabbitmqctl"), append([]string{"--quiet"}, args...)...)
+	cmd.Env, cmd.Dir = s.env, s.dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("rabbitmqctl %s: %w\n%s", args[0], err, out)
+	}
+	return nil
+}
+
 func (s *Server) signal(sig syscall.Signal) {
 	if s.node != nil {
 		_ = syscall.Kill(-s.node.Process.Pid, sig) // it may have ended

@@ -16,7 +16,7 @@ const (
 	dialTime = 10 * time.Second
 	// writeTime bounds one write. A server that does not read for so long is as good as away; the
 	// library cannot close a connection while a write hangs.
-	writeTime = 20 * time.Second
+	writeTime = 10 * time.Second
 	// heartbeat finds a server that is silently gone, in three times this.
 	heartbeat = 5 * time.Second
 )

@@ -40,6 +40,9 @@ func (p *Publisher) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{c.published, c.unreadable, c.repeated, c.missed, c.connected, c.lag}
 }
 
+// Place is the sequence of the last event that is done with.
+func (p *Publisher) Place() uint64 { return p.place.Load() }
+
 // lag is how many events are not done with; not a number if the stream does not say.
 func (p *Publisher) lag() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
