@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // Config is what a Follower needs. The function values are required.
@@ -81,8 +82,11 @@ type item struct {
 
 // NewFollower returns a Follower. It works while Run does.
 func NewFollower(cfg Config) *Follower {
-	if cfg.Logf == nil {
-		cfg.Logf = func(string, ...any) {}
+	logf := cfg.Logf
+	cfg.Logf = func(format string, args ...any) {
+		if logf != nil {
+			logf("%s", show.Line(fmt.Sprintf(format, args...))) // there are paths in it, as hooks tell them
+		}
 	}
 	if cfg.retry == 0 {
 		cfg.retry = retryEvery

@@ -156,19 +156,21 @@ func (l *Ledger) begin() error {
 type fileState struct {
 	file                         string
 	application, version, tables int
+	odd                          int // triggers and views, which a ledger has none of
 }
 
 func look(db *sql.DB) (s fileState, err error) {
-	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
+	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema),
+		(SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index'))
 		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`).
-		Scan(&s.file, &s.application, &s.version, &s.tables)
+		Scan(&s.file, &s.application, &s.version, &s.tables, &s.odd)
 	return s, err
 }
 
 // check returns nil for a ledger of this version.
 func (s fileState) check() error {
 	switch {
-	case s.application != applicationID || s.version < 1:
+	case s.application != applicationID || s.version < 1 || s.odd > 0:
 		return ErrDamaged
 	case s.version > layout:
 		return fmt.Errorf("%w (layout %d, this is %d)", ErrNewer, s.version, layout)

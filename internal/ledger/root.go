@@ -92,6 +92,11 @@ func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
 	if int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
 	}
+	// A repository could bring a ledger along, under git's eyes, and have what is added to it
+	// committed. Git makes no files that others cannot read, unless the umask says so.
+	if fi.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
+	}
 	if want == 0 && st.Nlink != 1 {
 		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, st.Nlink)
 	}

@@ -242,6 +242,23 @@ func TestSomebodyElsesFile(t *testing.T) {
 	}
 }
 
+// What git checked out can be committed again, with all that was added to it.
+func TestLedgerThatCameWithTheRepository(t *testing.T) {
+	from := repository(t)
+	add(t, from, mutation(from, 1))
+	git(t, from, "add", "--force", ".hookd")
+	git(t, from, "commit", "-qm", "ledger")
+	defer syscall.Umask(syscall.Umask(0o022))
+	to := filepath.Join(filepath.Dir(from), "clone")
+	git(t, from, "clone", "-q", from, to)
+	if l, err := Open(to); err == nil || !strings.Contains(err.Error(), "came with the repository") {
+		t.Errorf("%v %v", l, err)
+	}
+	if status := git(t, to, "status", "--porcelain"); status != "" {
+		t.Errorf("git status %s", status)
+	}
+}
+
 // An exclude file that is kept elsewhere is fine if it has the line.
 func TestExcludeElsewhereWithTheLine(t *testing.T) {
 	root := repository(t)
@@ -269,6 +286,9 @@ func TestNewerAndDamagedAreLeftAlone(t *testing.T) {
 			}
 		}, ErrDamaged},
 		"somebody's database": {func(t *testing.T, path string) { change(t, path, "PRAGMA application_id=0") }, ErrDamaged},
+		"with a trigger": {func(t *testing.T, path string) {
+			change(t, path, "CREATE TRIGGER x BEFORE INSERT ON mutations BEGIN DELETE FROM mutations; END")
+		}, ErrDamaged},
 		"damaged within": {func(t *testing.T, path string) {
 			b, err := os.ReadFile(path)
 			if err != nil {
