@@ -171,6 +171,26 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestRequestNamesItsCall: of what a request says itself nothing else is guessed.
+func TestRequestNamesItsCall(t *testing.T) {
+	for id, want := range map[string]string{"": "t1", "t1": "t1", "t2": "t2"} {
+		s := feed.New("s")
+		for i, raw := range []string{
+			`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"}`,
+			`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"` + id + `"}`,
+		} {
+			out := event(hook.Event{ID: fmt.Sprint(i), Agent: "claude", Raw: []byte(raw), Time: time.Unix(1795183200, 0)}).fold(s)
+			if i == 0 {
+				continue
+			}
+			c := out[0].Cause
+			if linked := c.ParentEventID != ""; c.ToolUseID != want || linked != (id != "t2") {
+				t.Errorf("tool_use_id %q: %+v", id, c)
+			}
+		}
+	}
+}
+
 // TestPlanInATitle: a plan is named by its first line, the whole is the body.
 func TestPlanInATitle(t *testing.T) {
 	for plan, want := range map[string]string{
