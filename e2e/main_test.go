@@ -6,7 +6,8 @@
 // is skipped by name, or fails where ASSENT_E2E_REQUIRE=1. With ASSENT_E2E_COUNT=FILE each
 // answer of need is appended to FILE, with ASSENT_E2E_ARTIFACTS=DIR screenshots are left in DIR,
 // ASSENT_E2E_CACHE=DIR is where the client is installed, ASSENT_E2E_BIN=DIR holds binaries that
-// were built already.
+// were built already. ASSENT_E2E_OUTAGE=1m is how long RabbitMQ is away, ASSENT_E2E_KILLS=20 how
+// often the broker is killed, in the tests of RabbitMQ; they do less of it otherwise.
 package e2e
 
 import (

@@ -23,7 +23,8 @@ func (a *app) feedCmd() *cobra.Command {
 		Short: "Read what happened in a session",
 		Long: `Read what happened in a session: what was asked, who answered, what the tools did. SESSION
 is an id, the beginning of one, or a title that only one session has. What a subagent does is
-indented. Left out is what says nothing to a person, unless --all.`,
+indented. Left out is what says nothing to a person, unless --all; that also names the id of
+each request, for assent trace.`,
 		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,7 +66,8 @@ type feedPrinter struct {
 	after   uint64 // pos of the last event
 	printed int
 	day     string
-	said    bool // since the last prompt the agent's words were printed
+	said    bool            // since the last prompt the agent's words were printed
+	subs    map[string]bool // the requests of subagents and what followed on them, by event id
 }
 
 // pages prints what there is.
@@ -185,8 +187,30 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.said && !f.all:
 		e.Body = "" // the agent's last words again
 	}
-	_, err := f.out.Write([]byte(eventText(&e, at, f.all)))
+	_, err := f.out.Write([]byte(eventText(&e, at, f.ofSubagent(&e), f.all)))
 	return err
+}
+
+// ofSubagent reports whether an event belongs to a subagent. Requests and decisions are the
+// system's, but a reader wants to see them where the call stands that they are about.
+func (f *feedPrinter) ofSubagent(e *feed.Event) bool {
+	sub := strings.HasPrefix(e.ActorID, "subagent:")
+	switch e.Kind {
+	case feed.KindPermissionRequest:
+		d, ok := e.Data.(*feed.PermissionRequestData)
+		sub = ok && d.AgentID != ""
+	case feed.KindPermissionDecision, feed.KindPermissionDelivery, feed.KindPermissionOverruled:
+		sub = f.subs[e.Cause.ParentEventID]
+	default:
+		return sub
+	}
+	if sub {
+		if f.subs == nil {
+			f.subs = map[string]bool{}
+		}
+		f.subs[e.EventID] = true
+	}
+	return sub
 }
 
 // bodyLines is how much of a body is printed without --all.
@@ -194,13 +218,14 @@ const bodyLines = 6
 
 // eventText is an event as a person reads it: its title, and a few lines of its body unless it
 // is folded. Both are safe to show already.
-func eventText(e *feed.Event, at time.Time, all bool) string {
+func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 	indent := ""
-	if strings.HasPrefix(e.ActorID, "subagent:") {
+	if sub {
 		indent = "  │ "
 	}
 	line := at.Format("15:04:05") + "  " + indent + e.Title
-	if b := e.UI.Badge; b != "" && (e.Level == feed.LevelWarn || e.Level == feed.LevelError || all) {
+	// The badge of an ordinary request or call says what the title begins with.
+	if b := e.UI.Badge; b != "" && (e.Level == feed.LevelError || len(e.Marks) > 0 || all) {
 		line += "  [" + show.Line(b) + "]"
 	}
 	for _, m := range e.Marks {
@@ -208,6 +233,9 @@ func eventText(e *feed.Event, at time.Time, all bool) string {
 	}
 	if all {
 		line += "  " + show.Line(string(e.Kind))
+		if e.Kind == feed.KindPermissionRequest {
+			line += " " + show.Line(e.Cause.HookRequestID) // for assent trace
+		}
 	}
 	line += "\n"
 	if e.Body == "" || e.UI.CollapsedDefault && !all {
@@ -226,6 +254,22 @@ func eventText(e *feed.Event, at time.Time, all bool) string {
 		line += fmt.Sprintf("          %s  … %d more lines; see them with --all\n", indent, more)
 	}
 	return line
+}
+
+// foundLine is the first line of the body with a word that was looked for and that the title
+// does not show; without it a reader could not tell why an event was found.
+func foundLine(e *feed.Event, looked []string) string {
+	for _, w := range strings.Fields(strings.ToLower(strings.ReplaceAll(strings.Join(looked, " "), `"`, " "))) {
+		if strings.Contains(strings.ToLower(e.Title), w) {
+			continue
+		}
+		for l := range strings.Lines(e.Body) {
+			if strings.Contains(strings.ToLower(l), w) {
+				return strings.TrimSpace(l)
+			}
+		}
+	}
+	return ""
 }
 
 func (a *app) searchCmd() *cobra.Command {
@@ -270,7 +314,10 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			}
 			for i := range found {
 				e := &found[i].Event
-				fmt.Fprintf(a.out, "%s  %s  %s · %s\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				fmt.Fprintf(a.out, "%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				if l := foundLine(e, args); l != "" {
+					fmt.Fprintf(a.out, "%36s%s\n", "", elide(l, 120))
+				}
 			}
 			return nil
 		},

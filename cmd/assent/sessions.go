@@ -34,10 +34,24 @@ func (s *session) name() string {
 	if s.Title != "" {
 		return s.Title
 	}
-	if parts := strings.Split(strings.TrimRight(s.CWD, "/"), "/"); parts[len(parts)-1] != "" {
-		return show.Line(parts[len(parts)-1])
+	if dir := s.dir(); dir != "" {
+		return dir
 	}
 	return "session " + show.Short(s.SessionID, 8)
+}
+
+// about is the name, but where that is only the directory's: nothing was asked in it.
+func (s *session) about() string {
+	if name := s.name(); name != s.dir() {
+		return elide(name, 60)
+	}
+	return "-"
+}
+
+// dir is the last element of the working directory.
+func (s *session) dir() string {
+	dir := strings.TrimRight(s.CWD, "/")
+	return show.Line(dir[strings.LastIndexByte(dir, '/')+1:])
 }
 
 // stateNames are the agent's states in words.
@@ -89,7 +103,7 @@ requests of it wait, and what it is about.`,
 			fmt.Fprintln(w, "SESSION\tSTATE\tWAIT\tLAST\tWHERE\tABOUT")
 			for i := range list {
 				s := &list[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Short(s.SessionID, 13), s.stateName(), s.waits(), ago(s.LastEventAt), s.where(), elide(s.name(), 60))
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Short(s.SessionID, 13), s.stateName(), s.waits(), ago(s.LastEventAt), s.where(), s.about())
 			}
 			return w.Flush()
 		},

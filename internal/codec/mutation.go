@@ -98,6 +98,9 @@ func readCall(raw []byte) (c call, err error) {
 			return c, fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.key)
 		}
 	}
+	if len(c.session) > maxID || len(c.useID) > maxID {
+		return c, fmt.Errorf("%w: a session or tool use id of more than %d bytes", ErrUnreadable, maxID)
+	}
 	if c.tool == "" {
 		return c, fmt.Errorf("%w: a tool event that names no tool", ErrUnreadable)
 	}
@@ -214,7 +217,7 @@ func EncodeMutation(m hook.Mutation) ([]byte, error) {
 }
 
 // DecodeMutation reads a document that EncodeMutation, or another program, wrote. An error wraps
-// ErrUnreadable. Of what passes, the identifying texts are there and as hook.Mutation says.
+// ErrUnreadable. What passes is as hook.Mutation says.
 func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 	bad := func(format string, args ...any) (hook.Mutation, error) {
 		return hook.Mutation{}, fmt.Errorf("%w: "+format, append([]any{ErrUnreadable}, args...)...)
@@ -254,10 +257,15 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 		return bad("event_type %.64q is not that of tool %s", m.EventType, m.ToolName)
 	case m.AgentID == "":
 		return bad("agent_id is missing")
-	case m.Timestamp.IsZero():
-		return bad("timestamp is missing")
-	case len(m.RawPayload) == 0:
-		return bad("raw_payload is missing")
+	case m.Timestamp.IsZero() || m.Timestamp.UTC().Year() < 1 || m.Timestamp.UTC().Year() > 9999:
+		return bad("timestamp is missing or in no year")
+	case len(m.RawPayload) == 0 || m.RawPayload[0] != '{':
+		return bad("raw_payload is not an object")
+	case len(m.SessionID) > maxID || len(m.ToolUseID) > maxID:
+		return bad("a session or tool use id of more than %d bytes", maxID)
+	case m.SourcePID < 0 || m.LinesChanged != nil && *m.LinesChanged < 0:
+		return bad("a number below zero")
 	}
+	m.Timestamp = m.Timestamp.UTC()
 	return m, nil
 }

@@ -162,7 +162,7 @@ func TestMutationID(t *testing.T) {
 func TestMutationRefuses(t *testing.T) {
 	for _, raw := range []string{
 		``, `[]`, `{"tool_name":"Write"`, `{}`, `{"tool_name":null}`, `{"tool_name":7}`, `{"tool_name":"Write","tool_input":[]}`,
-		`{"tool_name":"Write","session_id":{}}`, "{\"tool_name\":\"Write\",\"x\":\"\xff\"}", `{"tool_name":"Write"} {}`, `{"Tool_Name":"Write"}`,
+		`{"tool_name":"Write","session_id":{}}`, `{"tool_name":"Write","tool_use_id":"` + strings.Repeat("x", 1025) + `"}`, "{\"tool_name\":\"Write\",\"x\":\"\xff\"}", `{"tool_name":"Write"} {}`, `{"Tool_Name":"Write"}`,
 		`{"assent_oversize":{"length":9000000,"sha256":"00"},"hook_event_name":"PostToolUse"}`,
 	} {
 		if _, ok, err := Mutation(toolEvent("PostToolUse", raw)); ok || !errors.Is(err, ErrUnreadable) {
@@ -201,6 +201,10 @@ func TestDecodeMutationRefuses(t *testing.T) {
 		`"source_pid": `:     `"Event_Id": "x", "source_pid": `,
 		`"git_root"`:         `"GIT_ROOT": "/etc", "git_root"`,
 		`"source_pid": 4711`: `"source_pid": "x"`,
+		`"source_pid": 47`:   `"source_pid": -47`,
+		`"session_id": "`:    `"session_id": "` + strings.Repeat("x", 1025),
+		`"2026-11-21T`:       `"0000-11-21T`,
+		`"raw_payload": {`:   `"raw_payload": [], "x": {`,
 		`"file_path": "`:     "\"file_path\": \"\xff",
 	} {
 		doc := bytes.Replace(good, []byte(old), []byte(changed), 1)

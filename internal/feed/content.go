@@ -13,7 +13,7 @@ func (f *folding) content() content {
 		case "resume":
 			title = "The session is resumed"
 		case "clear":
-			title = "The session starts anew"
+			title = "The session starts anew: the conversation was cleared"
 		case "compact":
 			title = "The session goes on after compaction"
 		}
@@ -23,7 +23,7 @@ func (f *folding) content() content {
 		return content{data: data, title: title}
 	case KindSessionEnd:
 		data := &SessionEndData{Reason: f.text("reason", d.Reason)}
-		return content{data: data, title: "The session ends" + because(d.Reason)}
+		return content{data: data, title: "The session ends" + because(endReason(d.Reason))}
 	case KindSetup:
 		return content{data: &SetupData{Trigger: f.text("trigger", d.Trigger)}, title: "Setup" + because(d.Trigger)}
 	case KindUserPrompt:
@@ -178,7 +178,7 @@ func (f *folding) toolContent() content {
 		if d.IsInterrupt {
 			what = " was interrupted"
 		}
-		return content{data: data, title: "✗ " + tool + what + because(d.Error), body: more(d.Error)}
+		return content{data: data, title: "✗ " + tool + what + because(d.Error), body: long(d.Error)}
 	case KindPermissionDenied:
 		s.finish(d.ToolUseID, p.AgentID, p.CallKey) // no result will come
 		s.Run.Counters.Blocks++
@@ -227,6 +227,23 @@ func (f *folding) userPrompt() content {
 		title = "› (an empty prompt)"
 	}
 	return content{data: data, title: title, body: more(d.Prompt)}
+}
+
+// endReason is why a session ended as a person understands it. "other" tells nobody anything.
+func endReason(reason string) string {
+	switch reason {
+	case "clear":
+		return "the conversation was cleared"
+	case "logout":
+		return "logged out"
+	case "prompt_input_exit":
+		return "quit at the prompt"
+	case "resume":
+		return "another session was resumed"
+	case "other":
+		return ""
+	}
+	return reason
 }
 
 // because joins a foreign text to a title.

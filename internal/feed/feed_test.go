@@ -149,9 +149,65 @@ func TestBoundedData(t *testing.T) {
 	}
 }
 
+// TestAnswers: who reads the feed learns what was answered, not only that it was.
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct{ asked, input, body string }{
+		{`{"question":"Which?"}`, `{"questions":[{"question":"Which?"}],"answers":{"Which?":"Blue"}}`, "Blue"},
+		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":["x","y"],"B?":"no"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "B? no\nA? [\"x\",\"y\"]"},
+		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":"\u001b[2J"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "A? ⟦U+001B⟧[2J"},
+		{`{"question":"Which?"}`, `{"questions":7,"answers":{"Which?":"Blue"}}`, ""},
+		{`{"question":"Which?"}`, ``, ""},
+	} {
+		s := feed.New("s")
+		raw := `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"AskUserQuestion","tool_input":{"questions":[` + c.asked + `]}}`
+		e := event(hook.Event{ID: "q", Agent: "claude", Type: "PermissionRequest", Raw: []byte(raw)})
+		e.fold(s)
+		r := hook.Record{RequestID: "q", Step: hook.StepDecided, Outcome: hook.Allowed}
+		r.Decision = &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(c.input)}
+		out := s.Record(r)
+		if len(out) != 1 || out[0].Body != c.body || !strings.HasPrefix(out[0].Title, "✓ Answered: ") {
+			t.Errorf("%s: %+v", c.input, out)
+		}
+	}
+}
+
+// TestRequestNamesItsCall: of what a request says itself nothing else is guessed.
+func TestRequestNamesItsCall(t *testing.T) {
+	for id, want := range map[string]string{"": "t1", "t1": "t1", "t2": "t2"} {
+		s := feed.New("s")
+		for i, raw := range []string{
+			`{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"}`,
+			`{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"` + id + `"}`,
+		} {
+			out := event(hook.Event{ID: fmt.Sprint(i), Agent: "claude", Raw: []byte(raw), Time: time.Unix(1795183200, 0)}).fold(s)
+			if i == 0 {
+				continue
+			}
+			c := out[0].Cause
+			if linked := c.ParentEventID != ""; c.ToolUseID != want || linked != (id != "t2") {
+				t.Errorf("tool_use_id %q: %+v", id, c)
+			}
+		}
+	}
+}
+
+// TestPlanInATitle: a plan is named by its first line, the whole is the body.
+func TestPlanInATitle(t *testing.T) {
+	for plan, want := range map[string]string{
+		`# Notes\n1. collect\n`: "Notes …", `\n \n## \nGo`: "Go", `One line`: "One line", `###`: "###",
+	} {
+		raw := `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"ExitPlanMode","tool_input":{"plan":"` + plan + `"}}`
+		in := event(hook.Event{ID: "q", Agent: "claude", Type: "PermissionRequest", Raw: []byte(raw)})
+		out := in.fold(feed.New("s"))
+		if got := out[len(out)-1].Title; got != "⚠ Plan: "+want {
+			t.Errorf("%q: %s", plan, got)
+		}
+	}
+}
+
 // TestStateOfAnotherVersion is not taken for ours.
 func TestStateOfAnotherVersion(t *testing.T) {
-	for _, doc := range []string{`{"v":0,"entity":{"session_id":"s","started_at":0},"pos":1}`, `{"v":2}`, `{}`, `null`, `[]`, `{"v":1,"surprise":1}`} {
+	for _, doc := range []string{`{"v":0,"entity":{"session_id":"s","started_at":0},"pos":1}`, fmt.Sprintf(`{"v":%d}`, feed.Version+1), `{}`, `null`, `[]`, fmt.Sprintf(`{"v":%d,"surprise":1}`, feed.Version)} {
 		if err := json.Unmarshal([]byte(doc), feed.New("s")); err == nil {
 			t.Errorf("%s was taken", doc)
 		}

@@ -125,7 +125,11 @@ func (f *recording) settled(i int) {
 	}
 	q := s.Requests[i]
 	d, level := decisionOf(r, q.Deny)
-	ev := f.add(KindPermissionDecision, level, mark, content{data: d, title: decisionTitle(d, q)})
+	c := content{data: d, title: decisionTitle(d, q)}
+	if d.DecisionType == DecideAllow && q.Waits == StateAskUser {
+		c.body = body(answers(d.UpdatedInput))
+	}
+	ev := f.add(KindPermissionDecision, level, mark, c)
 	ev.Cause.ParentEventID, ev.Cause.ToolUseID = q.EventID, q.ToolUse
 	if q.Stage == stageSettled {
 		return

@@ -114,7 +114,9 @@ func (f *folding) permissionRequest() content {
 		ID: key(f.e.ID), AgentID: clean(p.AgentID, maxIDLen), Tool: clean(p.ToolName, maxIDLen),
 		What: askTitle(WaitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: WaitingFor(p.ToolName), At: f.at,
 	}
-	if i := s.onlyCall(p.AgentID, p.CallKey, true); i >= 0 && f.drives {
+	i := s.onlyCall(p.AgentID, p.CallKey, true)
+	// A request that names a call, as today's do not, is about that one or none.
+	if i >= 0 && f.drives && (d.ToolUseID == "" || key(d.ToolUseID) == s.Calls[i].ToolUseID) {
 		c := &s.Calls[i]
 		c.Asked = true
 		f.parent, f.tool, r.ToolUse = c.EventID, c.ToolUseID, c.ToolUseID

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,33 @@ func more(s string) string {
 	return body(s)
 }
 
+// long is more for what a title says well enough when it is short, of several lines or not.
+func long(s string) string {
+	if len(s) <= maxTitleText {
+		return ""
+	}
+	return body(s)
+}
+
+// planLine is what a plan is called: its first line that says something, without the sign of a
+// heading. The whole plan is the body of its request; in one line it cannot be read.
+func planLine(plan string) string {
+	rest := plan
+	for rest != "" {
+		var l string
+		l, rest, _ = strings.Cut(rest, "\n")
+		l = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(l), "#"))
+		if l == "" {
+			continue
+		}
+		if strings.TrimSpace(rest) != "" {
+			l += " …"
+		}
+		return l
+	}
+	return plan
+}
+
 // reasonUnreadable is the broker's word for a settling record that contradicts itself.
 const reasonUnreadable = "unreadable_record"
 
@@ -41,6 +69,9 @@ func preview(s string) string { return clean(show.Short(s, 80), 3*maxPreview) }
 func callTitle(tool, arg string) string {
 	if tool == "" {
 		tool = "a tool without a name"
+	}
+	if WaitingFor(tool) == StatePlan {
+		arg = planLine(arg)
 	}
 	tool = name(tool)
 	if arg == "" || arg == "{}" {
@@ -54,6 +85,9 @@ func askTitle(waits AgentState, tool, arg string) string {
 	if waits == StateBlocked || arg == "" {
 		return callTitle(tool, arg)
 	}
+	if waits == StatePlan {
+		arg = planLine(arg)
+	}
 	return line(arg)
 }
 
@@ -65,6 +99,36 @@ func requestTitle(waits AgentState, what string) string {
 		return "⚠ Plan: " + what
 	}
 	return "⚠ Permission: " + what
+}
+
+// answers is what was answered to the agent's questions: to a single one the answer alone, else
+// a line for each. It is empty where the input holds none.
+func answers(input hook.JSON) string {
+	var in struct {
+		Questions []struct {
+			Question string `json:"question"`
+		} `json:"questions"`
+		Answers map[string]json.RawMessage `json:"answers"`
+	}
+	if json.Unmarshal(input, &in) != nil {
+		return ""
+	}
+	var lines []string
+	for _, q := range in.Questions {
+		given, ok := in.Answers[q.Question]
+		if !ok {
+			continue
+		}
+		var text string
+		if json.Unmarshal(given, &text) != nil {
+			text = string(given)
+		}
+		if len(in.Questions) > 1 {
+			text = q.Question + " " + text
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // decisionTitle says what was decided, about what, and by whom.

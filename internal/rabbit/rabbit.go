@@ -66,6 +66,7 @@ type Publisher struct {
 	saved   uint64 // the place that was saved last
 	careful uint64 // events up to this one are published one at a time
 	refused uint64 // an event that RabbitMQ refuses
+	taken   uint64 // the last event that was looked at
 }
 
 // Open checks cfg and finds the place where reading goes on. Without one it is the end of the

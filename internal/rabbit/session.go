@@ -137,16 +137,22 @@ func (s *session) take(e hook.Event) {
 	if s.reading.Err() != nil {
 		return
 	}
-	s.p.counts.missed.Add(float64(e.Missed))
+	first := e.Seq > s.p.taken // not after a lost connection
+	s.p.taken = max(s.p.taken, e.Seq)
+	if first {
+		s.p.counts.missed.Add(float64(e.Missed))
+	}
 	f := flight{seq: e.Seq}
 	m, ok, err := s.p.cfg.Mutation(e)
-	if err != nil {
+	if err != nil && first {
 		s.p.counts.unreadable.Inc()
-		s.p.cfg.Logf("rabbitmq: event %d (%s of %s) is left out: %s", e.Seq, show.Line(e.Type), show.Line(e.Origin.Repo.Root), show.Line(err.Error()))
+		s.p.cfg.Logf("rabbitmq: event %d (%s, repository %s) is left out: %s", e.Seq, show.Line(e.Type), show.Line(e.Origin.Repo.Root), show.Line(err.Error()))
 	}
 	if ok && !s.seen.add(m.EventID) {
-		s.p.counts.repeated.Inc()
 		ok = false
+		if first {
+			s.p.counts.repeated.Inc()
+		}
 	}
 	if ok && e.Seq == s.p.refused {
 		s.p.counts.unreadable.Inc()
@@ -155,7 +161,9 @@ func (s *session) take(e hook.Event) {
 	}
 	if ok {
 		if f.confirm, err = s.publish(m); err != nil {
-			s.lose(err)
+			if s.reading.Err() == nil {
+				s.lose(err)
+			}
 			return
 		}
 		s.sent = e.Seq
@@ -186,11 +194,15 @@ func (s *session) publish(m hook.Mutation) (*amqp.DeferredConfirmation, error) {
 	case <-s.reading.Done():
 		return nil, s.reading.Err()
 	}
+	at := m.Timestamp
+	if at.Unix() < 0 {
+		at = time.Time{} // none: AMQP counts from 1970
+	}
 	confirm, err := s.channel.PublishWithDeferredConfirm(s.p.cfg.Exchange, m.EventType, false, false, amqp.Publishing{
 		ContentType:  "application/json",
 		DeliveryMode: amqp.Persistent,
 		MessageId:    m.EventID,
-		Timestamp:    m.Timestamp, // whole seconds
+		Timestamp:    at, // whole seconds
 		Type:         "ToolMutationEvent",
 		AppId:        "assent",
 		Body:         body,

@@ -4,7 +4,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { earlier, feedTrouble, fetchingEarlier, find, found, searchTrouble, story } from "./feed";
 import { selected, sessions } from "./state";
-import { isSub, readable, startsOpen, stateWords, type Line } from "./story";
+import { badge, foundLine, ofSubagents, readable, signed, startsOpen, stateWords, type Line } from "./story";
 import type { Found, SessionInfo } from "./types.gen";
 import { visibleLine } from "./visible";
 
@@ -14,6 +14,7 @@ export function Story() {
   const s = story.value;
   const info = sessions.value.get(selected.value);
   const lines = readable(s?.lines ?? []);
+  const subs = ofSubagents(s?.lines ?? []);
   const pins = lines.filter((e) => e.ui?.pin);
   const list = useRef<HTMLOListElement>(null);
   const behind = useFollow(list, s?.lines[0]?.pos, s?.lines.length ?? 0, s?.sessionId);
@@ -38,7 +39,7 @@ export function Story() {
       {s && lines.length === 0 && <p class="quiet">Nothing happened in this session yet.</p>}
       <ol class="story" ref={list} aria-label="What happened">
         {lines.map((e, i) => (
-          <Entry key={e.event_id} e={e} day={dayOf(e) !== dayOf(lines[i - 1]) ? dayOf(e) : ""} />
+          <Entry key={e.event_id} e={e} sub={subs.has(e.event_id)} day={dayOf(e) !== dayOf(lines[i - 1]) ? dayOf(e) : ""} />
         ))}
       </ol>
       {behind && (
@@ -91,20 +92,20 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
   );
 }
 
-function Entry({ e, day }: { e: Line; day: string }) {
+function Entry({ e, sub, day }: { e: Line; sub: boolean; day: string }) {
   const at = new Date(e.ts);
   const marks = e.marks?.map((m) => m.replaceAll("_", " ")).join(", ");
   const title = (
     <>
-      <span class="title">{glyph(e.title)}</span>
-      {e.ui?.badge && <span class="badge">{e.ui.badge}</span>}
+      <span class="title">{signed(e.title)}</span>
+      {badge(e) && <span class="badge">{badge(e)}</span>}
       {marks && <span class="marks">{marks}</span>}
     </>
   );
   return (
     <>
       {day && <li class="day">{day}</li>}
-      <li id={`e${e.pos}`} class={`event ${e.level}${isSub(e) ? " sub" : ""}`} data-kind={e.kind}>
+      <li id={`e${e.pos}`} class={`event ${e.level}${sub ? " sub" : ""}`} data-kind={e.kind}>
         <time dateTime={isNaN(at.getTime()) ? "" : at.toISOString()}>{clock(at)}</time>
         <div>
           {e.body ? (
@@ -119,11 +120,6 @@ function Entry({ e, day }: { e: Line; day: string }) {
       </li>
     </>
   );
-}
-
-/** Many systems have no ⎿, which terminals do. */
-function glyph(title: string): string {
-  return title.startsWith("⎿") ? `↳${title.slice(1)}` : title;
 }
 
 function clock(at: Date): string {
@@ -197,6 +193,7 @@ export function Search() {
             <Hit
               key={f.id}
               found={f}
+              line={foundLine(f.event as Line, words)}
               open={() => {
                 selected.value = f.event.session_id;
                 type("");
@@ -209,7 +206,7 @@ export function Search() {
   );
 }
 
-function Hit({ found: f, open }: { found: Found; open: () => void }) {
+function Hit({ found: f, line, open }: { found: Found; line: string; open: () => void }) {
   const at = new Date(f.event.ts);
   return (
     <li>
@@ -217,7 +214,8 @@ function Hit({ found: f, open }: { found: Found; open: () => void }) {
         <small>
           {f.sessionTitle ?? "Session"} · {isNaN(at.getTime()) ? "" : at.toLocaleString()}
         </small>
-        <span>{f.event.title}</span>
+        <span>{signed(f.event.title)}</span>
+        {line && <small class="line">{line}</small>}
       </button>
     </li>
   );

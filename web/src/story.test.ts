@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { append, listed, most, prepend, readable, startsOpen, type Line, type Story } from "./story";
+import { append, badge, foundLine, listed, most, ofSubagents, prepend, readable, signed, startsOpen, type Line, type Story } from "./story";
 
 const line = (pos: number, more: Partial<Line> = {}) =>
   ({ pos, seq: pos, ts: 0, event_id: `s:R1:E${pos}`, run_id: "s:R1", session_id: "s", kind: "notification", level: "info", actor_id: "system", title: `${pos}`, ...more }) as Line;
@@ -33,6 +33,40 @@ test("hidden and folded events", () => {
   assert.equal(startsOpen(line(1, { body: "x" })), true);
   assert.equal(startsOpen(line(1, { body: "x", ui: { collapsed_default: true } })), false);
   assert.equal(startsOpen(line(1, { body: "x".repeat(601) })), false);
+});
+
+test("a subagent's requests and their answers are its own", () => {
+  const parent = (id: string) => ({ cause: { parent_event_id: id } });
+  const lines = [
+    line(1, { kind: "tool.pre", actor_id: "subagent:a" }),
+    line(2, { kind: "permission.request", data: { agent_id: "a" } } as Partial<Line>),
+    line(3, { kind: "permission.request", data: {} } as Partial<Line>),
+    line(4, { kind: "permission.decision", ...parent("s:R1:E2") }),
+    line(5, { kind: "permission.decision", ...parent("s:R1:E3") }),
+    line(6, { kind: "permission.overruled", ...parent("s:R1:E4") }),
+    line(7, { kind: "tool.post", actor_id: "agent:root", ...parent("s:R1:E1") }),
+  ];
+  assert.deepEqual([...ofSubagents(lines)], ["s:R1:E1", "s:R1:E2", "s:R1:E4", "s:R1:E6"]);
+});
+
+test("badges that say more than the title", () => {
+  assert.equal(badge(line(1, { ui: { badge: "TOOL" } })), "");
+  assert.equal(badge(line(1, { level: "error", ui: { badge: "FAIL" } })), "FAIL");
+  assert.equal(badge(line(1, { level: "warn" })), "");
+});
+
+test("the sign of a title stays with its first word", () => {
+  assert.equal(signed("⎿ Bash result"), "↳\u00a0Bash result");
+  assert.equal(signed("● Bash(a b)"), "●\u00a0Bash(a b)");
+  assert.equal(signed("A session ends"), "A session ends");
+});
+
+test("why something was found", () => {
+  const e = line(1, { title: "⎿ Bash result", body: "first\n  The Blue one\nblue again" });
+  assert.equal(foundLine(e, "blue"), "The Blue one");
+  assert.equal(foundLine(e, '"blue one" bash'), "The Blue one");
+  assert.equal(foundLine(e, "bash again"), "blue again");
+  for (const nothing of ["result", "red", " ", ""]) assert.equal(foundLine(e, nothing), "");
 });
 
 test("the rail shows the newest, and then those that are over", () => {

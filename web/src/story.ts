@@ -1,6 +1,6 @@
 // The feed of one session, as the page has it: plain functions over plain values. feed.ts holds
 // the values.
-import type { AgentState, FeedEventBase, SessionInfo } from "./types.gen";
+import type { AgentState, FeedEvent, FeedEventBase, SessionInfo } from "./types.gen";
 
 /** What the page needs of an event; its title and body are safe to show. */
 export type Line = FeedEventBase;
@@ -37,9 +37,42 @@ export function readable(lines: readonly Line[]): Line[] {
   return lines.filter((e) => !e.ui?.hidden);
 }
 
-/** Whether an event is a subagent's. */
-export function isSub(e: Line): boolean {
-  return e.actor_id.startsWith("subagent:");
+/** The ids of the events that belong to a subagent. Requests and decisions are the system's, but
+ * a reader wants to see them where the call stands that they are about. */
+export function ofSubagents(lines: readonly Line[]): Set<string> {
+  const subs = new Set<string>();
+  for (const e of lines as readonly FeedEvent[]) {
+    const theirs =
+      e.kind === "permission.request"
+        ? !!e.data.agent_id
+        : e.actor_id.startsWith("subagent:") || (e.kind.startsWith("permission.") && subs.has(e.cause?.parent_event_id ?? ""));
+    if (theirs) subs.add(e.event_id);
+  }
+  return subs;
+}
+
+/** The badge worth showing: that of an ordinary call or turn says what its title begins with. */
+export function badge(e: Line): string {
+  return e.level === "warn" || e.level === "error" ? (e.ui?.badge ?? "") : "";
+}
+
+/** A title with its sign kept on the line of its first word. Many systems have no ⎿, which
+ * terminals do. */
+export function signed(title: string): string {
+  return title.replace(/^⎿/, "↳").replace(/^([^\p{L}\p{N}]) /u, "$1\u00a0");
+}
+
+/** The first line of the body with a word that was looked for and that the title does not show;
+ * without it a reader could not tell why an event was found. */
+export function foundLine(e: Line, looked: string): string {
+  const title = e.title.toLowerCase();
+  const lines = (e.body ?? "").split("\n");
+  for (const w of looked.toLowerCase().replaceAll('"', " ").split(/\s+/)) {
+    if (!w || title.includes(w)) continue;
+    const line = lines.find((l) => l.toLowerCase().includes(w));
+    if (line !== undefined) return line.trim();
+  }
+  return "";
 }
 
 const longBody = 600; // characters; a longer one starts folded
