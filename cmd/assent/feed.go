@@ -63,6 +63,7 @@ type feedPrinter struct {
 	*app
 	all     bool
 	after   uint64 // pos of the last event
+	last    string // its id
 	printed int
 	day     string
 	said    bool // since the last prompt the agent's words were printed
@@ -123,7 +124,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages, failed := make(chan []byte), make(chan error, 1)
-	query := fmt.Sprintf("?feed=%s&after=%d", url.QueryEscape(id), f.after)
+	query := fmt.Sprintf("?feed=%s&after=%d&last=%s", url.QueryEscape(id), f.after, url.QueryEscape(f.last))
 	go func() { failed <- c.listen(ctx, query, messages, connected) }()
 	for {
 		select {
@@ -139,7 +140,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 				return fmt.Errorf("message of the broker: %w", err)
 			}
 			if msg.Reset {
-				f.after = 0
+				f.after, f.last = 0, ""
 				fmt.Fprintln(f.err, "assent: the session was forgotten, or history is made anew; its feed begins again")
 			}
 			for _, doc := range msg.Events {
@@ -162,7 +163,7 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	if e.Pos <= f.after {
 		return nil
 	}
-	f.after = e.Pos
+	f.after, f.last = e.Pos, e.EventID
 	if f.json {
 		f.printed++
 		return f.printJSON(doc)
