@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ indented. Left out is what says nothing to a person, unless --all.`,
 			}
 			f.app = a
 			if !a.json {
-				fmt.Fprintf(a.out, "%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID))
+				fmt.Fprint(a.out, hang(fmt.Sprintf("%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID)), feedMargin, columns(a.out)))
 			}
 			if err := f.pages(ctx, b, s.SessionID); err != nil {
 				return err
@@ -186,9 +187,12 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.said && !f.all:
 		e.Body = "" // the agent's last words again
 	}
-	_, err := f.out.Write([]byte(eventText(&e, at, f.all)))
+	_, err := io.WriteString(f.out, hang(eventText(&e, at, f.all), feedMargin, columns(f.out)))
 	return err
 }
+
+// feedMargin is where a body begins: behind the time and the sign of its event.
+const feedMargin = 12
 
 // bodyLines is how much of a body is printed without --all.
 const bodyLines = 6
@@ -271,7 +275,8 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			}
 			for i := range found {
 				e := &found[i].Event
-				fmt.Fprintf(a.out, "%s  %s  %s · %s\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				line := fmt.Sprintf("%s  %s  %s · %s\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
 			}
 			return nil
 		},
