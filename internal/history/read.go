@@ -36,10 +36,10 @@ type Session struct {
 // SessionPlace is a place in the list of sessions. The zero value is its beginning.
 type SessionPlace struct{ At, Key int64 }
 
-// Pages are no longer than this.
+// Pages are no longer than this. Every reader of a live feed that is slow to take a page holds one.
 const (
 	maxPage      = 1000
-	maxPageBytes = 4 << 20 // but one event at least
+	maxPageBytes = 512 << 10 // but one event at least
 )
 
 func pageLimit(limit int) int {

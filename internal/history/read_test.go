@@ -174,6 +174,40 @@ func TestSearchFrequent(t *testing.T) {
 	}
 }
 
+// Hundreds of readers may hold a page each. Pages of large events are short, and together they are
+// the whole feed.
+func TestPagesAreBounded(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	long := strings.Repeat("x", 60_000)
+	for i := range 30 {
+		r.event("s", "PostToolUse", fmt.Sprintf(`"tool_name":"Bash","tool_use_id":"%d","tool_input":{"command":%q},"tool_response":{"stdout":%q}`, i, long, long))
+	}
+	r.catchUp()
+	for after := uint64(0); ; {
+		page, err := h.Feed(t.Context(), "s", after, maxPage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			if after < 30 {
+				t.Errorf("the feed ends at %d", after)
+			}
+			return
+		}
+		size := 0
+		for _, e := range page {
+			if after++; e.Pos != after {
+				t.Fatalf("event %d stands where %d was expected", e.Pos, after)
+			}
+			size += len(e.JSON)
+		}
+		if size > 1<<20 {
+			t.Errorf("a page of %d bytes", size)
+		}
+	}
+}
+
 // A search that would run for minutes is given up, and while such searches run everything else
 // can be read.
 func TestSearchIsBounded(t *testing.T) {
