@@ -21,6 +21,8 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/ledger"
+	"assent/internal/rabbit"
 	"assent/internal/server"
 	"assent/internal/stream"
 	"assent/web"
@@ -35,6 +37,8 @@ type serveFlags struct {
 	publicURLs, trustedProxies   []string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
+	amqpURL                      string
+	ledger                       bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -50,6 +54,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,6 +77,8 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
+	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -157,6 +164,22 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 
+	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
+	var mutations *rabbit.Publisher
+	if address := f.amqpAddress(); address != "" {
+		if mutations, err = newRabbit(ctx, address, streams, sugar.Warnf); err != nil {
+			return err
+		}
+	}
+
+	// The same, in the repositories of this machine.
+	var ledgers *ledger.Follower
+	if f.ledger {
+		if ledgers, err = newLedger(a.stateDir, streams, sugar.Warnf); err != nil {
+			return err
+		}
+	}
+
 	// Who may do what.
 	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
 	if err != nil {
@@ -181,6 +204,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
 	})
 	if err != nil {
 		return err
@@ -194,7 +218,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -203,6 +227,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		})
 	})
 	g.run("history", hist.Run)
+	if mutations != nil {
+		g.run("rabbitmq", mutations.Run)
+	}
+	if ledgers != nil {
+		g.run("ledger", ledgers.Run)
+	}
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())
