@@ -15,6 +15,9 @@ type commandMatch struct {
 	rest     bool // any further arguments
 	flags    *flagRules
 	anyArg   []glob
+	noArg    []glob
+	literal  bool // every argument is written out
+	piped    bool // as literal, but xargs may add some
 	paths    []pathPattern
 	stdin    streams // 0: any
 	stdout   streams
@@ -63,6 +66,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
+	}
+	if f := m.writtenOut(u); f.selector != "" {
+		return false, f
 	}
 	if m.paths != nil {
 		if f := m.pathsAllowed(operands, u, e); f.selector != "" {
@@ -248,6 +254,9 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	}
 	if m.anyArg != nil {
 		found = found.and(anyWord(m.anyArg, argv[1:]))
+	}
+	if m.noArg != nil {
+		found = found.and(not(anyWord(m.noArg, argv[1:])))
 	}
 	if m.paths != nil && found != no {
 		found = found.and(e.wordsTouch(argv[1:], u, m.paths))

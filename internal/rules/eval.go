@@ -66,6 +66,7 @@ func (o *outcome) guard(r *rule, t truth) {
 		if t == yes {
 			o.addShadow(r)
 		}
+	case t == perhaps && r.sure:
 	case t == perhaps:
 		o.maybe = first(o.maybe, r)
 	case r.action == Deny:
