@@ -21,11 +21,19 @@ type scope struct {
 
 	operands []shell.Word     // scratch
 	places   map[string]place // paths that were resolved, with their directory
-	work     int              // paths compared; beyond maxWork nothing is allowed
+	work     int              // steps taken; beyond maxWork nothing is allowed
 }
 
-// maxWork bounds the time for a hostile command.
-const maxWork = 20_000
+// maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
+// two short texts.
+const maxWork = 100_000
+
+// spend says whether there is time left for n more steps. Without time a guard is taken to be
+// meant perhaps, and an allow not at all.
+func (e *scope) spend(n int) bool {
+	e.work += n
+	return e.work <= maxWork
+}
 
 // place remembers what it resolved.
 func (e *scope) place(dir, text string) (place, bool) {
@@ -325,7 +333,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if e.work > maxWork {
-		o.refuse("too-much", "There are too many paths in it to compare.")
+		o.refuse("too-much", "There is too much in it to compare.")
 	}
 	// Files after commands: a command's rule may permit its redirections.
 	commands := 0
@@ -442,10 +450,6 @@ func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *sco
 	if !changes && m.ops&op == 0 {
 		return no
 	}
-	e.work++
-	if e.work > maxWork {
-		return perhaps
-	}
 	t := e.wordTouches(w, u, m.paths)
 	if t == yes && m.not != nil {
 		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
@@ -505,6 +509,9 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 
 // covers says whether an allow rule covers a command; the fault says why not.
 func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
+	if !e.spend(1 + len(u.Argv)/4) {
+		return false, fault{"command", "there is too much to compare"}
+	}
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}

@@ -15,7 +15,7 @@ type protection struct {
 	// state are directories of assent's, whose parents must not be read or moved as a whole.
 	state []string
 	// signs are parts of names, in lower case: a word without one touches nothing here.
-	signs []string
+	signs [256][]string // by first character
 }
 
 // wellKnown are the protected paths that are the same everywhere.
@@ -41,10 +41,13 @@ func ownProgram(base string) bool {
 }
 
 func newProtection(own []string, home string) (*protection, error) {
-	p := &protection{signs: []string{
+	p := &protection{}
+	for _, s := range []string{
 		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
 		"xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
-	}}
+	} {
+		p.addSign(s)
+	}
 	for _, s := range wellKnown() {
 		ps, err := pathPatterns(s)
 		if err != nil {
@@ -63,9 +66,14 @@ func newProtection(own []string, home string) (*protection, error) {
 		under := pathPattern{src: dir, below: glob{src: dir[1:] + "/**", tokens: append(literals(dir[1:]), token{kind: below}, token{kind: anything})}}
 		p.paths = append(p.paths, q, under)
 		p.state = append(p.state, dir)
-		p.signs = append(p.signs, strings.ToLower(path.Base(dir)))
+		p.addSign(path.Base(dir))
 	}
 	return p, nil
+}
+
+func (p *protection) addSign(s string) {
+	s = strings.ToLower(s)
+	p.signs[s[0]] = append(p.signs[s[0]], s)
 }
 
 // namesOnly are programs that do nothing to the paths they are given but tell about their
@@ -158,36 +166,33 @@ func searchesBelow(u *shell.Unit) bool {
 	return false
 }
 
-// hasSign is a quick look: a word without a sign, and not above the state, is harmless.
+// hasSign is a quick look without regard to the case of ASCII letters: a word without a sign,
+// and not above the state, is harmless.
 func (p *protection) hasSign(s string) bool {
-	for i := range p.signs {
-		if containsFold(s, p.signs[i]) {
-			return true
+	for i := range len(s) {
+		for _, sign := range p.signs[lower(s[i])] {
+			if len(s)-i >= len(sign) && startsFold(s[i:], sign) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// containsFold is strings.Contains without regard to the case of ASCII letters; sub is in lower
-// case.
-func containsFold(s, sub string) bool {
-	for i := 0; i+len(sub) <= len(s); i++ {
-		j := 0
-		for j < len(sub) {
-			c := s[i+j]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if c != sub[j] {
-				break
-			}
-			j++
-		}
-		if j == len(sub) {
-			return true
+func startsFold(s, prefix string) bool {
+	for i := range len(prefix) {
+		if lower(s[i]) != prefix[i] {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 // aboveState says whether a directory holds assent's state somewhere below.
@@ -219,10 +224,10 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	for i, t := range spellings(text) {
-		if !sign && (i > 0 || t == "" || t[0] == '-') && strings.IndexByte(t, '/') < 0 {
-			continue
-		}
+	if !sign && !mayLead(text) && !p.aboveState(dir) {
+		return ""
+	}
+	for _, t := range spellings(text) {
 		full := t
 		if t == "" || len(t) > maxPath {
 			continue
@@ -239,6 +244,11 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 		}
 	}
 	return ""
+}
+
+// mayLead says whether a word may lead out of the directory that a command runs in.
+func mayLead(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
 }
 
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
