@@ -262,7 +262,7 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 		found = found.and(anyWord(m.anyArg, argv[1:], e))
 	}
 	if m.noArg != nil {
-		found = found.and(not(anyWord(m.noArg, argv[1:])))
+		found = found.and(not(anyWord(m.noArg, argv[1:], e)))
 	}
 	if m.paths != nil && found != no {
 		found = found.and(e.wordsTouch(argv[1:], u, m.paths))

@@ -11,6 +11,9 @@ func (m *commandMatch) writtenOut(u *shell.Unit) fault {
 	if !m.literal && !m.piped && m.noArg == nil {
 		return fault{}
 	}
+	if u.StdinVaries && (m.literal || m.piped) {
+		return fault{"literal", "the text that it gets as standard input is known only when it runs"}
+	}
 	for _, w := range u.Argv[1:] {
 		switch {
 		case w.Static && matchAny(m.noArg, w.Text):
