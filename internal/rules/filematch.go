@@ -76,7 +76,7 @@ func (c *compiler) command(n *yaml.Node, guard bool) *commandMatch {
 		"no_arg":  func(n *yaml.Node) { m.noArg = c.globs(n, "a pattern for an argument") },
 		"literal": func(n *yaml.Node) {
 			m.literal = true
-			if w := c.oneOf(n, "literal", "true", "xargs"); w == "xargs" {
+			if w := c.oneOf(n, "literal", "true", "or-from-commands"); w == "or-from-commands" {
 				m.piped = true
 			}
 			if guard {
