@@ -22,6 +22,8 @@ type commandMatch struct {
 	stdin    streams // 0: any
 	stdout   streams
 
+	// allFlags must each be there, anywhere: the flags of a rule string; for guards.
+	allFlags []*flagSet
 	// text is a rule string as a pattern over the words of a command; for guards.
 	text *glob
 	// script is a rule string with shell syntax in it. It is compared with the whole command:
@@ -63,6 +65,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	operands, f := m.argsAllowed(u.Argv[1:], e)
 	if f.selector != "" {
 		return false, f
+	}
+	if door := m.sideDoor(u); door != "" {
+		return false, fault{"flags", quote(door) + " writes a file, runs a program or works elsewhere: a rule must name it"}
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
@@ -302,6 +307,12 @@ func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
 				found = found.and(perhaps)
 			}
 		}
+	}
+	if len(m.allFlags) > 0 && !e.spend(len(words)) {
+		return found.and(perhaps)
+	}
+	for _, set := range m.allFlags {
+		found = found.and(set.present(words))
 	}
 	if !m.argsSet || found == no {
 		return found

@@ -37,6 +37,9 @@ func (e *scope) spend(n int) bool {
 
 // place remembers what it resolved.
 func (e *scope) place(dir, text string) (place, bool) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return place{}, false
+	}
 	key := text
 	if !strings.HasPrefix(text, "/") {
 		key = dir + "\x00" + text
@@ -388,6 +391,9 @@ func (s *Set) wholeCommand(e *scope, o *outcome) {
 // scriptAllowed finds a rule string with shell syntax in it that is exactly the command.
 func (s *Set) scriptAllowed(e *scope) *rule {
 	for _, r := range s.allowScripts {
+		if r.match.cwd == nil && !e.inPlace(e.cwd, true) {
+			continue
+		}
 		if ok, _ := r.match.command.allows(nil, e); ok {
 			if t, _ := r.match.circumstances(e, e.cwd, true, false); t == yes {
 				return r
@@ -518,11 +524,17 @@ func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}
-	if r.match.cwd == nil && !(u.DirKnown && (u.Dir == e.cwd || lies(e.project, u.Dir))) {
+	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
 	t, f := r.match.circumstances(e, u.Dir, u.DirKnown, false)
 	return t == yes, f
+}
+
+// inPlace says whether a directory is one that an allow without cwd holds in: the project, or
+// where nobody knows a project, the agent's own.
+func (e *scope) inPlace(dir string, known bool) bool {
+	return known && (lies(e.project, dir) || e.project == "" && dir == e.cwd)
 }
 
 func lies(dir, at string) bool {
