@@ -491,10 +491,15 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		} else if w.Prefix == "" && w.Glob && !strings.ContainsAny(w.Text, "$`") {
 			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
 		}
-		if !e.spend(20*len(patterns)) || e.mayTouch(text, patterns) {
-			return perhaps
+		switch {
+		case !e.spend(20 * len(patterns)):
+			return likely
+		case !e.mayTouch(text, patterns):
+			return no
+		case hiddenNames(w.Text):
+			return likely
 		}
-		return no
+		return perhaps
 	}
 	for _, t := range spellings(w.Text) {
 		if at, ok := e.place(dir, t); ok && e.touches(at, patterns) {

@@ -102,6 +102,13 @@ func reachedBy(u *shell.Unit, via string) bool {
 	return len(u.Via) > 0 && u.Via[len(u.Via)-1] == via
 }
 
+// hiddenNames says whether a pattern is made to fit hidden files, or files outside the
+// directory that the command runs in.
+func hiddenNames(text string) bool {
+	return strings.ContainsAny(text, "*?[") && !strings.ContainsAny(text, "$`") &&
+		(strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "./") || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.Contains(text, "/."))
+}
+
 // not turns an answer round.
 func not(t truth) truth {
 	switch t {
