@@ -209,7 +209,7 @@ func ownSettings(u *shell.Unit) string {
 // readsConfig says whether the arguments of git config only read.
 func readsConfig(words []shell.Word) bool {
 	operands := 0
-	for i, w := range words {
+	for _, w := range words {
 		if !w.Static {
 			return false
 		}
@@ -223,7 +223,10 @@ func readsConfig(words []shell.Word) bool {
 		if strings.HasPrefix(w.Text, "-") {
 			return false
 		}
-		if operands == 0 && (w.Text == "get" || w.Text == "list") && i+1 <= len(words) {
+		if operands == 0 && !strings.Contains(w.Text, ".") && w.Text != "get" && w.Text != "list" {
+			return false // the word for what to do, such as edit or set
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") {
 			return true
 		}
 		operands++
@@ -333,15 +336,16 @@ func mayLead(s string) bool {
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
 	w.Text = text
-	tokens := wordTokens(w)
-	if !strings.HasPrefix(text, "/") {
-		dir := u.Dir
-		if dir == "" {
-			dir = unknownDir
-		}
-		tokens = append(literals(strings.TrimSuffix(dir, "/")+"/"), tokens...)
+	w.Prefix = text[:strings.IndexAny(text, "*?[")]
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
 	}
-	hiddenNames := strings.HasPrefix(text, ".") || strings.Contains(text, "/.")
+	tokens := pathTokens(w, dir)
+	hiddenNames := false
+	for part := range strings.SplitSeq(text, "/") {
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+	}
 	for i := range p.paths {
 		q := &p.paths[i]
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {

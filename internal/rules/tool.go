@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -107,7 +108,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 				found = yes
 			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
 				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
-				if e.mayTouch(append(text, searchTokens(t.search)...), r.match.file.paths) {
+				named := slices.DeleteFunc(slices.Clone(r.match.file.paths), func(p pathPattern) bool { return p.inner })
+				if e.mayTouch(append(text, searchTokens(t.search)...), named) {
 					found = found.or(perhaps)
 				}
 			}
