@@ -110,9 +110,10 @@ func FuzzEval(f *testing.F) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		in, _ := json.Marshal(map[string]string{"command": command})
+		if !utf8.ValidString(command) {
+			return // not JSON
+		}
 		c := bash(command)
-		c.Input = in
 		v := s.Explain(c)
 		if v.Action != Allow {
 			return
@@ -128,6 +129,34 @@ func FuzzEval(f *testing.F) {
 		}
 		if s.Eval(c).Action != Allow {
 			t.Errorf("%q: Eval and Explain differ", command)
+		}
+	})
+}
+
+// FuzzMembers: the members of an object are those that encoding/json finds.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, ` { "a" : 1 , "b":[{"c":"]}"}] } `, `{"a\"":"\\","b":-1.5e3,"":null}`, `{"a":1,"A":2}`, `[1]`, `{"a":{}}`, `{"\u0061":true}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		all, problem := members(json.RawMessage(raw))
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(raw), &want); err != nil || want == nil {
+			if problem == "" {
+				t.Errorf("%q has the members %v, but: %v", raw, all, err)
+			}
+			return
+		}
+		if problem != "" {
+			return
+		}
+		if len(all) != len(want) {
+			t.Errorf("%q has %d members, want %d", raw, len(all), len(want))
+		}
+		for _, m := range all {
+			if string(m.value) != string(want[m.key]) {
+				t.Errorf("%q: member %q is %q, want %q", raw, m.key, m.value, want[m.key])
+			}
 		}
 	})
 }

@@ -31,7 +31,7 @@ func readTarget(e *scope) target {
 	}
 	switch e.call.Tool {
 	case "Read", "NotebookRead":
-		if _, ok := e.input["file_path"]; !ok && e.call.Tool == "NotebookRead" {
+		if e.member("file_path") == nil && e.call.Tool == "NotebookRead" {
 			return pathOf(opRead, "notebook_path")
 		}
 		return pathOf(opRead, "file_path")
@@ -46,7 +46,8 @@ func readTarget(e *scope) target {
 	case "Glob", "Grep":
 		t.op, t.fileful = opRead, true
 		at := e.cwd
-		if raw, ok := e.input["path"]; ok && string(raw) != "null" {
+		if raw := e.member("path"); raw != nil && string(raw) != "null" {
+			var ok bool
 			if at, ok = e.text("path"); !ok {
 				t.fileful, t.why = false, "its path is not a text"
 			}
@@ -56,7 +57,7 @@ func readTarget(e *scope) target {
 		if e.call.Tool == "Glob" {
 			key = "pattern"
 		}
-		if raw, ok := e.input[key]; ok && string(raw) != "null" {
+		if raw := e.member(key); raw != nil && string(raw) != "null" {
 			p, ok := e.text(key)
 			if !ok || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..") || strings.Contains(p, "\\") {
 				t.fileful, t.why = false, "its pattern may leave the directory"

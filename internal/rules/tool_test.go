@@ -66,6 +66,7 @@ func TestInput(t *testing.T) {
 	for input, want := range map[string]Action{
 		`{"command":"ls"}`: Allow, `{"command":"ls","description":"x","timeout":5,"run_in_background":false}`: Allow, ` {"command" : "ls"} `: Allow,
 		`{"command":"rm x","COMMAND":"ls"}`: Deny, `{"command":"ls","COMMAND":"rm x"}`: Ask, `{"command":"ls","command":"rm x"}`: Ask, `{"command":"ls","env":{}}`: Ask, `{"command":"ls","dangerouslyDisableSandbox":true}`: Ask, `{"command":"ls","dangerouslyDisableSandbox":false}`: Allow,
+		"{\"command\":\"ls\",\"description\":\"\xff\"}": Ask, `{"command":"ls","description":"\ud800"}`: Ask, `{"command":"ls","description":"\ud83d\ude00"}`: Allow,
 		`{"command":["ls"]}`: Ask, `{"command":null}`: Ask, `{}`: Ask, ``: Ask, `{"command":"ls"`: Ask, `["ls"]`: Ask, `{"command":"ls"}x`: Ask, `{"Command":"ls"}`: Ask,
 	} {
 		c := bash("")
