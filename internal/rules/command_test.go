@@ -98,6 +98,7 @@ rules:
 		"tee .git/config": Ask, "cat .git//config": Ask, "cat ./.git/../.git/config": Ask, "cat .GIT/config": Ask, "cd .git && cat config": Ask, "cd .claude; tee settings.json": Ask, "rm -rf .git": Ask, "rm -rf .claude": Ask,
 		"mv .claude x": Ask, "rm -rf .": Ask, "rm -rf ..": Ask, "rm -rf /home/user/project": Ask, "cat .cl*/settings.json": Ask, "rm -rf .*": Ask, "cat .git/hooks/*": Ask, `cat "$HOME/.claude/settings.json"`: Ask, `cat $X/.claude/settings.json`: Ask,
 		"sed -n -i.bak s/a/b/ .mcp.json": Ask, "ln -s ~/.claude/settings.json x": Ask, "cp x --target-directory=.git/hooks": Ask, "cp -t.git/hooks x": Ask, "tee > .git/hooks/x": Ask,
+		"cat ~/.claude/.credentials.json": Ask, "cat /proc/self/environ": Ask, "cat /proc/self/root/srv/broker/state/x": Ask, "cat /proc/cpuinfo": Allow,
 		"assent pending": Ask, "/opt/assent allow x": Ask, "$(echo assent) allow x": Ask, "pkill assent": Ask, "kill $(pidof assent)": Ask, "systemctl --user stop assent.service": Ask,
 		"cat ~/.local/state/assent/owner.token": Ask, "grep -r x ~/.local/state": Ask, "grep -r x ~": Ask, "grep -r x /": Ask, "cd ~ && grep -r x": Ask, "cd ~ && rg x": Ask, "cat ~/.local/state/*/*": Ask, "tar c $HOME": Ask, "grep -r x ~/.*": Ask,
 		"cat /srv/broker/state/owner.token": Ask, "cat /srv/broker/state/x": Ask, "cd /srv/broker/state && cat x": Ask, "cd /srv && cat broker/state/x": Ask, "grep -r x /srv": Ask, "cat /run/x/hook.sock": Ask,
@@ -162,6 +163,41 @@ rules:
 			if v := s.Eval(c); v.Action != want {
 				t.Errorf("rm %s in %s: %s (%s), expected %s", path, project, v.Action, v.Reason, want)
 			}
+		}
+	}
+}
+
+// TestStrangeRepositories: git is not allowed where a repository was planted inside the project.
+func TestStrangeRepositories(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".git", "sub/dir", "nested/.git", "nested/deep", "bare/objects", "bare/x", "linked"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"bare/HEAD", "linked/.git"} {
+		if err := os.WriteFile(filepath.Join(top, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := load(t, `version: 1
+allow: ["Bash(git status *)"]`)
+	for dir, want := range map[string]Action{".": Allow, "sub": Allow, "sub/dir": Allow, "none": Allow, "nested": Ask, "nested/deep": Ask, "bare": Ask, "bare/x": Ask, "linked": Ask, "/": Ask, "..": Ask} {
+		c := bash("git -C " + dir + " status")
+		c.Cwd, c.Project = top, top
+		if v := s.Eval(c); v.Action != want {
+			t.Errorf("git -C %s: %s (%s), expected %s", dir, v.Action, v.Reason, want)
+		}
+		if filepath.IsAbs(dir) {
+			continue
+		}
+		c = bash("git status")
+		c.Cwd, c.Project = filepath.Join(top, dir), top
+		if v := s.Eval(c); v.Action != want {
+			t.Errorf("git in %s: %s (%s), expected %s", dir, v.Action, v.Reason, want)
 		}
 	}
 }
