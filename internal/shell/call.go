@@ -319,6 +319,10 @@ func (r *reader) within(w Word, at place) {
 	if r.inline >= maxInline || strings.TrimSpace(w.Text) == "" {
 		return
 	}
+	if r.scripts++; r.scripts > maxScripts {
+		r.doubt(DoubtInline, w.Start, w.End, "It holds too many scripts.")
+		return
+	}
 	src, inner, start, end := r.src, r.inner, r.start, r.end
 	if !r.inner {
 		r.start, r.end = w.Start, w.End

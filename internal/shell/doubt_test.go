@@ -49,7 +49,7 @@ func TestDoubts(t *testing.T) {
 		{DoubtNesting, strings.Repeat("(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("$(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("{ ", 70) + "ls" + strings.Repeat("; }", 70)},
-		{DoubtUnit, strings.Repeat("a;", maxUnits+1)},
+		{DoubtUnit, strings.Repeat("a;", maxUnits+1)}, {DoubtLong, strings.Repeat("a;", maxChars)},
 		{DoubtBackslash, `ls \`}, {DoubtBackslash, "ls \\\n"}, {DoubtBackslash, "l\\\ns"}, {DoubtBackslash, "ls x\\\n -l"},
 		// Syntax.
 		{DoubtSyntax, ""}, {DoubtSyntax, " \n"}, {DoubtSyntax, "ls ("}, {DoubtSyntax, "echo 'x"}, {DoubtSyntax, "if true"}, {DoubtSyntax, "ls &| cat"}, {DoubtSyntax, "select x in a; do ls; done"},
