@@ -45,7 +45,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	if reserved(prog.Text) {
 		r.doubt(DoubtProgram, prog.Start, prog.End, "The program's name is a word of the shell's own language.")
 	}
-	if levels > 16 {
+	if levels > 8 {
 		r.doubt(DoubtWrapper, start, end, "Too many programs that start another.")
 		return r.add(u, at)
 	}

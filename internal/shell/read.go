@@ -28,6 +28,9 @@ const (
 func Read(text string, o Options) Script {
 	r := &reader{opts: o}
 	r.top(text)
+	if len(r.units) == 0 && len(r.doubts) == 0 {
+		r.doubt(DoubtSyntax, 0, len(text), "There is no command.")
+	}
 	s := Script{Text: text, Units: r.units, Doubts: r.doubts}
 	if o.Zsh && len(s.Doubts) == 0 && !sameInZsh(text) {
 		z := &reader{opts: o, zsh: true}
