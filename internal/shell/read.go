@@ -189,6 +189,9 @@ func (r *reader) add(u Unit, at place) int {
 	}
 	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
 	u.Via, u.DenyOnly = at.via, at.denyOnly
+	if r.units == nil {
+		r.units = make([]Unit, 0, 8)
+	}
 	r.units = append(r.units, u)
 	return len(r.units) - 1
 }
