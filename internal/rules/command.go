@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -320,12 +321,13 @@ func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
 	if !e.spend(len(words)) {
 		return found.and(perhaps)
 	}
-	return found.and(wanted(m.args, m.rest, words, e))
+	return found.and(wanted(m.args, m.rest, m.flags == nil && len(m.allFlags) == 0, words, e))
 }
 
 // wanted walks all ways to read words as flags, their values and the wanted arguments. Its cost
-// is bounded by the product of the two lengths.
-func wanted(args [][]glob, rest bool, words []shell.Word, e *scope) truth {
+// is bounded by the product of the two lengths. With exact, and without rest, nothing may follow
+// the last argument, no flag either.
+func wanted(args [][]glob, rest, exact bool, words []shell.Word, e *scope) truth {
 	// at[j]: the best way to have found the first j arguments, just before the current word;
 	// value[j]: the same, where the word before was a flag whose value this may be.
 	n := len(args)
@@ -349,6 +351,9 @@ func wanted(args [][]glob, rest bool, words []shell.Word, e *scope) truth {
 			}
 			if j == n && rest {
 				best = best.or(here)
+			}
+			if j == n && exact && w.Static {
+				continue
 			}
 			if j < n {
 				set(&nextAt[j+1], here.and(wordGuarded(args[j], w, e)))
@@ -485,16 +490,10 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		dir = unknownDir
 	}
 	if !w.Static {
-		text := wordTokens(w)
-		if !strings.HasPrefix(w.Prefix, "/") && w.Prefix != "" {
-			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
-		} else if w.Prefix == "" && w.Glob && !strings.ContainsAny(w.Text, "$`") {
-			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
-		}
 		switch {
 		case !e.spend(20 * len(patterns)):
 			return likely
-		case !e.mayTouch(text, patterns):
+		case !e.mayTouch(pathTokens(w, dir), patterns):
 			return no
 		case hiddenNames(w.Text):
 			return likely
@@ -507,6 +506,25 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		}
 	}
 	return no
+}
+
+// pathTokens is what a word that is not static may become as a path, seen from dir.
+func pathTokens(w shell.Word, dir string) []token {
+	first := strings.IndexAny(w.Text, "*?[")
+	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"~") {
+		return []token{{kind: anything}} // it may bring a .. too
+	}
+	slash := strings.LastIndexByte(w.Text[:first], '/') + 1
+	fixed := w.Text[:slash]
+	if !strings.HasPrefix(w.Text, "/") {
+		fixed = dir + "/" + fixed
+	}
+	if strings.Contains(w.Text[slash:], "..") { // where that leads is not known
+		return []token{{kind: anything}}
+	}
+	fixed = strings.TrimSuffix(path.Clean(fixed), "/") + "/"
+	w.Text, w.Prefix = w.Text[slash:], w.Text[slash:first]
+	return append(literals(fixed), wordTokens(w)...)
 }
 
 // unknownDir stands for a directory that is not known; no pattern that names one matches it.

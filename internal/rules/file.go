@@ -46,7 +46,11 @@ type rulesFile struct {
 // readFile compiles one file. What is wrong is in r.problems.
 func readFile(r *reader, s Source) *rulesFile {
 	f := &rulesFile{source: s}
-	doc := r.document(s.Data)
+	most := maxFile
+	if s.Layer == Repository {
+		most = maxForeign
+	}
+	doc := r.document(s.Data, most)
 	if doc == nil {
 		return f
 	}

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"errors"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -21,13 +23,15 @@ type protection struct {
 // wellKnown are the protected paths that are the same everywhere.
 func wellKnown() []string {
 	return []string{
-		"**/.claude", "**/.claude/settings*", "**/.claude/settings*/**", "**/.claude/hooks/**", "**/.claude.json*", "**/.mcp.json",
+		"**/.claude", "**/.claude/settings*", "**/.claude/settings*/**", "**/.claude/hooks/**", "**/.claude/.credentials*", "**/.claude.json*", "**/.mcp.json",
 		"**/managed-settings*", "**/claude-code/**",
 		"**/.git", "**/.git/hooks/**", "**/.git/config*", "**/.git/modules/**/config", "**/.git/modules/**/hooks/**",
 		"**/.git/worktrees/**/config*", "**/.git/info/attributes", "**/.git/info",
 		"**/assent/owner.token", "**/assent/hook.conf", "**/assent/hook.sock", "**/.local/state/assent/**", "**/.config/assent/**",
 		"**/.assent/**", "**/.assent.y*ml", "**/.hookd/**",
 		"/run/user/*/assent/**", "/etc/assent/**",
+		// Other names for any file, and the keys in a process's environment.
+		"/proc/*/root/**", "/proc/*/cwd/**", "/proc/*/fd/**", "/proc/*/task/**", "/proc/*/environ",
 	}
 }
 
@@ -44,7 +48,7 @@ func newProtection(own []string, home string) (*protection, error) {
 	p := &protection{}
 	for _, s := range []string{
 		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
-		"xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
+		"/proc/", "xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
 	} {
 		p.addSign(s)
 	}
@@ -122,13 +126,18 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if why := ownSettings(u); why != "" {
 		return why
 	}
+	if u.Base == "git" {
+		if at := e.strangeRepository(u.Dir); at != "" {
+			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
+		}
+	}
 	if p.hasSign(u.Dir) {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
 	readsNames := namesOnly(u.Base)
-	if !readsNames && p.aboveState(u.Dir) && searchesBelow(u) {
+	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
 	if len(u.Argv) == 0 {
@@ -182,6 +191,32 @@ func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
 	return lies(path.Clean(at), e.project)
 }
 
+// strangeRepository looks for a repository between a directory and the project's own: one that
+// was planted there, with a .git or as bare files, has its own configuration, which can name
+// programs that git status or git diff run.
+func (e *scope) strangeRepository(dir string) string {
+	if e.readlink == nil || e.project == "" || !lies(e.project, dir) {
+		return ""
+	}
+	there := func(name string) bool {
+		_, err := e.readlink(path.Join(dir, name))
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	for ; ; dir = path.Dir(dir) {
+		switch {
+		case there(".git"):
+			if dir == e.project {
+				return ""
+			}
+			return dir
+		case there("HEAD") && there("objects"):
+			return dir
+		case dir == e.project || dir == "/":
+			return ""
+		}
+	}
+}
+
 // ownSettings finds commands that change settings without naming their file: those of the
 // repository with git config, those of the agent with its own program.
 func ownSettings(u *shell.Unit) string {
@@ -209,7 +244,7 @@ func ownSettings(u *shell.Unit) string {
 // readsConfig says whether the arguments of git config only read.
 func readsConfig(words []shell.Word) bool {
 	operands := 0
-	for i, w := range words {
+	for _, w := range words {
 		if !w.Static {
 			return false
 		}
@@ -223,7 +258,10 @@ func readsConfig(words []shell.Word) bool {
 		if strings.HasPrefix(w.Text, "-") {
 			return false
 		}
-		if operands == 0 && (w.Text == "get" || w.Text == "list") && i+1 <= len(words) {
+		if operands == 0 && !strings.Contains(w.Text, ".") && w.Text != "get" && w.Text != "list" {
+			return false // the word for what to do, such as edit or set
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") {
 			return true
 		}
 		operands++
@@ -274,13 +312,24 @@ func lower(c byte) byte {
 }
 
 // aboveState says whether a directory holds assent's state somewhere below.
-func (p *protection) aboveState(dir string) bool {
+func (p *protection) aboveState(dir string, e *scope) bool {
 	for _, s := range p.state {
 		if _, ok := under(dir, s); ok {
 			return true
 		}
 	}
-	return false
+	if e.home == "" {
+		return false
+	}
+	if _, ok := under(dir, e.home); ok { // the home and what is above it
+		return true
+	}
+	switch rest, ok := under(e.home, dir); {
+	case !ok:
+		return false
+	default:
+		return rest == ".local" || rest == ".local/state" || rest == ".config"
+	}
 }
 
 func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
@@ -302,7 +351,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !p.aboveState(dir) {
+	if !sign && !mayLead(text) && !p.aboveState(dir, e) {
 		return ""
 	}
 	for _, t := range spellings(text) {
@@ -317,7 +366,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 		if sign && p.touches(at, e) {
 			return quote(w.Text) + " is " + ownPlace
 		}
-		if !namesOnly && p.aboveState(at.spelled) {
+		if !namesOnly && p.aboveState(at.spelled, e) {
 			return quote(w.Text) + " holds assent's state"
 		}
 	}
@@ -333,15 +382,16 @@ func mayLead(s string) bool {
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
 	w.Text = text
-	tokens := wordTokens(w)
-	if !strings.HasPrefix(text, "/") {
-		dir := u.Dir
-		if dir == "" {
-			dir = unknownDir
-		}
-		tokens = append(literals(strings.TrimSuffix(dir, "/")+"/"), tokens...)
+	w.Prefix = text[:strings.IndexAny(text, "*?[")]
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
 	}
-	hiddenNames := strings.HasPrefix(text, ".") || strings.Contains(text, "/.")
+	tokens := pathTokens(w, dir)
+	hiddenNames := false
+	for part := range strings.SplitSeq(text, "/") {
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+	}
 	for i := range p.paths {
 		q := &p.paths[i]
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {

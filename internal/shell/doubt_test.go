@@ -49,7 +49,7 @@ func TestDoubts(t *testing.T) {
 		{DoubtNesting, strings.Repeat("(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("$(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("{ ", 70) + "ls" + strings.Repeat("; }", 70)},
-		{DoubtUnit, strings.Repeat("a;", maxUnits+1)},
+		{DoubtUnit, strings.Repeat("a;", maxUnits+1)}, {DoubtLong, strings.Repeat("a;", maxChars)},
 		{DoubtBackslash, `ls \`}, {DoubtBackslash, "ls \\\n"}, {DoubtBackslash, "l\\\ns"}, {DoubtBackslash, "ls x\\\n -l"},
 		// Syntax.
 		{DoubtSyntax, ""}, {DoubtSyntax, " \n"}, {DoubtSyntax, "ls ("}, {DoubtSyntax, "echo 'x"}, {DoubtSyntax, "if true"}, {DoubtSyntax, "ls &| cat"}, {DoubtSyntax, "select x in a; do ls; done"},
@@ -137,7 +137,7 @@ func TestZsh(t *testing.T) {
 	zsh := here
 	zsh.Zsh = true
 	for _, text := range []string{
-		"ls =ls", "echo $x[1]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
+		"ls =ls", "echo $x[y]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
 	} {
 		if s := Read(text, zsh); len(s.Doubts) == 0 {
 			t.Errorf("%q: no doubt although zsh may read it", text)

@@ -121,6 +121,10 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 		r.doubtAt(DoubtRedirect, d, "What follows >& or <& is not just a number.")
 		w := r.word(d.Word, at)
 		r.add(Unit{Kind: Write, Start: int(d.Pos().Offset()), End: int(d.End().Offset()), Path: w, Out: -1, Of: -1}, at)
+		if r.guessed {
+			return
+		}
+		r.guessed = true
 		r.guessText(strings.NewReplacer(">&-", " ", "<&-", " ").Replace(r.src), at)
 	}
 }

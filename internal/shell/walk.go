@@ -27,6 +27,10 @@ func (w *where) lost() { w.known, w.changed, w.maybe = false, true, false }
 
 // move follows cd to a directory.
 func (w *where) move(to string) {
+	if len(w.dir)+len(to) > 1024 {
+		w.lost()
+		return
+	}
 	next, known := to, true
 	if !path.IsAbs(to) {
 		next, known = path.Join(w.dir, to), w.known
