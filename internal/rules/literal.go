@@ -43,15 +43,6 @@ func fileName(w shell.Word, u *shell.Unit, e *scope) bool {
 			return !strings.ContainsAny(text, unread)
 		}
 	}
-	if strings.HasPrefix(w.Prefix, "--") && strings.Contains(w.Prefix, "=") { // --include=*.{ts,tsx}
-		for _, hidden := range []string{"{.", ",.", "=.", "/."} {
-			if strings.Contains(text, hidden) {
-				return false
-			}
-		}
-		text = strings.NewReplacer("{", "", "}", "").Replace(text)
-		return w.Glob && !strings.Contains(text, "..") && !strings.ContainsAny(text, unread)
-	}
 	return w.Glob && strings.ContainsAny(text, "*?[") && !strings.ContainsAny(text, unread)
 }
 
