@@ -555,6 +555,9 @@ func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *sco
 	if !changes && m.ops&op == 0 {
 		return no
 	}
+	if m.sure && !w.Static && !hiddenNames(w.Text) {
+		return no // it could only be feared
+	}
 	t := e.wordTouches(w, u, m.paths)
 	if t == yes && m.not != nil {
 		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {

@@ -190,6 +190,9 @@ func (c *compiler) rule(n *yaml.Node) {
 		return
 	}
 	r.match = c.match(matchNode, r.action != Allow)
+	if r.match.file != nil {
+		r.match.file.sure = r.sure
+	}
 	if len(c.problems) == before {
 		text, err := yaml.Marshal(n)
 		if err == nil {

@@ -66,3 +66,25 @@ func TestPacksLoad(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkPacks(b *testing.B) {
+	set, err := Load([]Source{{Name: "x", Data: []byte("version: 1\nuse: [builtin/readonly@1, builtin/git-read@1]\n")}}, LoadOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []string{"ls -la", "git status", "cat main.go | grep -n foo | head -5", "find . -name '*.go' -exec grep -l foo {} +", "sed -n 1,20p x"} {
+		b.Run(c, func(b *testing.B) {
+			call := bashCall(c)
+			for b.Loop() {
+				set.Eval(call)
+			}
+		})
+	}
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Load([]Source{{Name: "x", Data: []byte("version: 1\nuse: [builtin/readonly@1, builtin/git-read@1]\n")}}, LoadOptions{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
