@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -136,7 +137,8 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
-	readsNames := namesOnly(u.Base)
+	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
+	readsNames := namesOnly(u.Base) && !(p.listsState(u, e) && e.readsComputed())
 	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
@@ -174,6 +176,31 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	return ""
+}
+
+// listsState says whether a word of the command is a directory above assent's state.
+func (p *protection) listsState(u *shell.Unit, e *scope) bool {
+	if p.aboveState(u.Dir, e) {
+		return true
+	}
+	for _, w := range u.Argv[min(1, len(u.Argv)):] {
+		if !w.Static || mayLead(w.Text) && p.aboveState(path.Clean(w.Text), e) || strings.Contains(w.Text, "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// readsComputed says whether a program of the script that reads or changes files is given a name
+// that is known at run time only.
+func (e *scope) readsComputed() bool {
+	for i := range e.units {
+		u := &e.units[i]
+		if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsProject says whether a word is the project's directory or one above it.
@@ -344,8 +371,13 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if sign && !w.Static {
 		return quote(w.Text) + " may become " + ownPlace
 	}
-	if !w.Static && w.Glob && strings.ContainsAny(text, "*?[") {
-		return p.globWord(w, text, u, e)
+	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
+		for _, t := range alternatives(text) {
+			if why := p.globWord(w, t, u, e); why != "" {
+				return why
+			}
+		}
+		return ""
 	}
 	dir := u.Dir
 	if dir == "" {
@@ -378,11 +410,31 @@ func mayLead(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
 }
 
+// span is a brace expansion such as {1..5}.
+var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// alternatives are the patterns that a word with braces becomes.
+func alternatives(text string) []string {
+	if !strings.Contains(text, "{") {
+		return []string{text}
+	}
+	all, err := braces(span.ReplaceAllString(text, "*"))
+	if err != nil {
+		return []string{strings.NewReplacer("{", "*", "}", "*", ",", "*").Replace(text)}
+	}
+	return all
+}
+
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
-	w.Text = text
-	w.Prefix = text[:strings.IndexAny(text, "*?[")]
+	whole := w
+	first := strings.IndexAny(text, "*?[")
+	if w.Text, w.Static = text, first < 0; w.Static {
+		w.Prefix, w.Glob = text, false
+		return p.word(w, u, e, false)
+	}
+	w.Prefix = text[:first]
 	dir := u.Dir
 	if dir == "" {
 		dir = unknownDir
@@ -401,14 +453,14 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 			continue
 		}
 		if e.mayTouch(tokens, []pathPattern{*q}) {
-			return quote(w.Text) + " may become " + ownPlace
+			return quote(whole.Text) + " may become " + ownPlace
 		}
 	}
 	if hiddenNames {
 		for _, s := range p.state {
 			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
 				if meet(tokens, literals(at)) {
-					return quote(w.Text) + " may hold assent's state"
+					return quote(whole.Text) + " may hold assent's state"
 				}
 			}
 		}
