@@ -58,7 +58,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			o.guard(own.deny, yes)
 		}
 		if own.maybe != nil {
-			o.guard(own.maybe, perhaps)
+			o.guard(own.maybe, likely)
 		}
 		o.shadow = append(o.shadow, own.shadow...)
 		if why := s.protect.touchedBy(u, e); why != "" {

@@ -15,6 +15,9 @@ type commandMatch struct {
 	rest     bool // any further arguments
 	flags    *flagRules
 	anyArg   []glob
+	noArg    []glob
+	literal  bool // every argument is written out
+	piped    bool // or comes from other commands, through xargs or $()
 	paths    []pathPattern
 	stdin    streams // 0: any
 	stdout   streams
@@ -68,6 +71,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
+	}
+	if f := m.writtenOut(u, e); f.selector != "" {
+		return false, f
 	}
 	if m.paths != nil {
 		if f := m.pathsAllowed(operands, u, e); f.selector != "" {

@@ -74,7 +74,8 @@ func (o *outcome) guard(r *rule, t truth) {
 		if t == yes {
 			o.addShadow(r)
 		}
-	case t == perhaps:
+	case t == perhaps && r.sure:
+	case t != yes:
 		o.maybe = first(o.maybe, r)
 	case r.action == Deny:
 		o.deny = first(o.deny, r)

@@ -46,6 +46,9 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 		}
 		found = found.and(anyWord(m.anyArg, argv[1:], e))
 	}
+	if m.noArg != nil {
+		found = found.and(not(anyWord(m.noArg, argv[1:], e)))
+	}
 	if m.paths != nil && found != no {
 		found = found.and(e.wordsTouch(argv[1:], u, m.paths))
 	}
@@ -266,10 +269,15 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		dir = unknownDir
 	}
 	if !w.Static {
-		if !e.spend(20*len(patterns)) || e.mayTouch(pathTokens(w, dir), patterns) {
-			return perhaps
+		switch {
+		case !e.spend(20 * len(patterns)):
+			return likely
+		case !e.mayTouch(pathTokens(w, dir), patterns):
+			return no
+		case hiddenNames(w.Text):
+			return likely
 		}
-		return no
+		return perhaps
 	}
 	for _, t := range spellings(w.Text) {
 		if at, ok := e.place(dir, t); ok && e.touches(at, patterns) {
