@@ -42,6 +42,18 @@ deny: ["Bash(git push *)", "Bash(rm -rf *)", "Bash(find * -delete)", "Bash(* --f
 	})
 }
 
+// TestUncertain: what comes at run time only may be what a guard means, however it says so.
+func TestUncertain(t *testing.T) {
+	expect(t, `
+allow: ["Bash(x *)", "Bash(y *)", "Bash(z *)"]
+rules:
+  - {id: re, action: deny, match: {command: {program: x, any_arg: "re:[a-c]+"}}}
+  - {id: args, action: deny, match: {command: {program: y, args: [a, ...]}}}
+  - {id: sure, action: deny, certain: true, match: {command: {program: z, any_arg: a}}}`, map[string]Action{
+		"x abc": Deny, "x d": Allow, "x $V": Ask, "y a": Deny, "y b": Allow, "y $V": Ask, "y -v $V": Ask, "y b $V": Allow, "z a": Deny, "z $V": Allow,
+	})
+}
+
 // TestSideDoors: an allow that leaves the flags open does not mean those that write or run.
 func TestSideDoors(t *testing.T) {
 	expect(t, `

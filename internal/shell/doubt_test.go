@@ -37,6 +37,11 @@ func TestDoubts(t *testing.T) {
 		{DoubtExpansion, `echo "${x:-'$(rm y)'}"`},
 		{DoubtExpansion, "echo `echo '`rm x`'`"},
 		{DoubtSyntax, "time -p & ls"},
+		{DoubtHeredoc, "echo \"$(cat <<E\nx\nE\necho a; rm b)\""},
+		{DoubtHeredoc, "echo $(cat <<E | sort\nx\nE\n)"},
+		{DoubtHeredoc, "cat <(cat <<E\nx\nE\nls)"},
+		{DoubtSyntax, "ls |\n\ntime -p rm x"},
+		{DoubtRedirect, ">|a &>>LANG=C; ls"},
 		{DoubtSyntax, "[[ $x =~ ]] && rm ]]"},
 		{DoubtSyntax, "{ { a; } 2>x } 2>null"},
 		// Characters.

@@ -53,15 +53,16 @@ type reader struct {
 	doubts []Doubt
 
 	// The script at hand: the whole text, or the text of an inner one.
-	src     string
-	inner   bool // src stood in a word, at start to end of the whole text
-	start   int
-	end     int
-	inline  int // how many scripts deep
-	depth   int // of the walk
-	full    bool
-	scripts int  // inner ones read so far
-	guessed bool // the text has been guessed at
+	src      string
+	inner    bool // src stood in a word, at start to end of the whole text
+	start    int
+	end      int
+	inline   int // how many scripts deep
+	depth    int // of the walk
+	full     bool
+	heredocs int  // read so far
+	scripts  int  // inner ones read so far
+	guessed  bool // the text has been guessed at
 }
 
 // place is where a command runs and what it is connected to.

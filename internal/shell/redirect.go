@@ -19,6 +19,9 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 			}
 		}
 		if d.Word != nil {
+			if name, _, is := strings.Cut(r.raw(d.Word), "="); is && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+				r.doubtAt(DoubtRedirect, d, "The word after a redirection looks like an assignment.")
+			}
 			// In >2>x bash takes 2>x for a redirection of its own.
 			if end := int(d.Word.End().Offset()); end < len(r.src) && (r.src[end] == '<' || r.src[end] == '>') {
 				if s := r.raw(d.Word); digits(s) || strings.HasPrefix(s, "{") {
@@ -132,6 +135,7 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 // heredoc reads a here-document. It is data if its delimiter is quoted; else the substitutions
 // in it are read. It returns true when the text depends on values known only when it runs.
 func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
+	r.heredocs++
 	quoted, ok := delimiter(r.raw(d.Word))
 	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
 		r.doubtAt(DoubtHeredoc, d, "The delimiter of the here-document is not a plain word.")
