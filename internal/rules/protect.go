@@ -1,9 +1,8 @@
 package rules
 
 import (
-	"errors"
-	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -136,7 +135,8 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
-	readsNames := namesOnly(u.Base)
+	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
+	readsNames := namesOnly(u.Base) && !(p.listsState(u, e) && e.readsComputed())
 	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
@@ -176,6 +176,31 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	return ""
 }
 
+// listsState says whether a word of the command is a directory above assent's state.
+func (p *protection) listsState(u *shell.Unit, e *scope) bool {
+	if p.aboveState(u.Dir, e) {
+		return true
+	}
+	for _, w := range u.Argv[min(1, len(u.Argv)):] {
+		if !w.Static || mayLead(w.Text) && p.aboveState(path.Clean(w.Text), e) || strings.Contains(w.Text, "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// readsComputed says whether a program of the script that reads or changes files is given a name
+// that is known at run time only.
+func (e *scope) readsComputed() bool {
+	for i := range e.units {
+		u := &e.units[i]
+		if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
+			return true
+		}
+	}
+	return false
+}
+
 // holdsProject says whether a word is the project's directory or one above it.
 func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
 	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
@@ -189,84 +214,6 @@ func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
 		at = u.Dir + "/" + at
 	}
 	return lies(path.Clean(at), e.project)
-}
-
-// strangeRepository looks for a repository between a directory and the project's own: one that
-// was planted there, with a .git or as bare files, has its own configuration, which can name
-// programs that git status or git diff run.
-func (e *scope) strangeRepository(dir string) string {
-	if e.readlink == nil || e.project == "" || !lies(e.project, dir) {
-		return ""
-	}
-	there := func(name string) bool {
-		_, err := e.readlink(path.Join(dir, name))
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	for ; ; dir = path.Dir(dir) {
-		switch {
-		case there(".git"):
-			if dir == e.project {
-				return ""
-			}
-			return dir
-		case there("HEAD") && there("objects"):
-			return dir
-		case dir == e.project || dir == "/":
-			return ""
-		}
-	}
-}
-
-// ownSettings finds commands that change settings without naming their file: those of the
-// repository with git config, those of the agent with its own program.
-func ownSettings(u *shell.Unit) string {
-	switch u.Base {
-	case "claude":
-		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
-			return ""
-		}
-		return "`claude` is the agent itself, which no rule allows to start or to change"
-	case "git":
-		words := u.Argv[min(1, len(u.Argv)):]
-		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
-			words = words[1:]
-			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
-				words = words[1:] // the value of a flag
-			}
-		}
-		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
-			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
-		}
-	}
-	return ""
-}
-
-// readsConfig says whether the arguments of git config only read.
-func readsConfig(words []shell.Word) bool {
-	operands := 0
-	for _, w := range words {
-		if !w.Static {
-			return false
-		}
-		name, _, _ := strings.Cut(w.Text, "=")
-		switch name {
-		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
-			return true
-		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
-			continue
-		}
-		if strings.HasPrefix(w.Text, "-") {
-			return false
-		}
-		if operands == 0 && !strings.Contains(w.Text, ".") && w.Text != "get" && w.Text != "list" {
-			return false // the word for what to do, such as edit or set
-		}
-		if operands == 0 && (w.Text == "get" || w.Text == "list") {
-			return true
-		}
-		operands++
-	}
-	return operands == 1
 }
 
 // searchesBelow says whether a command without a path reads everything below its directory.
@@ -344,8 +291,13 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if sign && !w.Static {
 		return quote(w.Text) + " may become " + ownPlace
 	}
-	if !w.Static && w.Glob && strings.ContainsAny(text, "*?[") {
-		return p.globWord(w, text, u, e)
+	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
+		for _, t := range alternatives(text) {
+			if why := p.globWord(w, t, u, e); why != "" {
+				return why
+			}
+		}
+		return ""
 	}
 	dir := u.Dir
 	if dir == "" {
@@ -381,11 +333,31 @@ func mayLead(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
 }
 
+// span is a brace expansion such as {1..5}.
+var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// alternatives are the patterns that a word with braces becomes.
+func alternatives(text string) []string {
+	if !strings.Contains(text, "{") {
+		return []string{text}
+	}
+	all, err := braces(span.ReplaceAllString(text, "*"))
+	if err != nil {
+		return []string{strings.NewReplacer("{", "*", "}", "*", ",", "*").Replace(text)}
+	}
+	return all
+}
+
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
-	w.Text = text
-	w.Prefix = text[:strings.IndexAny(text, "*?[")]
+	whole := w
+	first := strings.IndexAny(text, "*?[")
+	if w.Text, w.Static = text, first < 0; w.Static {
+		w.Prefix, w.Glob = text, false
+		return p.word(w, u, e, false)
+	}
+	w.Prefix = text[:first]
 	dir := u.Dir
 	if dir == "" {
 		dir = unknownDir
@@ -404,14 +376,14 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 			continue
 		}
 		if e.mayTouch(tokens, []pathPattern{*q}) {
-			return quote(w.Text) + " may become " + ownPlace
+			return quote(whole.Text) + " may become " + ownPlace
 		}
 	}
 	if hiddenNames {
 		for _, s := range p.state {
 			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
 				if meet(tokens, literals(at)) {
-					return quote(w.Text) + " may hold assent's state"
+					return quote(whole.Text) + " may hold assent's state"
 				}
 			}
 		}
