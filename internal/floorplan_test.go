@@ -68,6 +68,9 @@ var forbidden = []struct {
 	{"assent/broker", "modernc.org/...", "SQLite lives in history"},
 	{"assent/cmd/assent-hook", "modernc.org/...", "it runs several times per tool call"},
 	{"assent/internal/show", "assent/...", "foreign text is made safe on the ground floor"},
+	{"assent/internal/shell", "assent/...", "commands are read on the ground floor"},
+	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
+	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
 	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},
@@ -75,6 +78,12 @@ var forbidden = []struct {
 	{"assent/internal/auth", "assent/internal/stream", "credentials know a KV, not NATS"},
 	{"assent/internal/stream", "assent/internal/server", "nothing imports server"},
 	{"assent/internal/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"assent/internal/rules", "assent/broker", "rules are asked; they know nobody who waits"},
+	{"assent/internal/rules", "assent/internal/server", "nothing imports server"},
+	{"assent/internal/rules", "assent/internal/codec", "a call comes in words that are no agent's own"},
+	{"assent/internal/rules", "assent/schemas", "schemas are for tests and for readers"},
+	{"assent/internal/rules", "net/http", "rules know no protocol"},
+	{"assent/internal/rules", "os/exec", "nothing is run to find out what would run"},
 	{"assent/internal/install", "assent/...", "it knows the agent's settings, and nothing of the broker"},
 	{"assent/internal/install", "net/http", "what it needs is on this machine"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
@@ -101,5 +110,27 @@ func TestFloorPlan(t *testing.T) {
 		}); i >= 0 {
 			t.Errorf("%s imports %s: %s", rule.from, deps[rule.from][i], rule.why)
 		}
+	}
+}
+
+// TestShellParserLivesInShell: whoever else parsed shell text would trust a tree that is not what
+// bash runs.
+func TestShellParserLivesInShell(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "assent/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	found := false
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(line, ": ")
+		if strings.Contains(imports, "mvdan.cc/sh/") {
+			if pkg != "assent/internal/shell" {
+				t.Errorf("%s imports mvdan.cc/sh: only internal/shell may", pkg)
+			}
+			found = true
+		}
+	}
+	if !found {
+		t.Error("internal/shell does not import mvdan.cc/sh: this test says nothing")
 	}
 }
