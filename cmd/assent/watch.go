@@ -218,7 +218,7 @@ func (w *watch) printInput(r *request) {
 func stateWords(r *request) string {
 	by := ""
 	if r.DecidedBy != nil {
-		by = " by " + show.Line(approverName(r.DecidedBy.Kind, r.DecidedBy.Name))
+		by = " by " + show.Line(approverName(r.DecidedBy))
 	}
 	switch {
 	case r.Delivery == "overruled":

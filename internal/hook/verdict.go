@@ -49,7 +49,11 @@ func (v *Verdict) Decides() bool {
 	return v != nil && (v.Action == ActionAllow || v.Action == ActionDeny)
 }
 
-// By is the rule as an approver.
+// By is the rule as an approver. A denial that no rule asked for is that of the defaults.
 func (v *Verdict) By() Approver {
-	return Approver{Kind: KindRule, ID: v.Rule, Name: v.Rule, File: v.File}
+	id := v.Rule
+	if id == "" {
+		id = "defaults"
+	}
+	return Approver{Kind: KindRule, ID: id, Name: id, File: v.File}
 }
