@@ -128,12 +128,12 @@ func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 
 // problem is an application/problem+json answer.
 type problem struct {
-	Title     string `json:"title"`
-	Status    int    `json:"status"`
-	Detail    string `json:"detail"`
-	Field     string `json:"field"`
-	Outcome   string `json:"outcome"`
-	Reason    string `json:"reason"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail"`
+	Field     string         `json:"field"`
+	Outcome   string         `json:"outcome"`
+	Reason    string         `json:"reason"`
 	DecidedBy *hook.Approver `json:"decidedBy"`
 }
 
