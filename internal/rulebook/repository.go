@@ -153,7 +153,7 @@ func repoName(remote string) string {
 		host, where, ok = strings.Cut(remote, ":")
 		host = host[strings.LastIndexByte(host, '@')+1:]
 	}
-	where = strings.TrimSuffix(strings.Trim(where, "/"), ".git")
+	where = strings.TrimSuffix(strings.TrimSuffix(where, "/"), ".git")
 	certain := ok && host != "" && where != "" && !strings.Contains(host, "/") &&
 		path.Clean("/"+where) == "/"+where && !strings.ContainsAny(host+where, "%\\?#*[] \t\n")
 	if !certain {

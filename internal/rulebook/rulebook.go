@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -112,21 +113,30 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 		}
 	}()
 	set, doubt := b.setFor(req)
-	found := set.Eval(b.call(req, input))
-	v = verdict(found)
-	if v.Action == hook.ActionAllow && doubt != "" {
+	if set == nil {
+		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
+	}
+	v = verdict(set.Eval(b.call(req, input)))
+	switch {
+	case doubt == "":
+	case v.Action == hook.ActionAllow:
 		v = hook.Verdict{Action: hook.ActionAsk, Reason: doubt, Shadow: v.Shadow, Timeout: v.Timeout, OnTimeout: v.OnTimeout}
+	case v.Action == hook.ActionAsk && v.Rule == "":
+		v.Reason = doubt
 	}
 	b.count(&v)
 	return v
 }
 
-// setFor returns the rules for a request, and why none of them may allow it: empty if they may.
-func (b *Book) setFor(req *hook.Request) (*rules.Set, string) {
+// setFor returns the rules for a request, nil where there are none, and why none of them may allow
+// it: empty if they may.
+func (b *Book) setFor(req *hook.Request) (set *rules.Set, doubt string) {
 	b.mu.Lock()
-	set, allowing := b.set, b.state.Allowing
+	if len(b.sources) > 0 {
+		set = b.set
+	}
+	allowing := b.state.Allowing
 	b.mu.Unlock()
-	doubt := ""
 	if !allowing {
 		doubt = "a file of rules is broken, and nothing is allowed by rule until it is mended"
 	}
@@ -142,8 +152,15 @@ func (b *Book) setFor(req *hook.Request) (*rules.Set, string) {
 	return set, doubt
 }
 
-// here reports whether the request's files are on this machine, as far as anybody can tell.
-func (b *Book) here(req *hook.Request) bool { return req.Host != "" && req.Host == b.cfg.Host }
+// here reports whether the request's files are those that the broker sees, as far as it can tell.
+// They are not on another machine, in a container, or where only another user may look.
+func (b *Book) here(req *hook.Request) bool {
+	if req.Host == "" || req.Host != b.cfg.Host || !filepath.IsAbs(req.CWD) {
+		return false
+	}
+	fi, err := os.Stat(req.CWD)
+	return err == nil && fi.IsDir()
+}
 
 func (b *Book) call(req *hook.Request, input hook.JSON) rules.Call {
 	project := req.ProjectDir

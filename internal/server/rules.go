@@ -74,10 +74,13 @@ func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
 func (s *Server) rule(req *hook.Request, waiting *broker.Waiting) bool {
 	by := req.Verdict.By()
 	err := waiting.Rule(ruleDecision(req.Verdict, req), by)
+	if errors.Is(err, broker.ErrSettled) {
+		return true // its hook has gone, or it came back to an answer
+	}
 	if err != nil {
-		s.log.Warn("a rule's answer was not recorded", zap.String("id", req.ID),
+		s.log.Warn("a rule's answer was not recorded; people are asked", zap.String("id", req.ID),
 			zap.String("rule", line(by.ID)), zap.String("error", line(err.Error())))
-		return errors.Is(err, broker.ErrSettled)
+		return false
 	}
 	s.metrics.decision(hook.KindRule)
 	s.log.Info("decided", zap.String("id", req.ID), zap.String("outcome", string(req.Verdict.Action)),
