@@ -67,8 +67,11 @@ type Call struct {
 	// empty: Cwd. Home is the home directory of the agent's user; empty: unknown.
 	Project, Home string
 
-	Repo       string // the repository's remote as host/path, "github.com/acme/app"
-	Branch     string
+	Repo   string // the repository's remote as host/path, "github.com/acme/app"
+	Branch string
+	// Shell is what runs the agent's commands: "bash" when that is certain. Anything else is
+	// taken for unknown, and what zsh would read differently is not allowed.
+	Shell      string
 	Mode       string // the agent's permission mode: "default", "acceptEdits", "plan"
 	SessionID  string
 	AgentLabel string // what the user named this agent

@@ -104,6 +104,7 @@ type Word struct {
 	// begins with a dash.
 	MaybeFlag  bool
 	Start, End int // bytes of Script.Text; of a script within a word, those of the word
+	tilde      bool
 }
 
 // Stream says where standard input or output is connected.
