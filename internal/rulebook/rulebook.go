@@ -172,7 +172,7 @@ func (b *Book) call(req *hook.Request, input hook.JSON) rules.Call {
 		Cwd: req.CWD, Project: project, Home: b.cfg.Home,
 		Repo: repoName(req.Repo.Remote), Branch: req.Repo.Branch, Mode: req.PermissionMode,
 		SessionID: req.SessionID, AgentLabel: req.AgentLabel,
-		Time: time.Now(), Uninspectable: req.Uninspectable != "",
+		Elsewhere: !b.here(req), Time: time.Now(), Uninspectable: req.Uninspectable != "",
 	}
 }
 

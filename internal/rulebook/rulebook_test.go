@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -370,6 +371,49 @@ func TestRepositoriesAreBounded(t *testing.T) {
 	}
 }
 
+// TestNoPathIsAllowedThatCannotBeSeen: links cannot be followed where the files are not.
+func TestNoPathIsAllowedThatCannotBeSeen(t *testing.T) {
+	s := newShelf(t)
+	s.put("user.yaml", `version: 1
+rules:
+  - {id: build, action: allow, match: {command: {program: rm, flags: {only: [-r]}, paths: ["${project}/build/**"]}}}
+  - {id: docs, action: allow, match: {file: {op: [edit, write], path: ["${project}/docs/**"]}}}
+  - {id: keys, action: deny, match: {file: {op: [read, edit, write], path: ["${project}/keys/**"]}}}
+  - {id: vet, action: allow, match: {command: {program: go, args: [vet, ./...]}}}
+`)
+	s.open()
+	work := s.path("work")
+	for _, where := range []struct {
+		name, host, cwd string
+		want            hook.Action
+	}{
+		{"here", "here", work, hook.ActionAllow},
+		{"another machine", "there", work, hook.ActionAsk},
+		{"an unknown machine", "", work, hook.ActionAsk},
+		{"a container", "here", "/home/nobody-here/work", hook.ActionAsk},
+	} {
+		eval := func(tool, input string) hook.Action {
+			req := &hook.Request{
+				Agent: "claude", ToolName: tool, ToolInput: hook.JSON(input), CWD: where.cwd, SessionID: "s", PermissionMode: "default",
+				Origin: hook.Origin{Host: where.host, ProjectDir: where.cwd},
+			}
+			return s.Eval(req, req.ToolInput).Action
+		}
+		if got := eval("Bash", `{"command":"rm -r build/x"}`); got != where.want {
+			t.Errorf("%s: a command with a path is %q, want %q", where.name, got, where.want)
+		}
+		if got := eval("Write", `{"file_path":"`+where.cwd+`/docs/x.md","content":"x"}`); got != where.want {
+			t.Errorf("%s: a file is %q, want %q", where.name, got, where.want)
+		}
+		if got := eval("Write", `{"file_path":"`+where.cwd+`/keys/x","content":"x"}`); got != hook.ActionDeny {
+			t.Errorf("%s: a denied file is %q", where.name, got)
+		}
+		if got := eval("Bash", `{"command":"go vet ./..."}`); got != hook.ActionAllow {
+			t.Errorf("%s: a command without a path is %q", where.name, got)
+		}
+	}
+}
+
 func TestRepoName(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://github.com/acme/app.git": "github.com/acme/app", "https://GitHub.com:443/acme/app/": "github.com/acme/app",
@@ -391,9 +435,9 @@ func TestRunWaitsUntilAFileIsWhole(t *testing.T) {
 	s.open()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := testContext(t)
-		changes := 0
+		var changes atomic.Int32
 		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx, func() { changes++ }) }()
+		go func() { done <- s.Run(ctx, func() { changes.Add(1) }) }()
 		defer func() {
 			cancel()
 			if err := <-done; err != nil {
@@ -402,8 +446,8 @@ func TestRunWaitsUntilAFileIsWhole(t *testing.T) {
 		}()
 		time.Sleep(10 * lookEvery)
 		synctest.Wait()
-		if changes != 0 {
-			t.Errorf("%d changes of nothing", changes)
+		if n := changes.Load(); n != 0 {
+			t.Errorf("%d changes of nothing", n)
 		}
 		s.put("user.yaml", allowTwo[:11]) // the beginning of it
 		time.Sleep(lookEvery)             // seen
@@ -411,13 +455,13 @@ func TestRunWaitsUntilAFileIsWhole(t *testing.T) {
 		s.put("user.yaml", allowTwo)
 		time.Sleep(settle) // it was not what was seen
 		synctest.Wait()
-		if changes != 0 {
+		if changes.Load() != 0 {
 			t.Error("a file was read while it was being written")
 		}
 		time.Sleep(settle)
 		synctest.Wait()
-		if v := s.says("pwd"); changes != 1 || v.Action != hook.ActionAllow {
-			t.Errorf("%d changes, pwd is %+v", changes, v)
+		if v := s.says("pwd"); changes.Load() != 1 || v.Action != hook.ActionAllow {
+			t.Errorf("%d changes, pwd is %+v", changes.Load(), v)
 		}
 	})
 }
