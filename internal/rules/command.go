@@ -19,6 +19,8 @@ type commandMatch struct {
 	stdin    streams // 0: any
 	stdout   streams
 
+	// allFlags must each be there, anywhere: the flags of a rule string; for guards.
+	allFlags []*flagSet
 	// text is a rule string as a pattern over the words of a command; for guards.
 	text *glob
 	// script is a rule string with shell syntax in it. It is compared with the whole command:
@@ -60,6 +62,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	operands, f := m.argsAllowed(u.Argv[1:], e)
 	if f.selector != "" {
 		return false, f
+	}
+	if door := m.sideDoor(u); door != "" {
+		return false, fault{"flags", quote(door) + " writes a file, runs a program or works elsewhere: a rule must name it"}
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
@@ -241,13 +246,19 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	}
 	found = found.and(m.argsGuarded(argv[1:], e))
 	if m.text != nil && found != yes {
+		if !e.spend(20 * len(argv)) {
+			return perhaps
+		}
 		found = found.or(textGuarded(m.text, argv))
 	}
 	if found == no {
 		return no
 	}
 	if m.anyArg != nil {
-		found = found.and(anyWord(m.anyArg, argv[1:]))
+		if !e.spend(len(argv)) {
+			return found.and(perhaps)
+		}
+		found = found.and(anyWord(m.anyArg, argv[1:], e))
 	}
 	if m.paths != nil && found != no {
 		found = found.and(e.wordsTouch(argv[1:], u, m.paths))
@@ -288,58 +299,70 @@ func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
 			}
 		}
 	}
+	if len(m.allFlags) > 0 && !e.spend(len(words)) {
+		return found.and(perhaps)
+	}
+	for _, set := range m.allFlags {
+		found = found.and(set.present(words))
+	}
 	if !m.argsSet || found == no {
 		return found
 	}
-	return found.and(wanted(m.args, m.rest, words))
+	if !e.spend(len(words)) {
+		return found.and(perhaps)
+	}
+	return found.and(wanted(m.args, m.rest, words, e))
 }
 
 // wanted walks all ways to read words as flags, their values and the wanted arguments. Its cost
 // is bounded by the product of the two lengths.
-func wanted(args [][]glob, rest bool, words []shell.Word) truth {
+func wanted(args [][]glob, rest bool, words []shell.Word, e *scope) truth {
 	// at[j]: the best way to have found the first j arguments, just before the current word;
 	// value[j]: the same, where the word before was a flag whose value this may be.
-	at, value := make([]truth, len(args)+1), make([]truth, len(args)+1)
+	n := len(args)
+	space := make([]truth, 4*(n+1))
+	at, value, nextAt, nextValue := space[:n+1], space[n+1:2*n+2], space[2*n+2:3*n+3], space[3*n+3:]
 	at[0] = yes
 	best := no
 	for _, w := range words {
-		nextAt, nextValue := make([]truth, len(args)+1), make([]truth, len(args)+1)
+		clear(nextAt)
+		clear(nextValue)
 		alive := false
 		set := func(t *truth, v truth) {
 			*t = t.or(v)
 			alive = alive || v != no
 		}
 		for j := range at {
-			if j == len(args) && rest {
-				best = best.or(at[j]).or(value[j])
-			}
 			set(&nextAt[j], value[j]) // it was the value
 			here := at[j].or(value[j])
 			if here == no {
 				continue
 			}
-			if j < len(args) {
-				set(&nextAt[j+1], here.and(wordGuarded(args[j], w)))
+			if j == n && rest {
+				best = best.or(here)
+			}
+			if j < n {
+				set(&nextAt[j+1], here.and(wordGuarded(args[j], w, e)))
 			}
 			switch {
-			case w.Static && len(w.Text) > 1 && w.Text[0] == '-', strings.HasPrefix(w.Prefix, "-"):
+			case len(w.Prefix) > 0 && w.Prefix[0] == '-' && (len(w.Prefix) > 1 || !w.Static):
 				set(&nextValue[j], here)
-			case !w.Static: // it may become a flag, or nothing
+			case !w.Static: // it may become a flag, or nothing, or several words
 				set(&nextValue[j], here.and(perhaps))
-			}
-			if !w.Static && w.Glob {
-				set(&nextAt[min(j+1, len(args))], here.and(perhaps))
+				if w.Glob {
+					set(&nextAt[n], here.and(perhaps))
+				}
 			}
 		}
-		at, value = nextAt, nextValue
-		if !alive {
+		at, nextAt, value, nextValue = nextAt, at, nextValue, value
+		if !alive || best == yes {
 			return best
 		}
 	}
-	return best.or(at[len(args)]).or(value[len(args)])
+	return best.or(at[n]).or(value[n])
 }
 
-func wordGuarded(gs []glob, w shell.Word) truth {
+func wordGuarded(gs []glob, w shell.Word, e *scope) truth {
 	if w.Static {
 		if matchAny(gs, w.Text) {
 			return yes
@@ -347,6 +370,9 @@ func wordGuarded(gs []glob, w shell.Word) truth {
 		return no
 	}
 	text := wordTokens(w)
+	if len(text) == 1 && text[0].kind == anything || !e.spend(20*len(gs)) {
+		return perhaps
+	}
 	for _, g := range gs {
 		if meet(text, globTokens(g)) {
 			return perhaps
@@ -386,10 +412,10 @@ func wordTokens(w shell.Word) []token {
 	return all
 }
 
-func anyWord(gs []glob, words []shell.Word) truth {
+func anyWord(gs []glob, words []shell.Word, e *scope) truth {
 	found := no
 	for _, w := range words {
-		if found = found.or(wordGuarded(gs, w)); found == yes {
+		if found = found.or(wordGuarded(gs, w, e)); found == yes {
 			break
 		}
 	}
@@ -442,6 +468,9 @@ func (e *scope) wordsTouch(words []shell.Word, u *shell.Unit, patterns []pathPat
 }
 
 func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern) truth {
+	if !e.spend(10 + 4*len(patterns)) {
+		return perhaps
+	}
 	dir := u.Dir
 	if !u.DirKnown {
 		dir = unknownDir
@@ -453,7 +482,7 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		} else if w.Prefix == "" && w.Glob && !strings.ContainsAny(w.Text, "$`") {
 			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
 		}
-		if e.mayTouch(text, patterns) {
+		if !e.spend(20*len(patterns)) || e.mayTouch(text, patterns) {
 			return perhaps
 		}
 		return no

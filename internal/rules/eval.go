@@ -22,14 +22,25 @@ type scope struct {
 
 	operands []shell.Word     // scratch
 	places   map[string]place // paths that were resolved, with their directory
-	work     int              // paths compared; beyond maxWork nothing is allowed
+	work     int              // steps taken; beyond maxWork nothing is allowed
 }
 
-// maxWork bounds the time for a hostile command.
-const maxWork = 20_000
+// maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
+// two short texts.
+const maxWork = 100_000
+
+// spend says whether there is time left for n more steps. Without time a guard is taken to be
+// meant perhaps, and an allow not at all.
+func (e *scope) spend(n int) bool {
+	e.work += n
+	return e.work <= maxWork
+}
 
 // place remembers what it resolved.
 func (e *scope) place(dir, text string) (place, bool) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return place{}, false
+	}
 	key := text
 	if !strings.HasPrefix(text, "/") {
 		key = dir + "\x00" + text
@@ -107,6 +118,9 @@ func (s *Set) Eval(c Call) Verdict { return s.eval(&c, false) }
 func (s *Set) Explain(c Call) Verdict { return s.eval(&c, true) }
 
 func (s *Set) eval(c *Call, explain bool) Verdict {
+	if s.protect == nil { // the zero Set
+		return Verdict{Action: Ask, Reason: "no rules are loaded"}
+	}
 	e := &scope{call: c}
 	e.readlink = s.readlink
 	if c.Elsewhere {
@@ -328,7 +342,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if e.work > maxWork {
-		o.refuse("too-much", "There are too many paths in it to compare.")
+		o.refuse("too-much", "There is too much in it to compare.")
 	}
 	// Files after commands: a command's rule may permit its redirections.
 	commands := 0
@@ -380,6 +394,9 @@ func (s *Set) wholeCommand(e *scope, o *outcome) {
 // scriptAllowed finds a rule string with shell syntax in it that is exactly the command.
 func (s *Set) scriptAllowed(e *scope) *rule {
 	for _, r := range s.allowScripts {
+		if r.match.cwd == nil && !e.inPlace(e.cwd, true) {
+			continue
+		}
 		if ok, _ := r.match.command.allows(nil, e); ok {
 			if t, _ := r.match.circumstances(e, e.cwd, true, false); t == yes {
 				return r
@@ -445,10 +462,6 @@ func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *sco
 	if !changes && m.ops&op == 0 {
 		return no
 	}
-	e.work++
-	if e.work > maxWork {
-		return perhaps
-	}
 	t := e.wordTouches(w, u, m.paths)
 	if t == yes && m.not != nil {
 		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
@@ -508,14 +521,23 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 
 // covers says whether an allow rule covers a command; the fault says why not.
 func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
+	if !e.spend(1 + len(u.Argv)/4) {
+		return false, fault{"command", "there is too much to compare"}
+	}
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}
-	if r.match.cwd == nil && !(u.DirKnown && (u.Dir == e.cwd || lies(e.project, u.Dir))) {
+	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
 	t, f := r.match.circumstances(e, u.Dir, u.DirKnown, false)
 	return t == yes, f
+}
+
+// inPlace says whether a directory is one that an allow without cwd holds in: the project, or
+// where nobody knows a project, the agent's own.
+func (e *scope) inPlace(dir string, known bool) bool {
+	return known && (lies(e.project, dir) || e.project == "" && dir == e.cwd)
 }
 
 func lies(dir, at string) bool {

@@ -311,6 +311,9 @@ func (e *surroundings) touches(at place, patterns []pathPattern) bool {
 
 // mayTouch says whether a text that is known in part may become a path in one of the patterns.
 func (e *surroundings) mayTouch(text []token, patterns []pathPattern) bool {
+	if len(text) == 1 && text[0].kind == anything {
+		return true
+	}
 	for i := range patterns {
 		p := &patterns[i]
 		base := e.base(p)

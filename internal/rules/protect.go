@@ -15,7 +15,7 @@ type protection struct {
 	// state are directories of assent's, whose parents must not be read or moved as a whole.
 	state []string
 	// signs are parts of names, in lower case: a word without one touches nothing here.
-	signs []string
+	signs [256][]string // by first character
 }
 
 // wellKnown are the protected paths that are the same everywhere.
@@ -41,10 +41,13 @@ func ownProgram(base string) bool {
 }
 
 func newProtection(own []string, home string) (*protection, error) {
-	p := &protection{signs: []string{
+	p := &protection{}
+	for _, s := range []string{
 		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
 		"xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
-	}}
+	} {
+		p.addSign(s)
+	}
 	for _, s := range wellKnown() {
 		ps, err := pathPatterns(s)
 		if err != nil {
@@ -63,9 +66,14 @@ func newProtection(own []string, home string) (*protection, error) {
 		under := pathPattern{src: dir, below: glob{src: dir[1:] + "/**", tokens: append(literals(dir[1:]), token{kind: below}, token{kind: anything})}}
 		p.paths = append(p.paths, q, under)
 		p.state = append(p.state, dir)
-		p.signs = append(p.signs, strings.ToLower(path.Base(dir)))
+		p.addSign(path.Base(dir))
 	}
 	return p, nil
+}
+
+func (p *protection) addSign(s string) {
+	s = strings.ToLower(s)
+	p.signs[s[0]] = append(p.signs[s[0]], s)
 }
 
 // namesOnly are programs that do nothing to the paths they are given but tell about their
@@ -82,6 +90,9 @@ func namesOnly(base string) bool {
 func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
+		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
+			return quote(u.Path.Text) + " holds the project with its .git and .claude"
+		}
 		if why := p.word(u.Path, u, e, false); why != "" {
 			return why
 		}
@@ -108,6 +119,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if ownProgram(u.Base) {
 		return quote(u.Base) + " is assent itself, which no rule allows"
 	}
+	if why := ownSettings(u); why != "" {
+		return why
+	}
 	if p.hasSign(u.Dir) {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
@@ -119,6 +133,11 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	}
 	if len(u.Argv) == 0 {
 		return ""
+	}
+	destroys := false
+	switch u.Base {
+	case "rm", "mv", "chmod", "chown", "chgrp", "shred", "rmdir", "unlink":
+		destroys = true
 	}
 	controls := false
 	switch u.Base {
@@ -132,6 +151,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if why := p.word(w, u, e, readsNames); why != "" {
 			return why
 		}
+		if destroys && e.holdsProject(w, u) {
+			return quote(w.Text) + " holds the project with its .git and .claude"
+		}
 	}
 	for _, alt := range u.Alt {
 		for _, w := range alt {
@@ -143,6 +165,70 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	return ""
+}
+
+// holdsProject says whether a word is the project's directory or one above it.
+func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
+	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
+		return false
+	}
+	at := w.Text
+	if at[0] != '/' {
+		if at[0] != '.' && !lies(u.Dir, e.project) {
+			return false
+		}
+		at = u.Dir + "/" + at
+	}
+	return lies(path.Clean(at), e.project)
+}
+
+// ownSettings finds commands that change settings without naming their file: those of the
+// repository with git config, those of the agent with its own program.
+func ownSettings(u *shell.Unit) string {
+	switch u.Base {
+	case "claude":
+		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
+			return ""
+		}
+		return "`claude` is the agent itself, which no rule allows to start or to change"
+	case "git":
+		words := u.Argv[min(1, len(u.Argv)):]
+		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
+				words = words[1:] // the value of a flag
+			}
+		}
+		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
+			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
+		}
+	}
+	return ""
+}
+
+// readsConfig says whether the arguments of git config only read.
+func readsConfig(words []shell.Word) bool {
+	operands := 0
+	for i, w := range words {
+		if !w.Static {
+			return false
+		}
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch name {
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
+			return true
+		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
+			continue
+		}
+		if strings.HasPrefix(w.Text, "-") {
+			return false
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") && i+1 <= len(words) {
+			return true
+		}
+		operands++
+	}
+	return operands == 1
 }
 
 // searchesBelow says whether a command without a path reads everything below its directory.
@@ -158,36 +244,33 @@ func searchesBelow(u *shell.Unit) bool {
 	return false
 }
 
-// hasSign is a quick look: a word without a sign, and not above the state, is harmless.
+// hasSign is a quick look without regard to the case of ASCII letters: a word without a sign,
+// and not above the state, is harmless.
 func (p *protection) hasSign(s string) bool {
-	for i := range p.signs {
-		if containsFold(s, p.signs[i]) {
-			return true
+	for i := range len(s) {
+		for _, sign := range p.signs[lower(s[i])] {
+			if len(s)-i >= len(sign) && startsFold(s[i:], sign) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// containsFold is strings.Contains without regard to the case of ASCII letters; sub is in lower
-// case.
-func containsFold(s, sub string) bool {
-	for i := 0; i+len(sub) <= len(s); i++ {
-		j := 0
-		for j < len(sub) {
-			c := s[i+j]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			if c != sub[j] {
-				break
-			}
-			j++
-		}
-		if j == len(sub) {
-			return true
+func startsFold(s, prefix string) bool {
+	for i := range len(prefix) {
+		if lower(s[i]) != prefix[i] {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
 }
 
 // aboveState says whether a directory holds assent's state somewhere below.
@@ -219,10 +302,10 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	for i, t := range spellings(text) {
-		if !sign && (i > 0 || t == "" || t[0] == '-') && strings.IndexByte(t, '/') < 0 {
-			continue
-		}
+	if !sign && !mayLead(text) && !p.aboveState(dir) {
+		return ""
+	}
+	for _, t := range spellings(text) {
 		full := t
 		if t == "" || len(t) > maxPath {
 			continue
@@ -239,6 +322,11 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 		}
 	}
 	return ""
+}
+
+// mayLead says whether a word may lead out of the directory that a command runs in.
+func mayLead(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
 }
 
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
