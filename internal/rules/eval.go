@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -120,6 +121,9 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	}
 	e := &scope{call: c}
 	e.readlink = s.readlink
+	if c.Elsewhere {
+		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
+	}
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
 	if e.project == "" {
 		e.project = e.cwd
