@@ -71,7 +71,17 @@ func TestGoTypes(t *testing.T) {
 		FilePath: &path, FileExt: &ext, LinesChanged: &lines, RawPayload: hook.JSON("{}"), Timestamp: now, SourcePID: 1,
 	})
 
+	check(t, "Settled", hook.Settled{
+		ID: "id", SessionID: "s", Title: "t", ToolName: "Bash", Gist: "ls", Repo: "/", CreatedAt: now, SettledAt: now, Outcome: hook.Denied,
+		Reason: "why", Message: "m", By: &hook.Decider{Kind: hook.KindRule, Name: "r"}, Delivery: hook.StepOverruled,
+	})
+	check(t, "Stats", hook.Stats{
+		Since: now, Step: "day", Zone: "UTC", Buckets: []hook.StatsBucket{{Start: now, AllowedPerson: 1, DeniedPerson: 1, AllowedRule: 1, DeniedRule: 1, Expired: 1, Withdrawn: 1, HandedBack: 1, MedianMS: 1, P90MS: 1}},
+		By: []hook.StatsDecider{{Decider: hook.Decider{Kind: "device", Name: "phone"}, Allowed: 1, Denied: 1, MedianMS: 1}},
+	})
+
 	// The least that is ever written.
+	check(t, "Settled", hook.Settled{ID: "id", SettledAt: now, Outcome: hook.HandedBack})
 	check(t, "ToolMutationEvent", hook.Mutation{
 		EventID: "e", EventType: "tool.mutation.bash", HookType: hook.HookPreToolUse, ToolName: "bash", AgentID: hook.UnknownAgent, RawPayload: hook.JSON("{}"),
 	})

@@ -56,6 +56,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
 	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"queue_count":1}`, ""}, {`{"sessionId":null}`, ""}},
 	"Shown":              {{`{"fields":[{"name":"x","text":"y","kind":"html"}]}`, "/fields/0/kind"}, {`{"fields":null}`, ""}},
+	"Settled":            {{`{"outcome":"pending"}`, "/outcome"}, {`{"by":{"kind":"passer-by"}}`, "/by/kind"}, {`{"settledAt":null}`, ""}},
+	"Stats":              {{`{"step":"minute"}`, "/step"}, {`{"buckets":[{"start":"now"}]}`, "/buckets/0/start"}, {`{"by":null}`, ""}},
 	"Token":              {{`{"role":"owner"}`, "/role"}, {`{"hash":"secret"}`, ""}},
 	"Found":              {{`{"id":0}`, "/id"}, {`{"event":null}`, ""}, {`{"session":"x"}`, ""}},
 	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},

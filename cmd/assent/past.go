@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"assent/internal/feed"
 	"assent/internal/history"
+	"assent/internal/hook"
 	"assent/internal/server"
 )
 
@@ -59,6 +61,16 @@ func (p past) Search(ctx context.Context, words string, before uint64, limit int
 		events[i] = feedEvent(f.Session, f.Event)
 	}
 	return events, pastError(err)
+}
+
+func (p past) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error) {
+	list, err := p.h.Settled(ctx, q)
+	return list, pastError(err)
+}
+
+func (p past) Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error) {
+	stats, err := p.h.Stats(ctx, since, step, zone)
+	return stats, pastError(err)
 }
 
 func (p past) Watch(session string) server.PastWatch { return pastWatch{p.h.Watch(session)} }

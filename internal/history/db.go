@@ -22,10 +22,22 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 1
+const layout = 2
 
 // migrations lead from the layout that is the key to the next.
-var migrations = map[int]string{}
+var migrations = map[int]string{
+	1: `
+ALTER TABLE requests ADD COLUMN repo TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN gist TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN text TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN by_kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN by_name TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+UPDATE requests SET text = lower(tool), (by_kind, by_name, reason) = (SELECT by_kind, by_name, reason FROM decisions
+  WHERE request = id AND step IN ('decided', 'ended') ORDER BY record LIMIT 1)
+  WHERE EXISTS (SELECT 1 FROM decisions WHERE request = id AND step IN ('decided', 'ended'));
+CREATE INDEX requests_settled ON requests (settled, asked, outcome, by_kind, by_name);`,
+}
 
 // db is the open file: one connection that writes, some that read.
 type db struct {

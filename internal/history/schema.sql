@@ -77,10 +77,17 @@ CREATE TABLE requests (
   asked   INTEGER NOT NULL, -- milliseconds since 1970, as settled
   settled INTEGER NOT NULL DEFAULT 0,
   outcome TEXT NOT NULL DEFAULT '',
-  at      INTEGER NOT NULL
+  at      INTEGER NOT NULL,
+  repo    TEXT NOT NULL DEFAULT '', -- the root of its repository, or where it would run
+  gist    TEXT NOT NULL DEFAULT '', -- of its input, one line that is safe to show
+  text    TEXT NOT NULL DEFAULT '', -- what is looked for in, in small letters
+  by_kind TEXT NOT NULL DEFAULT '', -- of the record that settled it, as reason
+  by_name TEXT NOT NULL DEFAULT '',
+  reason  TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE INDEX requests_session ON requests (session, event);
 CREATE INDEX requests_at ON requests (at);
+CREATE INDEX requests_settled ON requests (settled, asked, outcome, by_kind, by_name);
 
 -- Every record behind asked.
 CREATE TABLE decisions (

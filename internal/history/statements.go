@@ -25,9 +25,9 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at) VALUES (?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
-		{&s.settle, `UPDATE requests SET settled = ?, outcome = ? WHERE id = ? AND settled = 0`},
+		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.runStart, `INSERT OR REPLACE INTO runs (session, run, started, status, trigger) VALUES (?, ?, ?, ?, ?)`},

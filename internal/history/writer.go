@@ -232,7 +232,11 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock)
+		gist, text := "", ""
+		if err := fold(step{record: r.Seq}, func() { gist, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
+			return nil, err
+		}
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text)
 	}
 	var by hook.Approver
 	if r.By != nil {
@@ -246,7 +250,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {
-		if err := w.run(w.do.settle, r.Time.UnixMilli(), r.Outcome, r.RequestID); err != nil {
+		if err := w.run(w.do.settle, r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, r.RequestID); err != nil {
 			return nil, err
 		}
 	}

@@ -27,6 +27,8 @@ type memory struct {
 	watches  []*memoryWatch         // guarded by mu
 	gone     error                  // guarded by mu; what every call says
 	busy     string                 // the session that waits
+	settled  []hook.Settled         // what was decided
+	asked    hook.SettledQuery      // guarded by mu; the last one
 }
 
 type remembered struct {
@@ -187,6 +189,31 @@ func (m *memory) Search(_ context.Context, words string, before uint64, limit in
 	}
 	slices.SortFunc(found, func(a, b server.FeedEvent) int { return int(b.ID) - int(a.ID) })
 	return found[:min(limit, len(found))], nil
+}
+
+func (m *memory) Settled(_ context.Context, q hook.SettledQuery) ([]hook.Settled, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = q
+	if m.gone != nil {
+		return nil, m.gone
+	}
+	if q.After != "" && !slices.ContainsFunc(m.settled, func(x hook.Settled) bool { return x.ID == q.After }) {
+		return nil, server.ErrNoSession
+	}
+	return m.settled, nil
+}
+
+func (m *memory) Stats(_ context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone != nil {
+		return hook.Stats{}, m.gone
+	}
+	if since.After(time.Now()) {
+		return hook.Stats{}, server.ErrNothingToFind
+	}
+	return hook.Stats{Since: since, Step: step, Zone: zone.String()}, nil
 }
 
 func (m *memory) Forget(_ context.Context, id string) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"assent/internal/feed"
+	"assent/internal/hook"
 )
 
 // Past is what happened: sessions and their feeds. Its methods may be called from any
@@ -31,6 +32,12 @@ type Past interface {
 	// Search returns up to limit events that have the words, newest first, of those older than
 	// the one with the ID before; 0 means from the newest.
 	Search(ctx context.Context, words string, before uint64, limit int) ([]FeedEvent, error)
+	// Settled returns the requests that are over, the last settled one first. An After that is
+	// not known is ErrNoSession.
+	Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error)
+	// Stats counts what became of requests since a time, by "hour" or "day". More than can be
+	// shown is ErrNothingToFind.
+	Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error)
 	// Watch watches a session, or all of them if session is "".
 	Watch(session string) PastWatch
 	// Forget removes a session and what was kept of it.
@@ -233,6 +240,12 @@ func (noPast) Feed(context.Context, string, uint64, int) ([]FeedEvent, error) {
 func (noPast) Payload(context.Context, string, uint64) ([]byte, error) { return nil, ErrNoPast }
 func (noPast) Search(context.Context, string, uint64, int) ([]FeedEvent, error) {
 	return nil, ErrNoPast
+}
+func (noPast) Settled(context.Context, hook.SettledQuery) ([]hook.Settled, error) {
+	return nil, ErrNoPast
+}
+func (noPast) Stats(context.Context, time.Time, string, *time.Location) (hook.Stats, error) {
+	return hook.Stats{}, ErrNoPast
 }
 func (noPast) Watch(string) PastWatch               { return noWatch{} }
 func (noPast) Forget(context.Context, string) error { return ErrNoPast }

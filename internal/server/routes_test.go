@@ -29,6 +29,8 @@ var routes = []struct {
 	{"GET", "/v1/sessions/x/feed", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/sessions/x/feed/1", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/search", "", auth.RoleView, []int{503}},
+	{"GET", "/v1/decisions", "", auth.RoleView, []int{503}},
+	{"GET", "/v1/stats", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/rules", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/requests", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8", "", auth.RoleView, []int{404}},

@@ -233,6 +233,8 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/sessions/{id}/feed", s.getFeed)
 	view.Get("/v1/sessions/{id}/feed/{pos}", s.getFeedEvent)
 	view.Get("/v1/search", s.search)
+	view.Get("/v1/decisions", s.listDecisions)
+	view.Get("/v1/stats", s.stats)
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)

@@ -642,6 +642,9 @@ export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
   Found: Found;
+  Settled: Settled;
+  Stats: Stats;
+  Rules: Rules;
   Device: Device;
   Verdict: Verdict1;
   RuleProblem: RuleProblem;
@@ -1292,6 +1295,2294 @@ export interface FeedEventBase {
   raw_base64?: string;
 }
 /**
+ * A request that is over, as history keeps it.
+ */
+export interface Settled {
+  id: string;
+  sessionId: string;
+  /**
+   * One line, safe to show.
+   */
+  sessionTitle?: string;
+  toolName: string;
+  /**
+   * One line of the tool's input, safe to show and shortened. The request itself has the whole.
+   */
+  gist?: string;
+  /**
+   * The root of the repository, or the directory where it would have run.
+   */
+  repo?: string;
+  createdAt: string;
+  settledAt: string;
+  outcome: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
+  /**
+   * Why it ended without a decision.
+   */
+  reason?: string;
+  /**
+   * What the agent was told.
+   */
+  message?: string;
+  /**
+   * Who or what decided; absent when nobody did.
+   */
+  by?: {
+    kind: "device" | "token" | "owner-cli" | "rule";
+    /**
+     * Of a rule with its file.
+     */
+    name: string;
+  };
+  /**
+   * The last that was heard of the answer.
+   */
+  delivery?: "delivered" | "confirmed" | "overruled";
+}
+/**
+ * Who and what decided, and how long people took.
+ */
+export interface Stats {
+  since: string;
+  step: "hour" | "day";
+  /**
+   * The time zone in which hours and days begin.
+   */
+  zone: string;
+  /**
+   * Every hour or day since then, also those in which nothing was settled.
+   */
+  buckets: {
+    start: string;
+    allowedByPerson: number;
+    deniedByPerson: number;
+    allowedByRule: number;
+    deniedByRule: number;
+    expired: number;
+    withdrawn: number;
+    handedBack: number;
+    /**
+     * Half of what people decided took no longer, from the request on; 0 when they decided nothing.
+     */
+    medianMs: number;
+    /**
+     * Nine of ten took no longer.
+     */
+    p90Ms: number;
+  }[];
+  /**
+   * Who decided most, first.
+   *
+   * @maxItems 20
+   */
+  by:
+    | []
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ]
+    | [
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        },
+        {
+          kind: "device" | "token" | "owner-cli" | "rule";
+          /**
+           * Of a rule with its file.
+           */
+          name: string;
+          allowed: number;
+          denied: number;
+          medianMs: number;
+        }
+      ];
+}
+/**
+ * The rules in force, and what is wrong with their files.
+ */
+export interface Rules {
+  /**
+   * false while no rule allows anything, because a file was unusable when the broker started.
+   */
+  allowing: boolean;
+  /**
+   * Why a file, as it is now, is not in force.
+   */
+  problems: RuleProblem[];
+  /**
+   * What has less effect than its author may think.
+   */
+  notices: RuleProblem[];
+  files: {
+    path: string;
+    /**
+     * On whose behalf it speaks.
+     */
+    layer: string;
+    /**
+     * last_good: as it is now it is unusable, and what it said before is in force. broken: nothing of it is in force.
+     */
+    state: "in_force" | "last_good" | "broken";
+    /**
+     * When what is in force of it was read.
+     */
+    loadedAt?: string;
+  }[];
+  rules: {
+    id: string;
+    file: string;
+    line?: number;
+    layer: string;
+    action: "allow" | "ask" | "deny";
+    /**
+     * Only recorded.
+     */
+    shadow?: boolean;
+    /**
+     * As it is written.
+     */
+    text?: string;
+    /**
+     * How many requests it has decided, or would have, since the broker started.
+     */
+    fired: number;
+    lastFired?: string;
+  }[];
+}
+/**
+ * Something wrong in a file of rules.
+ */
+export interface RuleProblem {
+  file: string;
+  /**
+   * Absent when the file as a whole is meant.
+   */
+  line?: number;
+  column?: number;
+  message: string;
+}
+/**
  * A paired device.
  */
 export interface Device {
@@ -1333,18 +3624,6 @@ export interface Verdict1 {
     rule: string;
     file?: string;
   }[];
-}
-/**
- * Something wrong in a file of rules.
- */
-export interface RuleProblem {
-  file: string;
-  /**
-   * Absent when the file as a whole is meant.
-   */
-  line?: number;
-  column?: number;
-  message: string;
 }
 /**
  * A pairing that began at the device.

@@ -1,0 +1,194 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/hook"
+)
+
+func TestSettled(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	r.event("one", "UserPromptSubmit", `"prompt":"mend the bicycle"`)
+	ask := func(session, root, tool, input string) (string, uint64) {
+		id := uuid.NewString()
+		raw := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"PermissionRequest","tool_name":%q,"tool_input":%s}`, session, tool, input)
+		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
+		return id, r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{
+			ID: id, SessionID: session, CWD: "/home/dev", ToolName: tool, ToolInput: hook.JSON(input), Agent: "claude", Raw: raw,
+			CreatedAt: time.Now(), EventSeq: seq, EventTime: time.Now(), Origin: hook.Origin{Repo: hook.Repo{Root: root}},
+		}}, 0)
+	}
+	by := func(id string, at uint64, o hook.Outcome, who hook.Approver, message string) uint64 {
+		b := hook.BehaviorAllow
+		if o == hook.Denied {
+			b = hook.BehaviorDeny
+		}
+		return r.append(hook.Record{RequestID: id, Step: hook.StepDecided, Outcome: o, Decision: &hook.Decision{Behavior: b, Message: message}, By: &who}, at)
+	}
+	phone := hook.Approver{Kind: "device", ID: "d", Name: "phone"}
+	rule := hook.Approver{Kind: hook.KindRule, ID: "go-test", Name: "go-test", File: "/rules.yaml"}
+
+	bell, at := ask("one", "/src/bicycle", "Bash", `{"command":"ring the Bell \u202e\n`+"--loud"+`"}`)
+	at = by(bell, at, hook.Denied, phone, "too loud")
+	r.append(hook.Record{RequestID: bell, Step: hook.StepOverruled}, at)
+	tested, at := ask("one", "/src/bicycle", "Bash", `{"command":"go test ./..."}`)
+	at = by(tested, at, hook.Allowed, rule, "")
+	r.append(hook.Record{RequestID: tested, Step: hook.StepDelivered}, at)
+	late, at := ask("two", "", "Edit", `{"file_path":"/home/dev/Größe.go","old_string":"a","new_string":"b"}`)
+	r.append(hook.Record{RequestID: late, Step: hook.StepEnded, Outcome: hook.Expired, Reason: hook.ReasonDeadline}, at)
+	ask("two", "", "Bash", `{"command":"still waits"}`)
+	r.catchUp()
+
+	ids := func(q hook.SettledQuery) (ids []string) {
+		t.Helper()
+		list, err := h.Settled(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list {
+			ids = append(ids, x.ID)
+		}
+		return ids
+	}
+	for name, c := range map[string]struct {
+		q    hook.SettledQuery
+		want []string
+	}{
+		"all":        {hook.SettledQuery{}, []string{late, tested, bell}},
+		"page":       {hook.SettledQuery{Limit: 2}, []string{late, tested}},
+		"next page":  {hook.SettledQuery{After: tested}, []string{bell}},
+		"outcome":    {hook.SettledQuery{Outcome: hook.Expired}, []string{late}},
+		"kind":       {hook.SettledQuery{Kind: "rule"}, []string{tested}},
+		"who":        {hook.SettledQuery{By: "phone"}, []string{bell}},
+		"which rule": {hook.SettledQuery{By: `rule "go-test" in /rules.yaml`}, []string{tested}},
+		"session":    {hook.SettledQuery{Session: "two"}, []string{late}},
+		"tool":       {hook.SettledQuery{Tool: "Edit"}, []string{late}},
+		"repository": {hook.SettledQuery{Repo: "/src/bicycle"}, []string{tested, bell}},
+		"no repo":    {hook.SettledQuery{Repo: "/home/dev"}, []string{late}},
+		"words":      {hook.SettledQuery{Words: "BELL bash"}, []string{bell}},
+		"one amiss":  {hook.SettledQuery{Words: "bell edit"}, nil},
+		"umlauts":    {hook.SettledQuery{Words: "GRÖßE"}, []string{late}},
+		"by whom":    {hook.SettledQuery{Words: "Phone"}, []string{bell}},
+		"no pattern": {hook.SettledQuery{Words: "%"}, nil},
+		"later":      {hook.SettledQuery{Since: time.Now().Add(time.Hour)}, nil},
+		"earlier":    {hook.SettledQuery{Until: time.Now().Add(-time.Hour)}, nil},
+		"today":      {hook.SettledQuery{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, []string{late, tested, bell}},
+	} {
+		if got := ids(c.q); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if _, err := h.Settled(t.Context(), hook.SettledQuery{After: "nothing"}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("behind what there is not: %v", err)
+	}
+
+	list, err := h.Settled(t.Context(), hook.SettledQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := list[2]; x.Gist != "ring the Bell ⟦U+202E⟧⏎--loud" || x.Title != "mend the bicycle" || x.Message != "too loud" || x.Delivery != hook.StepOverruled ||
+		x.By == nil || *x.By != (hook.Decider{Kind: "device", Name: "phone"}) || x.SettledAt.Before(x.CreatedAt) {
+		t.Errorf("%+v", x)
+	}
+	if x := list[0]; x.By != nil || x.Reason != hook.ReasonDeadline || x.Gist != "/home/dev/Größe.go" || x.Delivery != "" {
+		t.Errorf("%+v", x)
+	}
+
+	stats, err := h.Stats(t.Context(), time.Now().Add(-time.Hour), StepHour, time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum hook.StatsBucket
+	for _, b := range stats.Buckets {
+		sum.AllowedRule += b.AllowedRule
+		sum.DeniedPerson += b.DeniedPerson
+		sum.Expired += b.Expired
+		sum.AllowedPerson += b.AllowedPerson
+	}
+	if sum != (hook.StatsBucket{AllowedRule: 1, DeniedPerson: 1, Expired: 1}) || len(stats.By) != 2 {
+		t.Errorf("%+v of %+v", sum, stats)
+	}
+	if _, err := h.Stats(t.Context(), time.Now().AddDate(-3, 0, 0), StepDay, time.UTC); !errors.Is(err, ErrQuery) {
+		t.Errorf("three years of days: %v", err)
+	}
+	if _, err := h.Stats(t.Context(), time.Now().AddDate(0, 0, 2), StepDay, time.UTC); !errors.Is(err, ErrQuery) {
+		t.Errorf("from the day after tomorrow on: %v", err)
+	}
+}
+
+// Days begin where the reader lives, and some have 23 or 25 hours.
+func TestBucketStarts(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) time.Time {
+		x, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.In(berlin)
+	}
+	var days []string
+	for _, s := range bucketStarts(at("2026-10-24T23:30:00Z"), at("2026-10-26T12:00:00Z"), StepDay) {
+		days = append(days, s.UTC().Format(time.RFC3339))
+	}
+	if want := []string{"2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}; !slices.Equal(days, want) {
+		t.Errorf("%q, want %q", days, want)
+	}
+	if n := len(bucketStarts(at("2026-10-24T22:10:00Z"), at("2026-10-25T22:50:00Z"), StepHour)); n != 25 {
+		t.Errorf("%d hours", n)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		of      []int64
+		percent int
+		want    int64
+	}{{nil, 50, 0}, {[]int64{7}, 50, 7}, {[]int64{7}, 90, 7}, {[]int64{1, 2}, 50, 1}, {[]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 90, 9}} {
+		if got := quantile(c.of, c.percent); got != c.want {
+			t.Errorf("%d%% of %v is %d, want %d", c.percent, c.of, got, c.want)
+		}
+	}
+}
+
+// A file of the layout before keeps its rows, with what can be told of them.
+func TestFormerLayout(t *testing.T) {
+	r := newRig(t)
+	r.start()
+	id, at := r.request("one", "make bicycle")
+	r.decide(id, at, "no wheels")
+	r.catchUp()
+	want := r.dump()
+	r.halt()
+	d, err := openDB(r.cfg.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.exec(`DROP INDEX requests_settled;
+		ALTER TABLE requests DROP COLUMN repo; ALTER TABLE requests DROP COLUMN gist; ALTER TABLE requests DROP COLUMN text;
+		ALTER TABLE requests DROP COLUMN by_kind; ALTER TABLE requests DROP COLUMN by_name; ALTER TABLE requests DROP COLUMN reason;
+		PRAGMA user_version=1`); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	h := r.start()
+	r.catchUp()
+	list, err := h.Settled(t.Context(), hook.SettledQuery{Words: "bash"})
+	if err != nil || len(list) != 1 || list[0].By == nil || list[0].By.Name != "phone" || list[0].Message != "no wheels" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if got := r.dump(); len(got) != len(want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+}

@@ -1,0 +1,76 @@
+package hook
+
+import "time"
+
+// Settled is a request that is over, as history keeps it (schema Settled).
+type Settled struct {
+	ID        string `json:"id"`
+	SessionID string `json:"sessionId"`
+	// Title is the session's.
+	Title    string `json:"sessionTitle,omitempty"`
+	ToolName string `json:"toolName"`
+	// Gist is one line of the tool's input, safe to show and shortened. Nobody may decide by it.
+	Gist string `json:"gist,omitempty"`
+	// Repo is the root of the repository, or the directory where it would have run.
+	Repo      string    `json:"repo,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	SettledAt time.Time `json:"settledAt"`
+	Outcome   Outcome   `json:"outcome"`
+	// Reason is that of an end without a decision, Message what the agent was told.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// By is who decided; nil when nobody did.
+	By *Decider `json:"by,omitempty"`
+	// Delivery is the last that was heard of the answer: delivered, confirmed, overruled.
+	Delivery Step `json:"delivery,omitempty"`
+}
+
+// Decider is who or what decided: the Kind of an Approver and its Who.
+type Decider struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+// SettledQuery says which requests are meant. A zero field means all of them.
+type SettledQuery struct {
+	Session, Kind, By, Repo, Tool string
+	Outcome                       Outcome
+	Since, Until                  time.Time // by SettledAt; Until is not in it
+	// Words must all be in the tool's name, its input, the repository or who decided.
+	Words string
+	// After is the ID of the last one of the page before; Limit how many there are on a page.
+	After string
+	Limit int
+}
+
+// Stats is who and what decided, over time (schema Stats).
+type Stats struct {
+	Since   time.Time      `json:"since"`
+	Step    string         `json:"step"` // hour, day
+	Zone    string         `json:"zone"` // in which days and hours begin
+	Buckets []StatsBucket  `json:"buckets"`
+	By      []StatsDecider `json:"by"` // who decided most first
+}
+
+// StatsBucket is one hour or day. Every bucket since Stats.Since is there, also the empty ones.
+type StatsBucket struct {
+	Start         time.Time `json:"start"`
+	AllowedPerson int       `json:"allowedByPerson"`
+	DeniedPerson  int       `json:"deniedByPerson"`
+	AllowedRule   int       `json:"allowedByRule"`
+	DeniedRule    int       `json:"deniedByRule"`
+	Expired       int       `json:"expired"`
+	Withdrawn     int       `json:"withdrawn"`
+	HandedBack    int       `json:"handedBack"`
+	// MedianMS and P90MS are how long people took, from the request on; 0 when nobody decided.
+	MedianMS int64 `json:"medianMs"`
+	P90MS    int64 `json:"p90Ms"`
+}
+
+// StatsDecider is what one of them decided.
+type StatsDecider struct {
+	Decider
+	Allowed  int   `json:"allowed"`
+	Denied   int   `json:"denied"`
+	MedianMS int64 `json:"medianMs"`
+}

@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+)
+
+func TestDecisions(t *testing.T) {
+	remembering(t, func(t *testing.T, g *rig, past *memory) {
+		if got := validList(t, "Settled", g.view("/v1/decisions", 200).body); len(got) != 0 {
+			t.Errorf("%s", got)
+		}
+		past.settled = []hook.Settled{
+			{ID: "a", SessionID: "s", ToolName: "Bash", Gist: "make", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Allowed, By: &hook.Decider{Kind: hook.KindRule, Name: `rule "r"`}},
+			{ID: "b", SessionID: "s", ToolName: "Edit", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Expired, Reason: hook.ReasonDeadline},
+		}
+		if got := validList(t, "Settled", g.view("/v1/decisions?after=a&limit=7&outcome=expired&kind=rule&by=x%20y&repo=%2Fsrc&tool=Bash&session=s&q=two%20words&since=2026-11-21T15:04:05Z&until=2026-11-22T15:04:05%2B01:00", 200).body); len(got) != 2 {
+			t.Errorf("%s", got)
+		}
+		want := hook.SettledQuery{
+			Session: "s", Kind: "rule", By: "x y", Repo: "/src", Tool: "Bash", Outcome: hook.Expired, Words: "two words", After: "a", Limit: 7,
+			Since: time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC), Until: past.asked.Until,
+		}
+		if past.asked != want || !past.asked.Until.Equal(time.Date(2026, 11, 22, 14, 4, 5, 0, time.UTC)) {
+			t.Errorf("asked for %+v", past.asked)
+		}
+		for _, query := range []string{"outcome=maybe", "since=yesterday", "until=1", "limit=0", "limit=x", "after=nothing", "q=" + strings.Repeat("x", 2000), "repo=" + strings.Repeat("x", 2000)} {
+			g.view("/v1/decisions?"+query, 400)
+		}
+	})
+}
+
+func TestStats(t *testing.T) {
+	remembering(t, func(t *testing.T, g *rig, past *memory) {
+		body := g.view("/v1/stats?step=hour&zone=Europe%2FBerlin", 200).body
+		valid(t, "Stats", body)
+		if s := decode[hook.Stats](t, body); s.Step != "hour" || s.Zone != "Europe/Berlin" {
+			t.Errorf("%s", body)
+		}
+		valid(t, "Stats", g.view("/v1/stats", 200).body)
+		for _, query := range []string{"step=minute", "zone=Nowhere%2FLand", "zone=..%2F..%2Fetc%2Fpasswd", "since=x", "since=2999-01-01T00:00:00Z"} {
+			if r := g.view("/v1/stats?"+query, http.StatusBadRequest); strings.Contains(r.body, "zoneinfo") {
+				t.Errorf("%s", r.body)
+			}
+		}
+	})
+}
