@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"assent/internal/auth"
-	book "assent/internal/rulebook"
+	reader "assent/internal/rulebook"
 	"assent/internal/server"
 )
 
@@ -13,7 +13,7 @@ import (
 // schema, with units of every kind.
 func TestViewSaysHowACommandIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newRig(t, server.Config{Reading: book.Reading("/home/dev")})
+		g := newRig(t, server.Config{Reading: reader.Reading("/home/dev")})
 		defer g.stop()
 		f := g.follow("")
 		f.next()
