@@ -31,6 +31,14 @@ func TestGoTypes(t *testing.T) {
 		UpdatedInput: hook.JSON(`{}`), UpdatedPermissions: req.Suggestions, Signature: "sig",
 		PublicKey: &hook.JWK{Kty: "EC", Crv: "P-256", X: "x", Y: "y"},
 	}
+	unit := hook.Unit{
+		Start: 1, End: 9, Kind: "command", Program: "ls", Text: "ls -l", Via: []string{"env"}, Dir: "/", DirUnknown: true, Guessed: true, Inner: true,
+		Words: []hook.Word{{Start: 1, End: 2, Kind: "program"}},
+	}
+	read := struct {
+		ID string `json:"id"`
+		*hook.Reading
+	}{"id", &hook.Reading{Units: []hook.Unit{unit}, MoreUnits: 1, Doubts: []hook.Doubt{{Code: "syntax", Start: 0, End: 1, Why: "why"}}}}
 	by := hook.Approver{Kind: "device", ID: "d", Name: "phone", File: "/f"}
 	problems := []hook.RuleProblem{{File: "/f", Line: 1, Column: 2, Message: "m"}, {File: "/g", Message: "m"}}
 	inForce := hook.InForce{
@@ -43,10 +51,11 @@ func TestGoTypes(t *testing.T) {
 	}
 	for name, v := range map[string]any{
 		"PermissionRequest": req, "Decision": decision, "Approver": by, "JWK": decision.PublicKey, "Repo": req.Repo, "Record": record,
-		"Verdict": req.Verdict, "Rules": inForce,
+		"Verdict": req.Verdict, "Unit": unit, "Rules": inForce,
 	} {
 		check(t, name, v)
 	}
+	check(t, "PermissionRequest", read)
 
 	for _, s := range []hook.Step{hook.StepAsked, hook.StepDecided, hook.StepEnded, hook.StepDelivered, hook.StepConfirmed, hook.StepOverruled} {
 		r := record

@@ -46,6 +46,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"PermissionUpdate":   {{`{"destination":"everywhere"}`, "/destination"}, {`{"rules":[{"ruleContent":"*"}]}`, "/rules/0"}, {`{"mode":"plan"}`, ""}},
 	"Problem":            {{`{"status":200}`, "/status"}, {`{"title":null}`, ""}, {`{"errors":["bad"]}`, "/errors/0"}},
 	"Record":             {{`{"step":"guessed"}`, "/step"}, {`{"decision":null}`, ""}, {`{"by":null}`, ""}, {`{"step":"asked"}`, ""}, {`{"time":"14:00"}`, "/time"}, {`{"request":{"id":1}}`, "/request/id"}, {`{"signed":{"updatedInput":{}}}`, "/signed/updatedInput"}},
+	"Unit":               {{`{"kind":null}`, ""}, {`{"start":-1}`, "/start"}, {`{"kind":"runs"}`, "/kind"}, {`{"words":[{"start":0,"end":1,"kind":"red"}]}`, "/words/0/kind"}},
 	"Verdict":            {{`{"action":"maybe"}`, "/action"}, {`{"action":null}`, ""}, {`{"message":"m"}`, ""}, {`{"shadow":[{"action":"allow"}]}`, "/shadow/0"}},
 	"RuleProblem":        {{`{"line":0}`, "/line"}, {`{"file":null}`, ""}},
 	"Rules":              {{`{"allowing":"yes"}`, "/allowing"}, {`{"problems":null}`, ""}, {`{"files":[{"path":"/f","layer":"user","state":"fine"}]}`, "/files/0/state"}, {`{"rules":[{"id":"r"}]}`, "/rules/0"}},

@@ -145,9 +145,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "streams", streams.Close)
 
+	// How a command is read, for those who look at it. Rules read it the same way.
+	reading := rulebook.Reading("")
+
 	// The broker, on the record. It has caught up when New returns.
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView, CallKey: codec.CallKey, Logf: sugar.Warnf,
+		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: codec.CallKey, Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
@@ -208,7 +211,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
-		Rules: book.Eval, InForce: book.InForce,
+		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
 	})

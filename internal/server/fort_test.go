@@ -53,7 +53,7 @@ func newFort(t *testing.T) *fort {
 	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
-	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView, CallKey: codec.CallKey})
+	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView(nil), CallKey: codec.CallKey})
 	f.must(err)
 	f.auth, err = auth.Open(ctx, auth.Config{KV: f.kv, NoOwnerToken: true})
 	f.must(err)

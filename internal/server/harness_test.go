@@ -78,7 +78,7 @@ func newRig(t *testing.T, cfg server.Config) *rig {
 	g := &rig{t: t, log: logtest.New(), kv: authtest.NewKV(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
 	ctx := context.Background()
 	var err error
-	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, Sole: true, Encode: server.EncodeView, CallKey: codec.CallKey}); err != nil {
+	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, Sole: true, Encode: server.EncodeView(cfg.Reading), CallKey: codec.CallKey}); err != nil {
 		t.Fatal(err)
 	}
 	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, NoOwnerToken: true}); err != nil {
@@ -326,6 +326,8 @@ type requestDoc struct {
 		Verb   string
 		Fields []struct{ Name, Text, Kind string }
 	}
+	Units  []struct{ Program, Text string }
+	Doubts []struct{ Why string }
 }
 
 func (g *rig) get(id string) requestDoc {

@@ -60,7 +60,7 @@ func (s *Server) listPending(w http.ResponseWriter, after string, limit int) {
 	if limit > 0 {
 		views = views[:min(limit, len(views))]
 	}
-	writeViews(w, views)
+	s.writeViews(w, views)
 }
 
 func (s *Server) listEnded(w http.ResponseWriter, r *http.Request, after string, limit int) {
@@ -89,11 +89,11 @@ func (s *Server) listEnded(w http.ResponseWriter, r *http.Request, after string,
 		s.fail(w, r, err)
 		return
 	}
-	writeViews(w, views)
+	s.writeViews(w, views)
 }
 
 // writeViews writes the list as it goes, for it can be long.
-func writeViews(w http.ResponseWriter, views []broker.View) {
+func (s *Server) writeViews(w http.ResponseWriter, views []broker.View) {
 	w.Header().Set("Content-Type", "application/json")
 	b := bufio.NewWriterSize(w, 32<<10)
 	_ = b.WriteByte('[') // bufio keeps the first error; the client is gone then
@@ -101,7 +101,7 @@ func writeViews(w http.ResponseWriter, views []broker.View) {
 		if i > 0 {
 			_ = b.WriteByte(',')
 		}
-		if _, err := b.Write(EncodeView(v)); err != nil {
+		if _, err := b.Write(encodePart(v, s.cfg.Reading)); err != nil {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, viewJSON(v, true))
+	s.writeJSON(w, r, http.StatusOK, viewJSON(v, true, s.cfg.Reading))
 }
 
 // traceRequest is GET /v1/requests/{id}/trace: the records, oldest first.

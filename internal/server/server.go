@@ -44,6 +44,9 @@ type Config struct {
 	// Rules says what the rules in force make of a request with this input, which may be another
 	// than the request's own. It must not block. nil means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
+	// Reading says how the rules read a request's shell command, or nil where there is none. It
+	// must not block. nil: requests are shown without. EncodeView takes it, too.
+	Reading func(*hook.Request) *hook.Reading
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
 	InForce func() hook.InForce

@@ -34,9 +34,10 @@ type requestJSON struct {
 	Delivery  string         `json:"delivery,omitempty"`
 	Response  *responseJSON  `json:"response,omitempty"`
 	Shown     *shownJSON     `json:"shown,omitempty"`
-	Partial   bool           `json:"partial,omitempty"`
-	Raw       string         `json:"raw,omitempty"`
-	RawBase64 []byte         `json:"rawBase64,omitempty"`
+	*hook.Reading
+	Partial   bool   `json:"partial,omitempty"`
+	Raw       string `json:"raw,omitempty"`
+	RawBase64 []byte `json:"rawBase64,omitempty"`
 }
 
 // responseJSON is the decision in the form of the seed (schema PermissionResponse).
@@ -51,10 +52,15 @@ type shownJSON struct {
 	Fields []show.Field `json:"fields"`
 }
 
-// EncodeView is a request's JSON for lists and watchers: without its payload, and without its
-// input where that is large. It is meant for broker.Config.Encode.
-func EncodeView(v broker.View) []byte {
-	b, err := encodeView(v, false)
+// EncodeView returns what makes a request's JSON for lists and watchers: without its payload, and
+// without its input where that is large. It is meant for broker.Config.Encode. read says how the
+// rules read a shell command; nil: nobody reads it.
+func EncodeView(read func(*hook.Request) *hook.Reading) func(broker.View) []byte {
+	return func(v broker.View) []byte { return encodePart(v, read) }
+}
+
+func encodePart(v broker.View, read func(*hook.Request) *hook.Reading) []byte {
+	b, err := encodeView(v, false, read)
 	if err != nil { // an input that cannot be written: the page fetches it, and sees why
 		bare := newRequestJSON(v)
 		bare.Partial = true
@@ -67,15 +73,15 @@ func EncodeView(v broker.View) []byte {
 }
 
 // encodeView is the JSON of a request; whole adds the payload and leaves nothing out.
-func encodeView(v broker.View, whole bool) ([]byte, error) {
-	b, err := json.Marshal(viewJSON(v, whole))
+func encodeView(v broker.View, whole bool, read func(*hook.Request) *hook.Reading) ([]byte, error) {
+	b, err := json.Marshal(viewJSON(v, whole, read))
 	if err != nil {
 		return nil, fmt.Errorf("encode request %s: %w", v.ID, err)
 	}
 	return b, nil
 }
 
-func viewJSON(v broker.View, whole bool) *requestJSON {
+func viewJSON(v broker.View, whole bool, read func(*hook.Request) *hook.Reading) *requestJSON {
 	j := newRequestJSON(v)
 	if whole {
 		if utf8.Valid(v.Request.Raw) {
@@ -102,6 +108,9 @@ func viewJSON(v broker.View, whole bool) *requestJSON {
 		fields = []show.Field{}
 	}
 	j.Shown = &shownJSON{verb, fields}
+	if read != nil {
+		j.Reading = read(&v.Request)
+	}
 	return j
 }
 
@@ -160,7 +169,7 @@ type signedJSON struct {
 func newRecordJSON(r hook.Record) recordJSON {
 	j := recordJSON{Record: r}
 	if r.Request != nil {
-		j.Request = viewJSON(broker.View{Request: *r.Request}, true)
+		j.Request = viewJSON(broker.View{Request: *r.Request}, true, nil)
 	}
 	if d := r.Decision; d != nil && d.Signature != "" && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
 		j.Signed = &signedJSON{string(d.UpdatedInput), string(d.UpdatedPermissions)}

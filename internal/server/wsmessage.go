@@ -46,7 +46,7 @@ func changesMessage(epoch string, changes []*broker.Change) [][]byte {
 		head = append(head, `,"request":`...)
 		body := c.JSON()
 		if body == nil { // the broker was made without Encode
-			body = EncodeView(c.View)
+			body = encodePart(c.View, nil)
 		}
 		parts = append(parts, head, body, []byte{'}'})
 	}
@@ -91,7 +91,7 @@ func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error)
 		if i > 0 {
 			m = append(m, ',')
 		}
-		m = append(m, EncodeView(v)...)
+		m = append(m, encodePart(v, s.cfg.Reading)...)
 	}
 	m = append(m, `],"sessions":[`...)
 	m = append(m, bytes.Join(sessions, []byte{','})...)
