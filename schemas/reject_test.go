@@ -44,6 +44,9 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"PermissionUpdate":   {{`{"destination":"everywhere"}`, "/destination"}, {`{"rules":[{"ruleContent":"*"}]}`, "/rules/0"}, {`{"mode":"plan"}`, ""}},
 	"Problem":            {{`{"status":200}`, "/status"}, {`{"title":null}`, ""}, {`{"errors":["bad"]}`, "/errors/0"}},
 	"Record":             {{`{"step":"guessed"}`, "/step"}, {`{"decision":null}`, ""}, {`{"by":null}`, ""}, {`{"step":"asked"}`, ""}, {`{"time":"14:00"}`, "/time"}, {`{"request":{"id":1}}`, "/request/id"}, {`{"signed":{"updatedInput":{}}}`, "/signed/updatedInput"}},
+	"Verdict":            {{`{"action":"maybe"}`, "/action"}, {`{"action":null}`, ""}, {`{"message":"m"}`, ""}, {`{"shadow":[{"action":"allow"}]}`, "/shadow/0"}},
+	"RuleProblem":        {{`{"line":0}`, "/line"}, {`{"file":null}`, ""}},
+	"Rules":              {{`{"allowing":"yes"}`, "/allowing"}, {`{"problems":null}`, ""}, {`{"files":[{"path":"/f","layer":"user","state":"fine"}]}`, "/files/0/state"}, {`{"rules":[{"id":"r"}]}`, "/rules/0"}},
 	"Repo":               {{`{"head":1}`, "/head"}},
 	"RepoContext":        {{`{"git_root":null}`, ""}, {`{"remote_url":1}`, "/remote_url"}},
 	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
@@ -52,6 +55,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Token":              {{`{"role":"owner"}`, "/role"}, {`{"hash":"secret"}`, ""}},
 	"Found":              {{`{"id":0}`, "/id"}, {`{"event":null}`, ""}, {`{"session":"x"}`, ""}},
 	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},
+
+	"RulesFile": {{`{"version":2}`, "/version"}, {`{"defaults":{"on_timeout":"allow"}}`, "/defaults/on_timeout"}, {`{"rulez":[]}`, ""}, {`{"rules":[{"id":"a","action":"allow"}]}`, "/rules/0"}, {`{"tests":[{"cmd":"ls"}]}`, "/tests/0"}},
 
 	"hooks/Base":                {{`{"session_id":null}`, ""}, {`{"effort":"high"}`, "/effort"}},
 	"hooks/ConfigChange":        {{`{"source":null}`, ""}},

@@ -50,7 +50,7 @@ type watch struct {
 	requests map[int]*request
 }
 
-// wsMessage is a message of /v1/ws: a snapshot or changes.
+// wsMessage is a message of /v1/ws: a snapshot, changes, or what is wrong with the rules.
 type wsMessage struct {
 	Type     string     `json:"type"`
 	Epoch    string     `json:"epoch"`
@@ -60,6 +60,8 @@ type wsMessage struct {
 		Seq     uint64   `json:"seq"`
 		Request *request `json:"request"`
 	} `json:"changes"`
+	Allowing bool               `json:"allowing"`
+	Problems []hook.RuleProblem `json:"problems"`
 }
 
 // run reads messages and lines until the user quits. It owns two goroutines, which end with
@@ -151,6 +153,14 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 }
 
 func (w *watch) apply(m *wsMessage) {
+	if m.Type == "rules" {
+		words := ruleTrouble(&hook.InForce{Allowing: m.Allowing, Problems: m.Problems})
+		if words == "" {
+			words = "rules: all files are in force again"
+		}
+		fmt.Fprintf(w.out, "! %s\n", words)
+		return
+	}
 	if m.Type == "snapshot" {
 		if len(m.Requests) == 0 && len(w.numbers) == 0 {
 			fmt.Fprintln(w.out, "Nothing waits. Requests appear here as they come.")
@@ -209,6 +219,9 @@ func (w *watch) printInput(r *request) {
 	if r.Uninspectable != "" {
 		w.say("    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
+	if words := ruleNote(r.Verdict); words != "" {
+		fmt.Fprintf(w.out, "    %s\n", words)
+	}
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}
@@ -225,7 +238,7 @@ func (w *watch) printInput(r *request) {
 func stateWords(r *request) string {
 	by := ""
 	if r.DecidedBy != nil {
-		by = " by " + show.Line(approverName(r.DecidedBy.Kind, r.DecidedBy.Name))
+		by = " by " + show.Line(approverName(r.DecidedBy))
 	}
 	switch {
 	case r.Delivery == "overruled":

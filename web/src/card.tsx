@@ -46,6 +46,7 @@ export function Card({ item }: { item: Item }) {
           <b>Look closely.</b> This request cannot be shown faithfully by its fields: {visibleLine(r.uninspectable)}. What the agent makes of it may be something else. The raw text is below.
         </p>
       )}
+      <RuleWords item={item} />
       {questions && (
         <QuestionForm
           id={r.id}
@@ -71,6 +72,32 @@ export function Card({ item }: { item: Item }) {
         <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
       </div>
     </article>
+  );
+}
+
+/** What a rule wants the approver to know, and which rules would have answered. */
+function RuleWords({ item: { request: r } }: { item: Item }) {
+  const v = r.verdict;
+  if (!v || v.action !== "ask") return null;
+  const shadow = v.shadow?.[0];
+  return (
+    <>
+      {v.rule && (
+        <p class="by-rule">
+          {v.note ? <b>{visibleLine(v.note)}</b> : "A rule wants you to decide."}
+          <small>
+            rule {visibleLine(v.rule)}
+            {v.file && ` in ${visibleLine(v.file)}`}
+          </small>
+        </p>
+      )}
+      {!v.rule && v.reason && <p class="by-rule quiet">Not answered by a rule: {visibleLine(v.reason)}</p>}
+      {shadow && (
+        <p class="by-rule quiet">
+          On trial: rule {visibleLine(shadow.rule)} would have {shadow.action === "allow" ? "allowed" : shadow.action === "deny" ? "denied" : "asked about"} it.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -1,0 +1,52 @@
+package rules
+
+import (
+	"slices"
+
+	"assent/internal/shell"
+)
+
+// maxMisses is how many rules that came close are named for one unit.
+const maxMisses = 20
+
+// own fills in what the rules say about a unit alone.
+func (u *UnitVerdict) own(o *outcome, covering *rule) {
+	set := func(a Action, r *rule) { u.Action, u.Rule, u.File = a, r.id, r.file }
+	switch {
+	case o.deny != nil:
+		set(Deny, o.deny)
+	case o.ask != nil:
+		set(Ask, o.ask)
+	case covering != nil:
+		set(Allow, covering)
+	}
+}
+
+// explainUnit says for a person what the rules think of one part of a command.
+func (s *Set) explainUnit(u *shell.Unit, e *scope, o *outcome, covering *rule) UnitVerdict {
+	v := UnitVerdict{Kind: u.Kind.String(), Text: unitText(u), Start: u.Start, End: u.End, Via: slices.Clone(u.Via), Refused: o.refused}
+	if u.DenyOnly {
+		v.Refused = append(v.Refused, Refusal{"see-through", u.Start, u.End, "It is run by another program: rules that deny or ask see it, rules that allow do not."})
+	}
+	v.own(o, covering)
+	if o.maybe != nil {
+		v.Misses = append(v.Misses, Miss{o.maybe.id, o.maybe.file, o.maybe.action, "command", "it may be meant: a part is known only when it runs"})
+	}
+	if u.Kind != shell.Command || covering != nil || u.DenyOnly {
+		return v
+	}
+	// Rules for the program first, in the order of the files.
+	var close []*rule
+	for _, r := range s.rules {
+		if m := r.match.command; r.action == Allow && m != nil && m.script == nil && len(close) < maxMisses &&
+			slices.ContainsFunc(m.programs, func(g glob) bool { return g.match(u.Base) }) {
+			close = append(close, r)
+		}
+	}
+	for _, r := range close {
+		if ok, f := s.covers(r, u, e); !ok {
+			v.Misses = append(v.Misses, Miss{r.id, r.file, r.action, f.selector, f.why})
+		}
+	}
+	return v
+}

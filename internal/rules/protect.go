@@ -1,0 +1,367 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"assent/internal/shell"
+)
+
+// protection knows what no rule may allow a touch of: assent's own programs, state and
+// configuration, and the agent's settings, with which an agent could decide for itself.
+type protection struct {
+	paths []pathPattern
+	// state are directories of assent's, whose parents must not be read or moved as a whole.
+	state []string
+	// signs are parts of names, in lower case: a word without one touches nothing here.
+	signs [256][]string // by first character
+}
+
+// wellKnown are the protected paths that are the same everywhere.
+func wellKnown() []string {
+	return []string{
+		"**/.claude", "**/.claude/settings*", "**/.claude/settings*/**", "**/.claude/hooks/**", "**/.claude.json*", "**/.mcp.json",
+		"**/managed-settings*", "**/claude-code/**",
+		"**/.git", "**/.git/hooks/**", "**/.git/config*", "**/.git/modules/**/config", "**/.git/modules/**/hooks/**",
+		"**/.git/worktrees/**/config*", "**/.git/info/attributes", "**/.git/info",
+		"**/assent/owner.token", "**/assent/hook.conf", "**/assent/hook.sock", "**/.local/state/assent/**", "**/.config/assent/**",
+		"**/.assent/**", "**/.assent.y*ml", "**/.hookd/**",
+		"/run/user/*/assent/**", "/etc/assent/**",
+	}
+}
+
+// ownProgram knows the programs that decide, submit or read for assent.
+func ownProgram(base string) bool {
+	switch strings.ToLower(base) {
+	case "assent", "assent-hook", "hookd-emit", "hookd-query", "assent.exe", "assent-hook.exe":
+		return true
+	}
+	return false
+}
+
+func newProtection(own []string, home string) (*protection, error) {
+	p := &protection{}
+	for _, s := range []string{
+		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
+		"xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
+	} {
+		p.addSign(s)
+	}
+	for _, s := range wellKnown() {
+		ps, err := pathPatterns(s)
+		if err != nil {
+			return nil, err
+		}
+		p.paths = append(p.paths, ps...)
+	}
+	if home != "" {
+		own = append(slices.Clone(own), path.Join(home, ".local/state/assent"), path.Join(home, ".config/assent"))
+	}
+	for _, dir := range own {
+		if dir = clean(dir); dir == "" || dir == "/" {
+			continue
+		}
+		q := pathPattern{src: dir, below: glob{src: dir[1:], exact: true}}
+		under := pathPattern{src: dir, below: glob{src: dir[1:] + "/**", tokens: append(literals(dir[1:]), token{kind: below}, token{kind: anything})}}
+		p.paths = append(p.paths, q, under)
+		p.state = append(p.state, dir)
+		p.addSign(path.Base(dir))
+	}
+	return p, nil
+}
+
+func (p *protection) addSign(s string) {
+	s = strings.ToLower(s)
+	p.signs[s[0]] = append(p.signs[s[0]], s)
+}
+
+// namesOnly are programs that do nothing to the paths they are given but tell about their
+// names, sizes and dates.
+func namesOnly(base string) bool {
+	switch base {
+	case "echo", "printf", "ls", "stat", "cd", "pwd", "pushd", "popd", "basename", "dirname", "realpath", "readlink", "test", "[", "true", "false", "du", "df", "tree", "find", "file", "mkdir", "which", "type", "exa", "eza":
+		return true
+	}
+	return false
+}
+
+// touchedBy says why the unit touches something protected; empty when it does not.
+func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
+	switch u.Kind {
+	case shell.Write, shell.ReadFile:
+		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
+			return quote(u.Path.Text) + " holds the project with its .git and .claude"
+		}
+		if why := p.word(u.Path, u, e, false); why != "" {
+			return why
+		}
+		if at, ok := e.place(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e) {
+			return quote(u.Path.Text) + " leads to " + ownPlace
+		}
+	case shell.Command:
+		return p.command(u, e)
+	}
+	return ""
+}
+
+const ownPlace = "what belongs to assent or to the agent's settings, which no rule allows"
+
+func (p *protection) touches(at place, e *scope) bool {
+	if e.touches(at, p.paths) {
+		return true
+	}
+	folded := strings.ToLower(at.spelled) // some file systems do not tell case apart
+	return folded != at.spelled && e.touches(place{spelled: folded}, p.paths)
+}
+
+func (p *protection) command(u *shell.Unit, e *scope) string {
+	if ownProgram(u.Base) {
+		return quote(u.Base) + " is assent itself, which no rule allows"
+	}
+	if why := ownSettings(u); why != "" {
+		return why
+	}
+	if p.hasSign(u.Dir) {
+		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
+			return "it runs in " + quote(u.Dir) + ", " + ownPlace
+		}
+	}
+	readsNames := namesOnly(u.Base)
+	if !readsNames && p.aboveState(u.Dir) && searchesBelow(u) {
+		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
+	}
+	if len(u.Argv) == 0 {
+		return ""
+	}
+	destroys := false
+	switch u.Base {
+	case "rm", "mv", "chmod", "chown", "chgrp", "shred", "rmdir", "unlink":
+		destroys = true
+	}
+	controls := false
+	switch u.Base {
+	case "kill", "pkill", "killall", "systemctl", "launchctl", "service", "rc-service", "skill":
+		controls = true
+	}
+	for _, w := range u.Argv[1:] {
+		if controls && strings.Contains(strings.ToLower(w.Text), "assent") {
+			return quote(w.Text) + " is assent itself, which no rule allows"
+		}
+		if why := p.word(w, u, e, readsNames); why != "" {
+			return why
+		}
+		if destroys && e.holdsProject(w, u) {
+			return quote(w.Text) + " holds the project with its .git and .claude"
+		}
+	}
+	for _, alt := range u.Alt {
+		for _, w := range alt {
+			if p.hasSign(w.Text) {
+				if why := p.word(w, u, e, readsNames); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// holdsProject says whether a word is the project's directory or one above it.
+func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
+	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
+		return false
+	}
+	at := w.Text
+	if at[0] != '/' {
+		if at[0] != '.' && !lies(u.Dir, e.project) {
+			return false
+		}
+		at = u.Dir + "/" + at
+	}
+	return lies(path.Clean(at), e.project)
+}
+
+// ownSettings finds commands that change settings without naming their file: those of the
+// repository with git config, those of the agent with its own program.
+func ownSettings(u *shell.Unit) string {
+	switch u.Base {
+	case "claude":
+		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
+			return ""
+		}
+		return "`claude` is the agent itself, which no rule allows to start or to change"
+	case "git":
+		words := u.Argv[min(1, len(u.Argv)):]
+		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
+				words = words[1:] // the value of a flag
+			}
+		}
+		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
+			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
+		}
+	}
+	return ""
+}
+
+// readsConfig says whether the arguments of git config only read.
+func readsConfig(words []shell.Word) bool {
+	operands := 0
+	for i, w := range words {
+		if !w.Static {
+			return false
+		}
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch name {
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
+			return true
+		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
+			continue
+		}
+		if strings.HasPrefix(w.Text, "-") {
+			return false
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") && i+1 <= len(words) {
+			return true
+		}
+		operands++
+	}
+	return operands == 1
+}
+
+// searchesBelow says whether a command without a path reads everything below its directory.
+func searchesBelow(u *shell.Unit) bool {
+	switch u.Base {
+	case "rg", "ag", "ack", "ugrep", "ug":
+		return true
+	case "grep", "egrep", "fgrep", "zgrep":
+		return slices.ContainsFunc(u.Argv, func(w shell.Word) bool {
+			return !w.Static || len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsAny(w.Text, "rRd")
+		})
+	}
+	return false
+}
+
+// hasSign is a quick look without regard to the case of ASCII letters: a word without a sign,
+// and not above the state, is harmless.
+func (p *protection) hasSign(s string) bool {
+	for i := range len(s) {
+		for _, sign := range p.signs[lower(s[i])] {
+			if len(s)-i >= len(sign) && startsFold(s[i:], sign) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func startsFold(s, prefix string) bool {
+	for i := range len(prefix) {
+		if lower(s[i]) != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// aboveState says whether a directory holds assent's state somewhere below.
+func (p *protection) aboveState(dir string) bool {
+	for _, s := range p.state {
+		if _, ok := under(dir, s); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
+	text := w.Text
+	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "${HOME}", e.home), "$HOME", e.home)
+	}
+	sign := p.hasSign(text)
+	if !sign && namesOnly && !w.Glob {
+		return ""
+	}
+	if sign && !w.Static {
+		return quote(w.Text) + " may become " + ownPlace
+	}
+	if !w.Static && w.Glob && strings.ContainsAny(text, "*?[") {
+		return p.globWord(w, text, u, e)
+	}
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
+	}
+	if !sign && !mayLead(text) && !p.aboveState(dir) {
+		return ""
+	}
+	for _, t := range spellings(text) {
+		full := t
+		if t == "" || len(t) > maxPath {
+			continue
+		}
+		if t[0] != '/' {
+			full = dir + "/" + t
+		}
+		at := place{spelled: path.Clean(full)}
+		if sign && p.touches(at, e) {
+			return quote(w.Text) + " is " + ownPlace
+		}
+		if !namesOnly && p.aboveState(at.spelled) {
+			return quote(w.Text) + " holds assent's state"
+		}
+	}
+	return ""
+}
+
+// mayLead says whether a word may lead out of the directory that a command runs in.
+func mayLead(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
+}
+
+// globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
+// with a dot.
+func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
+	w.Text = text
+	tokens := wordTokens(w)
+	if !strings.HasPrefix(text, "/") {
+		dir := u.Dir
+		if dir == "" {
+			dir = unknownDir
+		}
+		tokens = append(literals(strings.TrimSuffix(dir, "/")+"/"), tokens...)
+	}
+	hiddenNames := strings.HasPrefix(text, ".") || strings.Contains(text, "/.")
+	for i := range p.paths {
+		q := &p.paths[i]
+		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
+			continue
+		}
+		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
+			continue
+		}
+		if e.mayTouch(tokens, []pathPattern{*q}) {
+			return quote(w.Text) + " may become " + ownPlace
+		}
+	}
+	if hiddenNames {
+		for _, s := range p.state {
+			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
+				if meet(tokens, literals(at)) {
+					return quote(w.Text) + " may hold assent's state"
+				}
+			}
+		}
+	}
+	return ""
+}

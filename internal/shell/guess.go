@@ -1,0 +1,132 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a program does with the command in its arguments.
+type sight uint8
+
+const (
+	through  sight = iota // it has none
+	followed              // it starts it, and a rule may allow it by its own name
+	doubtful              // it starts it elsewhere, as someone else, or hands it to a shell
+)
+
+// seeThrough says whether a program starts another command that rules which deny must see.
+func seeThrough(name string, argv []Word) sight {
+	has := func(words ...string) sight {
+		for _, w := range argv[1:] {
+			if slices.Contains(words, w.Text) {
+				return followed
+			}
+		}
+		return through
+	}
+	switch name {
+	case "sudo", "doas", "su", "pkexec", "runuser", "sg", "newgrp", "chroot", "schroot", "nsenter", "unshare", "setpriv", "capsh", "firejail", "bwrap", "proot", "fakeroot", "fakechroot",
+		"ssh", "mosh", "rsh", "sshpass", "watch", "flock", "strace", "ltrace", "dtruss", "gdb", "lldb", "valgrind", "perf", "parallel", "script", "scriptreplay", "systemd-run", "systemd-inhibit", "machinectl",
+		"xvfb-run", "taskset", "numactl", "prlimit", "cgexec", "chpst", "softlimit", "setuidgid", "gosu", "su-exec", "tini", "dumb-init", "daemonize", "start-stop-daemon", "dbus-run-session", "dbus-launch",
+		"ssh-agent", "rlwrap", "rlfe", "entr", "hyperfine", "faketime", "torsocks", "torify", "proxychains", "proxychains4", "tsocks", "busybox", "toybox", "expect", "at", "batch", "nix-shell", "arch", "setarch",
+		"linux32", "linux64", "caffeinate", "sandbox-exec", "catchsegv", "eatmydata", "trickle", "cpulimit", "unsudo", "run0", "gksu", "kdesu", "beesu", "super", "please", "sudoedit", "watchexec", "nodemon", "viddy", "chronic", "ts-exec", "ifne", "pee", "sponge-run", "xdotool", "open-cli", "setlock", "s6-setuidgid", "execlineb", "apptainer", "singularity", "distrobox", "toolbox", "lxc-attach", "lxc", "vagrant", "multipass", "wsl", "wsl.exe", "adb", "winpty", "logsave", "with-contenv", "rootlesskit", "slirp4netns", "qemu-user", "wine", "wine64", "ld.so", "ld-linux-x86-64.so.2":
+		return doubtful
+	case "npx", "pnpx", "bunx", "uvx", "tmux", "screen", "zellij", "dotenv", "cross-env", "concurrently":
+		return followed
+	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "npm", "pnpm", "yarn", "bun", "deno", "pipx", "poetry", "pipenv", "uv", "rye", "pdm", "hatch", "pixi", "conda", "mamba",
+		"micromamba", "bundle", "mise", "rtx", "direnv", "asdf", "rbenv", "pyenv", "nodenv", "jenv", "nvm", "fnm", "volta", "rustup", "doppler", "op", "aws-vault", "chamber", "infisical", "nix", "devbox", "flyctl", "fly", "heroku",
+		"gcloud", "lando", "ddev", "sail", "tox", "nox", "invoke", "ansible", "salt", "aws", "az":
+		return has("exec", "run", "x", "dlx", "shell", "ssh", "develop", "-x", "-c", "--command", "execute-command", "rsh", "debug")
+	}
+	return through
+}
+
+// guess adds, for rules that deny or ask, every command that a program may start with its
+// arguments, and reads the words that look like scripts.
+func (r *reader) guess(argv []Word, start, end int, at place) {
+	if len(argv) == 0 {
+		return
+	}
+	at = at.through(argv[0].Text)
+	at.denyOnly = true
+	at.dir = at.dir.copy()
+	before := len(r.doubts)
+	tried := 0
+	for i := 1; i < len(argv) && tried < maxGuesses; i++ {
+		w := argv[i]
+		if strings.HasPrefix(w.Text, "-") {
+			// The value of an option can be a script: ssh -o ProxyCommand=…, su -c…
+			if _, value, ok := strings.Cut(w.Text, "="); ok && strings.ContainsAny(value, " ;|&") {
+				r.within(Word{Text: value, Start: w.Start, End: w.End}, at)
+			}
+			continue
+		}
+		if w.Text == "" || strings.HasPrefix(w.Text, "{}") {
+			continue
+		}
+		tried++
+		if strings.ContainsAny(w.Text, " \t\n;|&") {
+			r.within(Word{Text: w.Text, Start: w.Start, End: w.End}, at)
+		}
+		u := Unit{Kind: Command, Start: start, End: end, Argv: argv[i:], Stdin: at.stdin, Stdout: at.stdout, Out: at.out, Of: -1}
+		u.Program, u.Base = programNames(w.Text)
+		r.add(u, at)
+		if isShell(u.Base) {
+			for _, script := range argv[i+1:] {
+				if strings.ContainsAny(script.Text, " \t\n;|&") {
+					r.within(Word{Text: script.Text, Start: script.Start, End: script.End}, at)
+				}
+			}
+		}
+	}
+	// Doubts about a guess are not doubts about the script; who guesses says why itself.
+	if len(r.doubts) > before && !r.full {
+		r.doubts = r.doubts[:before]
+	}
+}
+
+// guessText adds what looks like commands in a text that could not be read with certainty.
+func (r *reader) guessText(text string, at place) {
+	at = at.through("unread")
+	at.denyOnly = true
+	const most = 200
+	found := 0
+	for len(text) > 0 && found < most {
+		end := strings.IndexAny(text, ";|&\n(){}`\r\x00")
+		piece := text
+		if end >= 0 {
+			piece, text = text[:end], text[end+1:]
+		} else {
+			text = ""
+		}
+		var argv []Word
+		for _, field := range strings.Fields(piece) {
+			field = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(field)
+			if len(argv) == 0 && (field == "" || keyword(field) || strings.HasPrefix(field, "#") || strings.HasPrefix(field, "$")) {
+				continue
+			}
+			argv = append(argv, Word{Text: field, Prefix: field, Static: true, End: len(r.src)})
+			if len(argv) == 64 {
+				break
+			}
+		}
+		if len(argv) == 0 {
+			continue
+		}
+		found++
+		u := Unit{Kind: Command, End: len(r.src), Argv: argv, Out: -1, Of: -1}
+		u.Program, u.Base = programNames(argv[0].Text)
+		r.add(u, at)
+		if seeThrough(u.Base, argv) != through && len(argv) > 1 {
+			r.guess(argv, 0, len(r.src), at)
+		}
+	}
+}
+
+func keyword(s string) bool {
+	switch s {
+	case "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "for", "case", "esac", "in", "!", "time", "{", "}", "[[", "]]", "function":
+		return true
+	}
+	return strings.ContainsRune(s, '=') && !strings.HasPrefix(s, "=") && !strings.HasPrefix(s, "-") && !strings.Contains(s, "/")
+}

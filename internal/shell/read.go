@@ -1,0 +1,248 @@
+package shell
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds. What exceeds one gets a Doubt; rules that deny or ask see what was found before.
+const (
+	maxChars   = 10_000   // of a script that may be without doubts
+	maxBytes   = 64 << 10 // parsed at all; of a longer one the beginning is guessed at
+	maxNesting = 64       // of groups, substitutions, loops and words
+	maxInline  = 4        // bash -c within bash -c
+	maxUnits   = 2_000    // of a script
+	maxDoubts  = 64       // kept; one suffices to refuse
+	maxFrames  = 64 * 16  // of the parser's stack, looked at once in each KiB of text
+	maxGuesses = 12       // starts of an inner command tried for a program like sudo
+)
+
+// Read reads text as bash would run it: bash -c text, not interactively, in o.Dir. It takes time
+// in proportion to the text, at most some milliseconds, and never panics.
+func Read(text string, o Options) Script {
+	r := &reader{opts: o}
+	r.top(text)
+	s := Script{Text: text, Units: r.units, Doubts: r.doubts}
+	if o.Zsh && len(s.Doubts) == 0 && !sameInZsh(text) {
+		z := &reader{opts: o, zsh: true}
+		z.top(text)
+		if len(z.doubts) > 0 || !sameUnits(r.units, z.units) {
+			s.Doubts = append(s.Doubts, Doubt{Code: DoubtZsh, End: len(text), Why: "zsh may read this differently than bash."})
+		}
+	}
+	return s
+}
+
+// reader is one reading. It is used by one goroutine and then thrown away.
+type reader struct {
+	opts   Options
+	zsh    bool // the second reading, as zsh
+	bones  bool // write substitutions in words as $()
+	parser *syntax.Parser
+
+	units  []Unit
+	doubts []Doubt
+
+	// The script at hand: the whole text, or the text of an inner one.
+	src    string
+	inner  bool // src stood in a word, at start to end of the whole text
+	start  int
+	end    int
+	inline int // how many scripts deep
+	depth  int // of the walk
+	full   bool
+}
+
+// place is where a command runs and what it is connected to.
+type place struct {
+	dir           *where
+	stdin, stdout Stream
+	out           int
+	via           []string
+	denyOnly      bool
+}
+
+func (p place) through(how string) place {
+	p.via = append(p.via[:len(p.via):len(p.via)], how)
+	return p
+}
+
+func (r *reader) top(text string) {
+	at := place{dir: &where{dir: r.opts.Dir, known: r.opts.Dir != ""}, out: -1}
+	if len(text) > maxBytes {
+		r.doubt(DoubtLong, 0, len(text), "The command is too long to be read.")
+		r.src = text[:maxBytes]
+		r.guessText(r.src, at)
+		return
+	}
+	if strings.TrimSpace(text) == "" {
+		r.src = text
+		r.doubt(DoubtSyntax, 0, len(text), "There is no command.")
+		return
+	}
+	r.script(text, at)
+}
+
+// script reads and walks one text. What the parser would misread is found before it is asked.
+func (r *reader) script(text string, at place) {
+	r.src = text
+	before := len(r.doubts)
+	r.characters(text)
+	r.lines(text)
+	strange := len(r.doubts) > before
+	if r.parser == nil {
+		variant := syntax.LangBash
+		if r.zsh {
+			variant = syntax.LangZsh
+		}
+		r.parser = syntax.NewParser(syntax.Variant(variant))
+	}
+	file, err := r.parser.Parse(&source{rest: text}, "")
+	switch {
+	case errors.Is(err, errDeep):
+		r.doubt(DoubtNesting, 0, len(text), "It is nested too deeply to be read.")
+		strange = true
+	case err != nil:
+		r.doubt(DoubtSyntax, 0, len(text), "It is not a complete shell command: "+syntaxError(err)+".")
+		strange = true
+	default:
+		r.stmts(file.Stmts, at)
+	}
+	if strange {
+		r.guessText(text, at)
+	}
+}
+
+func syntaxError(err error) string {
+	var pe syntax.ParseError
+	if errors.As(err, &pe) {
+		return pe.Text
+	}
+	return "unreadable"
+}
+
+var errDeep = errors.New("nested too deeply")
+
+// source hands the text to the parser, which takes at most a KiB at a time, and stops it when its
+// stack has grown too deep. The parser recurses as deep as the text nests, has no bound of its
+// own, and a stack that overflows takes the whole process with it.
+type source struct {
+	rest string
+	read bool
+	pcs  [1]uintptr
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.read && runtime.Callers(maxFrames, s.pcs[:]) > 0 {
+		return 0, errDeep
+	}
+	s.read = true
+	if s.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+func (r *reader) doubt(code string, start, end int, why string) {
+	if r.inner {
+		start, end = r.start, r.end
+	}
+	for _, d := range r.doubts {
+		if d.Code == code && d.Start == start {
+			return
+		}
+	}
+	if len(r.doubts) < maxDoubts {
+		r.doubts = append(r.doubts, Doubt{Code: code, Start: start, End: end, Why: why})
+	}
+}
+
+func (r *reader) doubtAt(code string, n syntax.Node, why string) {
+	r.doubt(code, int(n.Pos().Offset()), int(n.End().Offset()), why)
+}
+
+// add appends a unit and returns its index, or -1 when there are too many.
+func (r *reader) add(u Unit, at place) int {
+	if len(r.units) >= maxUnits {
+		r.full = true
+		r.doubt(DoubtUnit, 0, len(r.src), "It does too many things to look at each.")
+		return -1
+	}
+	if r.inner {
+		u.Start, u.End, u.Inner = r.start, r.end, r.src
+	}
+	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
+	u.Via, u.DenyOnly = at.via, at.denyOnly
+	r.units = append(r.units, u)
+	return len(r.units) - 1
+}
+
+// raw is the source text of a node.
+func (r *reader) raw(n syntax.Node) string {
+	start, end := int(n.Pos().Offset()), int(n.End().Offset())
+	if start < 0 || end > len(r.src) || start > end {
+		return ""
+	}
+	return r.src[start:end]
+}
+
+// characters doubts what terminals and people do not show as it is, and what the parser and bash
+// take differently: NUL, a lone carriage return, invisible and bidirectional characters.
+func (r *reader) characters(text string) {
+	if len(text) > maxChars && utf8.RuneCountInString(text) > maxChars {
+		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
+	}
+	for i := 0; i < len(text); i++ {
+		b := text[i]
+		if b >= 0x20 && b < 0x7f || b == '\n' || b == '\t' {
+			continue
+		}
+		size := 1
+		if b >= utf8.RuneSelf {
+			c, n := utf8.DecodeRuneInString(text[i:])
+			if !(c == utf8.RuneError && n == 1) && visible(c) {
+				i += n - 1
+				continue
+			}
+			size = n
+		}
+		r.doubt(DoubtCharacter, i, i+size, "It holds an invisible or broken character.")
+		return
+	}
+}
+
+// lines doubts the line ends that the parser and bash read differently.
+func (r *reader) lines(text string) {
+	for i := 0; i < len(text); i++ {
+		n := strings.IndexByte(text[i:], '\\')
+		if n < 0 {
+			return
+		}
+		i += n
+		if i+1 == len(text) {
+			r.doubt(DoubtBackslash, i, i+1, "It ends in a backslash.")
+			return
+		}
+		if text[i+1] != '\n' {
+			continue
+		}
+		line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
+		if strings.ContainsRune(line, '#') {
+			r.doubt(DoubtComment, i, i+1, "A line that may be a comment ends in a backslash.")
+		}
+		// Within a token, and twice in a row, the two disagree about what is joined.
+		if line != "" && line[len(line)-1] != ' ' && line[len(line)-1] != '\t' {
+			r.doubt(DoubtBackslash, i, i+1, "A backslash at a line's end stands within a word.")
+		}
+		if i+2 == len(text) {
+			r.doubt(DoubtBackslash, i, i+1, "It ends in a continued line.")
+		}
+	}
+}

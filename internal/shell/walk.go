@@ -1,0 +1,371 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// where is the directory in which commands run, as cd changes it.
+type where struct {
+	dir     string
+	known   bool
+	changed bool // there was a cd
+	maybe   bool // dir holds only if the last command succeeded
+}
+
+// settle says that whether the last command succeeded is not known.
+func (w *where) settle() {
+	if w.maybe {
+		w.known, w.maybe = false, false
+	}
+}
+
+// lost says that the directory is anyone's guess.
+func (w *where) lost() { w.known, w.changed, w.maybe = false, true, false }
+
+// move follows cd to a directory.
+func (w *where) move(to string) {
+	next, known := to, true
+	if !path.IsAbs(to) {
+		next, known = path.Join(w.dir, to), w.known
+	}
+	next = path.Clean(next)
+	if !path.IsAbs(next) {
+		next = ""
+	}
+	same := known && w.known && next == w.dir
+	w.changed = true
+	w.dir, w.known = next, known
+	w.maybe = w.maybe || !same
+}
+
+func (w *where) copy() *where {
+	c := *w
+	return &c
+}
+
+func (r *reader) tooDeep(n syntax.Node) bool {
+	if r.depth <= maxNesting {
+		return false
+	}
+	r.doubtAt(DoubtNesting, n, "It is nested too deeply to be read.")
+	return true
+}
+
+func (r *reader) stmts(list []*syntax.Stmt, at place) {
+	for _, s := range list {
+		if r.full {
+			return
+		}
+		r.stmt(s, at)
+		at.dir.settle()
+	}
+}
+
+// subshell walks commands whose cd ends with them.
+func (r *reader) subshell(list []*syntax.Stmt, at place) {
+	at.dir = at.dir.copy()
+	at.dir.settle()
+	r.stmts(list, at)
+}
+
+func (r *reader) stmt(s *syntax.Stmt, at place) {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.tooDeep(s) {
+		return
+	}
+	if s.Coprocess || s.Disown {
+		r.doubtAt(DoubtSyntax, s, "It is put in the background in a way that bash does not know.")
+	}
+	if s.Background {
+		at.dir = at.dir.copy()
+	}
+	var redirected []int
+	if len(s.Redirs) > 0 {
+		at, redirected = r.redirects(s.Redirs, at)
+	}
+	switch cmd := s.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		of := r.call(cmd, s, at)
+		for _, i := range redirected {
+			r.units[i].Of = of
+		}
+	case *syntax.BinaryCmd:
+		r.binary(cmd, at)
+	case *syntax.Block:
+		r.closes(cmd.Rbrace)
+		r.stmts(cmd.Stmts, at)
+	case *syntax.Subshell:
+		if strings.HasPrefix(r.raw(cmd), "((") {
+			r.doubtAt(DoubtArithmetic, cmd, "It begins like arithmetic and is something else.")
+		}
+		r.subshell(cmd.Stmts, at)
+	case *syntax.IfClause:
+		r.branches(at, func() {
+			for c := cmd; c != nil; c = c.Else {
+				if c != cmd {
+					r.closes(c.Position)
+				}
+				if c.ThenPos.IsValid() {
+					r.closes(c.ThenPos)
+				}
+				r.closes(c.FiPos)
+				r.stmts(c.Cond, at)
+				r.stmts(c.Then, at)
+			}
+		})
+	case *syntax.WhileClause:
+		r.closes(cmd.DoPos)
+		r.closes(cmd.DonePos)
+		r.branches(at, func() {
+			r.stmts(cmd.Cond, at)
+			r.stmts(cmd.Do, at)
+		})
+	case *syntax.ForClause:
+		r.loop(cmd, at)
+	case *syntax.CaseClause:
+		if cmd.Braces {
+			r.doubtAt(DoubtSyntax, cmd, "bash does not know this form of case.")
+		}
+		r.word(cmd.Word, at)
+		for i, item := range cmd.Items {
+			if i == len(cmd.Items)-1 && !item.OpPos.IsValid() {
+				r.closes(cmd.Esac)
+			}
+		}
+		r.branches(at, func() {
+			for _, item := range cmd.Items {
+				for _, p := range item.Patterns {
+					r.word(p, at)
+				}
+				r.stmts(item.Stmts, at)
+			}
+		})
+	case *syntax.TimeClause:
+		if s.Negated || !r.plainTime(cmd) {
+			r.doubtAt(DoubtSyntax, cmd, "This use of time is not read alike everywhere.")
+		}
+		if cmd.Stmt == nil {
+			return
+		}
+		r.stmt(cmd.Stmt, at.through("time"))
+	case *syntax.TestClause:
+		if strings.ContainsRune(r.raw(cmd), '\n') {
+			r.doubtAt(DoubtSyntax, cmd, "[[ ]] over several lines is not read alike everywhere.")
+		}
+		words := r.test(cmd.X, at, []Word{{Text: "[[", Prefix: "[[", Static: true}})
+		r.emit(words, cmd, at)
+	case *syntax.DeclClause:
+		r.declare(cmd, at)
+	case *syntax.FuncDecl:
+		r.doubtAt(DoubtFunction, cmd, "It defines a function.")
+		at.denyOnly = true
+		r.branches(at, func() { r.stmt(cmd.Body, at) })
+	case *syntax.CoprocClause:
+		r.doubtAt(DoubtBuiltin, cmd, "coproc runs a command beside the script.")
+		at.denyOnly = true
+		r.stmt(cmd.Stmt, at)
+	case *syntax.ArithmCmd:
+		r.doubtAt(DoubtArithmetic, cmd, "Arithmetic can set variables and run commands.")
+		r.arithm(cmd.X, at)
+	case *syntax.LetClause:
+		r.doubtAt(DoubtArithmetic, cmd, "Arithmetic can set variables and run commands.")
+		for _, x := range cmd.Exprs {
+			r.arithm(x, at)
+		}
+	default:
+		r.doubtAt(DoubtSyntax, s, "It is not known what this does.")
+	}
+}
+
+// closes doubts a word like } or done that is not set apart from what stands before it: after a
+// redirection bash takes it for an argument, or an error.
+func (r *reader) closes(pos syntax.Pos) {
+	at := int(pos.Offset())
+	if at > len(r.src) {
+		return
+	}
+	before := strings.TrimRight(r.src[:at], " \t")
+	if before != "" && strings.IndexByte(";&\n)", before[len(before)-1]) >= 0 {
+		return
+	}
+	if i := strings.LastIndexAny(before, " \t\n;&|()"); i >= 0 && reserved(before[i+1:]) && before[i] != '>' {
+		return
+	}
+	r.doubt(DoubtSyntax, at, at+1, "Where a group or loop ends is not read alike everywhere.")
+}
+
+// plainTime says whether time stands in front of a simple command, without options that zsh does
+// not know.
+func (r *reader) plainTime(t *syntax.TimeClause) bool {
+	if t.Stmt == nil || t.Stmt.Negated || t.PosixFormat && r.opts.Zsh {
+		return false
+	}
+	text := r.raw(t.Stmt)
+	if text == "" {
+		return false
+	}
+	c := text[0] | 0x20
+	_, simple := t.Stmt.Cmd.(*syntax.CallExpr)
+	return simple && (c >= 'a' && c <= 'z' || text[0] == '/')
+}
+
+// binary walks a chain of && || | from left to right. The parser hangs chains to the left, as
+// deep as they are long, so that side is not walked by recursion.
+func (r *reader) binary(b *syntax.BinaryCmd, at place) {
+	var chain []*syntax.BinaryCmd
+	first := b.X
+	for chain = append(chain, b); ; {
+		next, ok := first.Cmd.(*syntax.BinaryCmd)
+		if !ok || len(first.Redirs) > 0 || first.Background {
+			break
+		}
+		chain = append(chain, next)
+		first = next.X
+	}
+	// In a pipe of pipes the parser's groups are all pipes: a | binds tighter than && and ||.
+	leftmost := chain[len(chain)-1]
+	if leftmost.Op == syntax.Pipe || leftmost.Op == syntax.PipeAll {
+		r.stage(first, at, at.stdin, Pipe)
+	} else {
+		r.stmt(first, at)
+	}
+	for i := len(chain) - 1; i >= 0 && !r.full; i-- {
+		switch b := chain[i]; b.Op {
+		case syntax.Pipe, syntax.PipeAll:
+			out := at.stdout
+			if i > 0 && (chain[i-1].Op == syntax.Pipe || chain[i-1].Op == syntax.PipeAll) {
+				out = Pipe
+			}
+			r.stage(b.Y, at, Pipe, out)
+		case syntax.AndStmt:
+			was := at.dir.maybe
+			at.dir.maybe = false // Y runs only if X succeeded
+			r.stmt(b.Y, at)
+			at.dir.maybe = at.dir.maybe || was
+		default:
+			was := *at.dir
+			at.dir.settle()
+			failed := *at.dir
+			r.stmt(b.Y, at)
+			switch {
+			case leaves(b.Y):
+				was.maybe = false // what follows runs only if X succeeded
+				*at.dir = was
+			case *at.dir != failed:
+				at.dir.lost()
+			}
+		}
+	}
+}
+
+// stage walks one command of a pipe; each has a shell of its own.
+func (r *reader) stage(s *syntax.Stmt, at place, stdin, stdout Stream) {
+	shell := at.dir
+	at.dir = shell.copy()
+	at.dir.settle()
+	before := *at.dir
+	if stdout == Pipe {
+		at.out = -1
+	}
+	at.stdin, at.stdout = stdin, stdout
+	r.stmt(s, at)
+	if *at.dir != before {
+		shell.lost() // zsh runs the last one in the script's own shell
+	}
+}
+
+// leaves says that nothing follows a statement: exit or return.
+func leaves(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || s.Background || s.Negated || len(s.Redirs) > 0 {
+		return false
+	}
+	name := call.Args[0].Lit()
+	return name == "exit" || name == "return"
+}
+
+// branches walks what may run any number of times. If it holds a cd, nothing within or after it
+// is known to run anywhere.
+func (r *reader) branches(at place, walk func()) {
+	was, first := *at.dir, len(r.units)
+	at.dir.changed = false
+	walk()
+	at.dir.settle()
+	if at.dir.changed {
+		at.dir.lost()
+		for i := first; i < len(r.units); i++ {
+			u := &r.units[i]
+			u.DirKnown = false
+			if u.Base == "git" {
+				r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
+			}
+		}
+		return
+	}
+	at.dir.changed = was.changed
+}
+
+func (r *reader) loop(f *syntax.ForClause, at place) {
+	if f.Select || f.Braces {
+		r.doubtAt(DoubtSyntax, f, "This form of loop is not read alike everywhere.")
+	}
+	switch l := f.Loop.(type) {
+	case *syntax.WordIter:
+		if !loopVariable(l.Name.Value) {
+			r.doubtAt(DoubtAssign, l.Name, "The loop sets a variable that something else may use.")
+		}
+		for _, w := range l.Items {
+			r.word(w, at)
+		}
+	case *syntax.CStyleLoop:
+		r.doubtAt(DoubtArithmetic, l, "Arithmetic can set variables and run commands.")
+		r.arithm(l.Init, at)
+		r.arithm(l.Cond, at)
+		r.arithm(l.Post, at)
+	default:
+		r.doubtAt(DoubtSyntax, f, "It is not known what this loop does.")
+	}
+	r.closes(f.DonePos)
+	r.branches(at, func() { r.stmts(f.Do, at) })
+}
+
+// declare reads export, declare and their kin: only export of harmless variables is without doubt.
+func (r *reader) declare(d *syntax.DeclClause, at place) {
+	if d.Variant.Value != "export" {
+		r.doubtAt(DoubtBuiltin, d, d.Variant.Value+" changes what variables mean.")
+	}
+	for _, a := range d.Args {
+		r.assign(a, at)
+	}
+	if len(d.Args) == 0 {
+		r.doubtAt(DoubtBuiltin, d, "It shows all variables.")
+	}
+}
+
+func (r *reader) assign(a *syntax.Assign, at place) {
+	name := ""
+	if a.Name != nil {
+		name = a.Name.Value
+	}
+	value := r.word(a.Value, at)
+	if a.Naked && a.Name == nil || a.Index != nil || a.Array != nil || a.Append || !harmlessVariable(name) {
+		r.doubtAt(DoubtAssign, a, "It sets a variable that is not known to be harmless.")
+	}
+	if a.Index != nil {
+		r.arithmWords(a.Index, at)
+	}
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				r.arithmWords(e.Index, at)
+			}
+			r.word(e.Value, at)
+		}
+	}
+	r.add(Unit{Kind: Assign, Start: int(a.Pos().Offset()), End: int(a.End().Offset()), Name: name, Value: value, Out: -1, Of: -1}, at)
+}

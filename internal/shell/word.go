@@ -1,0 +1,311 @@
+package shell
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// wordText gathers what a word becomes.
+type wordText struct {
+	text    []byte
+	prefix  string
+	dynamic bool
+	many    bool
+	dash    bool
+	tilde   bool
+}
+
+// wordEnds are the characters that may follow a word that is an argument, a value or a pattern.
+const wordEnds = " \t\n;|&()<>`"
+
+// vary notes that what follows is not known. dash says that it may begin with one.
+func (b *wordText) vary(dash bool) {
+	if b.dynamic {
+		return
+	}
+	b.dynamic, b.prefix = true, string(b.text)
+	if len(b.text) > 0 {
+		dash = b.text[0] == '-'
+	}
+	b.dash = b.dash || dash
+}
+
+// split notes that the word may become any number of words that begin with anything.
+func (b *wordText) split() {
+	b.vary(true)
+	b.many, b.dash = true, true
+}
+
+// word reads one word, and the commands in its substitutions.
+func (r *reader) word(w *syntax.Word, at place) Word {
+	if w != nil && len(w.Parts) > 0 {
+		if end := int(w.End().Offset()); end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
+			// To bash a # in a word is a character; the parser sometimes begins a comment there.
+			r.doubtAt(DoubtComment, w, "Where this word ends is not read alike everywhere.")
+		}
+	}
+	return r.piece(w, at)
+}
+
+// piece reads a word, or what stands for one within an expansion.
+func (r *reader) piece(w *syntax.Word, at place) Word {
+	out := Word{Static: true}
+	if w == nil || len(w.Parts) == 0 {
+		return out
+	}
+	out.Start, out.End = int(w.Pos().Offset()), int(w.End().Offset())
+	if r.inner {
+		out.Start, out.End = r.start, r.end
+	}
+	if len(w.Parts) == 1 {
+		switch part := w.Parts[0].(type) {
+		case *syntax.Lit:
+			if plainText(part.Value) {
+				out.Text, out.Prefix = part.Value, part.Value
+				return out
+			}
+		case *syntax.SglQuoted:
+			if !part.Dollar {
+				out.Text, out.Prefix = part.Value, part.Value
+				return out
+			}
+		}
+	}
+	var b wordText
+	for i, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			r.bare(lit, w, i, &b)
+			continue
+		}
+		r.part(part, at, &b, false)
+	}
+	out.Text = string(b.text)
+	out.Prefix, out.tilde = out.Text, b.tilde
+	if b.dynamic {
+		out.Static, out.Prefix, out.Glob, out.MaybeFlag = false, b.prefix, b.many, b.dash
+	}
+	return out
+}
+
+// plainText says that an unquoted literal means itself.
+func plainText(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\', '*', '?', '[', '{', '~':
+			return false
+		case '=':
+			if i == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// bare reads the i-th part of a word, text without quotes.
+func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
+	s := lit.Value
+	for k := 0; k < len(s); k++ {
+		switch c := s[k]; c {
+		case '\\':
+			if k+1 == len(s) {
+				r.doubtAt(DoubtBackslash, lit, "A backslash stands at the end of a word.")
+				b.vary(true)
+				return
+			}
+			k++
+			b.text = append(b.text, s[k])
+		case '*', '?':
+			b.vary(true)
+			b.many = true
+			b.text = append(b.text, c)
+		case '[':
+			// Without a closing bracket it is a character, but the bracket may come from anything that follows.
+			if strings.IndexByte(s[k:], ']') >= 0 || i+1 < len(w.Parts) {
+				b.vary(true)
+				b.many = true
+			} else if r.zsh && s != "[" {
+				r.doubtAt(DoubtZsh, lit, "zsh takes it for a broken pattern.")
+			}
+			b.text = append(b.text, c)
+		case '{':
+			rest := s[k:]
+			if strings.ContainsRune(rest, ',') || strings.Contains(rest, "..") || i+1 < len(w.Parts) {
+				b.vary(true)
+				b.many = true
+			}
+			b.text = append(b.text, c)
+		case '~':
+			switch {
+			case i == 0 && k == 0:
+				end := strings.IndexByte(s, '/')
+				if end < 0 {
+					end = len(s)
+				}
+				if end == 1 && (len(s) > 1 || len(w.Parts) == 1) && r.opts.Home != "" {
+					b.tilde = true
+					b.text = append(b.text, r.opts.Home...)
+					continue
+				}
+				b.vary(false)
+			case k > 0 && (s[k-1] == '=' || s[k-1] == ':'), k == 0:
+				b.vary(false)
+			}
+			b.text = append(b.text, c)
+		case '=':
+			if i == 0 && k == 0 && (r.zsh || r.opts.Zsh) && len(s) > 1 {
+				r.doubtAt(DoubtZsh, lit, "zsh puts a program's path in place of a word that begins with =.")
+			}
+			b.text = append(b.text, c)
+		default:
+			b.text = append(b.text, c)
+		}
+	}
+}
+
+// part reads one part of a word that is not bare text.
+func (r *reader) part(part syntax.WordPart, at place, b *wordText, quoted bool) {
+	r.depth++
+	defer func() { r.depth-- }()
+	if r.tooDeep(part) {
+		b.split()
+		return
+	}
+	switch part := part.(type) {
+	case *syntax.Lit:
+		r.doubleQuoted(part.Value, b)
+	case *syntax.SglQuoted:
+		if part.Dollar {
+			b.vary(true)
+			b.text = append(b.text, ansiC(part.Value)...)
+			return
+		}
+		b.text = append(b.text, part.Value...)
+	case *syntax.DblQuoted:
+		if part.Dollar {
+			b.vary(true)
+		}
+		for _, inner := range part.Parts {
+			r.part(inner, at, b, true)
+		}
+	case *syntax.ParamExp:
+		r.param(part, at)
+		name := ""
+		if part.Param != nil {
+			name = part.Param.Value
+		}
+		switch {
+		case part.Short && (name == "?" || name == "#" || name == "$"):
+			b.vary(false)
+		case quoted && name != "@" && part.Index == nil:
+			b.vary(true)
+		default:
+			b.split()
+		}
+		b.text = append(b.text, r.raw(part)...)
+	case *syntax.CmdSubst:
+		r.subst(part, at)
+		if quoted {
+			b.vary(true)
+		} else {
+			b.split()
+		}
+		b.text = append(b.text, r.substText(part)...)
+	case *syntax.ArithmExp:
+		if part.Bracket || part.Unsigned {
+			r.doubtAt(DoubtArithmetic, part, "This form of arithmetic is not read alike everywhere.")
+		}
+		r.arithm(part.X, at)
+		b.vary(true) // it may be negative
+		b.text = append(b.text, r.substText(part)...)
+	case *syntax.ProcSubst:
+		b.vary(false)
+		b.text = append(b.text, r.substText(part)...)
+		r.procSubst(part, at)
+	default: // *syntax.ExtGlob, and what later versions add
+		r.doubtAt(DoubtGlob, part, "It holds an extended pattern.")
+		b.split()
+		b.text = append(b.text, r.raw(part)...)
+	}
+}
+
+func (r *reader) substText(n syntax.Node) string {
+	if r.bones {
+		return "$()"
+	}
+	return r.raw(n)
+}
+
+// doubleQuoted appends text as it stands between double quotes.
+func (r *reader) doubleQuoted(s string, b *wordText) {
+	for k := 0; k < len(s); k++ {
+		if s[k] == '\\' && k+1 < len(s) {
+			switch s[k+1] {
+			case '$', '`', '"', '\\':
+				k++
+			case '\n':
+				k++
+				continue
+			}
+		}
+		b.text = append(b.text, s[k])
+	}
+}
+
+// ansiC decodes $'…', for rules that deny: such a word never counts as static.
+func ansiC(s string) []byte {
+	var out []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		digits := func(base, most int) (uint64, bool) {
+			n := 0
+			for n < most && i+1+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF"[:map[int]int{8: 8, 16: 22}[base]], s[i+1+n]) >= 0 {
+				n++
+			}
+			v, err := strconv.ParseUint(s[i+1:i+1+n], base, 32)
+			i += n
+			return v, err == nil
+		}
+		switch c := s[i]; c {
+		case 'n':
+			out = append(out, '\n')
+		case 't':
+			out = append(out, '\t')
+		case 'r':
+			out = append(out, '\r')
+		case 'a', 'b', 'e', 'E', 'f', 'v':
+			out = append(out, map[byte]byte{'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'v': 11}[c])
+		case 'x':
+			if v, ok := digits(16, 2); ok {
+				out = append(out, byte(v))
+			}
+		case 'u', 'U':
+			if v, ok := digits(16, map[byte]int{'u': 4, 'U': 8}[c]); ok {
+				out = utf8.AppendRune(out, rune(v))
+			} else {
+				out = append(out, '\\', c)
+			}
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			i--
+			if v, ok := digits(8, 3); ok {
+				out = append(out, byte(v))
+			}
+		case 'c':
+			if i++; i < len(s) {
+				out = append(out, s[i]&0x1f)
+			}
+		case '\\', '\'', '"', '?':
+			out = append(out, c)
+		default:
+			out = append(out, '\\', c)
+		}
+	}
+	return out
+}
