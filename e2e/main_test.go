@@ -6,7 +6,8 @@
 // is skipped by name, or fails where ASSENT_E2E_REQUIRE=1. With ASSENT_E2E_COUNT=FILE each
 // answer of need is appended to FILE, with ASSENT_E2E_ARTIFACTS=DIR screenshots are left in DIR,
 // ASSENT_E2E_CACHE=DIR is where the client is installed, ASSENT_E2E_BIN=DIR holds binaries that
-// were built already.
+// were built already. ASSENT_E2E_OUTAGE=1m is how long RabbitMQ is away, ASSENT_E2E_KILLS=20 how
+// often the broker is killed, in the tests of RabbitMQ; they do less of it otherwise.
 package e2e
 
 import (
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"assent/e2e/claude"
+	"assent/e2e/rabbitmq"
 )
 
 const binEnv = "ASSENT_E2E_BIN"
@@ -78,7 +80,7 @@ func installClient(version string) (string, error) {
 }
 
 // need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+// "tmux", "rabbitmq" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -103,6 +105,8 @@ func find(what string) (string, error) {
 		return installed()
 	case "claude-oldest":
 		return oldest()
+	case "rabbitmq":
+		return rabbitmq.Find()
 	case "chromium":
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 			if p, err := exec.LookPath(name); err == nil {

@@ -64,7 +64,17 @@ func TestGoTypes(t *testing.T) {
 		check(t, "PermissionRequest", r)
 	}
 
+	path, ext, lines := "/src/a.go", "go", int64(3)
+	check(t, "ToolMutationEvent", hook.Mutation{
+		EventID: "e", EventType: "tool.mutation.write", HookType: hook.HookPostToolUse, ToolName: "write", AgentID: hook.UnknownAgent,
+		SessionID: "s", ToolUseID: "t", Host: "h", Repo: hook.RepoContext{GitRoot: "/", Branch: "b", HeadSHA: "00", RemoteURL: &path},
+		FilePath: &path, FileExt: &ext, LinesChanged: &lines, RawPayload: hook.JSON("{}"), Timestamp: now, SourcePID: 1,
+	})
+
 	// The least that is ever written.
+	check(t, "ToolMutationEvent", hook.Mutation{
+		EventID: "e", EventType: "tool.mutation.bash", HookType: hook.HookPreToolUse, ToolName: "bash", AgentID: hook.UnknownAgent, RawPayload: hook.JSON("{}"),
+	})
 	check(t, "Record", hook.Record{ID: "r", RequestID: "id", Step: hook.StepDelivered, Time: now})
 	check(t, "PermissionRequest", hook.Request{ID: "id", InputSHA256: digest, PayloadSHA256: digest, OnTimeout: hook.Abstain, Channel: hook.ChannelPlain})
 }

@@ -25,6 +25,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if f.historyDays != 0 && f.historyDays < 7 {
 		return nil, usagef("--history-days %d: want at least the 7 days of the event stream", f.historyDays)
 	}
+	if err := f.checkAMQP(); err != nil {
+		return nil, err
+	}
 	proxies, err := parseProxies(f.trustedProxies)
 	if err != nil {
 		return nil, err

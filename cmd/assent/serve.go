@@ -21,6 +21,9 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/push"
+	"assent/internal/ledger"
+	"assent/internal/rabbit"
 	"assent/internal/rulebook"
 	"assent/internal/server"
 	"assent/internal/stream"
@@ -34,8 +37,12 @@ type serveFlags struct {
 	natsReplicas, historyDays    int
 	tlsCert, tlsKey, rules       string
 	publicURLs, trustedProxies   []string
+	pushAllow                    []string
+	pushContact, notices         string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
+	amqpURL                      string
+	ledger                       bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -51,6 +58,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -71,9 +79,14 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
 	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
+	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there)")
+	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
+	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
+	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -159,6 +172,22 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 
+	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
+	var mutations *rabbit.Publisher
+	if address := f.amqpAddress(); address != "" {
+		if mutations, err = newRabbit(ctx, address, streams, sugar.Warnf); err != nil {
+			return err
+		}
+	}
+
+	// The same, in the repositories of this machine.
+	var ledgers *ledger.Follower
+	if f.ledger {
+		if ledgers, err = newLedger(a.stateDir, streams, sugar.Warnf); err != nil {
+			return err
+		}
+	}
+
 	// Who may do what.
 	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
 	if err != nil {
@@ -183,10 +212,23 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	tcp = netutil.LimitListener(tcp, maxConns())
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
+
+	// Who is told that a request waits.
+	ring, err := push.Open(ctx, push.Config{
+		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		May:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
+		Notices: readNotices(f.notices, sugar.Warnf), Deliver: deliverNotice, Logf: sugar.Warnf,
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "notifications", ring.Close)
+
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
+		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: streams.Healthy,
 		Rules: book.Eval, InForce: book.InForce,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
 	})
 	if err != nil {
 		return err
@@ -200,8 +242,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, rules,
-	// the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules,
+	// notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -210,7 +252,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		})
 	})
 	g.run("history", hist.Run)
+	if mutations != nil {
+		g.run("rabbitmq", mutations.Run)
+	}
+	if ledgers != nil {
+		g.run("ledger", ledgers.Run)
+	}
 	g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())

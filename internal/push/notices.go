@@ -218,3 +218,20 @@ func (l *letter) text(page string) string {
 
 // requestPath leads to a request's card on the page.
 func requestPath(id string) string { return "/?request=" + url.QueryEscape(id) }
+
+// TestNotice sends a test to a notice's service. Its error is for the owner of the file: it may
+// hold parts of the URL.
+func TestNotice(ctx context.Context, n *Notice, deliver func(ctx context.Context, url, text string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
+	defer cancel()
+	l := &letter{made: time.Now(), Message: Message{Type: typeTest}}
+	if !n.Webhook {
+		return deliver(ctx, n.URL, l.text(""))
+	}
+	p := &Push{hooks: newHooksClient(nil)}
+	defer p.hooks.CloseIdleConnections()
+	if v := p.toWebhook(ctx, n, l); v.trouble != "" {
+		return errors.New(v.trouble)
+	}
+	return nil
+}

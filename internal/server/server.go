@@ -17,6 +17,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/netip"
@@ -25,6 +26,7 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"assent/broker"
@@ -69,8 +71,9 @@ type Config struct {
 	AllowedHosts []string
 	// TrustedProxies are the peers whose X-Forwarded-For and X-Forwarded-Proto are believed.
 	TrustedProxies []netip.Prefix
-	// Version is the version of assent, for /metrics.
-	Version string
+	// Version is the version of assent, for /metrics. Collectors are the metrics of other parts.
+	Version    string
+	Collectors []prometheus.Collector
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
 	// wait; 0 means 20,000. What comes beyond gets 503.
 	MaxSockets, MaxWaiting int
@@ -148,6 +151,11 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) }, func() int { return len(s.inForce().Problems) })
+	for _, c := range cfg.Collectors {
+		if err := s.metrics.registry.Register(c); err != nil {
+			return nil, fmt.Errorf("server: %w", err)
+		}
+	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.past == nil {
 		s.past = noPast{}

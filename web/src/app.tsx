@@ -7,19 +7,21 @@ import { Door, NotFound } from "./door";
 import { sessionName, shownOf, type Group } from "./model";
 import { Search, Story } from "./feedview";
 import { Past } from "./past";
+import { Rich } from "./rich";
 import { announcement, groups, known, link, linkTrouble, overruled, recent, ruleTrouble, selected, sessions, standing, waiting } from "./state";
 import { listed, stateWords } from "./story";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 effect(() => {
-  document.title = waiting.value ? `(${waiting.value}) assent` : "assent";
+  document.title = words.waitingTitle(waiting.value);
 });
 
 export function App() {
   return (
     <>
       <header class="top">
-        <h1>assent</h1>
+        <h1>{words.title}</h1>
         {standing.value === "in" && (
           <>
             <Connection />
@@ -37,7 +39,7 @@ export function App() {
 
 function Connection() {
   const l = link.value;
-  const text = { live: "Live", connecting: "Connecting…", waiting: "No connection; trying again", offline: "This device is offline" }[l];
+  const text = words.link[l];
   return (
     <span class={`link-state ${l}`} role="status">
       {text}
@@ -57,7 +59,7 @@ function Desk() {
         <Overruled />
         <Queue groups={some} />
       </main>
-      <aside class="feed" aria-label={selected.value ? "What happened" : "Settled lately"}>
+      <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
         <Search />
         {selected.value ? <Story /> : <Settled />}
       </aside>
@@ -68,16 +70,16 @@ function Desk() {
 function Settled() {
   return (
     <>
-        <h2>Settled lately</h2>
-        {recent.value.length === 0 ? (
-          <p class="quiet">What is answered while this page is open shows up here.</p>
-        ) : (
-          <ul>
-            {recent.value.map((i) => (
-              <Past key={i.request.id} item={i} />
-            ))}
-          </ul>
-        )}
+      <h2>{words.desk.settledLately}</h2>
+      {recent.value.length === 0 ? (
+        <p class="quiet">{words.desk.nothingSettled}</p>
+      ) : (
+        <ul>
+          {recent.value.map((i) => (
+            <Past key={i.request.id} item={i} />
+          ))}
+        </ul>
+      )}
     </>
   );
 }
@@ -95,10 +97,10 @@ function Rail({ all }: { all: Group[] }) {
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
   const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
   return (
-    <nav class="rail" aria-label="Sessions">
-      <h2>Sessions</h2>
+    <nav class="rail" aria-label={words.desk.sessions}>
+      <h2>{words.desk.sessions}</h2>
       <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
-        <span>All</span> <span class="count">{total}</span>
+        <span>{words.desk.all}</span> <span class="count">{total}</span>
       </button>
       {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
         const { state, title } = stand.get(p.id) ?? {};
@@ -131,8 +133,8 @@ const page = 30;
 
 function Queue({ groups: some }: { groups: Group[] }) {
   const [limit, setLimit] = useState(page);
-  if (!known.value) return <p class="quiet">Asking the broker what waits…</p>;
-  if (some.length === 0) return selected.value ? <p class="quiet">Nothing waits in this session.</p> : <Empty />;
+  if (!known.value) return <p class="quiet">{words.desk.asking}</p>;
+  if (some.length === 0) return selected.value ? <p class="quiet">{words.desk.nothingHere}</p> : <Empty />;
   const names = sessionNames(groups.value.map((g) => g.items[0]!.request));
   let left = limit;
   const total = some.reduce((n, g) => n + g.items.length, 0);
@@ -145,7 +147,7 @@ function Queue({ groups: some }: { groups: Group[] }) {
         return (
           <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
             <h2>
-              {names.get(g.sessionId)} <span class="count">{g.waiting === 0 ? "none waiting" : `${g.waiting} waiting`}</span>
+              {names.get(g.sessionId)} <span class="count">{words.desk.waiting(g.waiting)}</span>
             </h2>
             {cards.map((i) => (
               <Card key={i.request.id} item={i} />
@@ -155,7 +157,7 @@ function Queue({ groups: some }: { groups: Group[] }) {
       })}
       {total > limit && (
         <button type="button" class="more" onClick={() => setLimit(limit + page)}>
-          {total - limit} more wait · show the next
+          {words.desk.more(total - limit)}
         </button>
       )}
     </>
@@ -165,16 +167,15 @@ function Queue({ groups: some }: { groups: Group[] }) {
 function Empty() {
   return (
     <div class="empty">
-      <h2>Nothing waits for you</h2>
-      <p>When an agent asks for permission, it shows up here by itself. This page can stay open.</p>
-      <p>An agent is at work, and nothing comes? On the machine where assent runs:</p>
+      <h2>{words.empty.head}</h2>
+      <p>{words.empty.here}</p>
+      <p>{words.empty.nothingComes}</p>
       <ul>
-        <li>
-          <code>assent doctor</code> says what is missing.
-        </li>
-        <li>
-          <code>assent simulate</code> raises a sample request, without an agent.
-        </li>
+        {words.empty.ways.map((way, i) => (
+          <li key={i}>
+            <Rich text={way} />
+          </li>
+        ))}
       </ul>
       <NotFound />
     </div>
@@ -191,8 +192,8 @@ function BrokenRules() {
   return (
     <div class="rules-broken" role="alert">
       <p>
-        <b>{allowing ? "A file of rules cannot be used as it is now." : "The rules cannot be used: no rule allows anything."}</b>{" "}
-        {allowing ? "What it said before is still in force." : "Every request waits for you, unless a rule denies it."}
+        <b>{allowing ? words.rules.oldInForce : words.rules.noneInForce}</b>{" "}
+        {allowing ? words.rules.beforeInForce : words.rules.everythingWaits}
       </p>
       <ul>
         {problems.slice(0, mostProblems).map((p, i) => (
@@ -204,7 +205,7 @@ function BrokenRules() {
             {visibleLine(p.message)}
           </li>
         ))}
-        {problems.length > mostProblems && <li>and {problems.length - mostProblems} more</li>}
+        {problems.length > mostProblems && <li>{words.rules.more(problems.length - mostProblems)}</li>}
       </ul>
     </div>
   );
@@ -216,10 +217,10 @@ function Overruled() {
       {overruled.value.map((i) => (
         <div class="overruled" role="alert" key={i.request.id}>
           <p>
-            <b>Overruled in the terminal.</b> {shownOf(i)?.verb ?? visibleLine(i.request.toolName)} in {visibleLine(sessionName(i.request))} was denied here and has run all the same.
+            <Rich text={words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
           </p>
           <button type="button" onClick={() => (overruled.value = overruled.value.filter((o) => o !== i))}>
-            Seen
+            {words.desk.seen}
           </button>
         </div>
       ))}

@@ -7,9 +7,11 @@ import { clockSkew, now } from "./clock";
 import { Fields, isLong, type Field } from "./fields";
 import { outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
+import { Rich } from "./rich";
 import { mayDecide } from "./session";
 import { answer, lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
+import { words } from "./words";
 
 export function Card({ item }: { item: Item }) {
   const { request: r } = item;
@@ -29,21 +31,21 @@ export function Card({ item }: { item: Item }) {
   const input = r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
 
   let obstacle = "";
-  if (missing !== undefined || !shown) obstacle = "Not all of it is here yet.";
-  else if (closed > 0) obstacle = "Show all of it before you allow it.";
-  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = "These questions cannot be answered here; answer in the terminal, or deny.";
-  else if (questions && !input) obstacle = questions.length > 1 ? "Answer every question first." : "Choose an answer first.";
+  if (missing !== undefined || !shown) obstacle = words.card.notHere;
+  else if (closed > 0) obstacle = words.card.showFirst;
+  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
+  else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
   return (
     <article class={`card${item.endedAt ? " over" : ""}`} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`}>
       <Drain item={item} />
       <header>
         <Where item={item} />
-        <h3 id={`verb-${r.id}`}>{shownOf(item)?.verb ?? `Use ${visibleLine(r.toolName)}`}</h3>
+        <h3 id={`verb-${r.id}`}>{shownOf(item)?.verb ?? words.card.use(visibleLine(r.toolName))}</h3>
       </header>
       {r.uninspectable && (
         <p class="notice">
-          <b>Look closely.</b> This request cannot be shown faithfully by its fields: {visibleLine(r.uninspectable)}. What the agent makes of it may be something else. The raw text is below.
+          <Rich text={words.card.uninspectable} put={{ why: visibleLine(r.uninspectable) }} />
         </p>
       )}
       <RuleWords item={item} />
@@ -59,17 +61,17 @@ export function Card({ item }: { item: Item }) {
       <Fields fields={fields} opened={opened} open={(name) => setOpened(new Set(opened).add(name))} />
       {missing !== undefined && (
         <p class="notice">
-          {missing === "" ? "Fetching the whole request…" : `The whole request could not be fetched: ${missing}. `}
+          {missing === "" ? words.card.fetching : words.card.notFetched(missing)}
           {missing !== "" && (
             <button type="button" class="link" onClick={retry}>
-              Try again
+              {words.tryAgain}
             </button>
           )}
         </p>
       )}
-      {r.detached && !item.endedAt && <p class="notice">The agent is not connected; waiting for it to come back.</p>}
+      {r.detached && !item.endedAt && <p class="notice">{words.card.detached}</p>}
       <div class="foot" ref={foot} tabIndex={-1}>
-        <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
+        <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? words.answer.answer : r.toolName === "ExitPlanMode" ? words.answer.approve : words.answer.allow} />
       </div>
     </article>
   );
@@ -84,18 +86,13 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
     <>
       {v.rule && (
         <p class="by-rule">
-          {v.note ? <b>{visibleLine(v.note)}</b> : "A rule wants you to decide."}
-          <small>
-            rule {visibleLine(v.rule)}
-            {v.file && ` in ${visibleLine(v.file)}`}
-          </small>
+          {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
+          <small>{words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))}</small>
         </p>
       )}
-      {!v.rule && v.reason && <p class="by-rule quiet">Not answered by a rule: {visibleLine(v.reason)}</p>}
+      {!v.rule && v.reason && <p class="by-rule quiet">{words.rules.notAnswered(visibleLine(v.reason))}</p>}
       {shadow && (
-        <p class="by-rule quiet">
-          On trial: rule {visibleLine(shadow.rule)} would have {shadow.action === "allow" ? "allowed" : shadow.action === "deny" ? "denied" : "asked about"} it.
-        </p>
+        <p class="by-rule quiet">{words.rules.trial(visibleLine(shadow.rule), shadow.action)}</p>
       )}
     </>
   );
@@ -124,7 +121,7 @@ function rawField(item: Item): Field[] {
   let text = "";
   if (w.raw !== undefined) text = visibleText(w.raw);
   else if (w.rawBase64 !== undefined) text = visibleBytes(Uint8Array.from(atob(w.rawBase64), (c) => c.charCodeAt(0)));
-  return [{ name: "Raw text of the request", kind: "json", text }];
+  return [{ name: words.card.rawOf, kind: "json", text }];
 }
 
 function Where({ item: { request: r } }: { item: Item }) {
@@ -134,10 +131,10 @@ function Where({ item: { request: r } }: { item: Item }) {
     <div class="where">
       <b>{visibleLine(sessionName(r))}</b>
       {repo && <span>{visibleLine(repo)}</span>}
-      {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || `at ${head}`)}</span>}
+      {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
       {r.host && <span>{visibleLine(r.host)}</span>}
       {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-      {(r.agentId || r.agentType) && <span class="chip">subagent{r.agentType ? ` ${visibleLine(r.agentType)}` : ""}</span>}
+      {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
       <Age at={r.createdAt} />
     </div>
   );
@@ -162,7 +159,7 @@ function Drain({ item }: { item: Item }) {
   return (
     <div class={soon ? "drain soon" : "drain"}>
       <i style={{ transform: `scaleX(${left.toFixed(4)})` }} />
-      {soon && <span>{seconds} s left</span>}
+      {soon && <span>{words.card.secondsLeft(seconds)}</span>}
     </div>
   );
 }
@@ -178,25 +175,25 @@ interface FootProps {
 
 function Foot({ item, foot, obstacle, input, allow }: FootProps) {
   const { request: r, attempt } = item;
-  const [words, setWords] = useState<string>();
+  const [reply, setReply] = useState<string>();
   const area = useRef<HTMLTextAreaElement>(null);
   const { armed, ready } = useArm(foot);
   useEffect(() => {
-    if (words === "") area.current?.focus();
-  }, [words !== undefined]);
+    if (reply === "") area.current?.focus();
+  }, [reply !== undefined]);
 
   const line = outcomeLine(item, now.value - clockSkew);
   if (item.endedAt || attempt?.phase === "taken") {
     return (
       <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
-        {line?.text ?? "Over."}
+        {line?.text ?? words.answer.over}
       </p>
     );
   }
-  if (!mayDecide()) return <p class="outcome gone">This device may look, not decide.</p>;
+  if (!mayDecide()) return <p class="outcome gone">{words.answer.viewOnly}</p>;
 
   const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
-  const message = words?.trim() ?? "";
+  const message = reply?.trim() ?? "";
   // The agent gets no words with a yes: Allow would lose them.
   const blocked = !!obstacle || !!message;
   const deny = () => {
@@ -214,19 +211,19 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
         </p>
       )}
       {obstacle && <p class="obstacle" id={`obstacle-${r.id}`}>{obstacle}</p>}
-      {words === undefined ? (
-        <button type="button" class="third" disabled={!!sending} onClick={() => setWords("")}>
-          Deny with words…
+      {reply === undefined ? (
+        <button type="button" class="third" disabled={!!sending} onClick={() => setReply("")}>
+          {words.answer.withWords}
         </button>
       ) : (
         <label class="reply">
-          <span class="label">Words for the agent, with a denial only</span>
-          <textarea ref={area} rows={3} value={words} disabled={!!sending} placeholder="What should it do instead?" onInput={(e) => setWords(e.currentTarget.value)} />
+          <span class="label">{words.answer.replyLabel}</span>
+          <textarea ref={area} rows={3} value={reply} disabled={!!sending} placeholder={words.answer.replyHint} onInput={(e) => setReply(e.currentTarget.value)} />
         </label>
       )}
       <div class="two">
         <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
-          {message ? "Send back" : "Deny"}
+          {message ? words.answer.sendBack : words.answer.deny}
         </button>
         <button
           type="button"
@@ -238,7 +235,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
           {allow}
         </button>
       </div>
-      <p class="sending" role="status">{sending ? "Sending…" : ""}</p>
+      <p class="sending" role="status">{sending ? words.answer.sending : ""}</p>
     </>
   );
 }

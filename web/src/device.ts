@@ -1,5 +1,6 @@
 // The key of this browser: a P-256 pair whose private part WebCrypto never gives out, kept in
 // IndexedDB, which belongs to this origin and port alone. No cookie, no localStorage.
+import { words } from "./words";
 
 /** This browser as one of the broker's devices. */
 export interface OwnDevice {
@@ -31,7 +32,7 @@ export interface NewKey {
 export async function newKey(): Promise<NewKey> {
   const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign", "verify"]);
   const { kty, crv, x, y } = await crypto.subtle.exportKey("jwk", pair.publicKey);
-  if (!kty || !crv || !x || !y) throw new Error("the browser made a key without a public part");
+  if (!kty || !crv || !x || !y) throw new Error(words.door.noPublicKey);
   return { publicKey: { kty, crv, x, y }, key: pair.privateKey };
 }
 
@@ -108,11 +109,11 @@ export function deviceName(agent: string): string {
   const pick = (table: [RegExp, string][], other: string) => table.find(([re]) => re.test(agent))?.[1] ?? other;
   const browser = pick(
     [[/Edg/, "Edge"], [/Firefox|FxiOS/, "Firefox"], [/Chrome|CriOS/, "Chrome"], [/Safari/, "Safari"]],
-    "Browser",
+    words.devices.someBrowser,
   );
   const system = pick(
     [[/iPhone/, "iPhone"], [/iPad/, "iPad"], [/Android/, "Android"], [/Mac OS/, "Mac"], [/Windows/, "Windows"], [/Linux/, "Linux"]],
-    "a device",
+    words.devices.someSystem,
   );
-  return `${browser} on ${system}`;
+  return words.devices.name(browser, system);
 }

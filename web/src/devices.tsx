@@ -8,10 +8,12 @@ import { now } from "./clock";
 import { forgetThisBrowser } from "./entry";
 import { ApiError, reason, sentence } from "./http";
 import { mayRevoke, since } from "./model";
+import { Rich } from "./rich";
 import { ownDevice } from "./session";
 import { keepsNothing, waiting } from "./state";
 import type { Device } from "./types.gen";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 const panelOpen = signal(false);
 
@@ -19,7 +21,7 @@ export function DevicesButton() {
   return (
     <>
       <button type="button" class="small" aria-haspopup="dialog" onClick={() => (panelOpen.value = true)}>
-        Devices
+        {words.devices.head}
       </button>
       {panelOpen.value && <Panel />}
     </>
@@ -44,44 +46,36 @@ function Panel() {
   return (
     <dialog class="devices" ref={dialog} aria-labelledby="devices" onClose={() => (panelOpen.value = false)}>
       <div class="top">
-        <h2 id="devices">Devices</h2>
+        <h2 id="devices">{words.devices.head}</h2>
         <button type="button" class="small" onClick={close}>
-          Close
+          {words.close}
         </button>
       </div>
       {waiting.value > 0 && (
         <button type="button" class="more" onClick={close}>
-          {waiting.value === 1 ? "1 request waits" : `${waiting.value} requests wait`} · show
+          {words.devices.requestsWait(waiting.value)}
         </button>
       )}
       {error && (
         <p class="notice" role="alert">
           {error}{" "}
           <button type="button" class="link" onClick={load}>
-            Try again
+            {words.tryAgain}
           </button>
         </p>
       )}
-      {!list && !error && <p class="quiet">Asking the broker…</p>}
-      {list?.length === 0 && <p class="quiet">No browser is paired.</p>}
+      {!list && !error && <p class="quiet">{words.devices.asking}</p>}
+      {list?.length === 0 && <p class="quiet">{words.devices.none}</p>}
       <ul>
         {list?.map((d) => (
           <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} />
         ))}
       </ul>
-      {list && !ownDevice() && <p class="quiet">This page uses a token, until it is closed.</p>}
-      {list && ownDevice() && keepsNothing.value && <p class="quiet">This browser keeps nothing: it stays paired until the page is closed.</p>}
+      {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
+      {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
       {list && (
         <p class="quiet">
-          {loopback ? (
-            <>
-              This address leads to this machine only. To add another browser here, run <code>assent pair</code>. For a phone see docs/phone.md.
-            </>
-          ) : (
-            <>
-              To add a device, open this address on it, or run <code>assent pair</code> on the machine where assent runs.
-            </>
-          )}
+          <Rich text={loopback ? words.devices.addHere : words.devices.addThere} />
         </p>
       )}
     </dialog>
@@ -96,8 +90,6 @@ function sorted(list: readonly Device[]): Device[] {
   const own = ownDevice()?.id;
   return [...list].sort((a, b) => Number(b.id === own) - Number(a.id === own) || (b.lastUsed ?? "").localeCompare(a.lastUsed ?? ""));
 }
-
-const roles: Readonly<Record<string, string>> = { view: "May look", approve: "May answer", admin: "May answer, and revoke any device" };
 
 function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(yes: boolean): void }) {
   const own = ownDevice();
@@ -116,25 +108,25 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
     <li class={state === "gone" ? "device gone" : "device"}>
       <div class="where">
         <b>{visibleLine(d.name)}</b>
-        {mine && <span class="chip">this browser</span>}
+        {mine && <span class="chip">{words.devices.thisBrowser}</span>}
       </div>
-      <div class="where">{`${roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>
+      <div class="where">{`${words.devices.roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>
       <div class="act">
         {state !== "there" ? (
-          <span role="status">{state === "sending" ? "Revoking…" : "Revoked. It is signed out."}</span>
+          <span role="status">{state === "sending" ? words.devices.revoking : words.devices.revoked}</span>
         ) : asked ? (
-          <Really word={mine ? "Forget now" : "Revoke now"} yes={() => void revoke()} no={() => ask(false)} />
+          <Really word={mine ? words.devices.forgetNow : words.devices.revokeNow} yes={() => void revoke()} no={() => ask(false)} />
         ) : (
           mayRevoke(own, d) && (
             <button type="button" class="small ask" onClick={() => ask(true)}>
-              {mine ? "Forget this browser" : "Revoke"}
+              {mine ? words.devices.forgetThis : words.devices.revoke}
             </button>
           )
         )}
       </div>
       {error && (
         <p class="outcome bad" role="alert">
-          {mine ? "Not forgotten" : "Not revoked"}: {error}.
+          {mine ? words.devices.notForgotten(error) : words.devices.notRevoked(error)}
         </p>
       )}
     </li>
@@ -154,7 +146,7 @@ function Really({ word, yes, no }: { word: string; yes(): void; no(): void }) {
         {word}
       </button>
       <button type="button" class="small" ref={keep} onClick={no}>
-        Keep
+        {words.devices.keep}
       </button>
     </div>
   );
@@ -172,8 +164,8 @@ async function revokeOther(id: string): Promise<string> {
 function used(d: Device, mine: boolean): string {
   const ago = (at: string) => {
     const ms = now.value - Date.parse(at);
-    return ms < 120_000 ? "just now" : `${since(ms)} ago`; // the broker notes minutes
+    return ms < 120_000 ? words.time.justNow : words.time.ago(since(ms)); // the broker notes minutes
   };
-  const last = mine ? "in use" : d.lastUsed ? `used ${ago(d.lastUsed)}` : "never used";
-  return `${last} · paired ${ago(d.createdAt)}`;
+  const last = mine ? words.devices.inUse : d.lastUsed ? words.devices.used(ago(d.lastUsed)) : words.devices.neverUsed;
+  return words.devices.paired(last, ago(d.createdAt));
 }

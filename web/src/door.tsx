@@ -4,16 +4,18 @@ import { ownName } from "./api";
 import { now } from "./clock";
 import { canSign, type Pending } from "./device";
 import { again, cancelPairing, enter, pairHere, pending, silent } from "./entry";
+import { Rich } from "./rich";
 import { keepsNothing, standing, trouble } from "./state";
+import { words } from "./words";
 
 export function Door() {
   const s = standing.value;
   if (s === "starting") return <main class="door" aria-busy="true" />;
-  if (s === "busy") return <main class="door" aria-busy="true"><p class="quiet">One moment…</p></main>;
+  if (s === "busy") return <main class="door" aria-busy="true"><p class="quiet">{words.oneMoment}</p></main>;
   if (s === "waiting" && pending.value) return <Code of={pending.value} />;
   return (
     <main class="door">
-      <h2>Pair this browser</h2>
+      <h2>{words.door.head}</h2>
       {trouble.value && (
         <p class="notice" role="alert">
           {trouble.value}
@@ -27,19 +29,19 @@ export function Door() {
 function Ways() {
   return (
     <>
-      <p>Somebody at the machine where assent runs has to let it in, once.</p>
+      <p>{words.door.ways}</p>
       <KeepsNothing />
       <button type="button" class="allow" onClick={() => void pairHere()}>
-        {again.value ? "New code" : "Pair from here"}
+        {again.value ? words.door.newCode : words.door.fromHere}
       </button>
-      <p class="quiet">Shows a short code to type on that machine.</p>
-      <h3>Or start on the machine</h3>
+      <p class="quiet">{words.door.showsCode}</p>
+      <h3>{words.door.onMachine}</h3>
       <p>
-        Run <code>assent pair</code> there. Open the link that it prints in this browser, or paste it here. It works once, for five minutes.
+        <Rich text={words.door.runPair} />
       </p>
       <Paste />
       <p class="quiet">
-        A token (<code>assent token create</code>) works until the page is closed.
+        <Rich text={words.door.tokenHint} />
       </p>
     </>
   );
@@ -50,16 +52,15 @@ function NoKeys() {
   return (
     <>
       <p class="notice">
-        This page was opened by plain http. Browsers keep keys only for https and for the machine itself, so this browser cannot be paired at this address.
+        {words.door.noKeys}
       </p>
-      <p>Ways out:</p>
+      <p>{words.door.waysOut}</p>
       <ul>
-        <li>
-          Open the broker by https. With tailscale serve, Caddy or your own certificate it takes a few minutes: see <code>docs/phone.md</code>.
-        </li>
-        <li>
-          On the machine where assent runs, open <code>http://127.0.0.1</code> with the broker's port.
-        </li>
+        {words.door.waysOutList.map((way, i) => (
+          <li key={i}>
+            <Rich text={way} />
+          </li>
+        ))}
       </ul>
     </>
   );
@@ -67,7 +68,7 @@ function NoKeys() {
 
 function KeepsNothing() {
   if (!keepsNothing.value) return null;
-  return <p class="notice">This browser keeps nothing for this page: it is a private window, or site data is blocked. A pairing will last until the page is closed.</p>;
+  return <p class="notice">{words.door.keepsNothing}</p>;
 }
 
 function Paste() {
@@ -80,11 +81,11 @@ function Paste() {
       }}
     >
       <label>
-        <span class="label">Link, code or token</span>
+        <span class="label">{words.door.paste}</span>
         <input type="password" autocomplete="off" autocapitalize="off" spellcheck={false} value={text} onInput={(e) => setText(e.currentTarget.value)} />
       </label>
       <button type="submit" class="third">
-        Continue
+        {words.door.goOn}
       </button>
     </form>
   );
@@ -97,25 +98,25 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
   const left = Math.max(0, Math.floor((Date.parse(expiresAt) - now.value) / 1000));
   return (
     <main class="door" ref={main} tabIndex={-1} aria-labelledby="door">
-      <h2 id="door">Type this on the machine</h2>
+      <h2 id="door">{words.door.typeThis}</h2>
       <p class="code" role="img" aria-label={[...code].join(" ")}>
         {code}
       </p>
-      <p>In a terminal on the machine where assent runs:</p>
+      <p>{words.door.inTerminal}</p>
       <pre class="code-line">assent pair {code}</pre>
       <NotFound />
       <p>
-        It asks whether to let in <b>{ownName()}</b>. Say yes, and this page goes on by itself.
+        <Rich text={words.door.asksWhether} put={{ name: ownName() }} />
       </p>
       <KeepsNothing />
       <p class="quiet" role="timer">
-        {left > 0 ? `The code is good for ${minutes(left)}.` : "Asking the broker whether the code was typed…"}
+        {left > 0 ? words.door.goodFor(minutes(left)) : words.door.wasTyped}
       </p>
       <p class="silent" role="status">
-        {silent.value && "No answer from the broker; trying again."}
+        {silent.value && words.door.silent}
       </p>
       <button type="button" class="third" onClick={() => void cancelPairing()}>
-        Cancel
+        {words.door.cancel}
       </button>
     </main>
   );
@@ -125,7 +126,7 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
 export function NotFound() {
   return (
     <p class="quiet">
-      Command not found? Write <code>bin/assent</code> in the directory where you built it.
+      <Rich text={words.empty.notFound} />
     </p>
   );
 }

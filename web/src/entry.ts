@@ -8,6 +8,7 @@ import { ApiError, reason, sentence } from "./http";
 import { Wait } from "./pairing";
 import { adopt, forget, ownDevice, resume, Unpaired, useToken } from "./session";
 import { connect, keepsNothing, leave, standing, startQueue, trouble, turnedAway } from "./state";
+import { words } from "./words";
 
 /** The pairing under way, whose code the page shows. */
 export const pending = signal<Pending>();
@@ -62,7 +63,7 @@ export async function enter(text: string): Promise<void> {
     // A link that was tapped twice is spent; a browser that it had paired is paired still.
     if (await resume().catch(() => false)) return connect();
     if (e instanceof ApiError && e.status === 403 && e.fromBroker) {
-      turnedAway("This pairing code is wrong, used or expired. Pair from here instead, or run assent pair for a new link.");
+      turnedAway(words.door.spent);
     } else turnedAway(notDone(e));
   }
 }
@@ -105,8 +106,8 @@ async function over(p: Pending): Promise<void> {
   const late = now.value - Date.parse(p.expiresAt);
   again.value = late < stale;
   if (late >= stale) turnedAway("");
-  else if (late > -1000) turnedAway(`The code ${p.code} has expired. Nobody typed it in time.`);
-  else turnedAway(`The code ${p.code} is no longer good. It was refused on the machine, or the broker was restarted.`);
+  else if (late > -1000) turnedAway(words.door.expired(p.code));
+  else turnedAway(words.door.refused(p.code));
 }
 
 /** Back to the door. */
@@ -136,7 +137,7 @@ async function settleIn(made: OwnDevice): Promise<void> {
  * wrong if that could not be done; nothing has changed then. */
 export async function forgetThisBrowser(): Promise<string> {
   const device = ownDevice();
-  if (!device) return "this browser uses a token";
+  if (!device) return words.door.usesToken;
   const back = leave(); // before the broker closes the socket, which would be news
   try {
     await revokeDevice(device.id).catch((e: unknown) => {
@@ -148,10 +149,10 @@ export async function forgetThisBrowser(): Promise<string> {
     return reason(e);
   }
   await forget();
-  turnedAway("This browser is forgotten. Its key is gone, and the broker does not know it any more.");
+  turnedAway(words.door.forgotten);
   return "";
 }
 
 function notDone(e: unknown): string {
-  return e instanceof ApiError && e.status === 0 ? "The broker did not answer. Is it running? Then try again." : sentence(e);
+  return e instanceof ApiError && e.status === 0 ? words.door.noAnswer : sentence(e);
 }

@@ -7,6 +7,7 @@ import { selected, sessions } from "./state";
 import { badge, foundLine, ofSubagents, readable, signed, startsOpen, stateWords, type Line } from "./story";
 import type { Found, SessionInfo } from "./types.gen";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 const nearEnd = 40; // px from the end that still count as being there
 
@@ -33,18 +34,18 @@ export function Story() {
       ))}
       {s?.earlier && (
         <button type="button" class="more" disabled={fetchingEarlier.value} onClick={() => void earlier()}>
-          {fetchingEarlier.value ? "Fetching…" : "Show what was before"}
+          {fetchingEarlier.value ? words.feed.fetching : words.feed.earlier}
         </button>
       )}
-      {s && lines.length === 0 && <p class="quiet">Nothing happened in this session yet.</p>}
-      <ol class="story" ref={list} aria-label="What happened">
+      {s && lines.length === 0 && <p class="quiet">{words.feed.nothing}</p>}
+      <ol class="story" ref={list} aria-label={words.desk.whatHappened}>
         {lines.map((e, i) => (
           <Entry key={e.event_id} e={e} sub={subs.has(e.event_id)} day={dayOf(e) !== dayOf(lines[i - 1]) ? dayOf(e) : ""} />
         ))}
       </ol>
       {behind && (
         <button type="button" class="newest" onClick={() => toEnd(list.current)}>
-          To the newest
+          {words.feed.newest}
         </button>
       )}
     </>
@@ -57,13 +58,13 @@ function jump(click: Event, e: Line): void {
 }
 
 function SessionHead({ info }: { info: SessionInfo | undefined }) {
-  if (!info) return <h2>What happened</h2>;
+  if (!info) return <h2>{words.desk.whatHappened}</h2>;
   const tasks = info.tasks ?? [];
   const done = tasks.filter((t) => t.status === "done").length;
   const subs = (info.actors ?? []).filter((a) => a.kind === "subagent" && a.running);
   return (
     <header class="session-head">
-      <h2>{info.title || "What happened"}</h2>
+      <h2>{info.title || words.desk.whatHappened}</h2>
       <p class="where">
         <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info.state)}</b>
         {info.repo?.branch && <span class="branch">{visibleLine(info.repo.branch)}</span>}
@@ -77,7 +78,7 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
       {tasks.length > 0 && (
         <details class="tasks">
           <summary>
-            Tasks: {done} of {tasks.length} done
+            {words.feed.tasks(done, tasks.length)}
           </summary>
           <ul>
             {tasks.map((t) => (
@@ -174,26 +175,26 @@ function useFollow(list: { current: HTMLOListElement | null }, first: number | u
 }
 
 export function Search() {
-  const [words, setWords] = useState("");
+  const [looked, setLooked] = useState("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const type = (text: string) => {
-    setWords(text);
+    setLooked(text);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => void find(text), 250);
   };
   const hits = found.value;
   return (
     <search class="search">
-      <input type="search" aria-label="Search all sessions" placeholder="Search all sessions" maxLength={200} value={words} onInput={(e) => type(e.currentTarget.value)} />
+      <input type="search" aria-label={words.feed.search} placeholder={words.feed.search} maxLength={200} value={looked} onInput={(e) => type(e.currentTarget.value)} />
       {searchTrouble.value && <p class="quiet">{searchTrouble.value}</p>}
-      {hits && hits.length === 0 && <p class="quiet">Nothing was found.</p>}
+      {hits && hits.length === 0 && <p class="quiet">{words.feed.notFound}</p>}
       {hits && hits.length > 0 && (
-        <ul aria-label="Found">
+        <ul aria-label={words.feed.found}>
           {hits.map((f) => (
             <Hit
               key={f.id}
               found={f}
-              line={foundLine(f.event as Line, words)}
+              line={foundLine(f.event as Line, looked)}
               open={() => {
                 selected.value = f.event.session_id;
                 type("");
@@ -212,7 +213,7 @@ function Hit({ found: f, line, open }: { found: Found; line: string; open: () =>
     <li>
       <button type="button" class="hit" onClick={open}>
         <small>
-          {f.sessionTitle ?? "Session"} · {isNaN(at.getTime()) ? "" : at.toLocaleString()}
+          {f.sessionTitle ?? words.feed.session} · {isNaN(at.getTime()) ? "" : at.toLocaleString()}
         </small>
         <span>{signed(f.event.title)}</span>
         {line && <small class="line">{line}</small>}

@@ -2,6 +2,7 @@
 // text nodes only.
 import type { ComponentChildren } from "preact";
 import type { Shown } from "./types.gen";
+import { words } from "./words";
 
 export type Field = Shown["fields"][number];
 
@@ -30,13 +31,13 @@ export function headAndTail(text: string): { head: string; tail: string; hidden:
   const head = lines.slice(0, headLines).join("\n");
   const tail = lines.slice(-tailLines).join("\n");
   if (lines.length > maxLines && head.length <= maxChars && tail.length <= maxChars) {
-    return { head, tail, hidden: `${lines.length - headLines - tailLines} lines` };
+    return { head, tail, hidden: words.fields.lines(lines.length - headLines - tailLines) };
   }
   let from = headChars;
   let to = text.length - tailChars;
   if (isLowSurrogate(text, from)) from--;
   if (isLowSurrogate(text, to)) to--;
-  return { head: text.slice(0, from), tail: text.slice(to), hidden: `${to - from} characters` };
+  return { head: text.slice(0, from), tail: text.slice(to), hidden: words.fields.characters(to - from) };
 }
 
 function isLowSurrogate(text: string, i: number): boolean {
@@ -45,29 +46,14 @@ function isLowSurrogate(text: string, i: number): boolean {
 }
 
 // A Map: an object would take the member "constructor" for a label of its own.
-const labels: ReadonlyMap<string, string> = new Map(Object.entries({
-  file_path: "File",
-  notebook_path: "Notebook",
-  old_string: "Take away",
-  new_string: "Put in",
-  content: "Content",
-  new_source: "Content",
-  url: "Address",
-  path: "In",
-  pattern: "Pattern",
-  prompt: "Prompt",
-  query: "Query",
-  plan: "Plan",
-  planFilePath: "Plan file",
-  subagent_type: "Subagent",
-}));
+const labels: ReadonlyMap<string, string> = new Map(Object.entries(words.fields.labels));
 const ours: ReadonlySet<string> = new Set(labels.values());
 
 /** What a field is called on the page. No two names are called the same: a member that is
  * named like one of our words stands in quotes. */
 export function label(name: string): string {
   const edit = /^edits\[(\d+)\]\.(.+)$/.exec(name);
-  if (edit) return `${Number(edit[1]) + 1}. ${label(edit[2]!)}`;
+  if (edit) return words.fields.numbered(Number(edit[1]) + 1, label(edit[2]!));
   return labels.get(name) ?? (ours.has(name) ? `"${name}"` : name);
 }
 
@@ -93,7 +79,7 @@ function FieldView({ field: f, whole, open }: { field: Field; whole: boolean; op
   if (f.kind === "words") {
     return (
       <div class="field words">
-        <span class="label">the agent says</span>
+        <span class="label">{words.fields.agentSays}</span>
         {content}
       </div>
     );
@@ -116,7 +102,7 @@ function Collapsed({ field, open }: { field: Field; open(): void }) {
     <>
       <Block field={field} text={head} />
       <button type="button" class="more" onClick={open}>
-        {hidden} hidden · show all{lines > 1 ? ` ${lines} lines` : ""}
+        {words.fields.hidden(hidden, lines)}
       </button>
       <Block field={field} text={tail} />
     </>
@@ -124,7 +110,7 @@ function Collapsed({ field, open }: { field: Field; open(): void }) {
 }
 
 function Block({ field, text }: { field: Field; text: string }) {
-  if (text === "") return <span class="nothing">(empty)</span>;
+  if (text === "") return <span class="nothing">{words.fields.empty}</span>;
   if (field.kind === "words") return <q dir="auto">{text}</q>;
   if (field.kind === "text") return <div class="prose" dir="auto">{text}</div>;
   if (field.kind === "diff-old" || field.kind === "diff-new") return <Diff kind={field.kind} text={text} />;

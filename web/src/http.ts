@@ -2,6 +2,7 @@
 import { noteClock } from "./clock";
 import type { Problem } from "./types.gen";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 /** An answer that is no success. problem is what the broker said, if it said anything. */
 export class ApiError extends Error {
@@ -9,7 +10,7 @@ export class ApiError extends Error {
     readonly status: number, // 0: no answer at all
     readonly problem: Partial<Problem>,
   ) {
-    super(problem.detail || problem.title || (status === 0 ? "no answer from the broker" : `the broker answered ${status}`));
+    super(problem.detail || problem.title || (status === 0 ? words.broker.noAnswer : words.broker.answered(status)));
   }
 
   /** Whether the broker itself said so: a proxy in front of it has other words for a 404. */

@@ -2,6 +2,7 @@
 // no signals. state.ts holds the values.
 import type { Approver, PermissionRequest, Problem, Shown } from "./types.gen";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 /** A request with the members that assent always sets. */
 export type Request = PermissionRequest & {
@@ -45,31 +46,31 @@ export interface Line {
 export function outcomeLine(item: Item, now: number): Line | undefined {
   const { request: r, attempt } = item;
   if (r.delivery === "overruled") {
-    return { text: "Overruled: it was denied here, and run all the same from the terminal.", tone: "loud" };
+    return { text: words.outcome.overruled, tone: "loud" };
   }
   const mine = attempt?.phase === "taken";
   switch (r.outcome) {
     case "allowed":
     case "denied": {
-      const word = r.outcome === "allowed" ? "Allowed" : "Denied";
+      const word = r.outcome === "allowed" ? words.outcome.allowed : words.outcome.denied;
       const tone: Tone = r.outcome === "allowed" ? "good" : "bad";
-      const by = mine ? "" : ` by ${approver(r.decidedBy)}`;
-      return { text: `${word}${by}. ${delivered(item, now)}`.trim(), tone };
+      const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
+      return { text: `${said}. ${delivered(item, now)}`.trim(), tone };
     }
     case "expired":
       return {
-        text: r.onTimeout === "deny" ? "Expired: nobody answered in time, so the agent was told no." : "Expired: nobody answered in time. The agent asks in its own terminal.",
+        text: r.onTimeout === "deny" ? words.outcome.expiredDenied : words.outcome.expired,
         tone: "gone",
       };
     case "withdrawn":
       return { text: withdrawn(r.reason), tone: "gone" };
     case "handed_back":
-      return { text: r.reason === "too_large" ? "Handed back: too large to be shown here. The agent asks in its own terminal." : "Handed back: the agent asks in its own terminal.", tone: "gone" };
+      return { text: r.reason === "too_large" ? words.outcome.tooLarge : words.outcome.handedBack, tone: "gone" };
   }
-  if (item.lost) return { text: "No longer waiting. It was settled while this page was not connected.", tone: "gone" };
-  if (attempt?.phase === "sending") return { text: "Sending…", tone: "wait" };
+  if (item.lost) return { text: words.outcome.lost, tone: "gone" };
+  if (attempt?.phase === "sending") return { text: words.answer.sending, tone: "wait" };
   if (attempt?.phase === "taken") {
-    const word = attempt.behavior === "allow" ? "Allowed" : "Denied";
+    const word = attempt.behavior === "allow" ? words.outcome.allowed : words.outcome.denied;
     return { text: `${word}. ${delivered(item, now)}`, tone: attempt.behavior === "allow" ? "good" : "bad" };
   }
   return undefined;
@@ -77,36 +78,25 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
 
 function delivered(item: Item, now: number): string {
   const { request: r, attempt } = item;
-  if (r.delivery === "confirmed") return "The tool ran.";
+  if (r.delivery === "confirmed") return words.outcome.ran;
   if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
-    return attempt.delivered ? `Delivered in ${Math.max(0.1, attempt.ms / 1000).toFixed(1)} s.` : "Delivered.";
+    return attempt.delivered ? words.outcome.deliveredIn(Math.max(0.1, attempt.ms / 1000).toFixed(1)) : words.outcome.delivered;
   }
-  if (r.delivery === "delivered") return "Delivered.";
+  if (r.delivery === "delivered") return words.outcome.delivered;
   if (attempt?.phase !== "taken") return "";
-  return now - attempt.at > 5000 ? "Recorded; the agent has not taken it yet." : "Recorded.";
+  return now - attempt.at > 5000 ? words.outcome.notTaken : words.outcome.recorded;
 }
 
 function withdrawn(reason: string | undefined): string {
-  switch (reason) {
-    case "tool_ran":
-      return "Answered in the terminal: the tool ran.";
-    case "hangup":
-      return "Answered in the terminal, or the agent was stopped.";
-    case "turn_ended":
-      return "Answered in the terminal: the agent went on.";
-    case "session_over":
-      return "The session is over.";
-    case "detached":
-      return "The agent did not come back.";
-  }
-  return "Answered in the terminal.";
+  const known = words.outcome.withdrawn;
+  return reason && Object.hasOwn(known, reason) ? known[reason]! : words.outcome.withdrawnElse;
 }
 
 export function approver(by: Approver | undefined): string {
-  if (!by) return "somebody else";
-  if (by.kind === "owner-cli") return "a command on the machine";
+  if (!by) return words.outcome.somebody;
+  if (by.kind === "owner-cli") return words.outcome.ownerCli;
   const name = visibleLine(by.name ?? ""); // a device brings its own
-  if (by.kind === "rule") return `the rule ${name || visibleLine(by.id ?? "")}${by.file ? ` in ${visibleLine(by.file)}` : ""}`;
+  if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
   return name || visibleLine(by.id || by.kind);
 }
 
@@ -153,7 +143,7 @@ export function lastElement(path: string | undefined): string {
 }
 
 export function sessionName(r: { cwd?: string; repo?: { root?: string }; sessionId: string }): string {
-  return lastElement(r.cwd) || lastElement(r.repo?.root) || `session ${r.sessionId.slice(0, 8)}`;
+  return lastElement(r.cwd) || lastElement(r.repo?.root) || words.session.unnamed(r.sessionId.slice(0, 8));
 }
 
 /** The repository as a person would say it; empty when that is the session's name already. */
@@ -169,12 +159,12 @@ export function shownOf(item: Item): Shown | undefined {
 /** How long since: "now", "40 s", "12 min", "3 h 5 min". */
 export function since(ms: number): string {
   const s = Math.floor(ms / 1000);
-  if (s < 3) return "now";
-  if (s < 60) return `${s} s`;
+  if (s < 3) return words.time.now;
+  if (s < 60) return words.time.seconds(s);
   const min = Math.floor(s / 60);
-  if (min < 60) return `${min} min`;
+  if (min < 60) return words.time.minutes(min);
   const h = Math.floor(min / 60);
-  return h < 24 ? `${h} h ${min % 60} min` : `${Math.floor(h / 24)} d ${h % 24} h`;
+  return h < 24 ? words.time.hours(h, min % 60) : words.time.days(Math.floor(h / 24), h % 24);
 }
 
 const ranks: readonly string[] = ["view", "approve", "admin"];

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { clockSkew, now } from "./clock";
 import { lastElement, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 const gistChars = 80;
 
@@ -24,7 +25,7 @@ export function Past({ item }: { item: Item }) {
       {main && <div class="gist">{open ? main.text : gist}</div>}
       {more && (
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? "Show less" : "Show all"}
+          {open ? words.past.less : words.past.all}
         </button>
       )}
       <div class="outcome">{line?.text}</div>

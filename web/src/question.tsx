@@ -2,6 +2,7 @@
 import type { Field } from "./fields";
 import type { Request } from "./model";
 import { visibleText } from "./visible";
+import { words } from "./words";
 
 export interface Question {
   question: string;
@@ -113,11 +114,11 @@ export function QuestionForm({ id, questions, choices, disabled, choose }: Props
             <label class="option">
               <input type={kind} name={name} checked={c.useOther} onChange={() => useOther(q.multiSelect ? !c.useOther : true)} />
               <span>
-                <b>In my own words</b>
+                <b>{words.question.own}</b>
                 <input
                   type="text"
                   class="other"
-                  aria-label={`Own answer to: ${visibleText(q.question)}`}
+                  aria-label={words.question.ownFor(visibleText(q.question))}
                   value={c.other}
                   onInput={(e) => useOther(e.currentTarget.value !== "" || !q.multiSelect, e.currentTarget.value)}
                 />

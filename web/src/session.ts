@@ -3,6 +3,7 @@
 import { clockSkew } from "./clock";
 import { canSign, forgetDevice, loadDevice, saveDevice, sign, type OwnDevice } from "./device";
 import { ApiError, call } from "./http";
+import { words } from "./words";
 
 /** Nobody: this browser has no credential that the broker takes. */
 export class Unpaired extends Error {}
@@ -73,7 +74,7 @@ export async function authorized<T>(method: string, path: string, body?: unknown
       // A restarted broker knows no bearer of before; a device opens a new session, once.
       if (!(e instanceof ApiError) || e.status !== 401) throw e;
       bearer = undefined;
-      if (!device) throw new Unpaired("The broker does not take this token: it is wrong, revoked or expired.");
+      if (!device) throw new Unpaired(words.door.badToken);
       if (attempt === 2) throw e;
     }
   }
@@ -86,7 +87,7 @@ async function credential(): Promise<Bearer> {
 }
 
 async function openSession(): Promise<Bearer> {
-  if (!device) throw new Unpaired("This browser is not paired.");
+  if (!device) throw new Unpaired(words.door.unpaired);
   const { id, key } = device;
   try {
     const { nonce } = await call<{ nonce: string }>("POST", "/v1/auth/challenge", { deviceId: id });
@@ -103,7 +104,7 @@ async function openSession(): Promise<Bearer> {
       device = other;
       return openSession();
     }
-    throw new Unpaired("This browser is no longer paired. Somebody revoked it, or the broker lost its list of devices. It can see and answer nothing until you pair it again.");
+    throw new Unpaired(words.door.noLongerPaired);
   }
 }
 

@@ -8,6 +8,7 @@ import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
 import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
 import { visibleLine } from "./visible";
+import { words } from "./words";
 
 export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
 
@@ -93,7 +94,7 @@ function receive(m: WSMessage): void {
   if (m.type === "rules") {
     const before = ruleTrouble.value;
     ruleTrouble.value = m.allowing && m.problems.length === 0 ? undefined : m;
-    if (ruleTrouble.value && !before) announcement.value = "A file of rules cannot be used.";
+    if (ruleTrouble.value && !before) announcement.value = words.rules.news;
     return;
   }
   if (m.type === "sessions" || m.type === "snapshot") {
@@ -156,7 +157,7 @@ function remember(item: Item): void {
   }
   if (item.request.delivery === "overruled" && !overruled.value.some((i) => i.request.id === id)) {
     overruled.value = [item, ...overruled.value].slice(0, maxRecent);
-    announcement.value = `Overruled in the terminal: ${shownOf(item)?.verb ?? visibleLine(item.request.toolName)}`;
+    announcement.value = words.news.overruled(shownOf(item)?.verb ?? visibleLine(item.request.toolName));
   }
 }
 
@@ -164,8 +165,8 @@ function announce(next: ReadonlyMap<string, Item>, before: ReadonlyMap<string, I
   const fresh = [...next.values()].filter((i) => !i.endedAt && !before.has(i.request.id));
   const last = fresh[fresh.length - 1];
   if (!last) return;
-  const what = `${shownOf(last)?.verb ?? visibleLine(last.request.toolName)}, ${visibleLine(sessionName(last.request))}`;
-  announcement.value = fresh.length === 1 ? `New request: ${what}` : `${fresh.length} new requests, the last: ${what}`;
+  const what = words.news.requestIn(shownOf(last)?.verb ?? visibleLine(last.request.toolName), visibleLine(sessionName(last.request)));
+  announcement.value = fresh.length === 1 ? words.news.request(what) : words.news.requests(fresh.length, what);
 }
 
 function change(id: string, f: (item: Item) => Item): void {
@@ -180,7 +181,7 @@ function change(id: string, f: (item: Item) => Item): void {
 export async function lookUp(id: string): Promise<string> {
   try {
     const whole = await getRequest(id);
-    if (!isRequest(whole)) return "the broker's answer makes no sense";
+    if (!isRequest(whole)) return words.answer.nonsense;
     change(id, (old) => {
       const request = newer(old.request, { ...whole, ...(old.request.partial ? { partial: true } : {}) });
       const next: Item = { ...old, whole, request, endedAt: request.state === "ended" ? old.endedAt || Date.now() : old.endedAt };
@@ -212,14 +213,14 @@ export async function answer(r: Request, decision: Omit<Decision, "inputSha256">
       });
       void lookUp(r.id); // the reason is not in the conflict
     } else if (e.status === 409) {
-      fail("This is not the request you saw: its input differs. Nothing was sent to the agent; look again.");
+      fail(words.answer.changed);
       void lookUp(r.id);
     } else if (e.status === 404) {
       change(r.id, (i) => ({ ...i, lost: true, endedAt: i.endedAt || Date.now() }));
     } else if (e.status === 0) {
-      fail("No answer from the broker. Whether your answer was recorded is not known; you may send it again.");
+      fail(words.answer.unknown);
     } else {
-      fail(`Not recorded: ${reason(e)}.`);
+      fail(words.answer.notRecorded(reason(e)));
     }
   }
 }

@@ -1,6 +1,7 @@
 // The feed of one session, as the page has it: plain functions over plain values. feed.ts holds
 // the values.
 import type { AgentState, FeedEvent, FeedEventBase, SessionInfo } from "./types.gen";
+import { words } from "./words";
 
 /** What the page needs of an event; its title and body are safe to show. */
 export type Line = FeedEventBase;
@@ -82,19 +83,10 @@ export function startsOpen(e: Line): boolean {
   return !e.ui?.collapsed_default && e.kind !== "stop.request" && (e.body?.length ?? 0) <= longBody;
 }
 
-const words: Record<AgentState, string> = {
-  unknown: "Unknown",
-  starting: "Starting",
-  working: "Working",
-  ask_user: "Asks",
-  plan_prompt: "Has a plan",
-  blocked_on_permission: "Wants permission",
-  waiting_for_input: "Waits for you",
-  exited: "Over",
-};
+const states: Record<AgentState, string> = words.feed.states;
 
 export function stateWords(s: AgentState | undefined): string {
-  return words[s ?? "unknown"] ?? "Unknown";
+  return states[s ?? "unknown"] ?? states.unknown;
 }
 
 /** The sessions of the rail beside those in which something waits: the newest, and a few that

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+
+	"assent/internal/codec"
+	"assent/internal/rabbit"
+	"assent/internal/stream"
+)
+
+// amqpPlace is the key of the last event that RabbitMQ has confirmed.
+const amqpPlace = "amqp.place"
+
+// amqpAddress is the URL of --amqp-url, else of ASSENT_AMQP_URL, which other users cannot see among
+// the processes. Empty: there is no RabbitMQ.
+func (f *serveFlags) amqpAddress() string {
+	if f.amqpURL != "" {
+		return f.amqpURL
+	}
+	return os.Getenv("ASSENT_AMQP_URL")
+}
+
+// checkAMQP says what is wrong with the URL. Its words never hold the URL: there is a password in it.
+func (f *serveFlags) checkAMQP() error {
+	address := f.amqpAddress()
+	if address == "" {
+		return nil
+	}
+	if _, err := rabbit.CheckURL(address); err != nil {
+		return usagef("--amqp-url: %w", err)
+	}
+	return nil
+}
+
+// amqpInClear reports whether the URL takes payloads and password beyond this machine unencrypted.
+func amqpInClear(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "amqp" {
+		return false
+	}
+	return u.Hostname() != "" && !loopback(u.Hostname())
+}
+
+// newRabbit makes what passes mutations on to RabbitMQ. Its place lies with the record, where it is
+// on disk before anything depends on it.
+func newRabbit(ctx context.Context, address string, streams *stream.Stream, logf func(string, ...any)) (*rabbit.Publisher, error) {
+	if amqpInClear(address) {
+		logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
+	}
+	return rabbit.Open(ctx, rabbit.Config{
+		URL:    address,
+		Events: streams.Events, Newest: streams.LastEventSeq,
+		Load: func(ctx context.Context) (uint64, bool, error) {
+			text, _, err := streams.Get(ctx, amqpPlace)
+			if errors.Is(err, stream.ErrKeyNotFound) {
+				return 0, false, nil
+			}
+			if err != nil {
+				return 0, false, err
+			}
+			seq, err := strconv.ParseUint(string(text), 10, 64)
+			if err != nil {
+				return 0, false, fmt.Errorf("the place %.32q is no number", text)
+			}
+			return seq, true, nil
+		},
+		Save: func(ctx context.Context, seq uint64) error {
+			_, err := streams.Put(ctx, amqpPlace, strconv.AppendUint(nil, seq, 10))
+			return err
+		},
+		Mutation: codec.Mutation, Encode: codec.EncodeMutation, Logf: logf,
+	})
+}

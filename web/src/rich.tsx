@@ -1,0 +1,16 @@
+// A sentence of words.ts as elements: `code`, **bold**, and {names} for what is put in. Foreign
+// text is always put in by name: written into the sentence, its own marks would be taken for ours.
+import type { ComponentChildren } from "preact";
+
+export function Rich({ text, put = {} }: { text: string; put?: Readonly<Record<string, ComponentChildren>> }) {
+  return <>{rich(text, put)}</>;
+}
+
+function rich(text: string, put: Readonly<Record<string, ComponentChildren>>): ComponentChildren[] {
+  return text.split(/(`[^`]+`|\*\*[^*]+\*\*|\{\w+\})/).map((part, i) => {
+    if (i % 2 === 0) return part;
+    if (part.startsWith("`")) return <code>{part.slice(1, -1)}</code>;
+    if (part.startsWith("*")) return <b>{rich(part.slice(2, -2), put)}</b>;
+    return put[part.slice(1, -1)];
+  });
+}
