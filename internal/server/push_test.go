@@ -170,8 +170,9 @@ func TestWhatNoSubscriptionMayBe(t *testing.T) {
 		if s := g.pushState(p.bearer); s.Subscribed {
 			t.Errorf("%+v", s)
 		}
-		if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: strings.Repeat(" ", 65<<10),
-			header: map[string]string{"Expect": "100-continue"}}) // else the refusal may cross the body; r.status != http.StatusRequestEntityTooLarge {
+		// It waits to be told to go on, else the refusal may cross its body.
+		huge := call{method: "PUT", path: "/v1/push", token: p.bearer, body: strings.Repeat(" ", 65<<10), header: map[string]string{"Expect": "100-continue"}}
+		if r := g.call(huge); r.status != http.StatusRequestEntityTooLarge {
 			t.Errorf("%d", r.status)
 		}
 		g.kv.SetDown(errors.New("away"))
