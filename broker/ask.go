@@ -111,7 +111,8 @@ func (b *Broker) attachLocked(e *entry, w *waiter) {
 		return
 	}
 	e.waiters = append(e.waiters, w)
-	e.foreign = false
+	moved := e.Foreign
+	e.Foreign = false
 	e.leaveAt = time.Time{}
 	if e.expiring {
 		e.boundWaitLocked()
@@ -123,7 +124,7 @@ func (b *Broker) attachLocked(e *entry, w *waiter) {
 			b.endLocked(e, ending{outcome: hook.Expired, reason: hook.ReasonDeadline})
 		}
 	}
-	if e.Detached {
+	if e.Detached || moved {
 		e.Detached = false
 		b.showLocked(e)
 	}
@@ -280,7 +281,7 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 	if b.cfg.Sole {
 		e.leaveAt = time.Now().Add(b.cfg.DetachGrace)
 	} else {
-		e.foreign = true // it may come back to another replica, of which we would not hear
+		e.Foreign = true // it may come back to another replica, of which we would not hear
 	}
 	e.armLocked()
 	if !e.Detached {

@@ -49,7 +49,9 @@ type View struct {
 	// State is Pending or Ended.
 	State string
 	// Detached says that no hook is connected at the moment; it may come back.
-	Detached  bool
+	Detached bool
+	// Foreign says that another replica holds the hook, as far as we know.
+	Foreign   bool
 	Outcome   hook.Outcome
 	Reason    string // of an ended request, and ReasonOverruled
 	DecidedBy *hook.Approver

@@ -127,7 +127,7 @@ func (b *Broker) awaitDelivery(ctx context.Context, e *entry, f folded) View {
 			b.mu.Unlock()
 			return f.View
 		}
-		if !e.open() && e.answered == 0 && !e.foreign { // no hook is there to take it
+		if !e.open() && e.answered == 0 && !e.Foreign { // no hook is there to take it
 			b.mu.Unlock()
 			return f.View
 		}

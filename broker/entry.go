@@ -17,7 +17,6 @@ type entry struct {
 	// The hooks that wait.
 	waiters  []*waiter
 	answered int  // hooks that were given the recorded answer
-	foreign  bool // held by another replica, as far as we know
 	hidden   bool // being handed back: never shown as pending
 	ruled    bool // a rule is about to answer: not shown as pending, unless it fails
 
@@ -88,7 +87,7 @@ func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
 
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {
-	if e.foreign {
+	if e.Foreign {
 		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
 	}
 	return e.Deadline

@@ -122,7 +122,7 @@ func (b *Broker) begin(point Checkpoint) {
 			e.Detached = true
 			e.leaveAt = back
 		} else {
-			e.foreign = true
+			e.Foreign = true
 		}
 		e.armLocked()
 	}
@@ -269,7 +269,7 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		if b.cfg.Sole || waiting {
 			b.leftLocked(e, e.Channel)
 		} else {
-			e.foreign = true
+			e.Foreign = true
 		}
 	}
 	if b.ready {

@@ -36,7 +36,7 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 		cfg.User = filepath.Join(dir, "rules.yaml")
 	}
 	cfg.Protected = []string{a.stateDir, socket, filepath.Dir(managedRules)}
-	for _, path := range []string{dir, cfg.User} {
+	for _, path := range []string{dir, cfg.User, f.notices} {
 		if path != "" {
 			cfg.Protected = append(cfg.Protected, path)
 		}

@@ -22,6 +22,7 @@ import (
 	"assent/internal/history"
 	"assent/internal/hook"
 	"assent/internal/ledger"
+	"assent/internal/push"
 	"assent/internal/rabbit"
 	"assent/internal/rulebook"
 	"assent/internal/server"
@@ -36,6 +37,8 @@ type serveFlags struct {
 	natsReplicas, historyDays    int
 	tlsCert, tlsKey, rules       string
 	publicURLs, trustedProxies   []string
+	pushAllow                    []string
+	pushContact, notices         string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
 	amqpURL                      string
@@ -76,6 +79,9 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
 	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
+	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there)")
+	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
+	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
@@ -209,8 +215,20 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	tcp = netutil.LimitListener(tcp, maxConns())
 	defer tcp.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
+
+	// Who is told that a request waits.
+	ring, err := push.Open(ctx, push.Config{
+		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		May:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
+		Notices: readNotices(f.notices, sugar.Warnf), Deliver: deliverNotice, Logf: sugar.Warnf,
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "notifications", ring.Close)
+
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
+		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: streams.Healthy,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
@@ -227,8 +245,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, the
-	// spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules,
+	// notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -244,6 +262,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		g.run("ledger", ledgers.Run)
 	}
 	g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())

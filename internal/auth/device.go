@@ -69,6 +69,16 @@ func (a *Auth) Devices() []Device {
 	return list
 }
 
+// Device returns a paired device.
+func (a *Auth) Device(id string) (Device, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e := a.devices[id]; e != nil {
+		return e.Device, true
+	}
+	return Device{}, false
+}
+
 // RevokeDevice ends a device for good, its bearers with it. ErrNotFound.
 func (a *Auth) RevokeDevice(ctx context.Context, id string) error {
 	a.mu.Lock()

@@ -134,6 +134,14 @@ var targets = map[string]target{
 		f.must(err)
 		return strike{path: "/v1/auth/session", body: mustJSON(fields{"deviceId": d.ID, "nonce": nonce, "signature": key.Sign(auth.ChallengeText(d.ID, nonce))})}
 	}, want: 200},
+	"GET /v1/push":    {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rung()} }, want: 200, byDevice: true},
+	"DELETE /v1/push": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rung()} }, want: 204, changes: true, byDevice: true},
+	"PUT /v1/push": {need: auth.RoleView, ready: func(f *fort) strike {
+		return strike{path: "/v1/push", token: f.rung(), body: mustJSON(fields{"settings": fields{"afterSeconds": 77}})}
+	}, want: 200, changes: true, byDevice: true},
+	"POST /v1/push/test": {need: auth.RoleView, ready: func(f *fort) strike {
+		return strike{path: "/v1/push/test", token: f.rung(), body: "{}"}
+	}, want: 204, byDevice: true},
 	"GET /healthz": {ready: get("/healthz"), want: 204, byDevice: true},
 	"GET /readyz":  {ready: get("/readyz"), want: 204, byDevice: true},
 	"GET /metrics": {need: auth.RoleView, ready: get("/metrics"), want: 200, byDevice: true},
@@ -259,7 +267,10 @@ func (f *fort) try(t *testing.T, route string, tg target, a attack) {
 	f.t = t
 	method, pattern, _ := strings.Cut(route, " ")
 	good := tg.ready(f)
-	good.method, good.token = method, f.tokens[tg.need]
+	good.method = method
+	if good.token == "" {
+		good.token = f.tokens[tg.need]
+	}
 	if good.path == "" {
 		good.path = pattern
 	}

@@ -33,6 +33,11 @@ func (s *Server) revokeDevice(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		s.log.Info("revoked a device", zap.String("id", id), zap.String("name", line(devices[i].Name)),
 			zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
+		if s.cfg.Push != nil {
+			if err := s.cfg.Push.Remove(r.Context(), id); err != nil { // it will not be rung: it is asked for first
+				s.log.Warn("the push subscription of a revoked device stays for now", zap.String("id", id), zap.String("error", line(err.Error())))
+			}
+		}
 	}
 	s.noContent(w, r, err)
 }

@@ -23,6 +23,8 @@ import (
 	"assent/internal/auth/authtest"
 	"assent/internal/codec"
 	"assent/internal/hook"
+	"assent/internal/push"
+	"assent/internal/push/pushtest"
 	"assent/internal/server"
 )
 
@@ -38,6 +40,8 @@ type fort struct {
 	auth    *auth.Auth
 	broker  *broker.Broker
 	past    *memory
+	push    *push.Push
+	vendor  *pushtest.Vendor
 	tokens  map[auth.Role]string
 	stolen  string            // the bearer of an admin device
 	revoked string            // that of a device that was removed
@@ -61,7 +65,10 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.url = "http://" + l.Addr().String()
 	_, f.port, _ = net.SplitHostPort(l.Addr().String())
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.vendor = pushtest.New("https://push.example")
+	f.push, err = push.Open(ctx, push.Config{KV: f.kv, Broker: f.broker, Transport: f.vendor, May: func(string) bool { return true }})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Push: f.push, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -83,6 +90,7 @@ func newFort(t *testing.T) *fort {
 		<-done
 		_ = srv.Close()
 		_ = f.auth.Close()
+		_ = f.push.Close()
 	})
 
 	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
@@ -140,6 +148,15 @@ func (f *fort) signedIn() (bearer string, d auth.Device, nonce string) {
 	bearer, _, err = f.auth.OpenSession(d.ID, nonce, key.Sign(auth.ChallengeText(d.ID, nonce)))
 	f.must(err)
 	return bearer, d, nonce
+}
+
+// rung is the bearer of a device that has a push subscription.
+func (f *fort) rung() string {
+	bearer, d, _ := f.signedIn()
+	sub, err := push.ParseSubscription(f.vendor.Subscribe(f.push.State(d.ID).PublicKey).JSON())
+	f.must(err)
+	f.must(f.push.Put(context.Background(), d.ID, sub, nil))
+	return bearer
 }
 
 func (f *fort) clearStarts() {

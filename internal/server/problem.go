@@ -12,6 +12,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/codec"
 	"assent/internal/hook"
+	"assent/internal/push"
 )
 
 // problem is an error as the API tells it (RFC 9457, schema Problem). Title follows from
@@ -81,6 +82,10 @@ var statuses = []struct {
 	{auth.ErrNoStart, http.StatusNotFound, ""},
 	{auth.ErrSignature, http.StatusForbidden, ""},
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{push.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{push.ErrFull, http.StatusTooManyRequests, ""},
+	{push.ErrBusy, http.StatusTooManyRequests, ""},
+	{push.ErrNotSubscribed, http.StatusConflict, ""},
 	{ErrNoPast, http.StatusServiceUnavailable, ""},
 	{ErrNoSession, http.StatusNotFound, ""},
 	{ErrNoEvent, http.StatusNotFound, ""},
@@ -98,12 +103,18 @@ var statuses = []struct {
 func problemOf(err error) (p problem, known bool) {
 	var field *codec.FieldError
 	var input *auth.InputError
+	var pushed *push.InputError
+	var unsent *push.SendError
 	var tooBig *http.MaxBytesError
 	switch {
 	case errors.As(err, &field):
 		return badFields(fieldProblem{field.Field, field.Problem}), true
 	case errors.As(err, &input):
 		return badFields(fieldProblem{input.Field, input.Problem}), true
+	case errors.As(err, &pushed):
+		return badFields(fieldProblem{pushed.Field, pushed.Problem}), true
+	case errors.As(err, &unsent):
+		return problem{Status: http.StatusBadGateway, Detail: unsent.Error()}, true
 	case errors.As(err, &tooBig):
 		return tooLarge(tooBig.Limit), true
 	}

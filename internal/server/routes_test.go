@@ -52,6 +52,10 @@ var routes = []struct {
 	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
+	{"GET", "/v1/push", "", auth.RoleView, []int{403}}, // a token has no browser
+	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},
+	{"DELETE", "/v1/push", "", auth.RoleView, []int{403}},
+	{"POST", "/v1/push/test", "", auth.RoleView, []int{403}},
 	{"GET", "/metrics", "", auth.RoleView, []int{200}},
 	{"GET", "/healthz", "", "", []int{204}},
 	{"GET", "/readyz", "", "", []int{204}},

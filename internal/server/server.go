@@ -32,6 +32,7 @@ import (
 	"assent/broker"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/push"
 )
 
 // Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
@@ -52,6 +53,8 @@ type Config struct {
 	InForce func() hook.InForce
 	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
 	Past Past
+	// Push rings devices; nil means that this broker does not.
+	Push *push.Push
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
 	// Assets is the page, index.html at its root; nil means there is none.
@@ -256,6 +259,12 @@ func (s *Server) TCP() http.Handler {
 	admin.Delete("/v1/pair/{code}", s.refusePairing)
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
+
+	ringing := route(maxBody, auth.RoleView).With(s.ownDevice)
+	ringing.Get("/v1/push", s.getPush)
+	ringing.Put("/v1/push", s.putPush)
+	ringing.Delete("/v1/push", s.deletePush)
+	ringing.Post("/v1/push/test", s.testPush)
 
 	// What gives out credentials.
 	issuer := admin.With(s.noDevice)

@@ -11,7 +11,7 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(dist);
 await build({
   absWorkingDir: web,
-  entryPoints: { app: "src/main.tsx" },
+  entryPoints: { app: "src/main.tsx", sw: "src/sw.ts" },
   outdir: "dist",
   bundle: true,
   minify: true,

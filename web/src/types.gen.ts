@@ -647,6 +647,9 @@ export interface Everything {
   Stats: Stats;
   Rules: Rules;
   Device: Device;
+  Push: Push;
+  PushSettings: PushSettings;
+  PushMessage: PushMessage;
   Verdict: Verdict1;
   RuleProblem: RuleProblem;
   PairingStart: PairingStart;
@@ -3662,6 +3665,371 @@ export interface Device {
    * Exact to a minute.
    */
   lastUsed?: string;
+}
+/**
+ * How the calling device stands with notifications.
+ */
+export interface Push {
+  /**
+   * The key to subscribe with: the applicationServerKey, base64url.
+   */
+  publicKey: string;
+  subscribed: boolean;
+  /**
+   * The host of the browser's push service.
+   */
+  service?: string;
+  settings: PushSettings;
+  /**
+   * When the push service last took a message, since the broker's start.
+   */
+  lastSentAt?: string;
+  /**
+   * Why the last message was not taken, for people.
+   */
+  trouble?: string;
+}
+/**
+ * When a device rings.
+ */
+export interface PushSettings {
+  /**
+   * Ring only for what is still undecided so long after it was asked.
+   */
+  afterSeconds?: number;
+  /**
+   * Hours of the day in which nothing rings. What still waits when they end rings then.
+   *
+   * @maxItems 8
+   */
+  quiet?:
+    | []
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ]
+    | [
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        },
+        {
+          from: string;
+          /**
+           * The end does not belong to it. Before from, it is on the next day.
+           */
+          to: string;
+        }
+      ];
+  /**
+   * Of the quiet hours, such as "Europe/Berlin"; absent means UTC.
+   */
+  timeZone?: string;
+  sessions?: {
+    /**
+     * Ring for all sessions, for all but ids, or for ids alone.
+     */
+    mode?: "all" | "mute" | "only";
+    /**
+     * @maxItems 100
+     */
+    ids?: string[];
+  };
+  /**
+   * Messages may hold the session's short name.
+   */
+  showSession?: boolean;
+}
+/**
+ * What a device's service worker gets by Web Push, encrypted for it alone. It holds no tool input and nothing can be decided by it.
+ */
+export interface PushMessage {
+  /**
+   * asked: one request waits. many: several, told of together. settled: nothing new, see gone. test: somebody tries it out.
+   */
+  type: "asked" | "many" | "settled" | "test";
+  /**
+   * Of asked.
+   */
+  requestId?: string;
+  /**
+   * What the request waits for.
+   */
+  waits?: "permission" | "question" | "plan";
+  /**
+   * The session's short name, if the device wants it. Visible text on one line.
+   */
+  session?: string;
+  /**
+   * How many requests the device was told of that still wait.
+   */
+  waiting: number;
+  /**
+   * Requests that were told of and wait no more.
+   *
+   * @maxItems 64
+   */
+  gone?: {
+    /**
+     * The request's id, or "many": none waits any more of those that were told of together.
+     */
+    id: string;
+    /**
+     * As in PermissionRequest; absent when it is not known.
+     */
+    outcome?: string;
+  }[];
 }
 /**
  * What the rules in force say about a request. allow and deny: a rule answers it, and nobody is asked.

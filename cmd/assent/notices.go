@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/push"
+)
+
+func (a *app) noticesCmd() *cobra.Command {
+	var path string
+	c := &cobra.Command{
+		Use:   "notices",
+		Short: "Try the services that are told when a request waits",
+		Long: `Work with the file of notices: the services (ntfy, Telegram, Slack, a webhook …) that are told
+when a request waits. The broker reads it when it starts. docs/notifications.md describes it.`,
+		Example: "  assent notices test\n  assent notices test phone",
+		Args:    cobra.ArbitraryArgs,
+		RunE:    helpOrUnknown,
+	}
+	test := &cobra.Command{
+		Use:   "test [NAME]",
+		Short: "Send a test to all services of the file, or to one",
+		Long: `Send a test message to all services of the file of notices, or to one, and print what came of
+it. What a service answers may repeat parts of its URL, which is a secret.`,
+		Example: "  assent notices test\n  assent notices test phone --notices ./notices.yaml",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list, err := push.ReadNotices(noticesPath(path))
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("there is no file of notices: %w", err)
+			}
+			if err != nil {
+				return err
+			}
+			return a.testNotices(cmd.Context(), list, args)
+		},
+	}
+	test.Flags().StringVar(&path, "notices", "", "file of notices (default $XDG_CONFIG_HOME/assent/notices.yaml)")
+	test.Flags().BoolVar(&a.json, "json", false, "one JSON object for each service")
+	send := &cobra.Command{
+		Use:     sendCommand,
+		Short:   "Hand one message to a service, for the broker",
+		Long:    "Hand one message to a service. The broker runs this, so that a service can neither hold it up nor bring it down. URL and text come on stdin.",
+		Example: `  echo '{"url":"ntfy://ntfy.sh/topic","text":"hello"}' | assent notices send`,
+		Hidden:  true,
+		Args:    noArgs,
+		RunE:    func(*cobra.Command, []string) error { return sendNotice(a.in) },
+	}
+	c.AddCommand(test, send)
+	return c
+}
+
+// sendCommand is the command below notices that delivers one message.
+const sendCommand = "send"
+
+// noticesPath is the file of notices, "" where there is no home.
+func noticesPath(given string) string {
+	if given != "" {
+		return given
+	}
+	if dir := configDir(os.Getenv); dir != "" {
+		return filepath.Join(dir, "notices.yaml")
+	}
+	return ""
+}
+
+// readNotices reads the broker's notices. A file that cannot be used is said, and is no reason not
+// to start.
+func readNotices(given string, warnf func(string, ...any)) []push.Notice {
+	path := noticesPath(given)
+	if path == "" {
+		return nil
+	}
+	list, err := push.ReadNotices(path)
+	if err != nil {
+		if given != "" || !errors.Is(err, fs.ErrNotExist) {
+			warnf("nobody is told by notices: %v", err)
+		}
+		return nil
+	}
+	return list
+}
+
+// pageURL is where notices and push services find the page: the first public URL, or the
+// listener's.
+func pageURL(public []string, own string) string {
+	if len(public) > 0 {
+		return strings.TrimRight(public[0], "/")
+	}
+	return own
+}
+
+// testNotices prints, for each notice, whether it took a test.
+func (a *app) testNotices(ctx context.Context, list []push.Notice, only []string) error {
+	tried, failed := 0, 0
+	for i := range list {
+		n := &list[i]
+		if len(only) > 0 && n.Name != only[0] {
+			continue
+		}
+		tried++
+		err := push.TestNotice(ctx, n, deliverNotice)
+		if err != nil {
+			failed++
+		}
+		if a.json {
+			doc := struct {
+				Name  string `json:"name"`
+				OK    bool   `json:"ok"`
+				Error string `json:"error,omitempty"`
+			}{Name: n.Name, OK: err == nil}
+			if err != nil {
+				doc.Error = err.Error()
+			}
+			if err := a.printJSON(doc); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			fmt.Fprintf(a.out, "%s: not sent: %s\n", n.Name, readable(err.Error()))
+		} else {
+			fmt.Fprintf(a.out, "%s: sent\n", n.Name)
+		}
+	}
+	switch {
+	case tried == 0 && len(only) > 0:
+		return fmt.Errorf("the file has no notice of the name %q", only[0])
+	case tried == 0:
+		fmt.Fprintln(a.out, "The file names no service.")
+	case failed > 0:
+		return fmt.Errorf("%d of %d services did not take the test", failed, tried)
+	}
+	return nil
+}
+
+// noticeJob is what sendCommand reads.
+type noticeJob struct {
+	URL  string `json:"url"`
+	Text string `json:"text"`
+}
+
+// deliverNotice hands text to the service of a URL in a process of its own, which ends with ctx.
+func deliverNotice(ctx context.Context, url, text string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	job, err := json.Marshal(noticeJob{url, text})
+	if err != nil {
+		return fmt.Errorf("encode a notice: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, "notices", sendCommand)
+	cmd.Stdin = bytes.NewReader(job)
+	said := &firstBytes{left: 4 << 10}
+	cmd.Stderr = said
+	cmd.WaitDelay = time.Second
+	// Certificates, proxies and the home of the state directory; nothing that could hold it up.
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=64MiB")
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimSpace(said.String()); text != "" && ctx.Err() == nil {
+			return errors.New(strings.TrimPrefix(text, "assent: "))
+		}
+		return fmt.Errorf("send a notice: %w", err)
+	}
+	return nil
+}
+
+// sendNotice is what runs in that process.
+func sendNotice(in io.Reader) error {
+	limitMemory()
+	var job noticeJob
+	if err := json.NewDecoder(io.LimitReader(in, 64<<10)).Decode(&job); err != nil {
+		return usagef("want {\"url\":…,\"text\":…} on stdin: %w", err)
+	}
+	return push.Deliver(job.URL, job.Text)
+}
+
+// firstBytes keeps the beginning of what is written to it.
+type firstBytes struct {
+	bytes.Buffer
+	left int
+}
+
+func (f *firstBytes) Write(p []byte) (int, error) {
+	n := min(len(p), f.left)
+	f.left -= n
+	f.Buffer.Write(p[:n])
+	return len(p), nil
+}

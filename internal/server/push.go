@@ -1,0 +1,63 @@
+package server
+
+import (
+	"net/http"
+
+	"assent/internal/hook"
+	"assent/internal/push"
+)
+
+// ownDevice is for what concerns the calling device itself: a token has no browser to ring.
+func (s *Server) ownDevice(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case principal(r).Approver.Kind != "device":
+			writeProblem(w, problem{Status: http.StatusForbidden, Detail: "only a paired device has notifications of its own"})
+		case s.cfg.Push == nil:
+			writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "this broker does not send notifications"})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// getPush is GET /v1/push: the key to subscribe with, and how the device stands.
+func (s *Server) getPush(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.cfg.Push.State(principal(r).Approver.ID))
+}
+
+// putPush is PUT /v1/push {subscription?, settings?}: what is not given stays as it is.
+func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
+	var subDoc, setDoc hook.JSON
+	if !s.readObject(w, r, map[string]any{"subscription": &subDoc, "settings": &setDoc}) {
+		return
+	}
+	var sub *push.Subscription
+	var set *push.Settings
+	var err error
+	if subDoc != nil {
+		sub, err = push.ParseSubscription(subDoc)
+	}
+	if setDoc != nil && err == nil {
+		set, err = push.ParseSettings(setDoc)
+	}
+	if err == nil {
+		err = s.cfg.Push.Put(r.Context(), principal(r).Approver.ID, sub, set)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.getPush(w, r)
+}
+
+// deletePush is DELETE /v1/push: the device is rung no more.
+func (s *Server) deletePush(w http.ResponseWriter, r *http.Request) {
+	s.noContent(w, r, s.cfg.Push.Remove(r.Context(), principal(r).Approver.ID))
+}
+
+// testPush is POST /v1/push/test: a message to the device's browser, now. Its body is ignored. 502
+// says why the push service did not take it.
+func (s *Server) testPush(w http.ResponseWriter, r *http.Request) {
+	s.noContent(w, r, s.cfg.Push.Test(r.Context(), principal(r).Approver.ID))
+}

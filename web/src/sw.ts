@@ -1,0 +1,119 @@
+// The service worker: it shows what the broker pushes. A message holds no input and nothing can be
+// decided from a notification; a tap opens the very card.
+import type { PushMessage } from "./types.gen";
+import { ringing } from "./words";
+
+declare const self: ServiceWorkerGlobalScope;
+
+/** What a notification carries for the tap. */
+interface Carried {
+  requestId?: string;
+  settled?: boolean;
+}
+
+self.addEventListener("install", () => void self.skipWaiting()); // it keeps nothing that an older one needs
+
+self.addEventListener("push", (e) => e.waitUntil(ring(read(e.data))));
+
+self.addEventListener("notificationclick", (e) => {
+  e.notification.close();
+  e.waitUntil(open((e.notification.data as Carried | null)?.requestId));
+});
+
+/** The message, or undefined for what a later broker may send. */
+function read(data: PushMessageData | null): PushMessage | undefined {
+  try {
+    const m = data?.json() as PushMessage | null;
+    return m && typeof m === "object" && typeof m.type === "string" ? m : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Browsers want something shown for every message. */
+async function ring(m: PushMessage | undefined): Promise<void> {
+  if (m) await badge(m.waiting);
+  switch (m?.type) {
+    case "asked":
+      await close(m);
+      return show(m.requestId ?? "asked", ringing.asked[m.waits ?? "permission"] ?? ringing.asked.permission, m.session ? ringing.inSession(m.session) : ringing.tap, {
+        ...(m.requestId ? { requestId: m.requestId } : {}),
+      });
+    case "many":
+      await close(m);
+      return show("many", ringing.many(m.waiting), ringing.tap, {}, true);
+    case "settled":
+      return settle(m);
+    case "test":
+      return show("test", ringing.test, "", {});
+  }
+  return show("unreadable", ringing.unreadable, "", {});
+}
+
+/** Replaces the notification of what was settled by one that says so, without a sound. */
+async function settle(m: PushMessage): Promise<void> {
+  const shown = await self.registration.getNotifications();
+  const gone = m.gone ?? [];
+  const there = gone.filter((g) => shown.some((n) => n.tag === g.id));
+  const last = there[there.length - 1];
+  for (const n of shown) {
+    const old = (n.data as Carried | null)?.settled; // one that says so is enough
+    if (n.tag !== last?.id && (old || gone.some((g) => g.id === n.tag))) n.close();
+  }
+  const { allowed, denied, expired, other } = ringing.settled;
+  const words: Record<string, string> = { allowed, denied, expired };
+  const title = last?.id === "many" ? ringing.manySettled : (words[last?.outcome ?? ""] ?? other);
+  const tag = last?.id ?? "settled";
+  await show(tag, title, ringing.still(m.waiting), { settled: true, ...(tag === "many" || tag === "settled" ? {} : { requestId: tag }) }, false, true);
+  // Its owner had put it away, or never got it: then there is nothing to say.
+  if (!last) for (const n of await self.registration.getNotifications({ tag })) n.close();
+}
+
+/** Puts away what the message says is settled, where it has something newer to show. */
+async function close(m: PushMessage): Promise<void> {
+  for (const n of await self.registration.getNotifications()) {
+    if ((n.data as Carried | null)?.settled || m.gone?.some((g) => g.id === n.tag)) n.close();
+  }
+}
+
+async function show(tag: string, title: string, body: string, data: Carried, again = false, silent = false): Promise<void> {
+  const options: NotificationOptions & { renotify: boolean } = {
+    tag,
+    body,
+    data,
+    lang: "en",
+    renotify: again,
+    silent: silent || (await looking()),
+  };
+  if (options.silent) options.renotify = false; // the two exclude each other
+  return self.registration.showNotification(title, options);
+}
+
+/** Whether the page is before somebody's eyes: then nothing needs to sound. */
+async function looking(): Promise<boolean> {
+  return (await windows()).some((w) => w.focused);
+}
+
+async function windows(): Promise<readonly WindowClient[]> {
+  return self.clients.matchAll({ type: "window", includeUncontrolled: true });
+}
+
+async function badge(waiting: number): Promise<void> {
+  try {
+    await (waiting > 0 ? self.navigator.setAppBadge?.(waiting) : self.navigator.clearAppBadge?.());
+  } catch {
+    // a page that is not installed has none
+  }
+}
+
+/** Shows the request's card: in a window that is open, else in a new one. */
+async function open(requestId: string | undefined): Promise<void> {
+  const all = await windows();
+  const window = all.find((w) => w.focused) ?? all.find((w) => w.visibilityState === "visible") ?? all[0];
+  if (!window) {
+    await self.clients.openWindow(requestId ? `/?request=${encodeURIComponent(requestId)}` : "/");
+    return;
+  }
+  window.postMessage({ type: "open", requestId: requestId ?? "" });
+  await window.focus();
+}
