@@ -1,5 +1,6 @@
 // Bundles src into dist. Deterministic: same sources and lock file, same bytes.
-import { cp, mkdir, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -9,20 +10,21 @@ const dist = join(web, "dist");
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist);
-await build({
+const script = {
   absWorkingDir: web,
-  entryPoints: { app: "src/main.tsx", sw: "src/sw.ts" },
   outdir: "dist",
   bundle: true,
   minify: true,
-  format: "iife",
   target: ["es2022", "chrome111", "firefox113", "safari16.4"],
   jsx: "automatic",
   jsxImportSource: "preact",
   legalComments: "none",
   charset: "utf8",
   logLevel: "warning",
-});
+};
+// plot.js is fetched when somebody looks at the charts.
+await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "iife", external: ["/plot.js"] });
+await build({ ...script, entryPoints: { plot: "src/plot.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
   entryPoints: { app: "src/style.css" },
@@ -32,4 +34,10 @@ await build({
   target: ["chrome111", "firefox113", "safari16.4"],
   logLevel: "warning",
 });
-for (const file of ["index.html", "icon.svg"]) await cp(join(web, "src", file), join(dist, file));
+for (const file of ["index.html", "offline.html", "app.webmanifest", "icon.svg", "icon-180.png", "icon-192.png", "icon-512.png", "icon-maskable-512.png"]) {
+  await cp(join(web, "src", file), join(dist, file));
+}
+// The service worker keeps the page that is shown without a broker: other files, another worker.
+const shell = createHash("sha256");
+for (const file of ["offline.html", "app.css", "icon.svg"]) shell.update(await readFile(join(dist, file)));
+await build({ ...script, entryPoints: { sw: "src/sw.ts" }, format: "iife", define: { SHELL: JSON.stringify(shell.digest("hex").slice(0, 12)) } });

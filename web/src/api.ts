@@ -3,7 +3,7 @@ import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } f
 import { call } from "./http";
 import { authorized, ownDevice } from "./session";
 import type { Line } from "./story";
-import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, SessionInfo } from "./types.gen";
+import type { Approver, Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Rules, SessionInfo, Settled, Stats } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
 export async function redeem(code: string): Promise<OwnDevice> {
@@ -63,6 +63,52 @@ export async function getFeed(id: string, after: number, limit: number): Promise
 
 export function search(words: string, limit: number): Promise<Found[]> {
   return authorized("GET", `/v1/search?${new URLSearchParams({ q: words, limit: String(limit) })}`);
+}
+
+/** What a list of decisions is about; what is absent is about all. */
+export interface DecisionFilter {
+  outcome?: string;
+  kind?: string;
+  by?: string;
+  repo?: string;
+  tool?: string;
+  session?: string;
+  since?: string;
+  q?: string;
+}
+
+export function listDecisions(f: DecisionFilter, limit: number, after?: string): Promise<Settled[]> {
+  return authorized("GET", `/v1/decisions?${new URLSearchParams({ ...f, limit: String(limit), ...(after ? { after } : {}) })}`);
+}
+
+export function getStats(step: "hour" | "day", since: Date, zone: string): Promise<Stats> {
+  return authorized("GET", `/v1/stats?${new URLSearchParams({ step, since: since.toISOString(), zone })}`);
+}
+
+export function getRules(): Promise<Rules> {
+  return authorized("GET", "/v1/rules");
+}
+
+/** A grant as the page needs it. */
+export interface Granted {
+  id: string;
+  state: string;
+  sentence: string;
+  by: Approver;
+  expiresAt?: string;
+  count?: number;
+  spent?: number;
+  fired?: number;
+  lastFired?: string;
+}
+
+/** Rejects with 404 where the broker knows no grants. */
+export function listGrants(): Promise<Granted[]> {
+  return authorized("GET", "/v1/grants");
+}
+
+export function revokeGrant(id: string): Promise<unknown> {
+  return authorized("DELETE", `/v1/grants/${encodeURIComponent(id)}`);
 }
 
 export async function wsTicket(): Promise<string> {

@@ -1,15 +1,18 @@
-// The page: a rail of sessions, the queue, and what was settled lately.
+// The page: its parts, a rail of sessions beside them, and what happened.
 import { effect } from "@preact/signals";
-import { useState } from "preact/hooks";
-import { Card } from "./card";
-import { DevicesButton } from "./devices";
-import { Door, NotFound } from "./door";
-import { sessionName, shownOf, type Group } from "./model";
+import { Arrival, BrokenRules, Overruled } from "./alarms";
+import { Charts } from "./charts";
+import { Decisions } from "./decisions";
+import { Door } from "./door";
 import { Search, Story } from "./feedview";
+import { HoldBar } from "./holdbar";
+import { Queue } from "./inbox";
 import { Past } from "./past";
-import { Rich } from "./rich";
-import { announcement, groups, known, link, linkTrouble, overruled, recent, ruleTrouble, selected, sessions, standing, waiting } from "./state";
-import { listed, stateWords } from "./story";
+import { Rail } from "./rail";
+import { RuleBook } from "./rulebook";
+import { Settings } from "./settings";
+import { announcement, groups, link, linkTrouble, recent, selected, standing, waiting } from "./state";
+import { settings, view, views } from "./view";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -18,51 +21,76 @@ effect(() => {
 });
 
 export function App() {
+  const inside = standing.value === "in";
   return (
     <>
       <header class="top">
         <h1>{words.title}</h1>
-        {standing.value === "in" && (
+        {inside && (
           <>
             <Connection />
-            <DevicesButton />
+            <Tabs />
+            <button type="button" class="small" aria-haspopup="dialog" onClick={() => (settings.value = "devices")}>
+              {words.views.settings}
+            </button>
           </>
         )}
       </header>
       <div class="unseen" role="log" aria-live="polite">
         {announcement.value}
       </div>
-      {standing.value === "in" ? <Desk /> : <Door />}
+      {inside ? <Desk /> : <Door />}
+      {inside && <HoldBar />}
+      {inside && settings.value && <Settings />}
     </>
   );
 }
 
 function Connection() {
   const l = link.value;
-  const text = words.link[l];
   return (
     <span class={`link-state ${l}`} role="status">
-      {text}
+      {words.link[l]}
       {linkTrouble.value && `: ${visibleLine(linkTrouble.value)}`}
     </span>
   );
 }
 
+function Tabs() {
+  return (
+    <nav class="tabs" aria-label={words.views.label}>
+      {views.map((v) => (
+        <button type="button" key={v} aria-current={view.value === v ? "page" : undefined} onClick={() => (view.value = v)}>
+          {words.views[v]}
+          {v === "inbox" && waiting.value > 0 && view.value !== "inbox" && <span class="count"> {waiting.value}</span>}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
 function Desk() {
   const all = groups.value;
-  const some = selected.value ? all.filter((g) => g.sessionId === selected.value) : all;
+  const v = view.value;
+  const beside = v === "inbox" || v === "history"; // charts and rules are about all sessions
   return (
-    <div class={selected.value ? "desk reading" : "desk"}>
-      <Rail all={all} />
+    <div class={`desk ${beside ? (selected.value ? "reading" : "") : "whole"}`}>
+      {beside && <Rail all={all} />}
       <main tabIndex={-1}>
         <BrokenRules />
+        <Arrival />
         <Overruled />
-        <Queue groups={some} />
+        {v === "inbox" && <Queue groups={selected.value ? all.filter((g) => g.sessionId === selected.value) : all} />}
+        {v === "history" && <Decisions />}
+        {v === "charts" && <Charts />}
+        {v === "rules" && <RuleBook />}
       </main>
-      <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
-        <Search />
-        {selected.value ? <Story /> : <Settled />}
-      </aside>
+      {beside && (
+        <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
+          <Search />
+          {selected.value ? <Story /> : v === "inbox" && <Settled />}
+        </aside>
+      )}
     </div>
   );
 }
@@ -81,149 +109,5 @@ function Settled() {
         </ul>
       )}
     </>
-  );
-}
-
-// Of the sessions in which nothing waits, so many are in the rail.
-const railSize = 20;
-const railOver = 5;
-
-function Rail({ all }: { all: Group[] }) {
-  const total = waiting.value;
-  const stand = sessions.value;
-  const busy = new Set(all.map((g) => g.sessionId));
-  const calm = listed(stand.values(), railSize, railOver).filter((s) => !busy.has(s.sessionId));
-  const chosen = stand.get(selected.value);
-  if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
-  const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
-  return (
-    <nav class="rail" aria-label={words.desk.sessions}>
-      <h2>{words.desk.sessions}</h2>
-      <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
-        <span>{words.desk.all}</span> <span class="count">{total}</span>
-      </button>
-      {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
-        const { state, title } = stand.get(p.id) ?? {};
-        return (
-          <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
-            <span>
-              {state && <i class={`dot ${state}`} aria-hidden="true" />}
-              {names.get(p.id)}
-              {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
-              {(p.branch || state) && <small>{[p.branch && visibleLine(p.branch), state && stateWords(state)].filter(Boolean).join(" · ")}</small>}
-            </span>{" "}
-            {p.waiting > 0 && <span class="count">{p.waiting}</span>}
-          </button>
-        );
-      })}
-    </nav>
-  );
-}
-
-/** Names of sessions, told apart by their ids where two are the same. */
-function sessionNames(all: Parameters<typeof sessionName>[0][]): Map<string, string> {
-  const names = new Map(all.map((s) => [s.sessionId, visibleLine(sessionName(s))]));
-  const count = new Map<string, number>();
-  for (const n of names.values()) count.set(n, (count.get(n) ?? 0) + 1);
-  for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} …${visibleLine(id.slice(-4))}`);
-  return names;
-}
-
-const page = 30;
-
-function Queue({ groups: some }: { groups: Group[] }) {
-  const [limit, setLimit] = useState(page);
-  if (!known.value) return <p class="quiet">{words.desk.asking}</p>;
-  if (some.length === 0) return selected.value ? <p class="quiet">{words.desk.nothingHere}</p> : <Empty />;
-  const names = sessionNames(groups.value.map((g) => g.items[0]!.request));
-  let left = limit;
-  const total = some.reduce((n, g) => n + g.items.length, 0);
-  return (
-    <>
-      {some.map((g) => {
-        const cards = g.items.slice(0, Math.max(0, left));
-        left -= cards.length;
-        if (cards.length === 0) return null;
-        return (
-          <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
-            <h2>
-              {names.get(g.sessionId)} <span class="count">{words.desk.waiting(g.waiting)}</span>
-            </h2>
-            {cards.map((i) => (
-              <Card key={i.request.id} item={i} />
-            ))}
-          </section>
-        );
-      })}
-      {total > limit && (
-        <button type="button" class="more" onClick={() => setLimit(limit + page)}>
-          {words.desk.more(total - limit)}
-        </button>
-      )}
-    </>
-  );
-}
-
-function Empty() {
-  return (
-    <div class="empty">
-      <h2>{words.empty.head}</h2>
-      <p>{words.empty.here}</p>
-      <p>{words.empty.nothingComes}</p>
-      <ul>
-        {words.empty.ways.map((way, i) => (
-          <li key={i}>
-            <Rich text={way} />
-          </li>
-        ))}
-      </ul>
-      <NotFound />
-    </div>
-  );
-}
-
-const mostProblems = 5;
-
-/** Says that a file of rules is broken, as long as it is. */
-function BrokenRules() {
-  const trouble = ruleTrouble.value;
-  if (!trouble) return null;
-  const { problems, allowing } = trouble;
-  return (
-    <div class="rules-broken" role="alert">
-      <p>
-        <b>{allowing ? words.rules.oldInForce : words.rules.noneInForce}</b>{" "}
-        {allowing ? words.rules.beforeInForce : words.rules.everythingWaits}
-      </p>
-      <ul>
-        {problems.slice(0, mostProblems).map((p, i) => (
-          <li key={i}>
-            <code>
-              {visibleLine(p.file)}
-              {p.line ? `:${p.line}${p.column ? `:${p.column}` : ""}` : ""}
-            </code>{" "}
-            {visibleLine(p.message)}
-          </li>
-        ))}
-        {problems.length > mostProblems && <li>{words.rules.more(problems.length - mostProblems)}</li>}
-      </ul>
-    </div>
-  );
-}
-
-function Overruled() {
-  return (
-    <div class="alarms">
-      {overruled.value.map((i) => (
-        <div class="overruled" role="alert" key={i.request.id}>
-          <p>
-            <Rich text={words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
-          </p>
-          <button type="button" onClick={() => (overruled.value = overruled.value.filter((o) => o !== i))}>
-            {words.desk.seen}
-          </button>
-        </div>
-      ))}
-    </div>
   );
 }

@@ -37,7 +37,7 @@ export function Card({ item }: { item: Item }) {
   else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
   return (
-    <article class={`card${item.endedAt ? " over" : ""}`} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`}>
+    <article class={`card${item.endedAt ? " over" : ""}`} data-request={r.id} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`}>
       <Drain item={item} />
       <header>
         <Where item={item} />
@@ -235,7 +235,7 @@ function Foot({ item, foot, obstacle, input, allow }: FootProps) {
           {allow}
         </button>
       </div>
-      <p class="sending" role="status">{sending ? words.answer.sending : ""}</p>
+      <p class="sending" role="status">{sending ? (attempt?.phase === "sending" && attempt.held ? words.answer.held : words.answer.sending) : ""}</p>
     </>
   );
 }

@@ -1,6 +1,5 @@
 // The devices that may see or answer what waits, and the way to take one out: one tap, and one
 // more in place. Rows keep their height and their place between the two.
-import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { listDevices, revokeDevice } from "./api";
 import { useArm } from "./arm";
@@ -10,26 +9,12 @@ import { ApiError, reason, sentence } from "./http";
 import { mayRevoke, since } from "./model";
 import { Rich } from "./rich";
 import { ownDevice } from "./session";
-import { keepsNothing, waiting } from "./state";
+import { keepsNothing } from "./state";
 import type { Device } from "./types.gen";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
-const panelOpen = signal(false);
-
-export function DevicesButton() {
-  return (
-    <>
-      <button type="button" class="small" aria-haspopup="dialog" onClick={() => (panelOpen.value = true)}>
-        {words.devices.head}
-      </button>
-      {panelOpen.value && <Panel />}
-    </>
-  );
-}
-
-function Panel() {
-  const dialog = useRef<HTMLDialogElement>(null);
+export function Devices() {
   const [list, setList] = useState<readonly Device[]>();
   const [error, setError] = useState("");
   const [asked, setAsked] = useState(""); // the id of the row that asks "really?"
@@ -37,25 +22,9 @@ function Panel() {
     setError("");
     listDevices().then((l) => setList(sorted(l)), (e: unknown) => setError(sentence(e)));
   };
-  useEffect(() => {
-    dialog.current?.showModal();
-    load();
-    return () => void (panelOpen.value = false); // also when this browser was revoked
-  }, []);
-  const close = () => dialog.current?.close();
+  useEffect(load, []);
   return (
-    <dialog class="devices" ref={dialog} aria-labelledby="devices" onClose={() => (panelOpen.value = false)}>
-      <div class="top">
-        <h2 id="devices">{words.devices.head}</h2>
-        <button type="button" class="small" onClick={close}>
-          {words.close}
-        </button>
-      </div>
-      {waiting.value > 0 && (
-        <button type="button" class="more" onClick={close}>
-          {words.devices.requestsWait(waiting.value)}
-        </button>
-      )}
+    <>
       {error && (
         <p class="notice" role="alert">
           {error}{" "}
@@ -78,7 +47,7 @@ function Panel() {
           <Rich text={loopback ? words.devices.addHere : words.devices.addThere} />
         </p>
       )}
-    </dialog>
+    </>
   );
 }
 
@@ -115,7 +84,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
         {state !== "there" ? (
           <span role="status">{state === "sending" ? words.devices.revoking : words.devices.revoked}</span>
         ) : asked ? (
-          <Really word={mine ? words.devices.forgetNow : words.devices.revokeNow} yes={() => void revoke()} no={() => ask(false)} />
+          <Sure word={mine ? words.devices.forgetNow : words.devices.revokeNow} yes={() => void revoke()} no={() => ask(false)} />
         ) : (
           mayRevoke(own, d) && (
             <button type="button" class="small ask" onClick={() => ask(true)}>
@@ -135,7 +104,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
 
 /** Stands where the first button stood, with the harmless choice under the finger; the other
  * one works only after it has stood still for a moment. */
-function Really({ word, yes, no }: { word: string; yes(): void; no(): void }) {
+export function Sure({ word, yes, no }: { word: string; yes(): void; no(): void }) {
   const foot = useRef<HTMLDivElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
   const { armed, ready } = useArm(foot);

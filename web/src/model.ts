@@ -20,7 +20,7 @@ export function isRequest(r: PermissionRequest): r is Request {
 
 /** What became of this page's own answer. */
 export type Attempt =
-  | { phase: "sending"; behavior: "allow" | "deny"; at: number }
+  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean } // held: it can still be taken back
   | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean }
   | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
 
@@ -33,6 +33,8 @@ export interface Item {
   endedAt: number;
   /** What the page knows beyond the record: it vanished while we were away. */
   lost?: boolean;
+  /** Somebody came to look at this very one: it stays for longer. */
+  kept?: boolean;
 }
 
 export type Tone = "wait" | "good" | "bad" | "gone" | "loud";
@@ -121,11 +123,11 @@ export interface Group {
   waiting: number;
 }
 
-/** Requests by session; sessions and requests oldest first, so that news goes to the end and
- * nothing above it moves. */
-export function grouped(items: Iterable<Item>): Group[] {
+/** Requests by session. Oldest first, news goes to the end and nothing above it moves; by
+ * deadline, what expires next comes first. */
+export function grouped(items: Iterable<Item>, order: "age" | "deadline" = "age"): Group[] {
   const groups = new Map<string, Group>();
-  const sorted = [...items].sort((a, b) => a.request.createdAt.localeCompare(b.request.createdAt) || a.request.id.localeCompare(b.request.id));
+  const sorted = inOrder(items, order);
   for (const item of sorted) {
     const id = item.request.sessionId;
     let g = groups.get(id);
@@ -134,6 +136,12 @@ export function grouped(items: Iterable<Item>): Group[] {
     if (!item.endedAt) g.waiting++;
   }
   return [...groups.values()];
+}
+
+export function inOrder(items: Iterable<Item>, order: "age" | "deadline"): Item[] {
+  const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  const age = (a: Request, b: Request) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id);
+  return [...items].sort(({ request: a }, { request: b }) => (order === "deadline" ? Date.parse(a.deadline) - Date.parse(b.deadline) : 0) || age(a, b));
 }
 
 /** The last element of a path, which is what people call their sessions. */

@@ -1,12 +1,16 @@
 // What the page shows, as signals, and everything that changes it.
 import { computed, signal } from "@preact/signals";
 import { decide, getRequest } from "./api";
-import { tickClock } from "./clock";
+import type { Result } from "./choice";
+import { now, tickClock } from "./clock";
+import { hold, takeBackAll } from "./hold";
 import { ApiError, reason, sentence } from "./http";
 import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
+import { preferences } from "./preferences";
 import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
 import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
+import { settings, view } from "./view";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -34,13 +38,18 @@ export const recent = signal<readonly Item[]>([]);
 export const ruleTrouble = signal<RuleTrouble | undefined>(undefined);
 /** Denials that the terminal overruled. They stay until somebody has seen them. */
 export const overruled = signal<readonly Item[]>([]);
+/** Why the request that somebody came for is not shown. */
+export const arrivalTrouble = signal("");
 /** What a screen reader is told, politely. */
 export const announcement = signal("");
 
-export const groups = computed(() => grouped(items.value.values()));
+const order = computed(() => preferences.value.order);
+export const groups = computed(() => grouped(items.value.values(), order.value));
 export const waiting = computed(() => groups.value.reduce((n, g) => n + g.waiting, 0));
 
 const lingers = 8_000; // how long a card stays with its outcome
+const lingersKept = 120_000; // one that somebody came to look at
+const lastMinute = 60_000;
 const maxRecent = 50;
 const maxSessions = 200;
 const maxLookups = 20; // of requests that vanished while we were away
@@ -53,6 +62,7 @@ export function startQueue(): void {
   addEventListener("pointerdown", () => (pressed = true), true);
   for (const up of ["pointerup", "pointercancel", "blur"]) addEventListener(up, () => (pressed = false), true);
   setInterval(tick, 1000);
+  addEventListener("pagehide", takeBackAll);
 }
 
 /** Shows the door: this browser is nobody any more, so nothing stays of what it was shown. */
@@ -64,8 +74,12 @@ export function turnedAway(why: string): void {
   items.value = new Map();
   sessions.value = new Map();
   recent.value = overruled.value = [];
-  selected.value = announcement.value = "";
+  selected.value = announcement.value = arrivalTrouble.value = "";
   ruleTrouble.value = undefined;
+  settings.value = undefined;
+  view.value = "inbox";
+  warned.clear();
+  takeBackAll();
 }
 
 export function connect(): void {
@@ -195,40 +209,106 @@ export async function lookUp(id: string): Promise<string> {
 }
 
 /** Sends an answer. The card says nothing that the broker has not said first. */
-export async function answer(r: Request, decision: Omit<Decision, "inputSha256">): Promise<void> {
+export async function answer(r: Request, decision: Omit<Decision, "inputSha256">): Promise<Result> {
+  const name = words.answer[decision.behavior];
+  const verb = (items.peek().get(r.id) && shownOf(items.peek().get(r.id)!)?.verb) || visibleLine(r.toolName);
+  return send(r, decision, hold(words.hold.one(name, verb)));
+}
+
+/** Sends the same answer to several requests, each by itself; go says whether, when that is clear. */
+export async function send(r: Request, decision: Omit<Decision, "inputSha256">, go: Promise<boolean>): Promise<Result> {
   const { behavior } = decision;
+  const before = Date.now();
+  change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo } }));
+  if (!(await go)) {
+    change(r.id, withoutAttempt);
+    return "held back";
+  }
+  const still = items.peek().get(r.id);
+  if (still?.endedAt) { // settled while the answer was held: there is nothing to send it to
+    change(r.id, withoutAttempt);
+    return "settled";
+  }
   const at = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at } }));
   try {
     const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256 });
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered" } }));
+    return "taken";
   } catch (e) {
-    const fail = (why: string) => change(r.id, (i) => ({ ...i, attempt: { phase: "failed", behavior, at, why } }));
-    if (!(e instanceof ApiError)) return e instanceof Unpaired ? turnedAway(e.message) : fail(sentence(e));
+    const fail = (why: string): Result => {
+      change(r.id, (i) => ({ ...i, attempt: { phase: "failed", behavior, at, why } }));
+      return "failed";
+    };
+    if (e instanceof Unpaired) {
+      turnedAway(e.message);
+      return "failed";
+    }
+    if (!(e instanceof ApiError)) return fail(sentence(e));
     if (e.status === 409 && e.problem.outcome) {
-      change(r.id, (i) => {
-        const { attempt: _, ...rest } = i;
-        return { ...rest, request: settle(i.request, e.problem), endedAt: i.endedAt || Date.now() };
-      });
+      change(r.id, (i) => ({ ...withoutAttempt(i), request: settle(i.request, e.problem), endedAt: i.endedAt || Date.now() }));
       void lookUp(r.id); // the reason is not in the conflict
-    } else if (e.status === 409) {
-      fail(words.answer.changed);
+      return "settled";
+    }
+    if (e.status === 409) {
       void lookUp(r.id);
-    } else if (e.status === 404) {
-      change(r.id, (i) => ({ ...i, lost: true, endedAt: i.endedAt || Date.now() }));
-    } else if (e.status === 0) {
-      fail(words.answer.unknown);
-    } else {
-      fail(words.answer.notRecorded(reason(e)));
+      return fail(words.answer.changed);
+    }
+    if (e.status === 404) {
+      change(r.id, (i) => ({ ...withoutAttempt(i), lost: true, endedAt: i.endedAt || Date.now() }));
+      return "settled";
+    }
+    return fail(e.status === 0 ? words.answer.unknown : words.answer.notRecorded(reason(e)));
+  }
+}
+
+function withoutAttempt({ attempt: _, ...rest }: Item): Item {
+  return rest;
+}
+
+/** Brings one request before the reader, also one that is over: a notification led here. Resolves
+ * to what is wrong if it cannot be had. */
+export async function bringUp(id: string): Promise<string> {
+  view.value = "inbox";
+  settings.value = undefined;
+  selected.value = arrivalTrouble.value = "";
+  if (!items.peek().has(id)) {
+    try {
+      const whole = await getRequest(id);
+      if (!isRequest(whole)) return words.answer.nonsense;
+      const endedAt = whole.state === "ended" ? Date.now() : 0;
+      if (!items.peek().has(id)) items.value = new Map(items.peek()).set(id, { request: whole, whole, endedAt, kept: true });
+    } catch (e) {
+      return e instanceof ApiError && e.status === 404 ? words.news.noRequest : sentence(e);
     }
   }
+  change(id, (i) => ({ ...i, kept: true }));
+  return "";
+}
+
+const warned = new Set<string>(); // requests of whose last minute was told
+
+/** Tells once that a request has a minute left. */
+function warn(): void {
+  const soon: Item[] = [];
+  for (const item of items.peek().values()) {
+    const left = Date.parse(item.request.deadline) - now.peek();
+    if (item.endedAt || left > lastMinute || left <= 0 || warned.has(item.request.id)) continue;
+    warned.add(item.request.id);
+    // A short wait was short from the start; its card says so.
+    if (Date.parse(item.request.deadline) - Date.parse(item.request.createdAt) > 2 * lastMinute) soon.push(item);
+  }
+  for (const id of warned) if (!items.peek().has(id)) warned.delete(id);
+  const first = soon[0];
+  if (first) announcement.value = words.news.lastMinute(soon.length, words.news.requestIn(shownOf(first)?.verb ?? visibleLine(first.request.toolName), visibleLine(sessionName(first.request))));
 }
 
 function tick(): void {
   tickClock();
+  warn();
   if (pressed) return;
-  const gone = [...items.value].filter(([, i]) => i.endedAt && Date.now() - i.endedAt > lingers);
+  const gone = [...items.value].filter(([, i]) => i.endedAt && Date.now() - i.endedAt > (i.kept ? lingersKept : lingers));
   if (gone.length === 0) return;
   const next = new Map(items.value);
   for (const [id] of gone) next.delete(id);

@@ -1,5 +1,6 @@
-// The service worker: it shows what the broker pushes. A message holds no input and nothing can be
-// decided from a notification; a tap opens the very card.
+// The service worker: it shows what the broker pushes, and a page that says so when the broker is
+// away. A message holds no input and nothing can be decided from a notification; a tap opens the
+// very card. Nothing of the API is kept or answered here.
 import type { PushMessage } from "./types.gen";
 import { ringing } from "./words";
 
@@ -11,7 +12,27 @@ interface Carried {
   settled?: boolean;
 }
 
-self.addEventListener("install", () => void self.skipWaiting()); // it keeps nothing that an older one needs
+/** The digest of what is kept: with other files it is another worker. */
+declare const SHELL: string;
+const kept = `assent-${SHELL}`;
+const offline = "/offline.html";
+
+self.addEventListener("install", (e) => {
+  void self.skipWaiting(); // it keeps nothing that an older one needs
+  e.waitUntil(caches.open(kept).then((c) => c.addAll([offline, "/app.css", "/icon.svg"].map((path) => new Request(path, { cache: "reload" })))));
+});
+
+self.addEventListener("activate", (e) => {
+  e.waitUntil(caches.keys().then((names) => Promise.all(names.filter((n) => n !== kept).map((n) => caches.delete(n)))));
+});
+
+self.addEventListener("fetch", (e) => {
+  const { mode, method, url } = e.request;
+  const { pathname, origin } = new URL(url);
+  const name = mode === "navigate" ? offline : pathname;
+  if (method !== "GET" || origin !== location.origin || (name !== offline && name !== "/app.css" && name !== "/icon.svg")) return;
+  e.respondWith(fetch(e.request).catch(async () => (await caches.match(name)) ?? Response.error()));
+});
 
 self.addEventListener("push", (e) => e.waitUntil(ring(read(e.data))));
 

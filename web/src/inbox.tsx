@@ -1,0 +1,91 @@
+// What waits: card by card, or alike requests together.
+import { signal } from "@preact/signals";
+import { Card } from "./card";
+import { NotFound } from "./door";
+import { Many } from "./many";
+import type { Group } from "./model";
+import { prefer, preferences, type Order } from "./preferences";
+import { sessionNames } from "./rail";
+import { Rich } from "./rich";
+import { groups, known, selected } from "./state";
+import { words } from "./words";
+
+const page = 30;
+
+/** How many cards are shown; the rest is a tap away. */
+export const limit = signal(page);
+
+export function Queue({ groups: some }: { groups: Group[] }) {
+  if (!known.value) return <p class="quiet">{words.desk.asking}</p>;
+  if (some.length === 0) return selected.value ? <p class="quiet">{words.desk.nothingHere}</p> : <Empty />;
+  return (
+    <div class="queue">
+      <Tools />
+      {preferences.value.many ? <Many items={some.flatMap((g) => g.items)} /> : <Cards groups={some} />}
+    </div>
+  );
+}
+
+/** Stands beside the first heading, so that nothing moves when it comes. */
+function Tools() {
+  const { order, many } = preferences.value;
+  return (
+    <div class="tools">
+      <select aria-label={words.inbox.order} value={order} onChange={(e) => prefer({ order: e.currentTarget.value as Order })}>
+        <option value="age">{words.inbox.age}</option>
+        <option value="deadline">{words.inbox.deadline}</option>
+      </select>
+      <button type="button" class="switch" onClick={() => prefer({ many: !many })}>
+        {many ? words.inbox.one : words.inbox.many}
+      </button>
+    </div>
+  );
+}
+
+function Cards({ groups: some }: { groups: Group[] }) {
+  const names = sessionNames(groups.value.map((g) => g.items[0]!.request));
+  let left = limit.value;
+  const total = some.reduce((n, g) => n + g.items.length, 0);
+  return (
+    <>
+      {some.map((g) => {
+        const cards = g.items.slice(0, Math.max(0, left));
+        left -= cards.length;
+        if (cards.length === 0) return null;
+        return (
+          <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
+            <h2>
+              {names.get(g.sessionId)} <span class="count">{words.desk.waiting(g.waiting)}</span>
+            </h2>
+            {cards.map((i) => (
+              <Card key={i.request.id} item={i} />
+            ))}
+          </section>
+        );
+      })}
+      {total > limit.value && (
+        <button type="button" class="more" onClick={() => (limit.value += page)}>
+          {words.desk.more(total - limit.value)}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Empty() {
+  return (
+    <div class="empty">
+      <h2>{words.empty.head}</h2>
+      <p>{words.empty.here}</p>
+      <p>{words.empty.nothingComes}</p>
+      <ul>
+        {words.empty.ways.map((way, i) => (
+          <li key={i}>
+            <Rich text={way} />
+          </li>
+        ))}
+      </ul>
+      <NotFound />
+    </div>
+  );
+}

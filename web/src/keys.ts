@@ -1,0 +1,109 @@
+// What the keyboard does on the page. A letter acts on the request that has the focus, through its
+// own buttons, so that what holds for a finger holds for a key: nothing that just moved, nothing
+// that was not shown whole.
+import { actionOf, type Action } from "./keymap";
+import { preferences } from "./preferences";
+import { announcement, groups, selected, standing } from "./state";
+import { settings, view } from "./view";
+import { words } from "./words";
+
+export function startKeys(): void {
+  document.addEventListener("keydown", (e) => {
+    const { keys, keymap } = preferences.peek();
+    if (!keys || standing.peek() !== "in" || settings.peek() || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || e.defaultPrevented) return;
+    if (typing(e.target)) return;
+    const action = actionOf(keymap, e.key);
+    if (!action || (e.repeat && action !== "next" && action !== "previous")) return;
+    if (run(action)) e.preventDefault();
+  });
+}
+
+function typing(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement) return true;
+  return target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio";
+}
+
+/** False where the key is left to the browser. */
+function run(action: Action): boolean {
+  switch (action) {
+    case "next":
+    case "previous":
+      return step(action === "next" ? 1 : -1);
+    case "allow":
+    case "deny":
+      return press(preferences.peek().many ? `.bar .${action}` : `.two .${action}`);
+    case "edit":
+      return press("[data-action=edit]");
+    case "reply":
+      return press("[data-action=reply], .third");
+    case "choose":
+      return pick();
+    case "waiting":
+      return nextWaiting();
+    case "search":
+      return search();
+    case "help":
+      settings.value = "keyboard";
+      return true;
+  }
+}
+
+const requests = ".queue .card, .queue .one:not(.over)";
+
+function current(): HTMLElement | null {
+  return (document.activeElement?.closest(requests) as HTMLElement | null) ?? null;
+}
+
+function step(by: 1 | -1): boolean {
+  view.value = "inbox";
+  const all = [...document.querySelectorAll<HTMLElement>(requests)];
+  const here = current();
+  const next = here ? all[all.indexOf(here) + by] : by > 0 ? all[0] : all[all.length - 1];
+  if (next) focusOn(next);
+  return true;
+}
+
+/** Brings a request before the reader. The focus goes to the whole of it, or to its checkbox; never
+ * to what answers. */
+export function focusOn(request: HTMLElement): void {
+  const target = request.matches(".card") ? request : (request.querySelector<HTMLElement>("input") ?? request);
+  target.focus({ preventScroll: true });
+  request.scrollIntoView({ block: request.offsetHeight > innerHeight - 120 ? "start" : "nearest" });
+}
+
+function press(selector: string): boolean {
+  if (view.peek() !== "inbox") return false;
+  const scope = selector.startsWith(".bar") ? document : current();
+  if (!scope) {
+    announcement.value = words.settings.chooseFirst(preferences.peek().keymap.next);
+    return true;
+  }
+  const button = scope.querySelector<HTMLButtonElement>(selector);
+  if (button) button.click();
+  else announcement.value = words.settings.notThis;
+  return true;
+}
+
+function pick(): boolean {
+  const box = current()?.querySelector<HTMLInputElement>(".pick input");
+  box?.click();
+  return !!box;
+}
+
+/** Goes on to the next session in which something waits, in the order of the rail. */
+function nextWaiting(): boolean {
+  view.value = "inbox";
+  const ids = groups.peek().filter((g) => g.waiting > 0).map((g) => g.sessionId);
+  if (ids.length === 0) return true;
+  selected.value = ids[(ids.indexOf(selected.peek()) + 1) % ids.length]!;
+  requestAnimationFrame(() => step(1));
+  return true;
+}
+
+function search(): boolean {
+  const box = document.querySelector<HTMLInputElement>("main input[type=search], .feed input[type=search]");
+  box?.focus();
+  box?.select();
+  return true;
+}
