@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -9,12 +10,15 @@ import (
 	"net/http"
 	"path"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 )
 
 // asset is one file of the page, in memory since the start.
 type asset struct {
 	body        []byte
+	gzip        []byte // nil where it saves nothing
 	contentType string
 	etag        string
 	immutable   bool
@@ -49,6 +53,9 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 			etag:        `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
 			immutable:   hashed.MatchString(name),
 		}
+		if a.gzip, err = compressed(body, kind); err != nil {
+			return err
+		}
 		assets["/"+name] = a
 		if name == "index.html" {
 			assets["/"] = a
@@ -59,6 +66,37 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	return assets, nil
+}
+
+// compressed is text as phones on slow lines want it. Nothing secret is ever in it.
+func compressed(body []byte, kind string) ([]byte, error) {
+	if kind == "image/png" || kind == "image/x-icon" {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil || b.Len() >= len(body) {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// takesGzip reads Accept-Encoding as browsers write it; whoever refuses gzip by a weight of 0 gets
+// the plain text.
+func takesGzip(r *http.Request) bool {
+	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		if name, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";"); strings.EqualFold(name, "gzip") {
+			q, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
+			return weight == "" || err == nil && q > 0
+		}
+	}
+	return false
 }
 
 // contentType is what we serve and as what; the machine's own tables must not change it.
@@ -89,10 +127,19 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", a.contentType)
 	h.Set("ETag", a.etag)
+	body := a.body
+	if a.gzip != nil {
+		h.Add("Vary", "Accept-Encoding")
+		if takesGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			h.Set("ETag", strings.TrimSuffix(a.etag, `"`)+`-gzip"`)
+			body = a.gzip
+		}
+	}
 	if a.immutable {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else {
 		h.Set("Cache-Control", "no-cache")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.body))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }

@@ -27,7 +27,7 @@ await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "iife", e
 await build({ ...script, entryPoints: { plot: "src/plot.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
-  entryPoints: { app: "src/style.css" },
+  entryPoints: { app: "src/page.css" },
   outdir: "dist",
   bundle: true,
   minify: true,
