@@ -51,7 +51,7 @@ type View struct {
 	// Detached says that no hook is connected at the moment; it may come back.
 	Detached  bool
 	Outcome   hook.Outcome
-	Reason    string // of an ended request, and ReasonOverruled
+	Reason    string // of an ended request; ReasonOverruled, hook.ReasonFailed
 	DecidedBy *hook.Approver
 	Decision  *hook.Decision
 	SettledAt time.Time
