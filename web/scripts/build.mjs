@@ -23,6 +23,19 @@ await build({
   charset: "utf8",
   logLevel: "warning",
 });
+// Fetched when the first plan is shown.
+await build({
+  absWorkingDir: web,
+  entryPoints: { plan: "src/markdown.ts" },
+  outdir: "dist",
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: ["es2022", "chrome111", "firefox113", "safari16.4"],
+  legalComments: "none",
+  charset: "utf8",
+  logLevel: "warning",
+});
 await build({
   absWorkingDir: web,
   entryPoints: { app: "src/style.css" },

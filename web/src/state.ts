@@ -3,10 +3,10 @@ import { computed, signal } from "@preact/signals";
 import { decide, getRequest } from "./api";
 import { tickClock } from "./clock";
 import { ApiError, reason, sentence } from "./http";
-import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
+import { grouped, isRequest, newer, sessionName, settle, shownOf, type Answer, type Item, type Request } from "./model";
 import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
-import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
+import type { PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -195,14 +195,14 @@ export async function lookUp(id: string): Promise<string> {
 }
 
 /** Sends an answer. The card says nothing that the broker has not said first. */
-export async function answer(r: Request, decision: Omit<Decision, "inputSha256">): Promise<void> {
+export async function answer(r: Request, decision: Answer): Promise<void> {
   const { behavior } = decision;
   const at = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at } }));
   try {
     const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256 });
     const ms = Date.now() - at;
-    change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered" } }));
+    change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
   } catch (e) {
     const fail = (why: string) => change(r.id, (i) => ({ ...i, attempt: { phase: "failed", behavior, at, why } }));
     if (!(e instanceof ApiError)) return e instanceof Unpaired ? turnedAway(e.message) : fail(sentence(e));

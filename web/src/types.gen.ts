@@ -640,6 +640,7 @@ export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
+  Unit: Unit;
   SessionInfo: SessionInfo;
   Found: Found;
   Device: Device;
@@ -789,6 +790,26 @@ export interface PermissionRequest {
    */
   partial?: boolean;
   shown?: Shown;
+  /**
+   * Of a shell command: what it does, part by part, as the rules read it. At most 64; moreUnits were left out.
+   */
+  units?: Unit[];
+  moreUnits?: number;
+  /**
+   * Why a shell command may do other things than its units say; then no rule allows it.
+   */
+  doubts?: {
+    code: string;
+    /**
+     * Where, in UTF-16 code units of the command as it is shown.
+     */
+    start: number;
+    end: number;
+    /**
+     * One sentence for a person.
+     */
+    why: string;
+  }[];
   response?: PermissionResponse;
 }
 /**
@@ -872,6 +893,53 @@ export interface Shown {
      * words: the agent's own description, to be labelled as such.
      */
     kind: "code" | "words" | "text" | "json" | "path" | "url" | "diff-old" | "diff-new";
+  }[];
+}
+/**
+ * One thing that a shell command does, as the rules read it. start and end are its place in the command as it is shown, in UTF-16 code units.
+ */
+export interface Unit {
+  start: number;
+  end: number;
+  /**
+   * command: runs a program. write: writes, creates or deletes a file. read: reads one. assign: sets a variable. opaque: could not be read.
+   */
+  kind: "command" | "write" | "read" | "assign" | "opaque";
+  /**
+   * The program's name; absent where it is known only when it runs.
+   */
+  program?: string;
+  /**
+   * The words, separated by spaces, or the path; safe to display, and cut where it is long.
+   */
+  text: string;
+  /**
+   * How it was reached, outermost first.
+   */
+  via?: string[];
+  /**
+   * Where it runs, if not where the agent works.
+   */
+  dir?: string;
+  /**
+   * Where it runs is known only when it runs.
+   */
+  dirUnknown?: boolean;
+  /**
+   * Reached through a program whose effect is not followed, or guessed: there may be more.
+   */
+  guessed?: boolean;
+  /**
+   * It stands in a script within a word; start and end are that word's.
+   */
+  inner?: boolean;
+  /**
+   * The parts worth a colour.
+   */
+  words?: {
+    start: number;
+    end: number;
+    kind: "program" | "flag" | "expansion" | "path";
   }[];
 }
 /**
