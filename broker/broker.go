@@ -53,7 +53,7 @@ type View struct {
 	// Foreign says that another replica holds the hook, as far as we know.
 	Foreign   bool
 	Outcome   hook.Outcome
-	Reason    string // of an ended request, and ReasonOverruled
+	Reason    string // of an ended request; ReasonOverruled, hook.ReasonFailed
 	DecidedBy *hook.Approver
 	Decision  *hook.Decision
 	SettledAt time.Time

@@ -41,6 +41,7 @@ type entry struct {
 	sess       *session
 	turn       *turn
 	usedBy     uint64        // EVENTS sequence of the tool's end that was taken as proof here
+	toolFailed bool          // that event said that the tool failed
 	turnOver   uint64        // EVENTS sequence of the end of the turn, while it waited
 	updatedKey string        // CallKey of the input the approver wrote
 	inUnproven *list.Element // its place in Broker.unproven

@@ -44,6 +44,9 @@ func (f *folded) fold(rec hook.Record) bool {
 		}
 	case hook.StepConfirmed:
 		f.Delivery = Confirmed
+		if rec.Reason == hook.ReasonFailed {
+			f.Reason = rec.Reason
+		}
 	case hook.StepOverruled:
 		f.Delivery, f.Reason = Overruled, ReasonOverruled
 	}

@@ -27,6 +27,7 @@ type note struct {
 	entry    *entry // nil if not in memory
 	step     hook.Step
 	eventSeq uint64
+	reason   string
 }
 
 // notes is the queue of the one goroutine that records them, in order. Deliveries are bounded
@@ -139,7 +140,7 @@ func (b *Broker) makeRoom() {
 // recordNote appends n behind whatever is the request's last record, as long as it still says
 // something, and returns the request's last sequence; 0 if it could not be recorded.
 func (b *Broker) recordNote(n note) uint64 {
-	rec := hook.Record{ID: uuid.NewString(), RequestID: n.id, Step: n.step, Time: time.Now(), EventSeq: n.eventSeq}
+	rec := hook.Record{ID: uuid.NewString(), RequestID: n.id, Step: n.step, Time: time.Now(), EventSeq: n.eventSeq, Reason: n.reason}
 	after, ok := b.lastKnown(n)
 	if !ok {
 		return after

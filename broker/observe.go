@@ -50,7 +50,7 @@ func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 		switch kind {
 		case "PostToolUse", "PostToolUseFailure":
 			if t := s.turn(p.AgentID); t != nil && p.CallKey != "" && !usedBefore {
-				b.toolRanLocked(t, ev, p.CallKey)
+				b.toolRanLocked(t, ev, p.CallKey, kind == "PostToolUseFailure")
 			}
 		case "Stop", "StopFailure", "SubagentStop", "PostToolBatch", "UserPromptSubmit":
 			if t := s.turn(p.AgentID); t != nil {
@@ -96,7 +96,7 @@ func (e *entry) olderThan(x *entry) bool {
 }
 
 // toolRanLocked spends ev, the end of a tool call, on at most one request.
-func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string) {
+func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string, failed bool) {
 	var allowed, waited, denied *entry
 	oldest := func(place **entry, e *entry) {
 		if e.olderThan(*place) {
@@ -120,6 +120,7 @@ func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string) {
 	}
 	switch {
 	case allowed != nil:
+		allowed.toolFailed = failed
 		b.provenLocked(allowed, ev.Seq)
 	case waited != nil && waited.open():
 		waited.usedBy = ev.Seq
@@ -143,8 +144,12 @@ func (b *Broker) provenLocked(e *entry, eventSeq uint64) {
 		b.forgetLocked(e)
 		return
 	}
+	reason := ""
+	if step == hook.StepConfirmed && e.toolFailed {
+		reason = hook.ReasonFailed
+	}
 	e.notesDue++
-	b.notes.addProof(note{id: e.ID, entry: e, step: step, eventSeq: eventSeq})
+	b.notes.addProof(note{id: e.ID, entry: e, step: step, eventSeq: eventSeq, reason: reason})
 }
 
 // turnEndedLocked retires all requests of t that are older than ev, and forgets those that

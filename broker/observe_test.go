@@ -120,6 +120,22 @@ func TestToolRanWithTheInputThatWasEdited(t *testing.T) {
 	}
 }
 
+// TestConfirmedByAFailure: the tool ran all the same, and failed.
+func TestConfirmedByAFailure(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		for kind, reason := range map[string]string{"PostToolUse": "", "PostToolUseFailure": hook.ReasonFailed} {
+			q := r.request("x" + kind)
+			r.ask(q)
+			r.decide(q, allow(q))
+			r.observe(kind, q)
+			notesDone()
+			if v := r.get(q); v.Delivery != broker.Confirmed || v.Reason != reason || v.Outcome != hook.Allowed {
+				t.Errorf("after %s: %s %s %q, want the reason %q", kind, v.Outcome, v.Delivery, v.Reason, reason)
+			}
+		}
+	})
+}
+
 func TestOverruled(t *testing.T) {
 	for _, expired := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {

@@ -80,7 +80,7 @@ func installClient(version string) (string, error) {
 }
 
 // need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux", "rabbitmq" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+// "tmux", "rabbitmq", "axe" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -107,6 +107,9 @@ func find(what string) (string, error) {
 		return oldest()
 	case "rabbitmq":
 		return rabbitmq.Find()
+	case "axe":
+		_, err := axeScript()
+		return "axe-core", err
 	case "chromium":
 		for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 			if p, err := exec.LookPath(name); err == nil {

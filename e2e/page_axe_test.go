@@ -52,7 +52,7 @@ func (b *browser) accessible(name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.do(chromedp.EvaluateVoid(script))
+	value(b, chromedp.Evaluate[bool](script+"\n;true"))
 	for _, scheme := range []string{"light", "dark"} {
 		for size, set := range map[string]chromedp.Action[chromedp.Void]{"phone": phone, "desktop": desktop} {
 			b.do(colors(scheme), set)

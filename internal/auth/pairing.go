@@ -109,6 +109,22 @@ func checkDeviceRole(role Role) error {
 	return nil
 }
 
+// freeName tells a device from those that call themselves the same: the second Chrome on Linux is
+// Chrome on Linux 2. Two that are paired at one moment may still share a name.
+func (a *Auth) freeName(name string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := make(map[string]bool, len(a.devices))
+	for _, e := range a.devices {
+		taken[e.Name] = true
+	}
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s %d", name, n)
+	}
+	return free
+}
+
 func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.JWK) (Device, error) {
 	name = cmp.Or(name, "device")
 	if err := checkName(name); err != nil {
@@ -118,7 +134,7 @@ func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.J
 		return Device{}, err
 	}
 	d := storedDevice{
-		Device:    Device{ID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now().UTC()},
+		Device:    Device{ID: uuid.NewString(), Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC()},
 		PublicKey: key,
 	}
 	value, err := json.Marshal(d)

@@ -154,6 +154,7 @@ const (
 	ReasonTurnEnded = "turn_ended"   // withdrawn: Stop, PostToolBatch, UserPromptSubmit …
 	ReasonSession   = "session_over" // withdrawn: SessionEnd
 	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
+	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )
 
 // Record is one step of a request as it stands in the record stream.

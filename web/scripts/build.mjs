@@ -1,6 +1,6 @@
 // Bundles src into dist. Deterministic: same sources and lock file, same bytes.
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -22,9 +22,9 @@ const script = {
   charset: "utf8",
   logLevel: "warning",
 };
-// plot.js is fetched when somebody looks at the charts.
-await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "iife", external: ["/plot.js"] });
-await build({ ...script, entryPoints: { plot: "src/plot.ts" }, format: "esm" });
+// What is not needed at first (panels, charts, the reader of plans) is fetched when it is wanted.
+const { metafile } = await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "esm", splitting: true, metafile: true });
+await build({ ...script, entryPoints: { plan: "src/markdown.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
   entryPoints: { app: "src/page.css" },
@@ -34,9 +34,13 @@ await build({
   target: ["chrome111", "firefox113", "safari16.4"],
   logLevel: "warning",
 });
-for (const file of ["index.html", "offline.html", "app.webmanifest", "icon.svg", "icon-180.png", "icon-192.png", "icon-512.png", "icon-maskable-512.png"]) {
+for (const file of ["offline.html", "app.webmanifest", "icon.svg", "icon-180.png", "icon-192.png", "icon-512.png", "icon-maskable-512.png"]) {
   await cp(join(web, "src", file), join(dist, file));
 }
+// What app.js imports at once is asked for at once.
+const first = metafile.outputs["dist/app.js"].imports.filter((i) => i.kind === "import-statement").map((i) => `<link rel="modulepreload" href="/${i.path.replace("dist/", "")}">\n`);
+const page = await readFile(join(web, "src", "index.html"), "utf8");
+await writeFile(join(dist, "index.html"), page.replace('<script type="module"', first.join("") + '<script type="module"'));
 // The service worker keeps the page that is shown without a broker: other files, another worker.
 const shell = createHash("sha256");
 for (const file of ["offline.html", "app.css", "icon.svg"]) shell.update(await readFile(join(dist, file)));

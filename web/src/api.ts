@@ -115,6 +115,32 @@ export async function wsTicket(): Promise<string> {
   return (await authorized<{ ticket: string }>("POST", "/v1/ws/ticket", {})).ticket;
 }
 
+/** Rules that a request could become; the narrowest first. */
+export interface Proposals {
+  requestId: string;
+  reason?: string;
+  proposals: {
+    digest: string;
+    sentence: string;
+    warnings?: string[];
+    rule: string;
+    past: { matched: number; denied: number; looked: number };
+  }[];
+}
+
+export function getProposals(id: string): Promise<Proposals> {
+  return authorized("GET", `/v1/requests/${encodeURIComponent(id)}/proposals`);
+}
+
+/** Has assent keep a proposal: as a rule, or as a grant with an end or a count. */
+export async function keep(r: { id: string; inputSha256: string }, proposal: string, bound: { expiresAt?: string; count?: number }): Promise<void> {
+  const kind = bound.expiresAt || bound.count ? "grant" : "rule";
+  const body = { requestId: r.id, inputSha256: r.inputSha256, proposal, ...bound };
+  const device = ownDevice();
+  const text = ["assent always v1", r.id, r.inputSha256, kind, proposal, bound.expiresAt ?? "", String(bound.count ?? 0)].join("\n");
+  await authorized("POST", kind === "grant" ? "/v1/grants" : "/v1/rules", device ? { ...body, signature: await sign(device.key, text) } : body);
+}
+
 export function decide(id: string, decision: Decision): Promise<DecisionResult> {
   return signed(id, decision).then((d) => authorized("POST", `/v1/requests/${encodeURIComponent(id)}/decision`, d));
 }

@@ -1,16 +1,13 @@
 // The page: its parts, a rail of sessions beside them, and what happened.
 import { effect } from "@preact/signals";
 import { Arrival, BrokenRules, Overruled } from "./alarms";
-import { Charts } from "./charts";
-import { Decisions } from "./decisions";
 import { Door } from "./door";
 import { Search, Story } from "./feedview";
 import { HoldBar } from "./holdbar";
 import { Queue } from "./inbox";
+import { Later } from "./later";
 import { Past } from "./past";
 import { Rail } from "./rail";
-import { RuleBook } from "./rulebook";
-import { Settings } from "./settings";
 import { announcement, groups, link, linkTrouble, recent, selected, standing, waiting } from "./state";
 import { settings, view, views } from "./view";
 import { visibleLine } from "./visible";
@@ -41,7 +38,7 @@ export function App() {
       </div>
       {inside ? <Desk /> : <Door />}
       {inside && <HoldBar />}
-      {inside && settings.value && <Settings />}
+      {inside && settings.value && <Later part="Settings" with={undefined} />}
     </>
   );
 }
@@ -81,9 +78,9 @@ function Desk() {
         <Arrival />
         <Overruled />
         {v === "inbox" && <Queue groups={selected.value ? all.filter((g) => g.sessionId === selected.value) : all} />}
-        {v === "history" && <Decisions />}
-        {v === "charts" && <Charts />}
-        {v === "rules" && <RuleBook />}
+        {v === "history" && <Later part="Decisions" with={undefined} />}
+        {v === "charts" && <Later part="Charts" with={undefined} />}
+        {v === "rules" && <Later part="RuleBook" with={undefined} />}
       </main>
       {beside && (
         <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>

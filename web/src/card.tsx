@@ -1,17 +1,20 @@
-// One request: what is asked, and the two buttons. Nothing can be allowed that was not shown
-// whole, and nothing is claimed that the broker has not said.
+// One request: what is asked, whole. Nothing can be allowed that was not on the screen, and
+// nothing is claimed that the broker has not said. answer.tsx is the foot with the buttons.
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useArm } from "./arm";
-import { clockSkew, now } from "./clock";
-import { Fields, isLong, type Field } from "./fields";
-import { outcomeLine, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Foot } from "./answer";
+import { now } from "./clock";
+import { Parts, Raw, type Field } from "./fields";
+import { lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
 import { Rich } from "./rich";
-import { mayDecide } from "./session";
-import { answer, lookUp } from "./state";
+import { useUnseen } from "./seen";
+import { lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
 import { words } from "./words";
+
+const none: readonly Field[] = [];
 
 export function Card({ item }: { item: Item }) {
   const { request: r } = item;
@@ -25,23 +28,35 @@ export function Card({ item }: { item: Item }) {
   const shown = missing !== undefined ? undefined : shownOf(item);
   const source = item.whole ?? r;
   const questions = r.toolName === "AskUserQuestion" ? questionsOf(source) : undefined;
-  const all: Field[] = [...(shown?.fields ?? []), ...rawField(item)];
-  const fields = questions ? besides(all) : all;
-  const closed = fields.filter((f) => isLong(f.text) && !opened.has(f.name)).length;
+  const fields = shown?.fields ?? none;
+  const raw = item.whole?.uninspectable ? rawText(item) : undefined;
+  const parts = useMemo(() => {
+    const all: Field[] = raw === undefined ? [...fields] : [...fields, { name: words.card.rawOf, kind: "json", text: raw }];
+    return partsOf(r.toolName, questions ? besides(all) : all);
+  }, [fields, raw, r.toolName, !questions]);
+  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name)], [parts, !questions]);
+  const unseen = useUnseen(card, foot, names);
+  const open = (name: string) => setOpened(new Set(opened).add(name));
+  const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
   const input = r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
 
   let obstacle = "";
+  let goThere: (() => void) | undefined;
   if (missing !== undefined || !shown) obstacle = words.card.notHere;
   else if (closed > 0) obstacle = words.card.showFirst;
-  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
+  else if (unseen.length > 0) {
+    obstacle = words.card.unseen(unseen.length);
+    goThere = () => toPart(card.current, unseen[0]!);
+  } else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
   return (
-    <article class={`card${item.endedAt ? " over" : ""}`} data-request={r.id} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`}>
+    <article class={`card${item.endedAt ? " over" : ""}`} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`} data-request={r.id}>
       <Drain item={item} />
       <header>
         <Where item={item} />
-        <h3 id={`verb-${r.id}`}>{shownOf(item)?.verb ?? words.card.use(visibleLine(r.toolName))}</h3>
+        <h3 id={`verb-${r.id}`}>{verbOf(item, parts)}</h3>
+        <Mcp tool={r.toolName} />
       </header>
       {r.uninspectable && (
         <p class="notice">
@@ -50,15 +65,17 @@ export function Card({ item }: { item: Item }) {
       )}
       <RuleWords item={item} />
       {questions && (
-        <QuestionForm
-          id={r.id}
-          questions={questions}
-          choices={choices}
-          disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
-          choose={(i, c) => setChoices(Object.assign([...choices], { [i]: c }))}
-        />
+        <div data-part="questions">
+          <QuestionForm
+            id={r.id}
+            questions={questions}
+            choices={choices}
+            disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
+            choose={(i, c) => setChoices(Object.assign([...choices], { [i]: c }))}
+          />
+        </div>
       )}
-      <Fields fields={fields} opened={opened} open={(name) => setOpened(new Set(opened).add(name))} />
+      <Parts request={r} parts={parts} opened={opened} open={open} />
       {missing !== undefined && (
         <p class="notice">
           {missing === "" ? words.card.fetching : words.card.notFetched(missing)}
@@ -70,10 +87,62 @@ export function Card({ item }: { item: Item }) {
         </p>
       )}
       {r.detached && !item.endedAt && <p class="notice">{words.card.detached}</p>}
+      {!r.uninspectable && !item.endedAt && <RawRequest item={item} />}
       <div class="foot" ref={foot} tabIndex={-1}>
-        <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? words.answer.answer : r.toolName === "ExitPlanMode" ? words.answer.approve : words.answer.allow} />
+        <Foot item={item} foot={foot} fields={fields} obstacle={obstacle} goThere={goThere} input={input} />
       </div>
     </article>
+  );
+}
+
+/** Brings a part to the top of the screen, or, where its beginning is there already, the piece of
+ * it that follows what was seen. */
+function toPart(card: HTMLElement | null, name: string): void {
+  const part = [...(card?.querySelectorAll<HTMLElement>("[data-part]") ?? [])].find((p) => p.dataset["part"] === name);
+  if (!part) return;
+  const box = part.getBoundingClientRect();
+  const foot = card!.querySelector<HTMLElement>(".foot")!.getBoundingClientRect();
+  const room = Math.min(innerHeight, foot.top) - 24;
+  if (box.top < 0 || box.top > 80 || box.height <= room) part.scrollIntoView({ block: box.height > room && box.top < 0 ? "nearest" : "start" });
+  if (box.top <= 80 && box.height > room) scrollBy({ top: Math.max(80, room - 40) });
+}
+
+/** The broker's sentence; of an edit the page knows how many lines it changes. */
+function verbOf(item: Item, parts: readonly Part[]): string {
+  const verb = shownOf(item)?.verb;
+  const lines = changedLines(parts);
+  const file = lastElement(shownOf(item)?.fields.find((f) => f.name === "file_path")?.text);
+  if (lines > 0 && file && verb === `Edit ${file}`) return words.card.editLines(lines, file);
+  return verb ?? words.card.use(visibleLine(item.request.toolName));
+}
+
+/** Of a tool of an MCP server, whose it is and what it is called. */
+function Mcp({ tool }: { tool: string }) {
+  const m = /^mcp__(.+?)__(.+)$/s.exec(tool);
+  if (!m) return null;
+  return (
+    <dl class="mcp">
+      <div><dt>{words.card.server}</dt> <dd>{visibleLine(m[1]!)}</dd></div>
+      <div><dt>{words.card.tool}</dt> <dd>{visibleLine(m[2]!)}</dd></div>
+    </dl>
+  );
+}
+
+/** The payload as it came, fetched when it is asked for. */
+function RawRequest({ item }: { item: Item }) {
+  const [all, setAll] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const text = rawText(item);
+  const fetchIt = (open: boolean) => {
+    if (!open || text !== "") return;
+    setWrong("");
+    void lookUp(item.request.id).then(setWrong);
+  };
+  return (
+    <details class="raw" onToggle={(e) => fetchIt(e.currentTarget.open)}>
+      <summary>{words.card.raw}</summary>
+      {wrong ? <p class="notice">{words.card.notFetched(wrong)}</p> : text === "" ? <p class="quiet">{words.card.fetching}</p> : <Raw text={text} opened={all} open={() => setAll(true)} />}
+    </details>
   );
 }
 
@@ -114,14 +183,12 @@ function useWhole(item: Item): [string | undefined, () => void] {
   return [needed ? error : undefined, fetchIt];
 }
 
-/** Of an uninspectable request the payload itself. */
-function rawField(item: Item): Field[] {
+/** The payload itself, made visible; "" while it is not here. */
+function rawText(item: Item): string {
   const w = item.whole;
-  if (!w?.uninspectable) return [];
-  let text = "";
-  if (w.raw !== undefined) text = visibleText(w.raw);
-  else if (w.rawBase64 !== undefined) text = visibleBytes(Uint8Array.from(atob(w.rawBase64), (c) => c.charCodeAt(0)));
-  return [{ name: words.card.rawOf, kind: "json", text }];
+  if (w?.raw !== undefined) return visibleText(w.raw);
+  if (w?.rawBase64 !== undefined) return visibleBytes(Uint8Array.from(atob(w.rawBase64), (c) => c.charCodeAt(0)));
+  return "";
 }
 
 function Where({ item: { request: r } }: { item: Item }) {
@@ -134,6 +201,7 @@ function Where({ item: { request: r } }: { item: Item }) {
       {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
       {r.host && <span>{visibleLine(r.host)}</span>}
       {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
+      {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
       {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
       <Age at={r.createdAt} />
     </div>
@@ -161,82 +229,6 @@ function Drain({ item }: { item: Item }) {
       <i style={{ transform: `scaleX(${left.toFixed(4)})` }} />
       {soon && <span>{words.card.secondsLeft(seconds)}</span>}
     </div>
-  );
-}
-
-interface FootProps {
-  item: Item;
-  foot: RefObject<HTMLElement | null>;
-  /** Why it cannot be allowed now; "" when it can. */
-  obstacle: string;
-  input: Record<string, unknown> | undefined;
-  allow: string;
-}
-
-function Foot({ item, foot, obstacle, input, allow }: FootProps) {
-  const { request: r, attempt } = item;
-  const [reply, setReply] = useState<string>();
-  const area = useRef<HTMLTextAreaElement>(null);
-  const { armed, ready } = useArm(foot);
-  useEffect(() => {
-    if (reply === "") area.current?.focus();
-  }, [reply !== undefined]);
-
-  const line = outcomeLine(item, now.value - clockSkew);
-  if (item.endedAt || attempt?.phase === "taken") {
-    return (
-      <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
-        {line?.text ?? words.answer.over}
-      </p>
-    );
-  }
-  if (!mayDecide()) return <p class="outcome gone">{words.answer.viewOnly}</p>;
-
-  const sending = attempt?.phase === "sending" ? attempt.behavior : undefined;
-  const message = reply?.trim() ?? "";
-  // The agent gets no words with a yes: Allow would lose them.
-  const blocked = !!obstacle || !!message;
-  const deny = () => {
-    if (!sending && ready()) void answer(r, { behavior: "deny", ...(message ? { message } : {}) });
-  };
-  const permit = () => {
-    if (!sending && !blocked && ready()) void answer(r, { behavior: "allow", ...(input ? { updatedInput: input } : {}) });
-  };
-  const waiting = !armed || !!sending;
-  return (
-    <>
-      {attempt?.phase === "failed" && (
-        <p class="outcome bad" role="alert">
-          {attempt.why}
-        </p>
-      )}
-      {obstacle && <p class="obstacle" id={`obstacle-${r.id}`}>{obstacle}</p>}
-      {reply === undefined ? (
-        <button type="button" class="third" disabled={!!sending} onClick={() => setReply("")}>
-          {words.answer.withWords}
-        </button>
-      ) : (
-        <label class="reply">
-          <span class="label">{words.answer.replyLabel}</span>
-          <textarea ref={area} rows={3} value={reply} disabled={!!sending} placeholder={words.answer.replyHint} onInput={(e) => setReply(e.currentTarget.value)} />
-        </label>
-      )}
-      <div class="two">
-        <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
-          {message ? words.answer.sendBack : words.answer.deny}
-        </button>
-        <button
-          type="button"
-          class={`allow${sending === "allow" ? " busy" : ""}`}
-          aria-disabled={waiting || blocked}
-          {...(obstacle ? { "aria-describedby": `obstacle-${r.id}` } : {})}
-          onClick={permit}
-        >
-          {allow}
-        </button>
-      </div>
-      <p class="sending" role="status">{sending ? (attempt?.phase === "sending" && attempt.held ? words.answer.held : words.answer.sending) : ""}</p>
-    </>
   );
 }
 

@@ -159,8 +159,8 @@ function Picture({ title, stats, names, kind }: PictureProps) {
   useEffect(() => {
     let chart: Chart | undefined;
     let gone = false;
-    import("/plot.js" as string).then(
-      (m: typeof import("./plot")) => {
+    import("./plot").then(
+      (m) => {
         if (gone || !box.current) return;
         chart = m.draw(box.current, {
           kind,

@@ -2,7 +2,7 @@
 // requests with the digests of what was seen: what comes later, or has changed, is not in it.
 import type { Item, Request } from "./model";
 import { shownOf } from "./model";
-import { isLong } from "./fields";
+import type { Part } from "./parts";
 
 /** The digest of the input by the request's id. */
 export type Chosen = ReadonlyMap<string, string>;
@@ -35,14 +35,12 @@ export function canAnswer(item: Item): boolean {
 
 const own: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
 
-/** Why it cannot be allowed among others: it wants an answer of its own, or not all of it is
- * before the reader's eyes. opened are the names of long fields that were opened. */
-export function hindrance(item: Item, opened: ReadonlySet<string> | undefined): "" | "own" | "unseen" {
+/** Why it cannot be allowed among others: it wants an answer of its own, or not all of it was on
+ * the screen. opened are the names of long parts that were opened. */
+export function hindrance(item: Item, parts: readonly Part[], opened: ReadonlySet<string> | undefined, seen: boolean): "" | "own" | "unseen" {
   const { request: r } = item;
-  if (own.has(r.toolName) || r.uninspectable) return "own";
-  const shown = shownOf(item);
-  if (!shown || (r.partial && !item.whole)) return "own";
-  return shown.fields.some((f) => isLong(f.text) && !opened?.has(f.name)) ? "unseen" : "";
+  if (own.has(r.toolName) || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
+  return seen && parts.every((p) => !p.long || opened?.has(p.name)) ? "" : "unseen";
 }
 
 export interface Tally {

@@ -4,9 +4,10 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getRequest, listDecisions, type DecisionFilter } from "./api";
 import { now } from "./clock";
-import { Fields } from "./fields";
+import { Parts } from "./fields";
 import { reason, sentence } from "./http";
 import { isRequest, lastElement, since, type Request } from "./model";
+import { partsOf } from "./parts";
 import { recent, selected, sessions } from "./state";
 import type { Settled } from "./types.gen";
 import { visibleLine } from "./visible";
@@ -200,7 +201,7 @@ function Decided({ d }: { d: Settled }) {
           {words.card.notFetched(error)}
         </p>
       )}
-      {whole && <Fields fields={whole.shown?.fields ?? []} opened={everything} open={() => undefined} />}
+      {whole && <Parts request={whole} parts={partsOf(whole.toolName, whole.shown?.fields ?? [])} opened={everything} open={() => undefined} />}
     </li>
   );
 }

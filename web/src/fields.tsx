@@ -1,49 +1,17 @@
-// A tool's input, field by field. Every text here was made visible by the server and goes into
+// A tool's input, part by part. Every text here was made visible by the server and goes into
 // text nodes only.
 import type { ComponentChildren } from "preact";
-import type { Shown } from "./types.gen";
+import { Changes } from "./changes";
+import { headAndTail, isLong, lineCount, Rows, rowsOf } from "./exact";
+import { treeOf, type Node } from "./json";
+import { Markdown } from "./plan";
+import { longDiff, type Part } from "./parts";
+import { Shell } from "./shellview";
+import type { PermissionRequest, Shown } from "./types.gen";
+import { visibleLine } from "./visible";
 import { words } from "./words";
 
 export type Field = Shown["fields"][number];
-
-const maxLines = 30;
-const maxChars = 3000;
-const headLines = 14;
-const tailLines = 8;
-const headChars = 1600;
-const tailChars = 900;
-const maxMarkedLines = 2000; // of a diff; each is an element
-
-/** Too long to be shown at once: then head and tail are, and the rest on demand. */
-export function isLong(text: string): boolean {
-  return text.length > maxChars || lineCount(text) > maxLines;
-}
-
-export function lineCount(text: string): number {
-  let n = 1;
-  for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) n++;
-  return text.endsWith("\n") ? n - 1 : n;
-}
-
-/** Cuts a long text: by lines while they are short, else by characters, never inside one. */
-export function headAndTail(text: string): { head: string; tail: string; hidden: string } {
-  const lines = text.split("\n");
-  const head = lines.slice(0, headLines).join("\n");
-  const tail = lines.slice(-tailLines).join("\n");
-  if (lines.length > maxLines && head.length <= maxChars && tail.length <= maxChars) {
-    return { head, tail, hidden: words.fields.lines(lines.length - headLines - tailLines) };
-  }
-  let from = headChars;
-  let to = text.length - tailChars;
-  if (isLowSurrogate(text, from)) from--;
-  if (isLowSurrogate(text, to)) to--;
-  return { head: text.slice(0, from), tail: text.slice(to), hidden: words.fields.characters(to - from) };
-}
-
-function isLowSurrogate(text: string, i: number): boolean {
-  const c = text.charCodeAt(i);
-  return c >= 0xdc00 && c < 0xe000;
-}
 
 // A Map: an object would take the member "constructor" for a label of its own.
 const labels: ReadonlyMap<string, string> = new Map(Object.entries(words.fields.labels));
@@ -58,24 +26,58 @@ export function label(name: string): string {
 }
 
 interface Props {
-  fields: readonly Field[];
-  /** Names of long fields that were opened. */
+  request: PermissionRequest;
+  parts: readonly Part[];
+  /** Names of long parts that were opened. */
   opened: ReadonlySet<string>;
   open(name: string): void;
 }
 
-export function Fields({ fields, opened, open }: Props) {
+export function Parts({ request, parts, opened, open }: Props) {
   return (
     <div class="fields">
-      {fields.map((f) => (
-        <FieldView key={f.name} field={f} whole={opened.has(f.name) || !isLong(f.text)} open={() => open(f.name)} />
-      ))}
+      {parts.map((p) => {
+        const whole = !p.long || opened.has(p.name);
+        return (
+          <div class="part" data-part={p.name} key={p.name}>
+            {p.kind === "diff" ? <ChangesPart part={p} whole={whole} open={() => open(p.name)} /> : <FieldPart request={request} field={p.field} whole={whole} open={() => open(p.name)} />}
+          </div>
+        );
+      })}
     </div>
   );
 }
 
-function FieldView({ field: f, whole, open }: { field: Field; whole: boolean; open(): void }) {
-  const content = whole ? <Block field={f} text={f.text} /> : <Collapsed field={f} open={open} />;
+function ChangesPart({ part, whole, open }: { part: Extract<Part, { kind: "diff" }>; whole: boolean; open(): void }) {
+  const { diff, prefix } = part;
+  const number = /^edits\[(\d+)\]\.$/.exec(prefix);
+  const title = number ? words.diff.place(Number(number[1]) + 1) : part.name === "content" ? words.diff.wholeFile : words.diff.change;
+  const { lines } = diff;
+  const longLine = lines.some((l) => isLong(l.text));
+  return (
+    <div class="field">
+      <span class="label">{title}</span>
+      {lines.length === 0 && <span class="nothing">{words.fields.empty}</span>}
+      {whole ? (
+        lines.length > 0 && <Changes diff={diff} />
+      ) : (
+        <>
+          <Changes diff={diff} lines={longLine ? lines.slice(0, 14).map(clipped) : lines.slice(0, longDiff - 16)} />
+          <More hidden={words.fields.hidden(longLine ? words.diff.longLines : words.fields.lines(Math.max(1, lines.length - longDiff + 8)), lines.length)} open={open} />
+          <Changes diff={diff} lines={longLine ? [] : lines.slice(-8)} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Of a line that is long by itself the beginning; the button below says that there is more. */
+function clipped<L extends { text: string }>(l: L): L {
+  return isLong(l.text) ? { ...l, text: headAndTail(l.text).head + " …" } : l;
+}
+
+function FieldPart({ request, field: f, whole, open }: { request: PermissionRequest; field: Field; whole: boolean; open(): void }) {
+  const content = whole ? <Block request={request} field={f} text={f.text} /> : <Collapsed request={request} field={f} open={open} />;
   if (f.kind === "words") {
     return (
       <div class="field words">
@@ -95,38 +97,94 @@ function FieldView({ field: f, whole, open }: { field: Field; whole: boolean; op
   );
 }
 
-function Collapsed({ field, open }: { field: Field; open(): void }) {
+function Collapsed({ request, field, open }: { request: PermissionRequest; field: Field; open(): void }) {
   const { head, tail, hidden } = headAndTail(field.text);
-  const lines = lineCount(field.text);
   return (
     <>
-      <Block field={field} text={head} />
-      <button type="button" class="more" onClick={open}>
-        {words.fields.hidden(hidden, lines)}
-      </button>
-      <Block field={field} text={tail} />
+      <Block request={request} field={field} text={head} />
+      <More hidden={words.fields.hidden(hidden, lineCount(field.text))} open={open} />
+      <Block request={request} field={field} text={tail} at={field.text.length - tail.length} />
     </>
   );
 }
 
-function Block({ field, text }: { field: Field; text: string }) {
-  if (text === "") return <span class="nothing">{words.fields.empty}</span>;
-  if (field.kind === "words") return <q dir="auto">{text}</q>;
-  if (field.kind === "text") return <div class="prose" dir="auto">{text}</div>;
-  if (field.kind === "diff-old" || field.kind === "diff-new") return <Diff kind={field.kind} text={text} />;
-  return <pre class={field.kind}>{text}</pre>;
+function More({ hidden, open }: { hidden: string; open(): void }) {
+  return (
+    <button type="button" class="more" onClick={open}>
+      {hidden}
+    </button>
+  );
 }
 
-function Diff({ kind, text }: { kind: string; text: string }) {
-  const sign = kind === "diff-old" ? "−" : "+";
-  const lines = (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-  let body: ComponentChildren = text;
-  if (lines.length <= maxMarkedLines) {
-    body = lines.map((l, i) => (
-      <span class="line" key={i} data-sign={sign}>
-        {l + "\n"}
-      </span>
-    ));
+/** A text, or a piece of one that begins at the place at. */
+function Block({ request, field, text, at = 0 }: { request: PermissionRequest; field: Field; text: string; at?: number }) {
+  if (text === "") return <span class="nothing">{words.fields.empty}</span>;
+  const rows = rowsOf(text).map((r) => (at ? { ...r, at: r.at + at } : r));
+  const whole = text.length === field.text.length;
+  if (field.kind === "words") return <q dir="auto"><Rows rows={rows} /></q>;
+  if (field.name === "plan" && field.kind === "text" && request.toolName === "ExitPlanMode" && whole) return <Markdown text={text} />;
+  if (field.kind === "text") return <div class="prose" dir="auto"><Rows rows={rows} /></div>;
+  if (field.kind === "url") return <Address text={text} />;
+  if (field.name === "command" && field.kind === "code" && request.toolName === "Bash") return <Shell request={request} rows={rows} summary={whole || at > 0} />;
+  if (field.kind === "json" && whole) {
+    const tree = treeOf(text);
+    if (tree && tree.kind !== "scalar") return <Tree node={tree} />;
   }
-  return <pre class={kind}>{body}</pre>;
+  return <pre class={field.kind}><Rows rows={rows} /></pre>;
+}
+
+/** A raw text, with what is hidden of it on demand. */
+export function Raw({ text, opened, open }: { text: string; opened: boolean; open(): void }) {
+  if (opened || !isLong(text)) return <pre class="json"><Rows rows={rowsOf(text)} /></pre>;
+  const { head, tail, hidden } = headAndTail(text);
+  return (
+    <>
+      <pre class="json"><Rows rows={rowsOf(head)} /></pre>
+      <More hidden={words.fields.hidden(hidden, lineCount(text))} open={open} />
+      <pre class="json"><Rows rows={rowsOf(tail)} /></pre>
+    </>
+  );
+}
+
+/** An address with its host set apart, and named where the browser reads another one in it. */
+function Address({ text }: { text: string }) {
+  let host = "";
+  try {
+    host = new URL(text).host;
+  } catch {
+    // no address: shown as it is
+  }
+  const at = host ? text.indexOf(host, text.indexOf("//") + 2) : -1;
+  const plain = at >= 0 && /^[a-z][a-z0-9+.-]*:\/\/$/i.test(text.slice(0, at));
+  return (
+    <>
+      <pre class="url">
+        {plain ? (
+          <>
+            <Rows rows={rowsOf(text)} marks={[{ start: at, end: at + host.length, kind: "host" }]} />
+          </>
+        ) : (
+          <Rows rows={rowsOf(text)} />
+        )}
+      </pre>
+      {host && !plain && <p class="remark">{words.fields.realHost(visibleLine(host))}</p>}
+    </>
+  );
+}
+
+/** Arguments as a tree. Keys and values stay as they are written. */
+function Tree({ node }: { node: Node }) {
+  if (node.kind === "scalar") return <code class="value">{<Rows rows={rowsOf(node.text)} />}</code>;
+  const entries: [ComponentChildren, Node][] =
+    node.kind === "object" ? node.members.map((m) => [/^"[A-Za-z0-9_$-]+"$/.test(m.key) ? m.key.slice(1, -1) : m.key, m.value]) : node.items.map((v, i) => [String(i + 1), v]);
+  if (entries.length === 0) return <code class="value">{node.kind === "object" ? "{}" : "[]"}</code>;
+  return (
+    <ul class={`tree ${node.kind}`}>
+      {entries.map(([key, value], i) => (
+        <li key={i}>
+          <span class="key">{key}</span> <Tree node={value} />
+        </li>
+      ))}
+    </ul>
+  );
 }

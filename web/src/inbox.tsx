@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { Card } from "./card";
 import { NotFound } from "./door";
-import { Many } from "./many";
+import { Later } from "./later";
 import type { Group } from "./model";
 import { prefer, preferences, type Order } from "./preferences";
 import { sessionNames } from "./rail";
@@ -21,7 +21,7 @@ export function Queue({ groups: some }: { groups: Group[] }) {
   return (
     <div class="queue">
       <Tools />
-      {preferences.value.many ? <Many items={some.flatMap((g) => g.items)} /> : <Cards groups={some} />}
+      {preferences.value.many ? <Later part="Many" with={{ items: some.flatMap((g) => g.items) }} /> : <Cards groups={some} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // What the keyboard does on the page. A letter acts on the request that has the focus, through its
 // own buttons, so that what holds for a finger holds for a key: nothing that just moved, nothing
 // that was not shown whole.
+import { wanted } from "./answer";
 import { actionOf, type Action } from "./keymap";
 import { preferences } from "./preferences";
 import { announcement, groups, selected, standing } from "./state";
@@ -32,11 +33,11 @@ function run(action: Action): boolean {
       return step(action === "next" ? 1 : -1);
     case "allow":
     case "deny":
-      return press(preferences.peek().many ? `.bar .${action}` : `.two .${action}`);
+      return press(action);
     case "edit":
-      return press("[data-action=edit]");
+      return want("edit");
     case "reply":
-      return press("[data-action=reply], .third");
+      return want("words");
     case "choose":
       return pick();
     case "waiting":
@@ -72,16 +73,28 @@ export function focusOn(request: HTMLElement): void {
   request.scrollIntoView({ block: request.offsetHeight > innerHeight - 120 ? "start" : "nearest" });
 }
 
-function press(selector: string): boolean {
+function press(which: "allow" | "deny"): boolean {
   if (view.peek() !== "inbox") return false;
-  const scope = selector.startsWith(".bar") ? document : current();
-  if (!scope) {
-    announcement.value = words.settings.chooseFirst(preferences.peek().keymap.next);
-    return true;
-  }
-  const button = scope.querySelector<HTMLButtonElement>(selector);
-  if (button) button.click();
-  else announcement.value = words.settings.notThis;
+  const many = document.querySelector(".together");
+  const card = document.activeElement?.closest(".card");
+  const scope = card ?? many;
+  if (!scope) return noneHasFocus();
+  const button = scope.querySelector<HTMLButtonElement>(card ? `.two .${which}` : `.${which}`);
+  button?.click();
+  if (button?.ariaDisabled === "true") announcement.value = scope.querySelector(".obstacle, p")?.textContent ?? "";
+  return true;
+}
+
+/** Opens one of a card's other answers. */
+function want(mode: "edit" | "words"): boolean {
+  const id = document.activeElement?.closest<HTMLElement>(".card:not(.over)")?.dataset["request"];
+  if (!id) return noneHasFocus();
+  wanted.value = { id, mode };
+  return true;
+}
+
+function noneHasFocus(): boolean {
+  announcement.value = words.settings.chooseFirst(preferences.peek().keymap.next);
   return true;
 }
 

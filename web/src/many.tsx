@@ -1,17 +1,21 @@
 // Alike requests together, to answer exactly those that somebody chose. Every one is read whole
 // and gets an answer of its own, with the digest of what was on the screen.
 import { computed } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Card } from "./card";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
 import { clockSkew, now } from "./clock";
-import { Fields } from "./fields";
+import { Parts } from "./fields";
 import { hold } from "./hold";
 import { inOrder, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
+import { partsOf, type Part } from "./parts";
 import { preferences } from "./preferences";
+import { useSeenRows } from "./rowsseen";
 import { mayDecide } from "./session";
 import { shapeOf, type Shape } from "./shape";
-import { items as allItems, send } from "./state";
+import { items as allItems, link, send } from "./state";
+import type { Shown } from "./types.gen";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -30,6 +34,16 @@ function shape(item: Item): Shape {
   let s = shapes.get(item.request);
   if (!s) shapes.set(item.request, (s = shapeOf(item.request, shownOf(item))));
   return s;
+}
+
+const parts = new WeakMap<Shown, Part[]>();
+
+function partsFor(item: Item): readonly Part[] {
+  const shown = shownOf(item);
+  if (!shown) return [];
+  let p = parts.get(shown);
+  if (!p) parts.set(shown, (p = partsOf(item.request.toolName, shown.fields)));
+  return p;
 }
 
 function alike(items: readonly Item[]): Alike[] {
@@ -51,6 +65,9 @@ export function Many({ items }: { items: readonly Item[] }) {
   const [chosen, choose] = useState<Chosen>(new Map());
   const [opened, setOpened] = useState<Opened>(new Map());
   const [said, say] = useState("");
+  const list = useRef<HTMLDivElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
+  const seen = useSeenRows(list, bar);
   const stood = useStill(groups.map((g) => `${g.shape.key}:${g.items.map((i) => i.request.id).join()}`).join());
   const pick = (some: readonly Item[], yes: boolean): boolean => {
     if (!stood()) return false;
@@ -60,15 +77,15 @@ export function Many({ items }: { items: readonly Item[] }) {
   };
   const waiting = items.filter((i) => !i.endedAt).length;
   return (
-    <>
+    <div ref={list}>
       <h2 class="many-head">
         <span class="count">{words.desk.waiting(waiting)}</span>
       </h2>
       {groups.map((g) => (
         <Together key={g.shape.key} group={g} chosen={chosen} opened={opened} pick={pick} open={(id, name) => setOpened((o) => new Map(o).set(id, new Set(o.get(id)).add(name)))} />
       ))}
-      {mayDecide() && <Bar chosen={chosen} opened={opened} choose={choose} said={said} say={say} />}
-    </>
+      {mayDecide() && <Bar at={bar} chosen={chosen} opened={opened} seen={seen} choose={choose} said={said} say={say} />}
+    </div>
   );
 }
 
@@ -142,7 +159,7 @@ function Row({ item, chosen, opened = none, pick, open }: RowProps) {
   const where = visibleLine(sessionName(r));
   const line = outcomeLine(item, Date.now() - clockSkew) ?? (item.attempt?.phase === "failed" ? { text: item.attempt.why, tone: "bad" } : undefined);
   const free = canAnswer(item);
-  const byItself = hindrance(item, opened) === "own";
+  const byItself = hindrance(item, partsFor(item), opened, true) === "own";
   if (alone && !item.endedAt) {
     return (
       <li class="alone">
@@ -173,7 +190,7 @@ function Row({ item, chosen, opened = none, pick, open }: RowProps) {
           <span>{verb}</span>
           {!item.endedAt && <Left item={item} />}
         </div>
-        <Fields fields={shown?.fields ?? []} opened={opened} open={(name) => open(r.id, name)} />
+        <Parts request={item.whole ?? r} parts={partsFor(item)} opened={opened} open={(name) => open(r.id, name)} />
         {line && <p class={`outcome ${line.tone}`}>{line.text}</p>}
         {free && (byItself || !mayDecide()) && (
           <button type="button" class="link" onClick={() => setAlone(true)}>
@@ -204,9 +221,17 @@ function again(items: readonly Item[]): Chosen {
   return toggled(new Map(), items.map((i) => i.request), true);
 }
 
+/** Brings the first of these rows to the screen. */
+function toUnseen(items: readonly Item[]): void {
+  const id = items[0]?.request.id;
+  if (id) document.querySelector(`.one[data-request="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "center" });
+}
+
 interface BarProps {
+  at: RefObject<HTMLDivElement | null>;
   chosen: Chosen;
   opened: Opened;
+  seen: ReadonlySet<string>;
   choose(c: Chosen): void;
   /** What became of the last answer. */
   said: string;
@@ -214,7 +239,7 @@ interface BarProps {
 }
 
 /** What is done with the chosen ones, at the foot of the screen. */
-function Bar({ chosen, opened, choose, said, say }: BarProps) {
+function Bar({ at, chosen, opened, seen, choose, said, say }: BarProps) {
   const [sending, setSending] = useState(false);
   const key = [...chosen.keys()].join();
   const ready = useStill(key);
@@ -225,13 +250,14 @@ function Bar({ chosen, opened, choose, said, say }: BarProps) {
     return () => clearTimeout(timer);
   }, [key]);
   const { good, stale } = standing(chosen, allItems.value);
-  const blocks = good.map((i) => hindrance(i, opened.get(i.request.id)));
+  const blocks = good.map((i) => hindrance(i, partsFor(i), opened.get(i.request.id), seen.has(i.request.id)));
   const unseen = blocks.filter((b) => b === "unseen").length;
   const own = blocks.filter((b) => b === "own").length;
+  const offline = link.value !== "live";
   const obstacle = own > 0 ? words.inbox.own(own) : unseen > 0 ? words.inbox.unseen(unseen) : "";
   const count = chosen.size;
   const answerAll = async (behavior: "allow" | "deny") => {
-    if (sending || count === 0 || !ready()) return;
+    if (sending || offline || count === 0 || !ready()) return;
     if (behavior === "allow" && obstacle) return;
     if (stale.length > 0) {
       choose(again(good));
@@ -247,14 +273,18 @@ function Bar({ chosen, opened, choose, said, say }: BarProps) {
     } else say(words.inbox.takenBack);
     setSending(false);
   };
-  const off = !armed || sending || count === 0;
+  const off = !armed || sending || offline || count === 0;
   return (
-    <div class="bar" role="group" aria-label={words.inbox.chosen(count)}>
+    <div class="together" ref={at} role="group" aria-label={words.inbox.chosen(count)}>
       <p role="status">
-        {said || (count === 0 ? words.inbox.noneChosen : "")}
-        {!said && count > 0 && obstacle}
+        {said || (offline ? words.answer.noLink : count === 0 ? words.inbox.noneChosen : obstacle)}
+        {!said && !offline && unseen > 0 && own === 0 && (
+          <button type="button" class="link" onClick={() => toUnseen(good.filter((i) => !seen.has(i.request.id) || hindrance(i, partsFor(i), opened.get(i.request.id), true) !== ""))}>
+            {words.card.next}
+          </button>
+        )}
       </p>
-      <div class="bar-row">
+      <div class="together-row">
         <span class="count">{words.inbox.chosen(count)}</span>
         <button type="button" class="link" disabled={count === 0 || sending} onClick={() => choose(new Map())}>
           {words.inbox.clear}

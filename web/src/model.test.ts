@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { headAndTail, isLong, label, lineCount } from "./fields";
+import { headAndTail, isLong, lineCount } from "./exact";
+import { label } from "./fields";
 import { grouped, mayRevoke, newer, outcomeLine, repoName, sessionName, settle, since, type Item, type Request } from "./model";
 import { gistOf } from "./past";
 import { answerOf, besides, questionsOf, updatedInput } from "./question";

@@ -1,6 +1,6 @@
 // What the page knows of requests, as plain functions over plain values: no clock, no network,
 // no signals. state.ts holds the values.
-import type { Approver, PermissionRequest, Problem, Shown } from "./types.gen";
+import type { Approver, Decision, PermissionRequest, Problem, Shown } from "./types.gen";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -21,8 +21,11 @@ export function isRequest(r: PermissionRequest): r is Request {
 /** What became of this page's own answer. */
 export type Attempt =
   | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean } // held: it can still be taken back
-  | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean }
+  | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean; decision?: Answer }
   | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
+
+/** What is answered, without what it is about. */
+export type Answer = Omit<Decision, "inputSha256">;
 
 export interface Item {
   request: Request;
@@ -80,7 +83,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
 
 function delivered(item: Item, now: number): string {
   const { request: r, attempt } = item;
-  if (r.delivery === "confirmed") return words.outcome.ran;
+  if (r.delivery === "confirmed") return r.reason === "tool_failed" ? words.outcome.ranFailed : words.outcome.ran;
   if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
     return attempt.delivered ? words.outcome.deliveredIn(Math.max(0.1, attempt.ms / 1000).toFixed(1)) : words.outcome.delivered;
   }

@@ -1,5 +1,4 @@
-// Draws the charts, with uPlot. A script of its own (plot.js), which the page fetches when it is
-// wanted.
+// Draws the charts, with uPlot. A script of its own, fetched when somebody looks.
 import uPlot from "uplot";
 
 export interface Drawing {

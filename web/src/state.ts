@@ -5,11 +5,11 @@ import type { Result } from "./choice";
 import { now, tickClock } from "./clock";
 import { hold, takeBackAll } from "./hold";
 import { ApiError, reason, sentence } from "./http";
-import { grouped, isRequest, newer, sessionName, settle, shownOf, type Item, type Request } from "./model";
+import { grouped, isRequest, newer, sessionName, settle, shownOf, type Answer, type Item, type Request } from "./model";
 import { preferences } from "./preferences";
 import { Unpaired } from "./session";
 import { Live, type Link } from "./socket";
-import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
+import type { PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
 import { settings, view } from "./view";
 import { visibleLine } from "./visible";
 import { words } from "./words";
@@ -209,14 +209,14 @@ export async function lookUp(id: string): Promise<string> {
 }
 
 /** Sends an answer. The card says nothing that the broker has not said first. */
-export async function answer(r: Request, decision: Omit<Decision, "inputSha256">): Promise<Result> {
+export async function answer(r: Request, decision: Answer): Promise<Result> {
   const name = words.answer[decision.behavior];
   const verb = (items.peek().get(r.id) && shownOf(items.peek().get(r.id)!)?.verb) || visibleLine(r.toolName);
   return send(r, decision, hold(words.hold.one(name, verb)));
 }
 
 /** Sends the same answer to several requests, each by itself; go says whether, when that is clear. */
-export async function send(r: Request, decision: Omit<Decision, "inputSha256">, go: Promise<boolean>): Promise<Result> {
+export async function send(r: Request, decision: Answer, go: Promise<boolean>): Promise<Result> {
   const { behavior } = decision;
   const before = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo } }));
@@ -234,7 +234,7 @@ export async function send(r: Request, decision: Omit<Decision, "inputSha256">, 
   try {
     const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256 });
     const ms = Date.now() - at;
-    change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered" } }));
+    change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
     return "taken";
   } catch (e) {
     const fail = (why: string): Result => {

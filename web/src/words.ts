@@ -82,6 +82,14 @@ export const words = {
     atCommit: (sha: string) => `at ${sha}`,
     subagent: (type: string) => `subagent${type && ` ${type}`}`,
     secondsLeft: (seconds: number) => `${seconds} s left`,
+    editLines: (lines: number, file: string) => `Edit ${n(lines, "1 line", "# lines")} in ${file}`,
+    sample: "sample",
+    sampleHint: "A sample request: whatever you answer, nothing runs.",
+    server: "MCP server",
+    tool: "Tool",
+    raw: "Raw request",
+    unseen: (parts: number) => n(parts, "One part has not been on your screen yet.", "# parts have not been on your screen yet."),
+    next: "Go there",
   },
 
   answer: {
@@ -90,7 +98,25 @@ export const words = {
     answer: "Answer",
     deny: "Deny",
     sendBack: "Send back",
-    withWords: "Deny with words…",
+    more: "More answers…",
+    less: "Fewer answers",
+    modes: { words: "With words", edit: "Edit", always: "Always", rule: "Rule or grant", stop: "Stop it" },
+    modesOf: "Other answers",
+    allowEdited: "Allow as edited",
+    approveEdited: "Approve as edited",
+    allowAlways: "Allow from now on",
+    saveAllow: "Save and allow",
+    denyStop: "Deny and stop",
+    stopHint: "Denies it and stops the agent's turn. The agent gets no words with it: it waits for you in its terminal.",
+    stopBlocks: "This stops the agent. To allow, choose another answer.",
+    nothingEdited: "Nothing is changed yet.",
+    notEditable: "This input cannot be edited here: the page could not write the rest of it back as it came.",
+    chooseAlways: "Choose what the agent is to remember.",
+    chooseRule: "Choose a rule.",
+    saving: "Saving the rule…",
+    notSaved: (why: string) => `The rule was not saved, and nothing was answered: ${why}.`,
+    noLink: "No connection to the broker. You can answer when it is back.",
+    replyBlocks: "The agent gets no words with a yes. Send them back, or clear them.",
     replyLabel: "Words for the agent, with a denial only",
     replyHint: "What should it do instead?",
     sending: "Sending…",
@@ -114,6 +140,11 @@ export const words = {
     tooLarge: "Handed back: too large to be shown here. The agent asks in its own terminal.",
     lost: "No longer waiting. It was settled while this page was not connected.",
     ran: "The tool ran.",
+    ranFailed: "The tool ran, and failed.",
+    toldAgent: "Told the agent:",
+    stopped: "The agent was told to stop.",
+    changedTo: "Allowed with changes:",
+    from: "From now on:",
     deliveredIn: (seconds: string) => `Delivered in ${seconds} s.`,
     delivered: "Delivered.",
     notTaken: "Recorded; the agent has not taken it yet.",
@@ -153,7 +184,78 @@ export const words = {
     empty: "(empty)",
     lines: (count: number) => n(count, "1 line", "# lines"),
     characters: (count: number) => n(count, "1 character", "# characters"),
+    realHost: (host: string) => `The browser reads the host ${host} in this address.`,
     hidden: (what: string, lines: number) => `${what} hidden · show all${lines > 1 ? ` ${lines} lines` : ""}`,
+  },
+
+  exact: {
+    spaces: (count: number) => `⟦${n(count, "1 space", "# spaces")}⟧`,
+    blankLines: (count: number) => `⟦${count} empty lines⟧`,
+    tab: "⟦tab⟧",
+  },
+
+  diff: {
+    goes: "goes: ",
+    comes: "comes: ",
+    change: "Change",
+    place: (number: number) => `Change ${number}`,
+    wholeFile: "The whole file becomes",
+    longLines: "Long lines",
+  },
+
+  shell: {
+    readAs: (count: number) => `${n(count, "One part", "# parts")}, as the rules read them`,
+    others: (count: number) => n(count, "1 more part", "# more parts"),
+    does: { command: "runs", write: "writes", read: "reads", assign: "sets", opaque: "runs what cannot be read" } as Readonly<Record<string, string>>,
+    perhaps: (does: string | undefined) => `perhaps ${does}`,
+    via: (way: string) => `by way of ${way}`,
+    dir: (dir: string) => `in ${dir}`,
+    dirUnknown: "in a directory that is known only when it runs",
+    doubt: (why: string) => `No rule can be sure of this. ${why}`,
+  },
+
+  plan: {
+    source: "Show as it is written",
+    rendered: "Show as it is meant",
+    then: "And then",
+    modes: { "": "Ask me before each edit", acceptEdits: "Edit files without asking" },
+  },
+
+  edit: {
+    noJSON: (name: string) => `What stands in ${name} is no JSON that can be sent.`,
+    unseen: "This text holds characters that cannot be seen. The box holds them as they are; what changes is shown below it.",
+  },
+
+  always: {
+    legend: "What the agent suggests to remember. It will not ask for this any more.",
+    rules: (behavior: string, rules: string) => `${behavior === "allow" ? "Allow" : behavior === "deny" ? "Deny" : "Ask about"} ${rules}`,
+    wholeTool: (tool: string) => `every use of ${tool}`,
+    mode: (mode: string) => (mode === "acceptEdits" ? "Accept every edit of files in the agent's directory" : `Switch the agent to the mode ${mode}`),
+    directories: (dirs: string) => `Let the agent work in ${dirs}`,
+    tool: (tool: string) => `Allow every use of ${tool}`,
+    where: "Where it is kept",
+    scopes: { session: "This session", localSettings: "This project, me", projectSettings: "This project, all", userSettings: "All my projects" },
+    kept: {
+      session: "In this session only; kept nowhere.",
+      localSettings: "In this project, for you: .claude/settings.local.json",
+      projectSettings: "In this project, for everybody who works in it: .claude/settings.json",
+      userSettings: "In all your projects: ~/.claude/settings.json",
+      cliArg: "As long as this agent runs.",
+      "": "Kept by the agent.",
+    } as Readonly<Record<string, string>>,
+  },
+
+  rule: {
+    legend: "What assent answers by itself from now on",
+    asking: "Asking the broker for rules that fit…",
+    failed: (why: string) => `No rules could be had: ${why}.`,
+    none: (why: string) => `No rule can be made of this request. ${why}`.trim(),
+    past: (matched: number, denied: number, looked: number) =>
+      matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
+    written: "The rule as it is written",
+    howLong: "How long it holds",
+    scope: (s: { minutes: number } | { count: number } | "rule") =>
+      s === "rule" ? "Until revoked" : "count" in s ? n(s.count, "Once", "# times") : s.minutes < 60 ? `${s.minutes} minutes` : n(s.minutes / 60, "1 hour", "# hours"),
   },
 
   question: {
@@ -167,6 +269,11 @@ export const words = {
     soon: "Not sent yet",
     undo: "Undo",
     over: "Done",
+  },
+
+  later: {
+    failed: "This part of the page could not be fetched. The broker is away, or newer than this page.",
+    reload: "Load the page anew",
   },
 
   views: {
@@ -192,7 +299,7 @@ export const words = {
     clear: "Clear",
     allow: (count: number) => `Allow ${count}`,
     deny: (count: number) => `Deny ${count}`,
-    unseen: (count: number) => n(count, "1 chosen request is not shown whole. Show all of it first.", "# chosen requests are not shown whole. Show all of them first."),
+    unseen: (count: number) => n(count, "1 chosen request was not on the screen whole.", "# chosen requests were not on the screen whole."),
     own: (count: number) => n(count, "1 chosen request can only be allowed by itself.", "# chosen requests can only be allowed by themselves."),
     stale: (gone: number, of: number) => `${gone} of ${of} chosen ${gone === 1 ? "request no longer waits" : "requests no longer wait"} as you saw ${gone === 1 ? "it" : "them"}. Nothing was sent. Look again.`,
     done: (behavior: string, count: number) => `${behavior === "allow" ? "Allowed" : "Denied"} ${count}.`,
@@ -322,7 +429,6 @@ export const words = {
       help: "This list",
     } as Readonly<Record<string, string>>,
     chooseFirst: (key: string) => `No request has the focus. ${key} goes to the next one.`,
-    notThis: "This request has no such answer.",
   },
 
   notify: {

@@ -1,0 +1,337 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/uuid"
+)
+
+// asks posts a request as a hook does and does not wait for its answer, which comes on the channel.
+func (d *daemon) asks(ctx context.Context, session, cwd, tool, input string) <-chan string {
+	d.t.Helper()
+	out := make(chan string, 1)
+	body := fmt.Appendf(nil, `{"session_id":%q,"transcript_path":"/t","cwd":%q,"hook_event_name":"PermissionRequest","tool_name":%q,"tool_input":%s,"permission_mode":"default"}`, session, cwd, tool, input)
+	client := d.socketClient()
+	go func() {
+		_, answer, err := postHook(ctx, client, body)
+		if err != nil {
+			answer = "error: " + err.Error()
+		}
+		out <- answer
+	}()
+	return out
+}
+
+func command(text string) string { return fmt.Sprintf(`{"command":%q}`, text) }
+
+// settledDay is a broker with something to tell of: decided by people and a rule.
+func settledDay(t *testing.T) *daemon {
+	t.Helper()
+	d := serve(t)
+	d.setRules("version: 1\nallow: [\"Bash(go test:*)\"]\nrules:\n  - id: no-force\n    action: deny\n    message: Never force.\n    match: {command: {program: git, args: [push, ...], flags: {has: [--force]}}}\n")
+	project := d.dir
+	for i := range 6 {
+		session := fmt.Sprintf("6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c1%d", i%2)
+		ch := d.asks(t.Context(), session, project, "Bash", command(fmt.Sprintf("npm run build -- --shard %d", i)))
+		r := d.waitPending(1)[0]
+		if i%3 == 2 {
+			d.deny(r, "Not on a Friday.")
+		} else {
+			d.allow(r)
+		}
+		<-ch
+	}
+	<-d.asks(t.Context(), "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", project, "Bash", command("go test ./..."))
+	<-d.asks(t.Context(), "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", project, "Bash", command("git push --force origin main"))
+	return d
+}
+
+// view goes to a part of the page.
+func (b *browser) view(name string) {
+	b.t.Helper()
+	b.click(`.tabs button`, name)
+}
+
+// click clicks the first element of those that a selector finds that shows a text.
+func (b *browser) click(selector, text string) {
+	b.t.Helper()
+	eventually(b.t, soon, selector+" with "+text, func() bool {
+		return value(b, chromedp.Evaluate[bool](`(e => { e?.click(); return !!e })([...document.querySelectorAll(`+jsString(selector)+`)].find(e => e.innerText.includes(`+jsString(text)+`) && e.ariaDisabled !== "true"))`))
+	})
+}
+
+// chooses sets a select as a person does.
+func (b *browser) chooses(selector, choice string) {
+	b.t.Helper()
+	value(b, chromedp.Evaluate[bool](`(s => { s.value = `+jsString(choice)+`; s.dispatchEvent(new Event("change", {bubbles: true})); return true })(document.querySelector(`+jsString(selector)+`))`))
+}
+
+// count is how many elements a selector finds.
+func (b *browser) count(selector string) int {
+	b.t.Helper()
+	return value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+jsString(selector)+`).length`))
+}
+
+// TestPageTellsWhatWasDecided: history with its filters, charts, rules; each as axe wants it.
+func TestPageTellsWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	d := settledDay(t)
+	b := newBrowser(t)
+	b.pair(d)
+
+	b.view("History")
+	b.see(".history", "npm run build -- --shard 5")
+	eventually(t, soon, "all is in the history", func() bool { return b.count(".decided") == 8 })
+	b.see(".decided", `rule "no-force"`)
+	b.accessible("history")
+	b.chooses(".filters select", "denied")
+	eventually(t, soon, "only what was denied", func() bool { return b.count(".decided") == 3 })
+	b.see(".history", "Not on a Friday.")
+	b.chooses(".filters select:nth-of-type(2)", "rule")
+	eventually(t, soon, "only what a rule denied", func() bool { return b.count(".decided") == 1 })
+	b.chooses(".filters select", "")
+	eventually(t, soon, "what rules decided", func() bool { return b.count(".decided") == 2 })
+	b.click(".decided .link", "Show the request")
+	b.see(".decided .fields", "git push --force origin main")
+	b.chooses(".filters select:nth-of-type(2)", "")
+	b.do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard 4"))
+	eventually(t, soon, "what was looked for", func() bool { return b.count(".decided") == 1 })
+	b.accessible("history-filtered")
+
+	b.view("Charts")
+	b.see(".charts", "8 decisions, 2 of them by rules.")
+	eventually(t, soon, "the charts are drawn", func() bool { return b.count(".plot canvas") >= 2 })
+	b.accessible("charts")
+	b.click("summary", "The same as a table")
+	b.see(".charts table", "a command on the machine")
+	b.shot("charts-table.png")
+
+	b.view("Rules")
+	b.see(".book", "no-force")
+	b.see(".book", "once, last")
+	b.accessible("rules")
+	b.do(chromedp.SendKeys(chromedp.CSS(".find"), "go test"))
+	eventually(t, soon, "one rule", func() bool { return b.count(".rule") == 1 })
+	b.quiet()
+}
+
+// TestPageSettings opens every section.
+func TestPageSettings(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	b.tap("header button.small")
+	b.see(row(1), "this browser")
+	b.accessible("settings-devices")
+	for _, section := range []string{"Notifications", "Answering", "Keyboard"} {
+		b.click(".settings .tabs button", section)
+		b.see(".settings", map[string]string{"Notifications": "ring", "Answering": "3 seconds", "Keyboard": "Next request"}[section])
+		b.accessible("settings-" + strings.ToLower(section))
+	}
+	b.quiet()
+}
+
+// TestPageManyAtOnce decides exactly what was chosen, and nothing when that has changed meanwhile.
+func TestPageManyAtOnce(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	chans := map[string]<-chan string{}
+	ask := func(session, text string) {
+		chans[text] = d.asks(t.Context(), session, "/home/dev/"+session, "Bash", command(text))
+	}
+	for i := range 3 {
+		ask("shop", fmt.Sprintf("git push origin v%d", i))
+		ask("docs", fmt.Sprintf("npm install left-pad@%d", i))
+	}
+	long := "echo begin\n" + strings.Repeat("echo more\n", 60) + "rm -rf ~"
+	ask("docs", long)
+	d.waitPending(7)
+	b.see(".card", "git push origin v0")
+	b.accessible("inbox")
+	b.tap(".tools .switch")
+	b.see(".alike h3", "Bash")
+	eventually(t, soon, "groups by shape", func() bool { return b.count(".alike") == 3 && b.count(".one") == 7 })
+	b.accessible("many")
+
+	// All of the pushes; then one is settled elsewhere, and another one comes.
+	b.click(".alike header input", "") // nothing shows a text: the first
+	b.see(".together", "3 chosen")
+	for _, r := range d.pending() {
+		if strings.Contains(string(r.ToolInput), "v1") {
+			d.deny(r, "elsewhere")
+		}
+	}
+	<-chans["git push origin v1"]
+	ask("shop", "git push origin later")
+	d.waitPending(7)
+	b.see(".one", "git push")
+	eventually(t, soon, "the new one is shown", func() bool { return strings.Contains(b.text("main"), "origin later") })
+	b.click(".together .allow", "Allow 3")
+	b.see(".together p", "1 of 3 chosen requests no longer waits")
+	if n := len(d.pending()); n != 7 {
+		t.Fatalf("%d wait after a stale choice, want 7", n)
+	}
+	b.shot("many-stale.png")
+	b.click(".together .allow", "Allow 2")
+	b.see(".together p", "Allowed 2.")
+	for _, text := range []string{"git push origin v0", "git push origin v2"} {
+		if out := <-chans[text]; out != allowed {
+			t.Errorf("%s: the hook printed %s", text, out)
+		}
+	}
+	if n := len(d.pending()); n != 5 {
+		t.Errorf("%d wait, want 5: what came later is not answered", n)
+	}
+
+	// What was not shown whole cannot be allowed among others; to be denied it need not be.
+	all := `[...document.querySelectorAll(".one:not(.over) .pick input")].filter(i => !i.disabled)`
+	eventually(t, soon, "the list is still", func() bool {
+		return value(b, chromedp.Evaluate[bool](all+`.every(i => { if (!i.checked) i.click(); return i.checked })`))
+	})
+	b.see(".together", "5 chosen")
+	b.see(".together p", "1 chosen request was not on the screen whole")
+	if off := value(b, chromedp.Evaluate[string](`document.querySelector(".together .allow").ariaDisabled`)); off != "true" {
+		t.Error("what was not shown can be allowed")
+	}
+	b.accessible("many-chosen")
+	b.click(".together .deny", "Deny 5")
+	b.see(".together p", "Denied 5.")
+	if out := <-chans[long]; !strings.Contains(out, `"deny"`) {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.quiet()
+}
+
+// TestPageTakesBack: an answer that waits can be taken back, and nothing was sent.
+func TestPageTakesBack(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.before(`try { localStorage.setItem("assent.preferences", JSON.stringify({undo: true})) } catch {}`)
+	b.pair(d)
+	ch := d.asks(t.Context(), "s", "/home/dev/app", "Bash", command("make"))
+	b.tap(open + " button.allow")
+	b.see(".hold", "Allow: Run a command")
+	b.see(open+" .sending", "Not sent yet.")
+	b.shot("hold.png")
+	b.click(".hold button", "Undo")
+	b.see(".hold", "Done")
+	if n := len(d.pending()); n != 1 {
+		t.Fatal("an answer was sent that was taken back")
+	}
+	b.tap(open + " button.deny")
+	if out := <-ch; out != denied("") && !strings.Contains(out, `"deny"`) {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.quiet()
+}
+
+// TestPageByKeys answers with the keyboard alone; keys can be changed and switched off.
+func TestPageByKeys(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.do(desktop)
+	b.pair(d)
+	b.do(desktop)
+	one := d.asks(t.Context(), "one", "/home/dev/one", "Bash", command("echo first"))
+	d.waitPending(1)
+	two := d.asks(t.Context(), "two", "/home/dev/two", "Bash", command("echo second"))
+	d.waitPending(2)
+	b.see("main", "echo second")
+	press := func(key string) {
+		t.Helper()
+		b.do(chromedp.KeyEvent(key))
+	}
+	focused := func(text string) {
+		t.Helper()
+		eventually(t, soon, "the focus is on "+text, func() bool {
+			return value(b, chromedp.Evaluate[bool](`document.activeElement.matches(".card") && document.activeElement.innerText.includes(`+jsString(text)+`)`))
+		})
+	}
+	press("a") // nothing has the focus
+	press("j")
+	focused("echo first")
+	press("j")
+	focused("echo second")
+	b.shot("keys.png")
+	press("k")
+	focused("echo first")
+	press("w")
+	focused("echo first")
+	press("w")
+	focused("echo second")
+	press("m")
+	b.see(open+" .reply", "Words for the agent")
+	b.do(chromedp.KeyEvent("add a test"))
+	if got := value(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "add a test" {
+		t.Fatalf("typed %q", got)
+	}
+	b.click(open+" button.deny", "Send back")
+	if out := <-two; out != denied("add a test") {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.click(".rail button", "All")
+	press("?")
+	b.see(".settings", "Next request")
+	b.shot("help.png")
+	value(b, chromedp.Evaluate[bool](`(i => { i.value = "y"; i.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.querySelector("[aria-label='Key for: Allow']"))`))
+	b.click(".settings .top button", "Close")
+	eventually(t, soon, "the first one has the focus and is armed", func() bool {
+		return value(b, chromedp.Evaluate[bool](`(c => { c?.focus(); return !!c && c.querySelector(".allow")?.ariaDisabled === "false" })(document.querySelector(".card:not(.over)"))`))
+	})
+	press("a") // not any more
+	press("y")
+	if out := <-one; out != allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.quiet()
+}
+
+// TestPageWithoutBroker: the installed page says that the broker is away, and comes back.
+func TestPageWithoutBroker(t *testing.T) {
+	t.Parallel()
+	d := serve(t, "--listen", freePort(t))
+	b := newBrowser(t)
+	b.pair(d)
+	eventually(t, soon, "the service worker is there", func() bool {
+		return value(b, chromedp.Evaluate[bool](`navigator.serviceWorker.getRegistration().then(r => !!r?.active)`, chromedp.EvalAwaitPromise))
+	})
+	d.kill()
+	b.do(chromedp.Reload())
+	b.see("main", "The broker does not answer")
+	b.accessible("offline")
+	d.start()
+	b.click("main a", "Try again now")
+	b.see(".link-state", "Live")
+	b.quiet()
+}
+
+// TestPageShowsTheRequestOfALink: a notification's link leads to the very card, also of what is over.
+func TestPageShowsTheRequestOfALink(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	url, _ := d.owner()
+	ch := d.asks(t.Context(), "s", "/home/dev/app", "Bash", command("make once"))
+	id := d.waitPending(1)[0].ID
+	d.allow(d.pending()[0])
+	<-ch
+	b.do(chromedp.Navigate(url + "/?request=" + id))
+	b.see(".card.over", "make once")
+	b.see(".card.over .outcome", "Allowed by")
+	if at := value(b, chromedp.Location()); strings.Contains(at, id) {
+		t.Errorf("the address keeps the request: %s", at)
+	}
+	b.do(chromedp.Navigate(url + "/?request=" + uuid.NewString()))
+	b.see("main", "There is no such request any more.")
+	b.quiet()
+}

@@ -1,0 +1,30 @@
+// A diff, unified, with the words that differ marked.
+import type { Diff, Line } from "./diff";
+import { blankRow, lineOf } from "./exact";
+import { words } from "./words";
+
+const around = 3; // lines of what stays that are shown beside a change
+const signs: Readonly<Record<Line["sign"], string>> = { " ": "stays", "-": "goes", "+": "comes" };
+
+export function Changes({ diff, lines = diff.lines }: { diff: Diff; lines?: readonly Line[] }) {
+  return (
+    <pre class="diff">
+      {lines.map((l, i) => (
+        <span class={`line ${signs[l.sign]}`} key={i} data-sign={l.sign === "-" ? "−" : l.sign}>
+          {l.sign !== " " && <span class="unseen">{l.sign === "-" ? words.diff.goes : words.diff.comes}</span>}
+          {l.blank ? blankRow(l.blank) : lineOf(l.text, l.marks)}
+          {"\n"}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+/** The changes and some lines around them, for texts whose rest was shown already. */
+export function near(diff: Diff): Line[] {
+  const keep = new Set<number>();
+  diff.lines.forEach((l, i) => {
+    if (l.sign !== " ") for (let k = i - around; k <= i + around; k++) keep.add(k);
+  });
+  return diff.lines.filter((_, i) => keep.has(i));
+}

@@ -1,0 +1,71 @@
+// What of a card has been on the screen. A part counts when all of its height was in view, at
+// once or one piece after the other, while the page was visible; what changes its height has to
+// be seen anew.
+import type { RefObject } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+interface Looked {
+  height: number;
+  spans: [number, number][];
+  seen: boolean;
+}
+
+const slack = 2; // px that rounding may lose
+
+/** The names of the parts that have not been seen. foot covers what is behind it. */
+export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): readonly string[] {
+  const looked = useRef(new Map<string, Looked>());
+  const [unseen, setUnseen] = useState<readonly string[]>(names);
+  const wanted = useRef(names);
+  wanted.current = names;
+
+  const look = useCallback(() => {
+    if (document.hidden || !card.current) return;
+    const bottom = Math.min(innerHeight, foot.current?.getBoundingClientRect().top ?? innerHeight);
+    for (const part of card.current.querySelectorAll<HTMLElement>("[data-part]")) {
+      const box = part.getBoundingClientRect();
+      const name = part.dataset["part"]!;
+      let l = looked.current.get(name);
+      if (!l || Math.abs(l.height - box.height) > slack) looked.current.set(name, (l = { height: box.height, spans: [], seen: l?.seen === true && box.height <= l.height }));
+      if (l.seen) continue;
+      const from = Math.max(0, -box.top);
+      const to = Math.min(box.height, bottom - box.top);
+      if (to > from) l.seen = add(l.spans, from, to, box.height);
+    }
+    const left = wanted.current.filter((n) => !looked.current.get(n)?.seen);
+    setUnseen((old) => (old.length === left.length && old.every((n, i) => n === left[i]) ? old : left));
+  }, [card, foot]);
+
+  useLayoutEffect(look);
+  useEffect(() => {
+    let frame = 0;
+    const soon = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(look);
+    };
+    const observer = new ResizeObserver(soon);
+    observer.observe(document.body);
+    const events: [EventTarget, string][] = [[document, "scroll"], [window, "resize"], [document, "visibilitychange"]];
+    for (const [target, name] of events) target.addEventListener(name, soon, { passive: true, capture: true });
+    return () => {
+      cancelAnimationFrame(frame);
+      observer.disconnect();
+      for (const [target, name] of events) target.removeEventListener(name, soon, { capture: true });
+    };
+  }, [look]);
+  return unseen;
+}
+
+/** Adds a span to sorted ones, and says whether they cover everything up to height. */
+export function add(spans: [number, number][], from: number, to: number, height: number): boolean {
+  spans.push([from, to]);
+  spans.sort((a, b) => a[0] - b[0]);
+  const merged: [number, number][] = [];
+  for (const s of spans) {
+    const last = merged[merged.length - 1];
+    if (last && s[0] <= last[1] + slack) last[1] = Math.max(last[1], s[1]);
+    else merged.push([s[0], s[1]]);
+  }
+  spans.splice(0, spans.length, ...merged);
+  return merged.length === 1 && merged[0]![0] <= slack && merged[0]![1] >= height - slack;
+}
