@@ -86,7 +86,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.view("History")
 	b.see(".history", "npm run build -- --shard 5")
 	eventually(t, soon, "all is in the history", func() bool { return b.count(".decided") == 8 })
-	b.see(".decided", `rule "no-force"`)
+	b.see(".decided", "rule no-force")
 	b.accessible("history")
 	b.chooses(".filters select", "denied")
 	eventually(t, soon, "only what was denied", func() bool { return b.count(".decided") == 3 })
@@ -108,6 +108,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.accessible("charts")
 	b.click("summary", "The same as a table")
 	b.see(".charts table", "a command on the machine")
+	b.see(".charts details table", "Handed back")
 	b.shot("charts-table.png")
 
 	b.view("Rules")
@@ -144,7 +145,9 @@ func TestPageManyAtOnce(t *testing.T) {
 	b.pair(d)
 	chans := map[string]<-chan string{}
 	ask := func(session, text string) {
+		n := len(d.pending())
 		chans[text] = d.asks(t.Context(), session, "/home/dev/"+session, "Bash", command(text))
+		d.waitPending(n + 1) // in this order
 	}
 	for i := range 3 {
 		ask("shop", fmt.Sprintf("git push origin v%d", i))
@@ -153,7 +156,7 @@ func TestPageManyAtOnce(t *testing.T) {
 	long := "echo begin\n" + strings.Repeat("echo more\n", 60) + "rm -rf ~"
 	ask("docs", long)
 	d.waitPending(7)
-	b.see(".card", "git push origin v0")
+	b.see("main", "git push origin v0")
 	b.accessible("inbox")
 	b.tap(".tools .switch")
 	b.see(".alike h3", "Bash")
@@ -270,6 +273,9 @@ func TestPageByKeys(t *testing.T) {
 	focused("echo second")
 	press("m")
 	b.see(open+" .reply", "Words for the agent")
+	eventually(t, soon, "the focus is on the words", func() bool {
+		return value(b, chromedp.Evaluate[bool](`document.activeElement.matches("textarea")`))
+	})
 	b.do(chromedp.KeyEvent("add a test"))
 	if got := value(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "add a test" {
 		t.Fatalf("typed %q", got)

@@ -24,6 +24,7 @@ const script = {
 };
 // What is not needed at first (panels, charts, the reader of plans) is fetched when it is wanted.
 const { metafile } = await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "esm", splitting: true, metafile: true });
+await build({ ...script, entryPoints: { offline: "src/offline.ts" }, format: "esm" });
 await build({ ...script, entryPoints: { plan: "src/markdown.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
@@ -43,5 +44,5 @@ const page = await readFile(join(web, "src", "index.html"), "utf8");
 await writeFile(join(dist, "index.html"), page.replace('<script type="module"', first.join("") + '<script type="module"'));
 // The service worker keeps the page that is shown without a broker: other files, another worker.
 const shell = createHash("sha256");
-for (const file of ["offline.html", "app.css", "icon.svg"]) shell.update(await readFile(join(dist, file)));
+for (const file of ["offline.html", "offline.js", "app.css", "icon.svg"]) shell.update(await readFile(join(dist, file)));
 await build({ ...script, entryPoints: { sw: "src/sw.ts" }, format: "iife", define: { SHELL: JSON.stringify(shell.digest("hex").slice(0, 12)) } });

@@ -168,7 +168,6 @@ function Picture({ title, stats, names, kind }: PictureProps) {
           series: names.map((n) => ({ label: w.series[n], values: stats.buckets.map((b) => (kind === "lines" ? b[n] / 1000 || null : b[n])) })),
           when: (s) => when(new Date(s * 1000).toISOString(), stats.step),
           value: (v) => (v === null ? "–" : kind === "lines" ? w.seconds(v) : String(v)),
-          atLabel: w.at,
         });
       },
       () => fail(true),

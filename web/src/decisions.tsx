@@ -120,7 +120,7 @@ function Filters() {
   const { all, ...times } = words.history.times;
   const chips: [string, () => void][] = [];
   if (session) chips.push([sessions.value.get(session)?.title || words.history.thisSession, () => (selected.value = "")]);
-  for (const name of ["tool", "repo", "by"] as const) if (f[name]) chips.push([visibleLine(name === "repo" ? lastElement(f[name]) : f[name]!), () => set({ [name]: "" })]);
+  for (const name of ["tool", "repo", "by"] as const) if (f[name]) chips.push([name === "repo" ? visibleLine(lastElement(f[name])) : name === "by" && f[name]!.startsWith("rule ") ? whoIs({ kind: "rule", name: f[name]! }) : visibleLine(f[name]!), () => set({ [name]: "" })]);
   return (
     <search class="filters">
       <input
@@ -143,6 +143,13 @@ function Filters() {
   );
 }
 
+/** Who decided, in short: of a rule without its file. */
+function whoIs(by: NonNullable<Settled["by"]>): string {
+  if (by.kind === "owner-cli") return words.outcome.ownerCli;
+  const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
+  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
+}
+
 const tones: Readonly<Record<string, string>> = { allowed: "good", denied: "bad" };
 
 function Decided({ d }: { d: Settled }) {
@@ -150,7 +157,7 @@ function Decided({ d }: { d: Settled }) {
   const [error, setError] = useState("");
   const at = new Date(d.settledAt);
   const took = Date.parse(d.settledAt) - Date.parse(d.createdAt);
-  const who = d.by ? (d.by.kind === "owner-cli" ? words.outcome.ownerCli : visibleLine(d.by.name)) : "";
+  const who = d.by ? whoIs(d.by) : "";
   const why = d.reason ? (words.history.reasons[d.reason] ?? visibleLine(d.reason)) : "";
   const show = () => {
     setError("");
@@ -164,13 +171,13 @@ function Decided({ d }: { d: Settled }) {
       <div class="where">
         <b>{words.history.outcomes[d.outcome]}</b>
         {who && d.by?.kind !== "owner-cli" ? (
-          <button type="button" class="link" title={words.history.filter(who)} onClick={() => set({ by: d.by?.name ?? "" })}>
+          <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => set({ by: d.by?.name ?? "" })}>
             {who}
           </button>
         ) : (
           <span>{who || why}</span>
         )}
-        <span>{words.history.took(since(took))}</span>
+        <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {words.time.ago(since(Math.max(0, now.value - at.getTime())))}
@@ -189,7 +196,7 @@ function Decided({ d }: { d: Settled }) {
             {visibleLine(lastElement(d.repo))}
           </button>
         )}
-        {d.sessionTitle && <span>{d.sessionTitle}</span>}
+        {d.sessionTitle && d.sessionTitle !== lastElement(d.repo) && <span>{d.sessionTitle}</span>}
         {!whole && (
           <button type="button" class="link" onClick={show}>
             {words.history.whole}

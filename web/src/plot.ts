@@ -8,7 +8,6 @@ export interface Drawing {
   series: { label: string; values: (number | null)[] }[];
   when(at: number): string;
   value(v: number | null): string;
-  atLabel: string;
 }
 
 export interface Chart {
@@ -65,14 +64,14 @@ function make(box: HTMLElement, d: Drawing): uPlot {
         { ...axis, size: 52, incrs: bars ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000] : [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200], values: (_u, v) => v.map(d.value) },
       ],
       series: [
-        { label: d.atLabel, value: (_u, v) => (v === null || v === undefined ? "–" : d.when(v)) },
+        { label: "", value: (_u, v) => (v === null || v === undefined ? "" : d.when(v)) },
         ...shown.map((i) => ({
           label: d.series[i]!.label,
           stroke: colors[i]!,
           width: bars ? 0 : 2,
           ...(bars ? { fill: colors[i]!, paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : { spanGaps: true }),
-          points: { show: !bars, size: 5 },
-          value: (_u: uPlot, _v: number | null, _s: number, k: number | null) => (k === null ? "–" : d.value(d.series[i]!.values[k] ?? null)),
+          points: { show: !bars, size: 7 },
+          value: (_u: uPlot, _v: number | null, _s: number, k: number | null) => (k === null || k === undefined ? "" : d.value(d.series[i]!.values[k] ?? null)),
         })),
       ],
     },

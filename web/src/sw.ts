@@ -16,10 +16,11 @@ interface Carried {
 declare const SHELL: string;
 const kept = `assent-${SHELL}`;
 const offline = "/offline.html";
+const shell = [offline, "/offline.js", "/app.css", "/icon.svg"];
 
 self.addEventListener("install", (e) => {
   void self.skipWaiting(); // it keeps nothing that an older one needs
-  e.waitUntil(caches.open(kept).then((c) => c.addAll([offline, "/app.css", "/icon.svg"].map((path) => new Request(path, { cache: "reload" })))));
+  e.waitUntil(caches.open(kept).then((c) => c.addAll(shell.map((path) => new Request(path, { cache: "reload" })))));
 });
 
 self.addEventListener("activate", (e) => {
@@ -30,7 +31,7 @@ self.addEventListener("fetch", (e) => {
   const { mode, method, url } = e.request;
   const { pathname, origin } = new URL(url);
   const name = mode === "navigate" ? offline : pathname;
-  if (method !== "GET" || origin !== location.origin || (name !== offline && name !== "/app.css" && name !== "/icon.svg")) return;
+  if (method !== "GET" || origin !== location.origin || !shell.includes(name)) return;
   e.respondWith(fetch(e.request).catch(async () => (await caches.match(name)) ?? Response.error()));
 });
 

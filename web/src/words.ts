@@ -333,6 +333,8 @@ export const words = {
     fetching: "Asking the broker…",
     whole: "Show the request",
     took: (time: string) => `after ${time}`,
+    atOnce: "at once",
+    rule: (name: string) => `rule ${name}`,
     overruled: "overruled in the terminal",
     told: (message: string) => `The agent was told: ${message}`,
     reasons: {
