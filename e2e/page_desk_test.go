@@ -107,7 +107,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	eventually(t, soon, "the charts are drawn", func() bool { return b.count(".plot canvas") >= 2 })
 	b.accessible("charts")
 	b.click("summary", "The same as a table")
-	b.see(".charts table", "a command on the machine")
+	b.see(".charts .wide", "a command on the machine")
 	b.see(".charts details table", "Handed back")
 	b.shot("charts-table.png")
 

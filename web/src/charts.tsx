@@ -167,6 +167,7 @@ function Picture({ title, stats, names, kind }: PictureProps) {
           at: stats.buckets.map((b) => Date.parse(b.start) / 1000),
           series: names.map((n) => ({ label: w.series[n], values: stats.buckets.map((b) => (kind === "lines" ? b[n] / 1000 || null : b[n])) })),
           when: (s) => when(new Date(s * 1000).toISOString(), stats.step),
+          atLabel: w.at,
           value: (v) => (v === null ? "–" : kind === "lines" ? w.seconds(v) : String(v)),
         });
       },

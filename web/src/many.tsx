@@ -2,7 +2,7 @@
 // and gets an answer of its own, with the digest of what was on the screen.
 import { computed } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./card";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
 import { clockSkew, now } from "./clock";
@@ -151,9 +151,20 @@ interface RowProps {
   open(id: string, name: string): void;
 }
 
-function Row({ item, chosen, opened = none, pick, open }: RowProps) {
-  const { request: r } = item;
+/** Among a thousand rows only those that changed are made anew. */
+function Row(props: RowProps) {
+  const { item, chosen, opened = none } = props;
   const [alone, setAlone] = useState(false);
+  return useMemo(() => <Exactly {...props} opened={opened} alone={alone} setAlone={setAlone} />, [item, chosen, opened, alone]);
+}
+
+interface ExactlyProps extends RowProps {
+  alone: boolean;
+  setAlone(yes: boolean): void;
+}
+
+function Exactly({ item, chosen, opened = none, pick, open, alone, setAlone }: ExactlyProps) {
+  const { request: r } = item;
   const shown = shownOf(item);
   const verb = shown?.verb ?? words.card.use(visibleLine(r.toolName));
   const where = visibleLine(sessionName(r));
@@ -171,7 +182,7 @@ function Row({ item, chosen, opened = none, pick, open }: RowProps) {
     );
   }
   return (
-    <li class={`one${chosen ? " chosen" : ""}${free ? "" : " over"}`} data-request={r.id}>
+    <li class={`one${chosen && free ? " chosen" : ""}${free ? "" : " over"}`} data-request={r.id}>
       <label class="pick">
         <input
           type="checkbox"

@@ -8,6 +8,7 @@ export interface Drawing {
   series: { label: string; values: (number | null)[] }[];
   when(at: number): string;
   value(v: number | null): string;
+  atLabel: string;
 }
 
 export interface Chart {
@@ -58,13 +59,14 @@ function make(box: HTMLElement, d: Drawing): uPlot {
       height,
       padding: [12, 12, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
+      hooks: { setCursor: [(u) => void u.root.classList.toggle("pointed", u.cursor.idx != null)] },
       scales: { x: { time: false, range: () => [d.at[0]! - step * 0.6, d.at[d.at.length - 1]! + step * 0.6] }, y: { range: (_u, _min, max) => [0, Math.max(bars ? 4 : 1, max * 1.1)] } },
       axes: [
         { ...axis, grid: { show: false }, space: 64, splits: (u) => every(d.at, Math.max(2, Math.floor(u.width / 72))), values: (_u, at) => at.map(d.when) },
         { ...axis, size: 52, incrs: bars ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000] : [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200], values: (_u, v) => v.map(d.value) },
       ],
       series: [
-        { label: "", value: (_u, v) => (v === null || v === undefined ? "" : d.when(v)) },
+        { label: d.atLabel, value: (_u, v) => (v === null || v === undefined ? "" : d.when(v)) },
         ...shown.map((i) => ({
           label: d.series[i]!.label,
           stroke: colors[i]!,

@@ -288,7 +288,7 @@ export const words = {
   inbox: {
     order: "Order",
     age: "Oldest first",
-    deadline: "Next deadline first",
+    deadline: "Due first",
     one: "One by one",
     many: "Many at once",
     alike: (tool: string, name: string) => (name ? `${tool} · ${name}` : tool),
@@ -301,7 +301,7 @@ export const words = {
     deny: (count: number) => `Deny ${count}`,
     unseen: (count: number) => n(count, "1 chosen request was not on the screen whole.", "# chosen requests were not on the screen whole."),
     own: (count: number) => n(count, "1 chosen request can only be allowed by itself.", "# chosen requests can only be allowed by themselves."),
-    stale: (gone: number, of: number) => `${gone} of ${of} chosen ${gone === 1 ? "request no longer waits" : "requests no longer wait"} as you saw ${gone === 1 ? "it" : "them"}. Nothing was sent. Look again.`,
+    stale: (gone: number, of: number) => `${gone} of ${of} chosen requests ${gone === 1 ? "no longer waits as you saw it" : "no longer wait as you saw them"}. Nothing was sent. Look again.`,
     done: (behavior: string, count: number) => `${behavior === "allow" ? "Allowed" : "Denied"} ${count}.`,
     settled: (count: number) => `${count} ${count === 1 ? "was" : "were"} settled already.`,
     failed: (count: number) => `${count} ${count === 1 ? "was" : "were"} not answered; look at ${count === 1 ? "it" : "them"} again.`,
