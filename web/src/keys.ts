@@ -110,7 +110,13 @@ function nextWaiting(): boolean {
   const ids = groups.peek().filter((g) => g.waiting > 0).map((g) => g.sessionId);
   if (ids.length === 0) return true;
   selected.value = ids[(ids.indexOf(selected.peek()) + 1) % ids.length]!;
-  requestAnimationFrame(() => step(1));
+  const first = (tries: number) => {
+    const all = [...document.querySelectorAll<HTMLElement>(requests)];
+    const shown = document.querySelectorAll(".queue .group").length === 1 || preferences.peek().many;
+    if (shown && all[0]) focusOn(all[0]);
+    else if (tries > 0) requestAnimationFrame(() => first(tries - 1));
+  };
+  requestAnimationFrame(() => first(10)); // when it is drawn
   return true;
 }
 
