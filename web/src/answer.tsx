@@ -53,7 +53,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     if (mode === "words") area.current?.focus({ preventScroll: true });
   }, [mode]);
   useEffect(() => effect(() => {
-    if (wanted.value?.id !== r.id) return;
+    if (wanted.value?.id !== r.id || !foot.current?.isConnected) return;
     setMode(wanted.value.mode);
     wanted.value = undefined;
   }), [r.id]);
