@@ -36,7 +36,7 @@ func settledDay(t *testing.T) *daemon {
 	project := d.dir
 	for i := range 6 {
 		session := fmt.Sprintf("6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c1%d", i%2)
-		ch := d.asks(t.Context(), session, project, "Bash", command(fmt.Sprintf("npm run build -- --shard %d", i)))
+		ch := d.asks(t.Context(), session, project, "Bash", command(fmt.Sprintf("npm run build -- shard-%d", i)))
 		r := d.waitPending(1)[0]
 		if i%3 == 2 {
 			d.deny(r, "Not on a Friday.")
@@ -84,7 +84,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.pair(d)
 
 	b.view("History")
-	b.see(".history", "npm run build -- --shard 5")
+	b.see(".history", "npm run build -- shard-5")
 	eventually(t, soon, "all is in the history", func() bool { return b.count(".decided") == 8 })
 	b.see(".decided", "rule no-force")
 	b.accessible("history")
@@ -98,7 +98,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.click(".decided .link", "Show the request")
 	b.see(".decided .fields", "git push --force origin main")
 	b.chooses(".filters select:nth-of-type(2)", "")
-	b.do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard 4"))
+	b.do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard-4"))
 	eventually(t, soon, "what was looked for", func() bool { return b.count(".decided") == 1 })
 	b.accessible("history-filtered")
 

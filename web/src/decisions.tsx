@@ -6,7 +6,7 @@ import { getRequest, listDecisions, type DecisionFilter } from "./api";
 import { now } from "./clock";
 import { Parts } from "./fields";
 import { reason, sentence } from "./http";
-import { isRequest, lastElement, since, type Request } from "./model";
+import { agoWords, isRequest, lastElement, since, type Request } from "./model";
 import { partsOf } from "./parts";
 import { recent, selected, sessions } from "./state";
 import type { Settled } from "./types.gen";
@@ -180,7 +180,7 @@ function Decided({ d }: { d: Settled }) {
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
-          {words.time.ago(since(Math.max(0, now.value - at.getTime())))}
+          {agoWords(now.value - at.getTime())}
         </time>
       </div>
       <div class="gist">

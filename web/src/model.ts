@@ -178,6 +178,11 @@ export function since(ms: number): string {
   return h < 24 ? words.time.hours(h, min % 60) : words.time.days(Math.floor(h / 24), h % 24);
 }
 
+/** "5 min ago"; also of a time that is a little ahead of the clock. */
+export function agoWords(ms: number): string {
+  return ms < 3000 ? words.time.justNow : words.time.ago(since(ms));
+}
+
 const ranks: readonly string[] = ["view", "approve", "admin"];
 
 /** Whether the broker would let this browser take a device out: itself, and, where it may

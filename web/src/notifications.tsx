@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { now } from "./clock";
 import { ApiError, reason, sentence } from "./http";
-import { since } from "./model";
+import { agoWords } from "./model";
 import { hindrance, pushState, savePushSettings, subscribe, testPush, unsubscribe } from "./push";
 import { ownDevice } from "./session";
 import { sessions } from "./state";
@@ -67,7 +67,7 @@ export function Notifications() {
           </div>
           {push.subscribed && (
             <p class="quiet">
-              {push.service && w.by(visibleLine(push.service))} {push.lastSentAt && w.lastSent(words.time.ago(since(Math.max(0, now.value - Date.parse(push.lastSentAt)))))}{" "}
+              {push.service && w.by(visibleLine(push.service))} {push.lastSentAt && w.lastSent(agoWords(now.value - Date.parse(push.lastSentAt)))}{" "}
               {push.trouble && w.trouble(reason(push.trouble))}
             </p>
           )}

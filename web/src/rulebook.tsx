@@ -4,7 +4,7 @@ import { getRules, listGrants, revokeGrant, type Granted } from "./api";
 import { now } from "./clock";
 import { Sure } from "./devices";
 import { reason, sentence } from "./http";
-import { approver, since } from "./model";
+import { agoWords, approver, since } from "./model";
 import { Rich } from "./rich";
 import { mayDecide } from "./session";
 import { ruleTrouble } from "./state";
@@ -111,7 +111,7 @@ function RuleRow({ r }: { r: Rule }) {
   return (
     <li class="rule">
       <div class="where">
-        <span class={`verdict ${r.action}`}>{words.book.actions[r.action]}</span>
+        <span class={`verdict says-${r.action}`}>{words.book.actions[r.action]}</span>
         <b>{visibleLine(r.id)}</b>
         {r.shadow && <span class="chip">{words.book.trial}</span>}
         <span class="age">{r.lastFired ? words.book.fired(r.fired, ago(r.lastFired)) : words.book.never}</span>
@@ -182,5 +182,5 @@ function GrantRow({ g, again }: { g: Granted; again(): void }) {
 }
 
 function ago(at: string): string {
-  return words.time.ago(since(Math.max(0, now.value - Date.parse(at))));
+  return agoWords(now.value - Date.parse(at));
 }
