@@ -87,7 +87,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   let against = obstacle;
   if (mode === "stop") against = words.answer.stopBlocks;
   else if (message) against = words.answer.replyBlocks;
-  else if (against) against = obstacle;
+  else if (obstacle) against = obstacle;
   else if (mode === "edit" && !members) against = words.answer.notEditable;
   else if (mode === "edit" && !edited) against = words.answer.nothingEdited;
   else if (edited && "wrong" in edited) against = edited.wrong;
@@ -118,7 +118,6 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     await answer(r, decision);
   };
   const waiting = !armed || !!sending || offline;
-  const { allow, label } = { allow: words.answer.allow, label: labelOf(mode, plan, question) };
   return (
     <>
       {attempt?.phase === "failed" && (
@@ -168,23 +167,19 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
         </div>
       )}
       <div class="bar">
-        {offline ? (
-          <p class="obstacle">{words.answer.noLink}</p>
-        ) : (
-          against && (
-            <p class="obstacle" id={`obstacle-${r.id}`}>
-              {against}{" "}
-              {goThere && against === obstacle && (
-                <button type="button" class="link" onClick={goThere}>
-                  {words.card.next}
-                </button>
-              )}
-            </p>
-          )
-        )}
-        <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode === "" ? "words" : "")}>
-          {mode === "" ? words.answer.more : words.answer.less}
-        </button>
+        <div class="line">
+          <p class="obstacle" id={`obstacle-${r.id}`}>
+            {offline ? words.answer.noLink : against}{" "}
+            {!offline && goThere && against === obstacle && (
+              <button type="button" class="link" onClick={goThere}>
+                {words.card.next}
+              </button>
+            )}
+          </p>
+          <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode === "" ? "words" : "")}>
+            {mode === "" ? words.answer.more : words.answer.less}
+          </button>
+        </div>
         <div class="two">
           <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
             {mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
@@ -196,7 +191,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             {...(against ? { "aria-describedby": `obstacle-${r.id}` } : {})}
             onClick={() => void permit()}
           >
-            {label ?? allow}
+            {labelOf(mode, plan, question)}
           </button>
         </div>
         <p class="sending" role="status">{saving ? words.answer.saving : sending ? words.answer.sending : ""}</p>
