@@ -87,7 +87,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		{"old_string": "a := 1", "new_string": "a := 2"}, {"old_string": "b", "new_string": "b\n\n\n\n\n\n\n\nc", "replace_all": true},
 	}}, nil), func() {
 		b.see(open, "Change 2")
-		b.see(open+" .diff", "empty lines⟧")
+		b.see(open, "empty lines⟧")
 		b.see(open, "replace_all")
 	})
 	show("write", permission("Write", map[string]any{"file_path": "/home/dev/shop/notes.md", "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {

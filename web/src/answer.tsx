@@ -24,7 +24,7 @@ export const wanted = signal<{ id: string; mode: Mode } | undefined>(undefined);
 
 interface Props {
   item: Item;
-  foot: RefObject<HTMLElement | null>;
+  foot: RefObject<HTMLDivElement | null>;
   fields: readonly Field[];
   /** Why it cannot be allowed now; "" when it can. */
   obstacle: string;
@@ -61,15 +61,19 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const line = outcomeLine(item, now.value - clockSkew);
   if (item.endedAt || attempt?.phase === "taken") {
     return (
-      <>
+      <div class="foot" ref={foot} tabIndex={-1}>
         <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
           {line?.text ?? words.answer.over}
         </p>
         <Said item={item} />
-      </>
+      </div>
     );
   }
-  if (!mayDecide()) return <p class="outcome gone">{words.answer.viewOnly}</p>;
+  if (!mayDecide()) return (
+      <div class="foot" ref={foot} tabIndex={-1}>
+        <p class="outcome gone">{words.answer.viewOnly}</p>
+      </div>
+    );
 
   const members = question ? undefined : membersOf(source, fields);
   const suggestions = suggestionsOf(source.permissionSuggestions);
@@ -166,7 +170,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           {mode === "stop" && <p class="remark">{words.answer.stopHint}</p>}
         </div>
       )}
-      <div class="bar">
+      <div class="foot" ref={foot} tabIndex={-1}>
         <div class="line">
           <p class="obstacle" id={`obstacle-${r.id}`}>
             {offline ? words.answer.noLink : against}{" "}

@@ -99,7 +99,7 @@ export function Rows({ rows, marks = [] }: { rows: readonly Row[]; marks?: reado
         return (
           <span class="row" key={i}>
             {r.blank ? blankRow(r.blank) : lineOf(r.text, own, r.at)}
-            {"\n"}
+            {i < rows.length - 1 && "\n"}
           </span>
         );
       })}
