@@ -70,7 +70,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		b.see(over+" .outcome", "Allowed")
 		b.do(chromedp.WaitNotPresent(chromedp.CSS(open)))
 	}
-	answer("touch "+a.path("out.txt"))
+	answer("touch " + a.path("out.txt"))
 	b.see(open+" .diff .comes", "three")
 	answer("Edit 1 line in old.txt")
 	answer("The whole file becomes")

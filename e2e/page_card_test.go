@@ -124,7 +124,7 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	}
 	h := d.hook(bash("s", strings.Join(lines[:28], "\n")+"\nrm -rf ~"))
 	b.see(open, "rm -rf ~")
-	b.see(open+" .obstacle", "not on your screen yet")
+	b.see(open+" .obstacle", "not seen yet")
 	if b.has(allowable) {
 		t.Error("what was not on the screen can be allowed")
 	}
@@ -152,7 +152,7 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	b.see(open, "⟦300 spaces⟧")
 	b.looks("card-folded")
 	b.tap(open + " .more")
-	b.see(open+" .obstacle", "not on your screen yet")
+	b.see(open+" .obstacle", "not seen yet")
 	b.tap(open + " button.deny")
 	h.wait()
 	b.quiet()

@@ -48,8 +48,10 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const [saving, setSaving] = useState(false);
   const [notSaved, setNotSaved] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const { armed, ready } = useArm(foot);
   useEffect(() => {
+    panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
     if (mode === "words") area.current?.focus({ preventScroll: true });
   }, [mode]);
   useEffect(() => effect(() => {
@@ -148,7 +150,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
         </fieldset>
       )}
       {mode !== "" && (
-        <div class="others">
+        <div class="others" ref={panel}>
           <div class="chips" role="group" aria-label={words.answer.modesOf}>
             {modes.map((m) => (
               <button type="button" class="chip-button" key={m} data-mode={m} aria-pressed={mode === m} disabled={!!sending} onClick={() => setMode(m)}>

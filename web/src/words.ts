@@ -86,7 +86,7 @@ export const words = {
     server: "MCP server",
     tool: "Tool",
     raw: "Raw request",
-    unseen: (parts: number) => n(parts, "One part was not on your screen yet.", "# parts were not on your screen yet."),
+    unseen: (parts: number) => n(parts, "One part not seen yet.", "# parts not seen yet."),
     next: "Go there",
   },
 
