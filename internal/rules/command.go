@@ -15,6 +15,9 @@ type commandMatch struct {
 	rest     bool // any further arguments
 	flags    *flagRules
 	anyArg   []glob
+	noArg    []glob
+	literal  bool // every argument is written out
+	piped    bool // or comes from other commands, through xargs or $()
 	paths    []pathPattern
 	stdin    streams // 0: any
 	stdout   streams
@@ -68,6 +71,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
+	}
+	if f := m.writtenOut(u, e); f.selector != "" {
+		return false, f
 	}
 	if m.paths != nil {
 		if f := m.pathsAllowed(operands, u, e); f.selector != "" {
@@ -259,6 +265,9 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 			return found.and(perhaps)
 		}
 		found = found.and(anyWord(m.anyArg, argv[1:], e))
+	}
+	if m.noArg != nil {
+		found = found.and(not(anyWord(m.noArg, argv[1:], e)))
 	}
 	if m.paths != nil && found != no {
 		found = found.and(e.wordsTouch(argv[1:], u, m.paths))
@@ -482,10 +491,15 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		} else if w.Prefix == "" && w.Glob && !strings.ContainsAny(w.Text, "$`") {
 			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
 		}
-		if !e.spend(20*len(patterns)) || e.mayTouch(text, patterns) {
-			return perhaps
+		switch {
+		case !e.spend(20 * len(patterns)):
+			return likely
+		case !e.mayTouch(text, patterns):
+			return no
+		case hiddenNames(w.Text):
+			return likely
 		}
-		return no
+		return perhaps
 	}
 	for _, t := range spellings(w.Text) {
 		if at, ok := e.place(dir, t); ok && e.touches(at, patterns) {

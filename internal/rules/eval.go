@@ -78,7 +78,8 @@ func (o *outcome) guard(r *rule, t truth) {
 		if t == yes {
 			o.addShadow(r)
 		}
-	case t == perhaps:
+	case t == perhaps && r.sure:
+	case t != yes:
 		o.maybe = first(o.maybe, r)
 	case r.action == Deny:
 		o.deny = first(o.deny, r)
@@ -325,7 +326,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			o.guard(own.deny, yes)
 		}
 		if own.maybe != nil {
-			o.guard(own.maybe, perhaps)
+			o.guard(own.maybe, likely)
 		}
 		for _, sh := range own.shadow {
 			o.shadow = append(o.shadow, sh)

@@ -239,6 +239,7 @@ type truth uint8
 const (
 	no      truth = iota
 	perhaps       // it depends on what is known at run time only: no allow
+	likely        // the same, but the command says so itself: ~/.s*/id*
 	yes
 )
 

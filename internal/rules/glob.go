@@ -3,6 +3,7 @@ package rules
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -32,11 +33,15 @@ type glob struct {
 	src    string
 	tokens []token
 	exact  bool // no wildcards: src is the text itself
+	re     *regexp.Regexp
 }
 
 func (g glob) match(s string) bool {
 	if g.exact {
 		return s == g.src
+	}
+	if g.re != nil {
+		return g.re.MatchString(s)
 	}
 	return matchTokens(g.tokens, s)
 }

@@ -343,8 +343,11 @@ func literals(s string) []token {
 }
 
 func globTokens(g glob) []token {
-	if g.exact {
+	switch {
+	case g.exact:
 		return literals(g.src)
+	case g.re != nil: // may be anything
+		return []token{{kind: anything}}
 	}
 	return g.tokens
 }

@@ -33,7 +33,7 @@ func (r *reader) emit(argv []Word, n syntax.Node, at place) int {
 // command adds the unit of one command, or those of the commands that it starts. levels counts
 // the programs taken off in front.
 func (r *reader) command(argv []Word, start, end int, at place, levels int) int {
-	u := Unit{Kind: Command, Start: start, End: end, Argv: argv, Stdin: at.stdin, Stdout: at.stdout, Out: at.out, Of: -1}
+	u := Unit{Kind: Command, Start: start, End: end, Argv: argv, Stdin: at.stdin, StdinVaries: at.varies, Stdout: at.stdout, Out: at.out, Of: -1}
 	prog := argv[0]
 	u.Program, u.Base = programNames(prog.Text)
 	if !prog.Static || prog.tilde || prog.Text == "" {

@@ -62,6 +62,7 @@ type reader struct {
 type place struct {
 	dir           *where
 	stdin, stdout Stream
+	varies        bool // the here-document does, see Unit.StdinVaries
 	out           int
 	via           []string
 	denyOnly      bool

@@ -54,12 +54,12 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 				at.stdin = OtherFD
 			}
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.heredoc(d, at)
+			at.varies = r.heredoc(d, at) || at.varies
 			if in {
 				at.stdin = Heredoc
 			}
 		case syntax.WordHdoc:
-			r.word(d.Word, at)
+			at.varies = !r.word(d.Word, at).Static || at.varies
 			if in {
 				at.stdin = Heredoc
 			}
@@ -126,8 +126,8 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 }
 
 // heredoc reads a here-document. It is data if its delimiter is quoted; else the substitutions
-// in it are read.
-func (r *reader) heredoc(d *syntax.Redirect, at place) {
+// in it are read. It returns true when the text depends on values known only when it runs.
+func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
 	quoted, ok := delimiter(r.raw(d.Word))
 	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
 		r.doubtAt(DoubtHeredoc, d, "The delimiter of the here-document is not a plain word.")
@@ -152,11 +152,13 @@ func (r *reader) heredoc(d *syntax.Redirect, at place) {
 		if _, ok := p.(*syntax.Lit); ok {
 			continue
 		}
+		varies = true
 		if _, ok := p.(*syntax.ParamExp); !ok {
 			r.doubtAt(DoubtHeredoc, d, "The here-document runs commands.")
 		}
 		r.part(p, at, &b, true)
 	}
+	return varies
 }
 
 // ends says whether a here-document ends where the parser says, and nowhere else to anyone. Within
