@@ -34,6 +34,7 @@ func (b *Broker) Ask(ctx context.Context, r hook.Request) (Answer, error) {
 // Waiting is a hook attached to its request, between the two halves of Ask. Wait must be called,
 // once.
 type Waiting struct {
+	id      string
 	e       *entry
 	w       *waiter
 	channel hook.Channel
@@ -54,7 +55,7 @@ func (b *Broker) Enter(r hook.Request) (*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Waiting{e, w, r.Channel}, nil
+	return &Waiting{r.ID, e, w, r.Channel}, nil
 }
 
 // complete checks and fills in what a request must have.
@@ -84,6 +85,7 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if e == nil {
 		e = &entry{b: b}
 		e.Request = *r
+		e.awaitRuleLocked()
 		b.entries[r.ID] = e
 		b.linkLocked(e)
 	}
@@ -91,6 +93,9 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 		return nil, false, fmt.Errorf("request %s: %w", r.ID, ErrReused)
 	}
 	b.attachLocked(e, w)
+	if !r.Verdict.Decides() {
+		b.revealLocked(e) // it came back, and by now the rules say otherwise
+	}
 	return e, e.asked() == 0, nil
 }
 

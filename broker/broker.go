@@ -129,7 +129,7 @@ type SettledError struct {
 func (e *SettledError) Error() string {
 	who := ""
 	if e.By != nil {
-		who = " by " + e.By.Name
+		who = " by " + e.By.Who()
 	}
 	return fmt.Sprintf("already %s%s", e.Outcome, who)
 }

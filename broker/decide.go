@@ -78,7 +78,11 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
 	case e.askedSeq == 0:
 		b.writing.Add(1)
-		return e, folded{}, nil
+		f := folded{}
+		if e.askedAt > 0 { // recorded by our own Enter; the tail is about to bring it
+			f.Request, f.State, f.askedSeq, f.LastSeq = e.Request, Pending, e.askedAt, e.askedAt
+		}
+		return e, f, nil
 	}
 	b.writing.Add(1)
 	return e, e.folded, nil

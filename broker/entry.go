@@ -19,6 +19,7 @@ type entry struct {
 	answered int  // hooks that were given the recorded answer
 	foreign  bool // held by another replica, as far as we know
 	hidden   bool // being handed back: never shown as pending
+	ruled    bool // a rule is about to answer: not shown as pending, unless it fails
 
 	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
 	askedAt uint64
@@ -29,6 +30,7 @@ type entry struct {
 	leaveAt     time.Time // withdraw, because no hook came back
 	giveUpAt    time.Time // answer without a record, because the log does not take one
 	retryAt     time.Time // try again to record end
+	showAt      time.Time // no rule has answered after all: show it
 	expiring    bool      // the deadline has passed
 	gaveUp      bool      // the hooks were answered without a record
 	end         *ending   // what we try to record
@@ -75,7 +77,7 @@ type ending struct {
 }
 
 // visible reports whether the request is in the queue that approvers see.
-func (e *entry) visible() bool { return e.askedSeq > 0 && e.State == Pending && !e.hidden }
+func (e *entry) visible() bool { return e.askedSeq > 0 && e.State == Pending && !e.hidden && !e.ruled }
 
 // open reports whether the request is not settled, as far as the tail knows; it may not even
 // be recorded yet.
@@ -116,6 +118,7 @@ func (e *entry) armLocked() {
 	sooner(e.leaveAt)
 	sooner(e.giveUpAt)
 	sooner(e.retryAt)
+	sooner(e.showAt)
 	switch {
 	case next.IsZero():
 		e.disarmLocked()
@@ -150,6 +153,9 @@ func (e *entry) fire() {
 	if due(e.leaveAt) {
 		e.leaveAt = time.Time{} // which attaching does too
 		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
+	}
+	if due(e.showAt) {
+		b.revealLocked(e)
 	}
 	if due(e.giveUpAt) {
 		e.giveUpAt = time.Time{}

@@ -115,6 +115,9 @@ func (b *Broker) begin(point Checkpoint) {
 			b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
 			continue
 		}
+		if e.ruled {
+			e.showAt = time.Now().Add(ruleGrace)
+		}
 		if b.cfg.Sole {
 			e.Detached = true
 			e.leaveAt = back
@@ -249,6 +252,9 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 	}
+	if !waiting {
+		e.awaitRuleLocked()
+	}
 	b.linkLocked(e)
 	e.sess.pending++
 	if len(e.Raw) == 0 {
@@ -277,7 +283,7 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 func (b *Broker) settledLocked(e *entry) {
 	e.disarmLocked()
 	e.end, e.Detached = nil, false
-	e.leaveAt, e.giveUpAt, e.retryAt = time.Time{}, time.Time{}, time.Time{}
+	e.leaveAt, e.giveUpAt, e.retryAt, e.showAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.answered += len(e.waiters)
 	if e.gaveUp && e.Decision != nil {
 		b.cfg.Logf("request %s: %s was recorded after its hook had to be answered without a record", e.ID, e.Outcome)

@@ -255,11 +255,13 @@ type request struct {
 	DecidedBy   *approver       `json:"decidedBy"`
 	CreatedAt   time.Time       `json:"createdAt"`
 	Raw         string          `json:"raw"`
+	Verdict     json.RawMessage `json:"verdict"`
 }
 
 type approver struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	File string `json:"file"`
 }
 
 // record is one step of `assent trace`.

@@ -22,18 +22,28 @@ func TestGoTypes(t *testing.T) {
 		Suggestions: hook.JSON(`[{"type":"toolAlwaysAllow","tool":"Bash"}]`), Uninspectable: "why", Raw: []byte("{}"),
 		PayloadSHA256: digest, EventSeq: 7, EventTime: now, CallKey: "k", Channel: hook.ChannelSocket,
 	}
+	req.Verdict = &hook.Verdict{
+		Action: hook.ActionAsk, Rule: "r", File: "/f", Reason: "why", Note: "n", Message: "m", Timeout: time.Minute, OnTimeout: hook.Deny,
+		Shadow: []hook.Shadow{{Action: hook.ActionAllow, Rule: "s", File: "/f"}},
+	}
 	decision := hook.Decision{
 		Behavior: hook.BehaviorAllow, InputSHA256: digest, Message: "m", Interrupt: true,
 		UpdatedInput: hook.JSON(`{}`), UpdatedPermissions: req.Suggestions, Signature: "sig",
 		PublicKey: &hook.JWK{Kty: "EC", Crv: "P-256", X: "x", Y: "y"},
 	}
-	by := hook.Approver{Kind: "device", ID: "d", Name: "phone"}
+	by := hook.Approver{Kind: "device", ID: "d", Name: "phone", File: "/f"}
+	problems := []hook.RuleProblem{{File: "/f", Line: 1, Column: 2, Message: "m"}, {File: "/g", Message: "m"}}
+	inForce := hook.InForce{
+		Problems: problems, Notices: problems, Files: []hook.RuleFile{{Path: "/f", Layer: "user", State: hook.FileInForce, LoadedAt: now}, {Path: "/g", Layer: "managed", State: hook.FileBroken}},
+		Rules: []hook.RuleInForce{{ID: "r", File: "/f", Line: 3, Layer: "user", Action: hook.ActionDeny, Shadow: true, Text: "t", Fired: 1, LastFired: now}},
+	}
 	record := hook.Record{
 		ID: "r", RequestID: "id", Step: hook.StepDecided, Time: now, Seq: 9,
 		Request: &req, Decision: &decision, By: &by, Outcome: hook.Allowed, Reason: "why", EventSeq: 8,
 	}
 	for name, v := range map[string]any{
 		"PermissionRequest": req, "Decision": decision, "Approver": by, "JWK": decision.PublicKey, "Repo": req.Repo, "Record": record,
+		"Verdict": req.Verdict, "Rules": inForce,
 	} {
 		check(t, name, v)
 	}

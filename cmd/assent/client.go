@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"assent/internal/codec"
+	"assent/internal/hook"
 	"assent/internal/show"
 )
 
@@ -127,15 +128,13 @@ func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 
 // problem is an application/problem+json answer.
 type problem struct {
-	Title     string `json:"title"`
-	Status    int    `json:"status"`
-	Detail    string `json:"detail"`
-	Field     string `json:"field"`
-	Outcome   string `json:"outcome"`
-	Reason    string `json:"reason"`
-	DecidedBy *struct {
-		Kind, ID, Name string
-	} `json:"decidedBy"`
+	Title     string         `json:"title"`
+	Status    int            `json:"status"`
+	Detail    string         `json:"detail"`
+	Field     string         `json:"field"`
+	Outcome   string         `json:"outcome"`
+	Reason    string         `json:"reason"`
+	DecidedBy *hook.Approver `json:"decidedBy"`
 }
 
 func (p *problem) Error() string {
@@ -146,17 +145,18 @@ func (p *problem) Error() string {
 	if p.Field != "" && !strings.Contains(s, p.Field) {
 		s = p.Field + ": " + s
 	}
-	if p.DecidedBy != nil && !strings.Contains(s, p.DecidedBy.Name) {
-		s += " (" + p.Outcome + " by " + approverName(p.DecidedBy.Kind, p.DecidedBy.Name) + ")"
+	if p.DecidedBy != nil && p.Outcome != "" && !strings.Contains(s, p.DecidedBy.Who()) {
+		s += " (" + p.Outcome + " by " + approverName(p.DecidedBy) + ")"
 	}
 	return show.Line(s)
 }
 
-func approverName(kind, name string) string {
-	if name == "" || name == kind {
-		return kind
+// approverName names who decided, and what it is: "phone, device". A rule's name says that.
+func approverName(by *hook.Approver) string {
+	if who := by.Who(); by.Kind != hook.KindRule && who != by.Kind {
+		return who + ", " + by.Kind
 	}
-	return name + ", " + kind
+	return by.Who()
 }
 
 // call sends in as JSON, unless nil, and decodes the answer into out, unless nil. Answers of

@@ -35,6 +35,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer a.warnOfRules(cmd.Context())
 			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
 				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))

@@ -21,6 +21,7 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/rulebook"
 	"assent/internal/server"
 	"assent/internal/stream"
 	"assent/web"
@@ -31,7 +32,7 @@ type serveFlags struct {
 	listen, socket, socketGroup  string
 	natsListen, natsURL, recURL  string
 	natsReplicas, historyDays    int
-	tlsCert, tlsKey              string
+	tlsCert, tlsKey, rules       string
 	publicURLs, trustedProxies   []string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
@@ -69,6 +70,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	f.addListen(fl)
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
+	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
@@ -164,6 +166,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "credentials", who.Close)
 
+	// The rules in force. A broken file is no reason not to start: people decide then.
+	book := rulebook.Open(a.rulebook(f, socket, sugar.Warnf))
+
 	// Events that waited in the spool while no broker ran come before any new one.
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
@@ -180,6 +185,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
+		Rules: book.Eval, InForce: book.InForce,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {
@@ -194,7 +200,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, rules,
+	// the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -203,6 +210,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		})
 	})
 	g.run("history", hist.Run)
+	g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())

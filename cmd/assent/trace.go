@@ -94,7 +94,7 @@ func (r *record) line() string {
 		line += " (" + show.Line(r.Reason) + ")"
 	}
 	if r.By != nil {
-		line += "  by " + show.Line(approverName(r.By.Kind, r.By.Name))
+		line += "  by " + show.Line(approverName(r.By))
 	}
 	if r.Decision != nil && r.Decision.Message != "" {
 		line += "  words: " + elide(show.Line(r.Decision.Message), 120)

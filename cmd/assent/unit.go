@@ -33,7 +33,7 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	if f.socket, err = f.socketPath(a.stateDir); err != nil {
 		return serviceSpec{}, err
 	}
-	for _, path := range []*string{&f.tlsCert, &f.tlsKey} {
+	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules} {
 		if *path == "" {
 			continue
 		}
@@ -49,6 +49,9 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	}
 	if d := env("XDG_STATE_HOME"); filepath.IsAbs(d) { // where hooks spool, which no flag says
 		s.env = append(s.env, "XDG_STATE_HOME="+d)
+	}
+	if d := env("XDG_CONFIG_HOME"); filepath.IsAbs(d) { // where the rules stand
+		s.env = append(s.env, "XDG_CONFIG_HOME="+d)
 	}
 	for _, text := range append(append([]string{program}, s.args...), s.env...) {
 		// Braces are the service library's own template language.

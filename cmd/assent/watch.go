@@ -49,7 +49,7 @@ type watch struct {
 	requests map[int]*request
 }
 
-// wsMessage is a message of /v1/ws: a snapshot or changes.
+// wsMessage is a message of /v1/ws: a snapshot, changes, or what is wrong with the rules.
 type wsMessage struct {
 	Type     string     `json:"type"`
 	Epoch    string     `json:"epoch"`
@@ -59,6 +59,8 @@ type wsMessage struct {
 		Seq     uint64   `json:"seq"`
 		Request *request `json:"request"`
 	} `json:"changes"`
+	Allowing bool               `json:"allowing"`
+	Problems []hook.RuleProblem `json:"problems"`
 }
 
 // run reads messages and lines until the user quits. It owns two goroutines, which end with
@@ -150,6 +152,14 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 }
 
 func (w *watch) apply(m *wsMessage) {
+	if m.Type == "rules" {
+		words := ruleTrouble(&hook.InForce{Allowing: m.Allowing, Problems: m.Problems})
+		if words == "" {
+			words = "rules: all files are in force again"
+		}
+		fmt.Fprintf(w.out, "! %s\n", words)
+		return
+	}
 	if m.Type == "snapshot" {
 		if len(m.Requests) == 0 && len(w.numbers) == 0 {
 			fmt.Fprintln(w.out, "Nothing waits. Requests appear here as they come.")
@@ -218,7 +228,7 @@ func (w *watch) printInput(r *request) {
 func stateWords(r *request) string {
 	by := ""
 	if r.DecidedBy != nil {
-		by = " by " + show.Line(approverName(r.DecidedBy.Kind, r.DecidedBy.Name))
+		by = " by " + show.Line(approverName(r.DecidedBy))
 	}
 	switch {
 	case r.Delivery == "overruled":

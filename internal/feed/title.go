@@ -75,11 +75,10 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 	}
 	by := ""
 	if d.By != nil {
-		by = d.By.Name
-		if by == "" {
-			by = d.By.Kind
+		by = " · " + name(d.By.Who())
+		if d.By.Kind == hook.KindRule { // with its file
+			by = " · " + line(d.By.Who())
 		}
-		by = " · " + name(by)
 	}
 	switch {
 	case d.DecisionType == DecideAllow && q.Waits == StateAskUser:

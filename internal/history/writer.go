@@ -242,7 +242,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 	if r.Decision != nil {
 		message = r.Decision.Message
 	}
-	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Name, r.Outcome, r.Reason, message); err != nil {
+	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Who(), r.Outcome, r.Reason, message); err != nil {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {

@@ -33,6 +33,8 @@ type Request struct {
 	PermissionMode string    `json:"permissionMode,omitempty"`
 	Suggestions    JSON      `json:"permissionSuggestions,omitempty"`
 	Uninspectable  string    `json:"uninspectable,omitempty"`
+	// Verdict is what the rules said when the request came; nil when there was nothing to say.
+	Verdict *Verdict `json:"verdict,omitempty"`
 
 	// Raw is the payload, byte for byte; the API shows it as raw or rawBase64. It is nil for
 	// a request that was handed back because it is larger than MaxRequest.
@@ -102,9 +104,31 @@ const (
 // Approver is who decided: a paired device, a token, the owner's token on this machine
 // ("owner-cli"), a rule.
 type Approver struct {
-	Kind string `json:"kind"` // device, token, owner-cli, rule
-	ID   string `json:"id,omitempty"`
+	Kind string `json:"kind"`
+	ID   string `json:"id,omitempty"` // of a rule, its id
 	Name string `json:"name,omitempty"`
+	File string `json:"file,omitempty"` // of a rule, where it stands
+}
+
+// KindRule is the Kind of a rule.
+const KindRule = "rule"
+
+// Who names the approver for a person: `phone`, `rule "go-test" in ~/.config/assent/rules.yaml`.
+// Names and files are foreign text, which the caller makes safe to look at.
+func (a *Approver) Who() string {
+	name := a.Name
+	if name == "" {
+		name = a.ID
+	}
+	switch {
+	case a.Kind == KindRule && a.File != "":
+		return `rule "` + name + `" in ` + a.File
+	case a.Kind == KindRule:
+		return `rule "` + name + `"`
+	case name == "":
+		return a.Kind
+	}
+	return name
 }
 
 // Step is one kind of record in a request's life.

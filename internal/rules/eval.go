@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"path"
 	"strings"
 
@@ -116,6 +117,9 @@ func (s *Set) Explain(c Call) Verdict { return s.eval(&c, true) }
 func (s *Set) eval(c *Call, explain bool) Verdict {
 	e := &scope{call: c}
 	e.readlink = s.readlink
+	if c.Elsewhere {
+		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
+	}
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
 	if e.project == "" {
 		e.project = e.cwd

@@ -63,6 +63,9 @@ type Call struct {
 	Input json.RawMessage
 
 	Cwd string // absolute; without it no relative path is ever inside anything
+	// Elsewhere: the files of the call are not those that Eval can see, for the agent runs on
+	// another machine or in a container. Links cannot be followed there, so no rule allows a path.
+	Elsewhere bool
 	// Project is the root of the repository or the directory that the agent was started in;
 	// empty: Cwd. Home is the home directory of the agent's user; empty: unknown.
 	Project, Home string

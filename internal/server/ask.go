@@ -34,7 +34,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 		return
 	}
 	p := principal(r) // nobody, on the unix socket
-	if s.hold(w, req, waiting, p, done) {
+	if ruled := req.Verdict.Decides() && s.rule(req, waiting); !ruled && s.hold(w, req, waiting, p, done) {
 		return
 	}
 	defer done()

@@ -85,6 +85,7 @@ var targets = map[string]target{
 	"GET /v1/sessions/{id}/feed":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed"} }, want: 200, byDevice: true},
 	"GET /v1/sessions/{id}/feed/{pos}": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed/1"} }, want: 200, byDevice: true},
 	"GET /v1/search":                   {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
+	"GET /v1/rules":                    {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
 	"GET /v1/requests":                 {need: auth.RoleView, ready: get("/v1/requests"), want: 200, byDevice: true},
 	"GET /v1/requests/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
 	"GET /v1/requests/{id}/trace":      {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},

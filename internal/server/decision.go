@@ -48,6 +48,10 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, err)
 			return
 		}
+		if p := s.deniedByRule(&view.Request, d); p != nil {
+			writeProblem(w, *p)
+			return
+		}
 	}
 	view, err = s.cfg.Broker.Decide(ctx, id, d, by.Approver)
 	if err != nil {

@@ -78,6 +78,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		s.handBack(w, r, req)
 		return nil
 	}
+	s.judge(req)
 	return req
 }
 

@@ -24,7 +24,7 @@ type metrics struct {
 	unpaired    *prometheus.CounterVec // by step of pairing
 }
 
-func newMetrics(version string, pending, waiting func() int) metrics {
+func newMetrics(version string, pending, waiting, ruleProblems func() int) metrics {
 	m := metrics{registry: prometheus.NewRegistry()}
 	one := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -55,6 +55,7 @@ func newMetrics(version string, pending, waiting func() int) metrics {
 	build.Set(1)
 	m.registry.MustRegister(m.sockets, build)
 	gauge("assent_requests_pending", "Requests that wait for an answer.", pending)
+	gauge("assent_rules_problems", "What is wrong with the files of rules; above 0, see GET /v1/rules.", ruleProblems)
 	gauge("assent_hooks_waiting", "Hooks connected to this broker that wait.", waiting)
 	return m
 }

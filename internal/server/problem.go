@@ -27,7 +27,7 @@ type problem struct {
 	// Of a conflict.
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
 	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
-	Reason    string         `json:"reason,omitempty"` // ended, digest
+	Reason    string         `json:"reason,omitempty"` // ended, digest, rule
 }
 
 type fieldProblem struct {

@@ -39,6 +39,12 @@ type Config struct {
 	Auth   *auth.Auth
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
+	// Rules says what the rules in force make of a request with this input, which may be another
+	// than the request's own. It must not block. nil means that there are no rules.
+	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
+	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
+	// after it has changed.
+	InForce func() hook.InForce
 	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
 	Past Past
 	// Ready says why /readyz should say no; nil means always ready.
@@ -90,6 +96,7 @@ type Server struct {
 	slots        chan struct{}  // one element for each of them
 	writeBuffers sync.Pool
 	snap         snapshotCache
+	ruleNews     ruleNews
 
 	pingEvery, deadAfter, writeWait time.Duration
 }
@@ -137,7 +144,7 @@ func New(cfg Config) (*Server, error) {
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
 		return nil, err
 	}
-	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) })
+	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) }, func() int { return len(s.inForce().Problems) })
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	if s.past == nil {
 		s.past = noPast{}
@@ -221,6 +228,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
+	view.Get("/v1/rules", s.getRules)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself

@@ -168,7 +168,7 @@ func (s *Server) readSocket(conn *websocket.Conn) {
 	}
 }
 
-// follow sends what the watcher has, how sessions stand, and a ping in between, until ctx is
+// follow sends what the watcher has, how sessions and rules stand, and a ping in between, until ctx is
 // done or sending fails. epoch is the broker's if the watcher goes on from an earlier
 // connection; else a snapshot comes first and tells it.
 func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
@@ -176,11 +176,13 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	var roster uint64
 	sessions, changed := context.WithCancel(ctx) // done when sessions changed
 	changed()                                    // whoever resumes has an old state of them
+	rules, told := sessions, ""                  // done when there is news of the rules
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
-		stop := context.AfterFunc(sessions, cancel)
+		stop, unrule := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel)
 		batch, err := watcher.Next(wait)
 		stop()
+		unrule()
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -197,6 +199,9 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 			return err
 		}
 		if sessions, err = s.sendSessions(out, &roster); err != nil {
+			return err
+		}
+		if rules, err = s.sendRules(out, &told); err != nil {
 			return err
 		}
 		if err := ping.due(); err != nil {

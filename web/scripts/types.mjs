@@ -28,7 +28,7 @@ function clean(schema) {
   return schema;
 }
 
-const names = ["PermissionRequest", "SessionInfo", "Found", "Device", "PairingStart", "Decision", "DecisionResult", "Problem", "ws/Message", "feed/Event", "AgentState", "Session", "Run", "Actor", "Task"];
+const names = ["PermissionRequest", "SessionInfo", "Found", "Device", "Verdict", "RuleProblem", "PairingStart", "Decision", "DecisionResult", "Problem", "ws/Message", "feed/Event", "AgentState", "Session", "Run", "Actor", "Task"];
 const root = {
   title: "Everything",
   type: "object",

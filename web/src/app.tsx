@@ -7,7 +7,7 @@ import { Door, NotFound } from "./door";
 import { sessionName, shownOf, type Group } from "./model";
 import { Search, Story } from "./feedview";
 import { Past } from "./past";
-import { announcement, groups, known, link, linkTrouble, overruled, recent, selected, sessions, standing, waiting } from "./state";
+import { announcement, groups, known, link, linkTrouble, overruled, recent, ruleTrouble, selected, sessions, standing, waiting } from "./state";
 import { listed, stateWords } from "./story";
 import { visibleLine } from "./visible";
 
@@ -53,6 +53,7 @@ function Desk() {
     <div class={selected.value ? "desk reading" : "desk"}>
       <Rail all={all} />
       <main tabIndex={-1}>
+        <BrokenRules />
         <Overruled />
         <Queue groups={some} />
       </main>
@@ -176,6 +177,35 @@ function Empty() {
         </li>
       </ul>
       <NotFound />
+    </div>
+  );
+}
+
+const mostProblems = 5;
+
+/** Says that a file of rules is broken, as long as it is. */
+function BrokenRules() {
+  const trouble = ruleTrouble.value;
+  if (!trouble) return null;
+  const { problems, allowing } = trouble;
+  return (
+    <div class="rules-broken" role="alert">
+      <p>
+        <b>{allowing ? "A file of rules cannot be used as it is now." : "The rules cannot be used: no rule allows anything."}</b>{" "}
+        {allowing ? "What it said before is still in force." : "Every request waits for you, unless a rule denies it."}
+      </p>
+      <ul>
+        {problems.slice(0, mostProblems).map((p, i) => (
+          <li key={i}>
+            <code>
+              {visibleLine(p.file)}
+              {p.line ? `:${p.line}${p.column ? `:${p.column}` : ""}` : ""}
+            </code>{" "}
+            {visibleLine(p.message)}
+          </li>
+        ))}
+        {problems.length > mostProblems && <li>and {problems.length - mostProblems} more</li>}
+      </ul>
     </div>
   );
 }

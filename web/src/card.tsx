@@ -66,11 +66,38 @@ export function Card({ item }: { item: Item }) {
           )}
         </p>
       )}
+      <RuleWords item={item} />
       {r.detached && !item.endedAt && <p class="notice">The agent is not connected; waiting for it to come back.</p>}
       <div class="foot" ref={foot} tabIndex={-1}>
         <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
       </div>
     </article>
+  );
+}
+
+/** What a rule wants the approver to know, and which rules would have answered. */
+function RuleWords({ item: { request: r } }: { item: Item }) {
+  const v = r.verdict;
+  if (!v || v.action !== "ask") return null;
+  const shadow = v.shadow?.[0];
+  return (
+    <>
+      {v.rule && (
+        <p class="by-rule">
+          {v.note ? <b>{visibleLine(v.note)}</b> : "A rule wants you to decide."}
+          <small>
+            rule {visibleLine(v.rule)}
+            {v.file && ` in ${visibleLine(v.file)}`}
+          </small>
+        </p>
+      )}
+      {!v.rule && v.reason && <p class="by-rule quiet">Not answered by a rule: {visibleLine(v.reason)}</p>}
+      {shadow && (
+        <p class="by-rule quiet">
+          On trial: rule {visibleLine(shadow.rule)} would have {shadow.action === "allow" ? "allowed" : shadow.action === "deny" ? "denied" : "asked about"} it.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -31,6 +31,7 @@ test("outcome lines", () => {
   assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not taken it yet.");
   assert.equal(line(ended({ outcome: "allowed", delivery: "confirmed" }, { attempt: taken })), "Allowed. The tool ran.");
   assert.equal(line(ended({ outcome: "denied", decidedBy: { kind: "device", name: "phone-2" } })), "Denied by phone-2.");
+  assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "rule", id: "go-test", name: "go-test", file: "/home/dev/rules.yaml" } })), "Allowed by the rule go-test in /home/dev/rules.yaml.");
   assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "owner-cli" }, delivery: "delivered" })), "Allowed by a command on the machine. Delivered.");
   assert.equal(line(ended({ outcome: "withdrawn", reason: "tool_ran" })), "Answered in the terminal: the tool ran.");
   assert.match(line(ended({ outcome: "expired", onTimeout: "deny" }))!, /told no/);

@@ -106,7 +106,7 @@ export function approver(by: Approver | undefined): string {
   if (!by) return "somebody else";
   if (by.kind === "owner-cli") return "a command on the machine";
   const name = visibleLine(by.name ?? ""); // a device brings its own
-  if (by.kind === "rule") return name ? `the rule ${name}` : "a rule";
+  if (by.kind === "rule") return `the rule ${name || visibleLine(by.id ?? "")}${by.file ? ` in ${visibleLine(by.file)}` : ""}`;
   return name || visibleLine(by.id || by.kind);
 }
 

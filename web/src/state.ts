@@ -9,6 +9,8 @@ import { Live, type Link } from "./socket";
 import type { Decision, PermissionRequest, SessionInfo, WSMessage } from "./types.gen";
 import { visibleLine } from "./visible";
 
+export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
+
 /** Whether this browser may speak with the broker. */
 export type Standing = "starting" | "unpaired" | "busy" | "waiting" | "in";
 
@@ -27,6 +29,8 @@ export const selected = signal(""); // a session's id, "" for all
 export const sessions = signal<ReadonlyMap<string, SessionInfo>>(new Map());
 /** Ended requests, newest first; kept in memory only. */
 export const recent = signal<readonly Item[]>([]);
+/** What is wrong with the files of rules; undefined while nothing is. */
+export const ruleTrouble = signal<RuleTrouble | undefined>(undefined);
 /** Denials that the terminal overruled. They stay until somebody has seen them. */
 export const overruled = signal<readonly Item[]>([]);
 /** What a screen reader is told, politely. */
@@ -60,6 +64,7 @@ export function turnedAway(why: string): void {
   sessions.value = new Map();
   recent.value = overruled.value = [];
   selected.value = announcement.value = "";
+  ruleTrouble.value = undefined;
 }
 
 export function connect(): void {
@@ -70,6 +75,7 @@ export function connect(): void {
     message: receive,
     link: (l, why) => {
       link.value = l;
+      if (l === "live") ruleTrouble.value = undefined; // a new connection is told of it again
       linkTrouble.value = why ?? "";
     },
     unpaired: turnedAway,
@@ -84,6 +90,12 @@ export function leave(): () => void {
 }
 
 function receive(m: WSMessage): void {
+  if (m.type === "rules") {
+    const before = ruleTrouble.value;
+    ruleTrouble.value = m.allowing && m.problems.length === 0 ? undefined : m;
+    if (ruleTrouble.value && !before) announcement.value = "A file of rules cannot be used.";
+    return;
+  }
   if (m.type === "sessions" || m.type === "snapshot") {
     const chosen = sessions.value.get(selected.value);
     const stand = new Map(m.type === "sessions" ? sessions.value : chosen ? [[chosen.sessionId, chosen]] : []);

@@ -634,15 +634,17 @@ export type FeedEventsLost = FeedEventBase & {
  */
 export type Role = "submit" | "view" | "approve" | "admin";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes and sessions; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions and rules; with feed=SESSION only feed messages. A client ignores message types it does not know.
  */
-export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed;
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
   SessionInfo: SessionInfo;
   Found: Found;
   Device: Device;
+  Verdict: Verdict1;
+  RuleProblem: RuleProblem;
   PairingStart: PairingStart;
   Decision: Decision;
   DecisionResult: DecisionResult;
@@ -734,6 +736,7 @@ export interface PermissionRequest {
    * Why the payload cannot be shown faithfully by its fields; absent when it can.
    */
   uninspectable?: string;
+  verdict?: Verdict;
   /**
    * Lower-case hex SHA-256 over the whole payload.
    */
@@ -810,12 +813,49 @@ export interface Repo {
   remote?: string;
 }
 /**
+ * What the rules said when the request came; absent when they had nothing to say.
+ */
+export interface Verdict {
+  action: "allow" | "ask" | "deny";
+  /**
+   * The id of the rule, or its text where it is a rule string. Absent when none matched.
+   */
+  rule?: string;
+  /**
+   * Where the rule stands.
+   */
+  file?: string;
+  /**
+   * One sentence: why no rule allowed it.
+   */
+  reason?: string;
+  /**
+   * The rule's words for the approver.
+   */
+  note?: string;
+  /**
+   * What rules that are only tried out would have said.
+   */
+  shadow?: {
+    action: "allow" | "ask" | "deny";
+    rule: string;
+    file?: string;
+  }[];
+}
+/**
  * Who decided.
  */
 export interface Approver {
   kind: "device" | "token" | "owner-cli" | "rule";
+  /**
+   * Of a rule, its id, or its text where it is a rule string.
+   */
   id?: string;
   name?: string;
+  /**
+   * Of a rule: where it stands.
+   */
+  file?: string;
 }
 /**
  * The input as text that can be displayed as it is.
@@ -1265,6 +1305,48 @@ export interface Device {
   lastUsed?: string;
 }
 /**
+ * What the rules in force say about a request. allow and deny: a rule answers it, and nobody is asked.
+ */
+export interface Verdict1 {
+  action: "allow" | "ask" | "deny";
+  /**
+   * The id of the rule, or its text where it is a rule string. Absent when none matched.
+   */
+  rule?: string;
+  /**
+   * Where the rule stands.
+   */
+  file?: string;
+  /**
+   * One sentence: why no rule allowed it.
+   */
+  reason?: string;
+  /**
+   * The rule's words for the approver.
+   */
+  note?: string;
+  /**
+   * What rules that are only tried out would have said.
+   */
+  shadow?: {
+    action: "allow" | "ask" | "deny";
+    rule: string;
+    file?: string;
+  }[];
+}
+/**
+ * Something wrong in a file of rules.
+ */
+export interface RuleProblem {
+  file: string;
+  /**
+   * Absent when the file as a whole is meant.
+   */
+  line?: number;
+  column?: number;
+  message: string;
+}
+/**
  * A pairing that began at the device.
  */
 export interface PairingStart {
@@ -1351,7 +1433,7 @@ export interface Problem {
   outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
   decidedBy?: Approver;
   /**
-   * With 409: ended (somebody or something was first) or digest (another input).
+   * With 409: ended (somebody or something was first) or digest (another input). With 403: rule (a rule denies the changed input; decidedBy names it).
    */
   reason?: string;
   /**
@@ -1422,6 +1504,17 @@ export interface WSFeed {
    */
   reset?: true;
   events: FeedEvent[];
+}
+/**
+ * What is wrong with the files of rules, when there is or was something. A client that connects anew takes all to be well until it is told.
+ */
+export interface WSRules {
+  type: "rules";
+  /**
+   * false while no rule allows anything.
+   */
+  allowing: boolean;
+  problems: RuleProblem[];
 }
 /**
  * A session as its own events tell it.

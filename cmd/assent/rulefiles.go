@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"assent/internal/rulebook"
+)
+
+// managedRules is the administrator's file of rules.
+const managedRules = "/etc/assent/rules.yaml"
+
+// configDir is where a user's configuration stands, "" without a home.
+func configDir(env func(string) string) string {
+	dir := env("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		if dir = env("HOME"); !filepath.IsAbs(dir) {
+			return ""
+		}
+		dir = filepath.Join(dir, ".config")
+	}
+	return filepath.Join(dir, "assent")
+}
+
+// ownRules is the file that assent itself writes.
+func (a *app) ownRules() string { return filepath.Join(a.stateDir, "rules.yaml") }
+
+// rulebook says where the rules stand, and what no rule may let anybody touch.
+func (a *app) rulebook(f serveFlags, socket string, logf func(string, ...any)) rulebook.Config {
+	dir := configDir(os.Getenv)
+	cfg := rulebook.Config{Managed: managedRules, User: f.rules, UserNamed: f.rules != "", Own: a.ownRules(), Logf: logf}
+	if abs, err := filepath.Abs(cfg.User); cfg.User != "" && err == nil {
+		cfg.User = abs
+	}
+	if cfg.User == "" && dir != "" {
+		cfg.User = filepath.Join(dir, "rules.yaml")
+	}
+	cfg.Protected = []string{a.stateDir, socket, filepath.Dir(managedRules)}
+	for _, path := range []string{dir, cfg.User} {
+		if path != "" {
+			cfg.Protected = append(cfg.Protected, path)
+		}
+	}
+	if self, err := os.Executable(); err == nil {
+		cfg.Protected = append(cfg.Protected, self, filepath.Join(filepath.Dir(self), "assent-hook"))
+	}
+	return cfg
+}
