@@ -56,6 +56,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Found":              {{`{"id":0}`, "/id"}, {`{"event":null}`, ""}, {`{"session":"x"}`, ""}},
 	"ws/Message":         {{`{"type":"gossip"}`, "/type"}, {`{"epoch":null}`, ""}, {`{"requests":[{"id":1}]}`, "/requests/0/id"}, {`{"sessions":[{}]}`, "/sessions/0"}},
 
+	"RulesFile": {{`{"version":2}`, "/version"}, {`{"defaults":{"on_timeout":"allow"}}`, "/defaults/on_timeout"}, {`{"rulez":[]}`, ""}, {`{"rules":[{"id":"a","action":"allow"}]}`, "/rules/0"}, {`{"tests":[{"cmd":"ls"}]}`, "/tests/0"}},
+
 	"hooks/Base":                {{`{"session_id":null}`, ""}, {`{"effort":"high"}`, "/effort"}},
 	"hooks/ConfigChange":        {{`{"source":null}`, ""}},
 	"hooks/CwdChanged":          {{`{"new_cwd":null}`, ""}},

@@ -115,6 +115,9 @@ func (s *Set) Eval(c Call) Verdict { return s.eval(&c, false) }
 func (s *Set) Explain(c Call) Verdict { return s.eval(&c, true) }
 
 func (s *Set) eval(c *Call, explain bool) Verdict {
+	if s.protect == nil { // the zero Set
+		return Verdict{Action: Ask, Reason: "no rules are loaded"}
+	}
 	e := &scope{call: c}
 	e.readlink = s.readlink
 	if c.Elsewhere {

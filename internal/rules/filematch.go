@@ -101,7 +101,7 @@ func (c *compiler) args(n *yaml.Node, m *commandMatch) {
 		return
 	}
 	for i, item := range n.Content {
-		if item.Kind == yaml.ScalarNode && item.Value == "..." && item.Style == 0 {
+		if item.Kind == yaml.ScalarNode && item.Value == "..." {
 			if m.rest = i == len(n.Content)-1; !m.rest {
 				c.problem(item, "... stands for the rest and must be the last")
 			}
