@@ -36,8 +36,10 @@ type Config struct {
 	// mistake when it is not there.
 	User      string
 	UserNamed bool
-	// Own is what assent writes.
-	Own string
+	// Own is what assent writes, and Saved returns the same from its source: a broker has Saved,
+	// and the commands beside it Own.
+	Own   string
+	Saved func() []rules.Source
 	// Home is the home directory of the agents' user, Host the name of this machine; empty: ours.
 	Home, Host string
 	// Protected are files and directories of assent that no rule may let anybody touch.
@@ -60,6 +62,7 @@ type Book struct {
 	state   hook.InForce       // without the rules' counts and the repositories
 	repos   map[string]*repo   // by root
 	fired   map[fired]*firings // of the rules in set, and of repositories'
+	savedIn map[string]string  // where the rules of Config.Saved stand, by id
 }
 
 // fired names a rule.
@@ -178,7 +181,7 @@ const (
 
 func verdict(v rules.Verdict) hook.Verdict {
 	out := hook.Verdict{
-		Rule: v.Rule, File: v.File, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
+		Rule: v.Rule, File: v.File, Saved: v.Saved, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
 		Timeout: v.Timeout, OnTimeout: hook.Abstain, Action: action(v.Action),
 	}
 	if v.OnTimeout == string(hook.Deny) {
@@ -222,6 +225,11 @@ func (b *Book) count(v *hook.Verdict) {
 		}
 	}
 	one(v.File, v.Rule)
+	for _, id := range v.Saved {
+		if file := b.savedIn[id]; id != v.Rule && file != "" {
+			one(file, id)
+		}
+	}
 	for _, s := range v.Shadow {
 		one(s.File, s.Rule)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -62,6 +63,7 @@ type outcome struct {
 	asks      []*rule // all that ask, for their timeouts
 	maybe     *rule   // a rule that denies or asks and may be meant
 	allow     *rule   // the first that covered something
+	saved     []string
 	uncovered string  // the first part that no rule allows
 	refused   []Refusal
 	shadow    []Shadow
@@ -97,6 +99,13 @@ func (o *outcome) addShadow(r *rule) {
 		}
 	}
 	o.shadow = append(o.shadow, s)
+}
+
+// rest notes that the allow rests on a rule.
+func (o *outcome) rest(r *rule) {
+	if r != nil && r.layer == Assent && !slices.Contains(o.saved, r.id) {
+		o.saved = append(o.saved, r.id)
+	}
 }
 
 // first is the rule that stands first in the files.
@@ -242,7 +251,7 @@ func (s *Set) verdict(c *Call, o *outcome) Verdict {
 		v.Reason = "no rule allows " + o.uncovered
 	case o.allow != nil:
 		from(o.allow)
-		v.Action, v.Reason = Allow, "a rule allows it"
+		v.Action, v.Reason, v.Saved = Allow, "a rule allows it", o.saved
 		return v
 	default:
 		v.Reason = "no rule is about it"
@@ -361,6 +370,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			continue // harmless by itself, or there is a doubt
 		}
 		o.allow = first(o.allow, covered[i])
+		o.rest(covered[i])
 		if covered[i] == nil {
 			if o.uncovered == "" {
 				o.uncovered = quote(unitText(u))
@@ -375,7 +385,8 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {
-		o.allow, o.uncovered = first(o.allow, r), ""
+		o.allow, o.uncovered, o.saved = first(o.allow, r), "", nil
+		o.rest(r)
 	}
 	return units
 }
@@ -505,9 +516,9 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 	}
 	s.allows.allows(u, func(r *rule) bool {
 		if covers(r) {
-			covering = r
+			covering = first(covering, r)
 		}
-		return covering == nil
+		return covering == nil || covering.layer == Assent // another one is to be taken first
 	})
 	if covering == nil {
 		s.shadowAllows.allows(u, func(r *rule) bool {

@@ -27,7 +27,7 @@ type problem struct {
 	// Of a conflict.
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
 	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
-	Reason    string         `json:"reason,omitempty"` // ended, digest, rule
+	Reason    string         `json:"reason,omitempty"` // ended, digest, rule, proposal, full
 }
 
 type fieldProblem struct {
@@ -85,6 +85,10 @@ var statuses = []struct {
 	{ErrNoSession, http.StatusNotFound, ""},
 	{ErrNoEvent, http.StatusNotFound, ""},
 	{ErrSessionWaits, http.StatusConflict, ""},
+	{ErrNoSaved, http.StatusNotFound, ""},
+	{ErrNoProposal, http.StatusConflict, "proposal"},
+	{ErrSavedFull, http.StatusConflict, "full"},
+	{ErrNoAlways, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
