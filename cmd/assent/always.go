@@ -73,7 +73,7 @@ func endedOf(b *broker.Broker) func(context.Context, func(*hook.Request, hook.Ou
 				}
 				before = views[i].SettledSeq
 			}
-			if len(views) < page {
+			if len(views) == 0 {
 				return true, nil
 			}
 		}

@@ -175,7 +175,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "saved rules", saved.Close)
 	files := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
-	files.Own, files.Saved = "", saved.Sources
+	files.Own, files.Saved, files.Owed = "", saved.Sources, saved.Owed
 	book := rulebook.Open(files)
 
 	// Events that waited in the spool while no broker ran come before any new one.

@@ -380,7 +380,7 @@ func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 			if x.Count == 0 || spent {
 				return errUnchanged
 			}
-			x.Spent = append(x.Spent, requestID)
+			x.Spent, x.LastUsed = append(x.Spent, requestID), time.Now().UTC()
 			return nil
 		})
 		switch {
@@ -416,4 +416,22 @@ func (s *Store) Sources() []rules.Source {
 		all = append(all, rules.Source{Name: name, Layer: rules.Assent, Data: []byte(text)})
 	}
 	return all
+}
+
+// Owed are the grants that are spent, the last of it on this request: its broker was killed before
+// the answer, and it has come back.
+func (s *Store) Owed(requestID string) []rules.Source {
+	now := time.Now()
+	var list []hook.Saved
+	s.mu.Lock()
+	for _, e := range s.entries {
+		if e.State(now) == hook.StateSpent && slices.Contains(e.Spent, requestID) {
+			list = append(list, e.Saved)
+		}
+	}
+	s.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	return []rules.Source{{Name: hook.SavedGrant + "s of approvers", Layer: rules.Assent, Data: []byte(document(list))}}
 }

@@ -71,8 +71,10 @@ type Saved struct {
 	// ExpiresAt and Count bound a grant; zero: not by this.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	Count     int       `json:"count,omitempty"`
-	// Spent are the requests that a counted grant has allowed, by id.
-	Spent []string `json:"spent,omitempty"`
+	// Spent are the requests that a counted grant has allowed, by id, and LastUsed is when it
+	// allowed the last of them.
+	Spent    []string  `json:"spent,omitempty"`
+	LastUsed time.Time `json:"lastUsed,omitzero"`
 
 	RevokedAt time.Time `json:"revokedAt,omitzero"`
 	RevokedBy *Approver `json:"revokedBy,omitempty"`
@@ -105,7 +107,7 @@ func (s *Saved) State(now time.Time) string {
 	return StateActive
 }
 
-// Over is when it ended, as far as that is known; zero while it is active.
+// Over is when it ended; zero while it is active.
 func (s *Saved) Over(now time.Time) time.Time {
 	switch s.State(now) {
 	case StateRevoked:
@@ -113,7 +115,7 @@ func (s *Saved) Over(now time.Time) time.Time {
 	case StateExpired:
 		return s.ExpiresAt
 	case StateSpent:
-		return s.CreatedAt // at the earliest
+		return s.LastUsed
 	}
 	return time.Time{}
 }

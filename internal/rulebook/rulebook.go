@@ -40,6 +40,8 @@ type Config struct {
 	// and the commands beside it Own.
 	Own   string
 	Saved func() []rules.Source
+	// Owed returns further rules that are in force for one request only, by its id.
+	Owed func(requestID string) []rules.Source
 	// Home is the home directory of the agents' user, Host the name of this machine; empty: ours.
 	Home, Host string
 	// Protected are files and directories of assent that no rule may let anybody touch.
@@ -116,6 +118,7 @@ func (cfg Config) list() []*file {
 
 // Eval says what the rules make of a request with this input.
 func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
+	owed := b.owed(req)
 	b.slots <- struct{}{}
 	defer func() { <-b.slots }()
 	defer func() {
@@ -125,6 +128,9 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 		}
 	}()
 	set, doubt := b.setFor(req)
+	if owed != nil && doubt == "" {
+		set = owed.set
+	}
 	if set == nil {
 		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
 	}

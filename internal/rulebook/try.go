@@ -41,10 +41,32 @@ func (b *Book) Try(req *hook.Request, more ...rules.Source) (*Trial, error) {
 	return &Trial{b, set}, nil
 }
 
+// owed is the rules for a request that has some of its own, else nil.
+func (b *Book) owed(req *hook.Request) *Trial {
+	if b.cfg.Owed == nil {
+		return nil
+	}
+	more := b.cfg.Owed(req.ID)
+	if more == nil {
+		return nil
+	}
+	t, err := b.Try(req, more...)
+	if err != nil {
+		b.cfg.Logf("request %s: what it was granted cannot be used: %v", req.ID, err)
+		return nil
+	}
+	return t
+}
+
 // Explain says what the rules make of a request, part by part, and why.
-func (t *Trial) Explain(req *hook.Request) rules.Verdict {
+func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
 	t.b.slots <- struct{}{}
 	defer func() { <-t.b.slots }()
+	defer func() {
+		if recover() != nil {
+			v = rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "failed", Why: "The rules failed on this request."}}}
+		}
+	}()
 	return t.set.Explain(t.b.call(req, req.ToolInput))
 }
 

@@ -64,7 +64,7 @@ type outcome struct {
 	maybe     *rule   // a rule that denies or asks and may be meant
 	allow     *rule   // the first that covered something
 	saved     []string
-	uncovered string  // the first part that no rule allows
+	uncovered string // the first part that no rule allows
 	refused   []Refusal
 	shadow    []Shadow
 
