@@ -72,6 +72,15 @@ func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	return s, nil
 }
 
+// VerifyAlways reports whether what was saved was signed by the key in it.
+func VerifyAlways(s hook.Saved) bool {
+	if s.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*s.PublicKey)
+	return err == nil && verify(pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature)
+}
+
 func textDigest(text []byte) string {
 	if len(text) == 0 {
 		return ""
