@@ -295,6 +295,29 @@ func TestACountIsNotSpentTwice(t *testing.T) {
 	})
 }
 
+// TestKilledBetweenCountAndAnswer: the last count was spent on a request whose broker was killed
+// before it answered. When its hook comes back it is allowed; nobody else is.
+func TestKilledBetweenCountAndAnswer(t *testing.T) {
+	withMemory(t, func(t *testing.T, g *rig, m *keeper) {
+		w := m.raises(g, "mytool x")
+		x := decode[savedDoc](t, g.save("grant", w.id, g.tokens[auth.RoleApprove], fields{"count": 1}).body)
+		w.cancel()
+		<-w.reply
+		id := "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+		if err := m.Use(context.Background(), id, []string{x.ID}); err != nil {
+			t.Fatal(err)
+		}
+		if !g.asks(m.raises(g, "mytool x")) {
+			t.Error("another request is allowed, too")
+		}
+		body := strings.Replace(bash("mytool x"), "/home/dev/project", m.dir, 1)
+		r := <-g.raise(call{unix: true, body: body, header: map[string]string{hook.HeaderHost: m.host, hook.HeaderProjectDir: m.dir, hook.HeaderRequestID: id, hook.HeaderAttempt: "2"}}).reply
+		if !strings.Contains(r.body, yes) {
+			t.Errorf("the one that it was spent on: %d %s", r.status, r.body)
+		}
+	})
+}
+
 // TestNoRecordNoAllow: while nobody can look what was saved up, a person is asked.
 func TestNoRecordNoAllow(t *testing.T) {
 	withMemory(t, func(t *testing.T, g *rig, m *keeper) {
