@@ -50,3 +50,26 @@ func (s *Set) explainUnit(u *shell.Unit, e *scope, o *outcome, covering *rule) U
 	}
 	return v
 }
+
+// explainFile completes what explainUnit said about a file that a redirection writes or reads,
+// once it is known which rule covers it, and which the command.
+func (s *Set) explainFile(v *UnitVerdict, u *shell.Unit, covering, command *rule) {
+	if covering != nil {
+		if v.Action == "" {
+			v.Action, v.Rule, v.File = Allow, covering.id, covering.file
+		}
+		return
+	}
+	op, stream := opWrite, "stdout"
+	if u.Kind == shell.ReadFile {
+		op, stream = opRead, "stdin"
+	}
+	if command != nil {
+		v.Misses = append(v.Misses, Miss{command.id, command.file, command.action, stream, "it allows the command, but not this file with it"})
+	}
+	for _, r := range s.allowFiles {
+		if !r.shadow && r.match.file.ops&op != 0 && len(v.Misses) < maxMisses {
+			v.Misses = append(v.Misses, Miss{r.id, r.file, r.action, "path", quote(u.Path.Text) + " is not inside for certain"})
+		}
+	}
+}
