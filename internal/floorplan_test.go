@@ -56,6 +56,9 @@ var forbidden = []struct {
 	{"assent/internal/rulebook", "assent/broker", "it judges requests, and holds none"},
 	{"assent/internal/rulebook", "assent/internal/stream", "serve wires them with function values"},
 	{"assent/internal/show", "assent/...", "foreign text is made safe on the ground floor"},
+	{"assent/internal/shell", "assent/...", "commands are read on the ground floor"},
+	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
+	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
 	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},
@@ -89,5 +92,27 @@ func TestFloorPlan(t *testing.T) {
 		}); i >= 0 {
 			t.Errorf("%s imports %s: %s", rule.from, deps[rule.from][i], rule.why)
 		}
+	}
+}
+
+// TestShellParserLivesInShell: whoever else parsed shell text would trust a tree that is not what
+// bash runs.
+func TestShellParserLivesInShell(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`, "assent/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	found := false
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(line, ": ")
+		if strings.Contains(imports, "mvdan.cc/sh/") {
+			if pkg != "assent/internal/shell" {
+				t.Errorf("%s imports mvdan.cc/sh: only internal/shell may", pkg)
+			}
+			found = true
+		}
+	}
+	if !found {
+		t.Error("internal/shell does not import mvdan.cc/sh: this test says nothing")
 	}
 }

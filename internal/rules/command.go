@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type commandMatch struct {
 	stdin    streams // 0: any
 	stdout   streams
 
+	// allFlags must each be there, anywhere: the flags of a rule string; for guards.
+	allFlags []*flagSet
 	// text is a rule string as a pattern over the words of a command; for guards.
 	text *glob
 	// script is a rule string with shell syntax in it. It is compared with the whole command:
@@ -60,6 +63,9 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	operands, f := m.argsAllowed(u.Argv[1:], e)
 	if f.selector != "" {
 		return false, f
+	}
+	if door := m.sideDoor(u); door != "" {
+		return false, fault{"flags", quote(door) + " writes a file, runs a program or works elsewhere: a rule must name it"}
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
@@ -294,18 +300,25 @@ func (m *commandMatch) argsGuarded(words []shell.Word, e *scope) truth {
 			}
 		}
 	}
+	if len(m.allFlags) > 0 && !e.spend(len(words)) {
+		return found.and(perhaps)
+	}
+	for _, set := range m.allFlags {
+		found = found.and(set.present(words))
+	}
 	if !m.argsSet || found == no {
 		return found
 	}
 	if !e.spend(len(words)) {
 		return found.and(perhaps)
 	}
-	return found.and(wanted(m.args, m.rest, words, e))
+	return found.and(wanted(m.args, m.rest, m.flags == nil && len(m.allFlags) == 0, words, e))
 }
 
 // wanted walks all ways to read words as flags, their values and the wanted arguments. Its cost
-// is bounded by the product of the two lengths.
-func wanted(args [][]glob, rest bool, words []shell.Word, e *scope) truth {
+// is bounded by the product of the two lengths. With exact, and without rest, nothing may follow
+// the last argument, no flag either.
+func wanted(args [][]glob, rest, exact bool, words []shell.Word, e *scope) truth {
 	// at[j]: the best way to have found the first j arguments, just before the current word;
 	// value[j]: the same, where the word before was a flag whose value this may be.
 	n := len(args)
@@ -329,6 +342,9 @@ func wanted(args [][]glob, rest bool, words []shell.Word, e *scope) truth {
 			}
 			if j == n && rest {
 				best = best.or(here)
+			}
+			if j == n && exact && w.Static {
+				continue
 			}
 			if j < n {
 				set(&nextAt[j+1], here.and(wordGuarded(args[j], w, e)))
@@ -465,13 +481,7 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		dir = unknownDir
 	}
 	if !w.Static {
-		text := wordTokens(w)
-		if !strings.HasPrefix(w.Prefix, "/") && w.Prefix != "" {
-			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
-		} else if w.Prefix == "" && w.Glob && !strings.ContainsAny(w.Text, "$`") {
-			text = append(literals(strings.TrimSuffix(dir, "/")+"/"), text...)
-		}
-		if !e.spend(20*len(patterns)) || e.mayTouch(text, patterns) {
+		if !e.spend(20*len(patterns)) || e.mayTouch(pathTokens(w, dir), patterns) {
 			return perhaps
 		}
 		return no
@@ -482,6 +492,25 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		}
 	}
 	return no
+}
+
+// pathTokens is what a word that is not static may become as a path, seen from dir.
+func pathTokens(w shell.Word, dir string) []token {
+	first := strings.IndexAny(w.Text, "*?[")
+	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"~") {
+		return []token{{kind: anything}} // it may bring a .. too
+	}
+	slash := strings.LastIndexByte(w.Text[:first], '/') + 1
+	fixed := w.Text[:slash]
+	if !strings.HasPrefix(w.Text, "/") {
+		fixed = dir + "/" + fixed
+	}
+	if strings.Contains(w.Text[slash:], "..") { // where that leads is not known
+		return []token{{kind: anything}}
+	}
+	fixed = strings.TrimSuffix(path.Clean(fixed), "/") + "/"
+	w.Text, w.Prefix = w.Text[slash:], w.Text[slash:first]
+	return append(literals(fixed), wordTokens(w)...)
 }
 
 // unknownDir stands for a directory that is not known; no pattern that names one matches it.

@@ -3,11 +3,11 @@ package rules
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"assent/internal/shell"
 )
@@ -16,7 +16,7 @@ import (
 type scope struct {
 	surroundings
 	call    *Call
-	input   map[string]json.RawMessage
+	input   []member
 	command string
 	units   []shell.Unit
 
@@ -38,6 +38,9 @@ func (e *scope) spend(n int) bool {
 
 // place remembers what it resolved.
 func (e *scope) place(dir, text string) (place, bool) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return place{}, false
+	}
 	key := text
 	if !strings.HasPrefix(text, "/") {
 		key = dir + "\x00" + text
@@ -132,6 +135,12 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 		o.refuse("uninspectable", "The request can be read in two ways.")
 	}
 	var problem string
+	if !utf8.Valid(c.Input) || bytes.Contains(c.Input, []byte(`\ud`)) || bytes.Contains(c.Input, []byte(`\uD`)) {
+		// Readers differ in what they make of broken characters; \ud800 alone is one.
+		if !utf8.Valid(c.Input) || strings.ContainsRune(decoded(c.Input), utf8.RuneError) {
+			o.refuse("input", "The tool's input holds a broken character.")
+		}
+	}
 	if e.input, problem = members(c.Input); problem != "" {
 		o.refuse("input", "The tool's input "+problem+".")
 	}
@@ -149,61 +158,142 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	return v
 }
 
-// members reads a JSON object with exact keys. A key that stands there twice, or with a
-// difference of case only, is a problem: readers differ in which one they take.
-func members(raw json.RawMessage) (map[string]json.RawMessage, string) {
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, "is missing"
+// decoded is all text of a JSON value, with its escapes resolved.
+func decoded(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(utf8.RuneError)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	t, err := dec.Token()
-	if err != nil || t != json.Delim('{') {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return string(utf8.RuneError)
+	}
+	return strings.ReplaceAll(string(b), `\ufffd`, string(utf8.RuneError))
+}
+
+// member is one member of a tool's input.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// maxMembers is how many members an input may have.
+const maxMembers = 100
+
+// members reads a JSON object with exact keys. A key that stands there twice, or with a
+// difference of case only, is a problem: readers differ in which one they take. The first one
+// is kept then, so that rules that deny see something.
+func members(raw json.RawMessage) ([]member, string) {
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case len(raw) == 0:
+		return nil, "is missing"
+	case !json.Valid(raw):
+		return nil, "is not JSON"
+	case raw[0] != '{':
 		return nil, "is no JSON object"
 	}
-	all := map[string]json.RawMessage{}
+	// From here on the text is known to be JSON: strings end, and brackets are in pairs.
+	var all []member
 	problem := ""
-	for dec.More() {
-		k, err := dec.Token()
-		key, ok := k.(string)
-		if err != nil || !ok {
-			return all, "is not JSON"
+	for i := 1; ; {
+		i += space(raw[i:])
+		if raw[i] == '}' {
+			return all, problem
 		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return all, "is not JSON"
+		if raw[i] == ',' {
+			i++
+			i += space(raw[i:])
 		}
-		for have := range all {
-			if strings.EqualFold(have, key) {
-				problem = "has the member " + quote(key) + " twice"
+		n := valueLength(raw[i:])
+		key := text(raw[i : i+n])
+		i += n
+		i += space(raw[i:]) + 1 // the colon
+		i += space(raw[i:])
+		n = valueLength(raw[i:])
+		twice := slices.ContainsFunc(all, func(m member) bool { return strings.EqualFold(m.key, key) })
+		if twice {
+			problem = "has the member " + quote(key) + " twice"
+		}
+		if len(all) == maxMembers {
+			return all, "has too many members"
+		}
+		if !twice || !slices.ContainsFunc(all, func(m member) bool { return m.key == key }) {
+			all = append(all, member{key, raw[i : i+n]})
+		}
+		i += n
+	}
+}
+
+func space(raw []byte) int {
+	i := 0
+	for raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// valueLength is the length of the value at the start of a text that is known to be JSON.
+func valueLength(raw []byte) int {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
 			}
 		}
-		if _, twice := all[key]; !twice {
-			all[key] = v
+	}
+	return len(raw)
+}
+
+// text decodes a JSON string that is known to be one.
+func text(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : len(raw)-1])
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return string(utf8.RuneError)
+	}
+	return s
+}
+
+// member returns the value of a member, nil when there is none.
+func (e *scope) member(key string) json.RawMessage {
+	for i := range e.input {
+		if e.input[i].key == key {
+			return e.input[i].value
 		}
-		if len(all) > 100 {
-			return all, "has more than 100 members"
-		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return all, "is not JSON"
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return all, "has text after its end"
-	}
-	return all, problem
+	return nil
 }
 
 // text returns a member that is a text.
 func (e *scope) text(key string) (string, bool) {
-	raw := e.input[key]
+	raw := e.member(key)
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return "", false
-	}
-	return s, true
+	return text(raw), true
 }
 
 // verdict turns what was found into an answer: deny beats ask beats allow.
@@ -293,10 +383,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 	if !ok {
 		o.refuse("input", "The command is missing or is not a text.")
 	}
-	for key, raw := range e.input {
-		if !knownBashMember(key) {
-			o.refuse("input", "The input has the member "+quote(key)+", whose meaning is not known.")
-		} else if key == "dangerouslyDisableSandbox" && string(raw) != "false" {
+	for _, m := range e.input {
+		if !knownBashMember(m.key) {
+			o.refuse("input", "The input has the member "+quote(m.key)+", whose meaning is not known.")
+		} else if m.key == "dangerouslyDisableSandbox" && string(m.value) != "false" {
 			o.refuse("sandbox", "The command asks to run outside the agent's sandbox.")
 		}
 	}
@@ -309,7 +399,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 	s.wholeCommand(e, o)
 
 	covered := make([]*rule, len(script.Units))
-	shadowed := make([]*rule, len(script.Units))
+	shadowed := covered
+	if s.shadows {
+		shadowed = make([]*rule, len(script.Units))
+	}
 	var units []UnitVerdict
 	if explain {
 		units = make([]UnitVerdict, len(script.Units))
@@ -335,7 +428,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			o.refused = append(o.refused, own.refused...)
 		}
 		if u.Kind == shell.Command && !u.DenyOnly {
-			covered[i], shadowed[i] = s.commandAllowed(u, e)
+			var shadow *rule
+			if covered[i], shadow = s.commandAllowed(u, e); s.shadows {
+				shadowed[i] = shadow
+			}
 		}
 		if explain {
 			units[i] = s.explainUnit(u, e, &own, covered[i])
@@ -355,7 +451,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		case shell.Command:
 			commands++
 		case shell.Write, shell.ReadFile:
-			covered[i], shadowed[i] = s.fileCovered(u, e, covered, shadowed)
+			var shadow *rule
+			if covered[i], shadow = s.fileCovered(u, e, covered, shadowed); s.shadows {
+				shadowed[i] = shadow
+			}
 		case shell.Assign:
 			continue // harmless by itself, or there is a doubt
 		}
@@ -398,6 +497,9 @@ func (s *Set) wholeCommand(e *scope, o *outcome) {
 // scriptAllowed finds a rule string with shell syntax in it that is exactly the command.
 func (s *Set) scriptAllowed(e *scope) *rule {
 	for _, r := range s.allowScripts {
+		if r.match.cwd == nil && !e.inPlace(e.cwd, true) {
+			continue
+		}
 		if ok, _ := r.match.command.allows(nil, e); ok {
 			if t, _ := r.match.circumstances(e, e.cwd, true, false); t == yes {
 				return r
@@ -509,7 +611,7 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 		}
 		return covering == nil
 	})
-	if covering == nil {
+	if covering == nil && s.shadows {
 		s.shadowAllows.allows(u, func(r *rule) bool {
 			if covers(r) {
 				shadow = r
@@ -528,11 +630,17 @@ func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}
-	if r.match.cwd == nil && !(u.DirKnown && (u.Dir == e.cwd || lies(e.project, u.Dir))) {
+	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
 	t, f := r.match.circumstances(e, u.Dir, u.DirKnown, false)
 	return t == yes, f
+}
+
+// inPlace says whether a directory is one that an allow without cwd holds in: the project, or
+// where nobody knows a project, the agent's own.
+func (e *scope) inPlace(dir string, known bool) bool {
+	return known && (lies(e.project, dir) || e.project == "" && dir == e.cwd)
 }
 
 func lies(dir, at string) bool {

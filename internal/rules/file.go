@@ -111,6 +111,9 @@ func (c *compiler) strings(n *yaml.Node, a Action) {
 			c.problem(w.at, "rule string %q: %v", short(w.text), err)
 			continue
 		}
+		if a == Allow && m.command != nil && m.command.script != nil && !m.command.script.exact {
+			c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, "this allow never matches: beside |, ;, $( ) and the like, * is not read; write a rule for each command"})
+		}
 		c.add(&rule{id: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
 	}
 }

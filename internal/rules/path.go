@@ -26,6 +26,7 @@ type pathPattern struct {
 	anchor anchor
 	dir    string // for atSettings
 	below  glob   // relative to the anchor, without a slash in front
+	inner  bool   // added to a guard: what is in the directory it names
 	all    bool   // everything below the anchor, and the anchor itself
 }
 
@@ -141,6 +142,7 @@ func stringPatterns(src, settingsDir string, guard bool) ([]pathPattern, error) 
 		}
 		// To a guard a directory means what is in it, too.
 		if guard && !strings.HasSuffix(s, "**") && s != "" {
+			p.inner = true
 			if err := add(p, s+"/**"); err != nil {
 				return nil, err
 			}

@@ -90,6 +90,9 @@ func namesOnly(base string) bool {
 func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
+		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
+			return quote(u.Path.Text) + " holds the project with its .git and .claude"
+		}
 		if why := p.word(u.Path, u, e, false); why != "" {
 			return why
 		}
@@ -116,6 +119,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if ownProgram(u.Base) {
 		return quote(u.Base) + " is assent itself, which no rule allows"
 	}
+	if why := ownSettings(u); why != "" {
+		return why
+	}
 	if p.hasSign(u.Dir) {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
@@ -127,6 +133,11 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	}
 	if len(u.Argv) == 0 {
 		return ""
+	}
+	destroys := false
+	switch u.Base {
+	case "rm", "mv", "chmod", "chown", "chgrp", "shred", "rmdir", "unlink":
+		destroys = true
 	}
 	controls := false
 	switch u.Base {
@@ -140,6 +151,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if why := p.word(w, u, e, readsNames); why != "" {
 			return why
 		}
+		if destroys && e.holdsProject(w, u) {
+			return quote(w.Text) + " holds the project with its .git and .claude"
+		}
 	}
 	for _, alt := range u.Alt {
 		for _, w := range alt {
@@ -151,6 +165,73 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	return ""
+}
+
+// holdsProject says whether a word is the project's directory or one above it.
+func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
+	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
+		return false
+	}
+	at := w.Text
+	if at[0] != '/' {
+		if at[0] != '.' && !lies(u.Dir, e.project) {
+			return false
+		}
+		at = u.Dir + "/" + at
+	}
+	return lies(path.Clean(at), e.project)
+}
+
+// ownSettings finds commands that change settings without naming their file: those of the
+// repository with git config, those of the agent with its own program.
+func ownSettings(u *shell.Unit) string {
+	switch u.Base {
+	case "claude":
+		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
+			return ""
+		}
+		return "`claude` is the agent itself, which no rule allows to start or to change"
+	case "git":
+		words := u.Argv[min(1, len(u.Argv)):]
+		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
+				words = words[1:] // the value of a flag
+			}
+		}
+		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
+			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
+		}
+	}
+	return ""
+}
+
+// readsConfig says whether the arguments of git config only read.
+func readsConfig(words []shell.Word) bool {
+	operands := 0
+	for _, w := range words {
+		if !w.Static {
+			return false
+		}
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch name {
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
+			return true
+		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
+			continue
+		}
+		if strings.HasPrefix(w.Text, "-") {
+			return false
+		}
+		if operands == 0 && !strings.Contains(w.Text, ".") && w.Text != "get" && w.Text != "list" {
+			return false // the word for what to do, such as edit or set
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") {
+			return true
+		}
+		operands++
+	}
+	return operands == 1
 }
 
 // searchesBelow says whether a command without a path reads everything below its directory.
@@ -255,15 +336,16 @@ func mayLead(s string) bool {
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
 	w.Text = text
-	tokens := wordTokens(w)
-	if !strings.HasPrefix(text, "/") {
-		dir := u.Dir
-		if dir == "" {
-			dir = unknownDir
-		}
-		tokens = append(literals(strings.TrimSuffix(dir, "/")+"/"), tokens...)
+	w.Prefix = text[:strings.IndexAny(text, "*?[")]
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
 	}
-	hiddenNames := strings.HasPrefix(text, ".") || strings.Contains(text, "/.")
+	tokens := pathTokens(w, dir)
+	hiddenNames := false
+	for part := range strings.SplitSeq(text, "/") {
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+	}
 	for i := range p.paths {
 		q := &p.paths[i]
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {

@@ -139,6 +139,9 @@ func bashString(spec string, guard bool) (*match, error) {
 	}
 	m.programs = []glob{textGlob(words[0])}
 	for _, w := range words[1:] {
+		if guard && m.wantFlags(w, words[0]) {
+			continue
+		}
 		m.args = append(m.args, []glob{textGlob(w)})
 	}
 	if guard {
@@ -146,6 +149,31 @@ func bashString(spec string, guard bool) (*match, error) {
 		m.text = &text
 	}
 	return &match{command: m}, nil
+}
+
+// wantFlags takes a flag of a rule that denies or asks out of the words: it is meant in any place
+// and order, and -rf is -r and -f.
+func (m *commandMatch) wantFlags(w, program string) bool {
+	if len(w) < 2 || w[0] != '-' || w == "--" || strings.ContainsAny(w, "*=") {
+		return false
+	}
+	entries := []string{w}
+	if w[1] != '-' && !writesOneDash(program) {
+		entries = nil
+		for _, c := range w[1:] {
+			entries = append(entries, "-"+string(c))
+		}
+	}
+	var sets []*flagSet
+	for _, entry := range entries {
+		set, err := newFlagSet([]string{entry}, []string{program})
+		if err != nil {
+			return false
+		}
+		sets = append(sets, set)
+	}
+	m.allFlags = append(m.allFlags, sets...)
+	return true
 }
 
 // stringWords splits the text of a rule into the words that a command would have. It is not

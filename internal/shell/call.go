@@ -42,11 +42,14 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		r.guess(argv, start, end, at)
 		return r.add(u, at)
 	}
+	if reserved(prog.Text) {
+		r.doubt(DoubtProgram, prog.Start, prog.End, "The program's name is a word of the shell's own language.")
+	}
 	if levels > 16 {
 		r.doubt(DoubtWrapper, start, end, "Too many programs that start another.")
 		return r.add(u, at)
 	}
-	if at.stdin != Inherit && at.stdin != DevNull && interpreter(u.Base) {
+	if at.stdin != Inherit && at.stdin != DevNull && (interpreter(u.Base) || scriptFromInput(u.Base, argv)) {
 		r.doubt(DoubtStdin, start, end, u.Base+" may run what it reads from its input.")
 	}
 	if why := unsafeBuiltin(u.Base); why != "" {
@@ -93,7 +96,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		r.guess(argv, start, end, at)
 		return r.add(u, at)
 	}
-	if w, is := wrapper(u.Program); is {
+	if w, is := wrapper(u.Program); is && !(u.Program == "command" && len(argv) > 1 && (argv[1].Text == "-v" || argv[1].Text == "-V")) {
 		inner, ok := w.inner(argv)
 		switch {
 		case !ok:

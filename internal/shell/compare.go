@@ -6,12 +6,15 @@ import (
 	"strings"
 )
 
-// Commands lists what the script does in a form that does not depend on how it is laid out: one
-// line for each command, file and variable. Guesses are left out, and [[ ]], whose words bash
-// prints anew. It is for comparing two readings.
-func (s Script) Commands() []string {
+// Commands lists what a script does in a form that does not depend on how it is laid out: one
+// line for each command, file and variable, substitutions in words written as $(). Guesses are
+// left out, and [[ ]], whose words bash prints anew. It is for comparing a text with bash's own
+// reading of it, which bash --pretty-print FILE prints without running anything.
+func Commands(text string, o Options) []string {
+	r := &reader{opts: o, bones: true}
+	r.top(text)
 	var out []string
-	for _, u := range s.Units {
+	for _, u := range r.units {
 		if u.DenyOnly || len(u.Argv) > 0 && u.Argv[0].Text == "[[" {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // param reads $x and ${x…}. Only the forms that give text and nothing else are without doubt.
-func (r *reader) param(pe *syntax.ParamExp, at place, quoted bool) {
+func (r *reader) param(pe *syntax.ParamExp, at place) {
 	doubt := func(why string) { r.doubtAt(DoubtExpansion, pe, why) }
 	switch {
 	case pe.Param == nil, pe.NestedParam != nil, pe.Flags != nil, pe.Width, pe.IsSet, len(pe.Modifiers) > 0,
@@ -19,7 +19,7 @@ func (r *reader) param(pe *syntax.ParamExp, at place, quoted bool) {
 	if !pe.Short {
 		// Between ${ and } quotes and backslashes mean different things in different places:
 		// within "…" a single quote there does not quote.
-		if strings.ContainsAny(r.raw(pe), "'\"\\`\n") {
+		if strings.ContainsAny(r.raw(pe), "'\"\\`\n()<>&|;") {
 			doubt("Quotes within ${…} are not read alike everywhere.")
 		}
 	}
@@ -34,8 +34,8 @@ func (r *reader) param(pe *syntax.ParamExp, at place, quoted bool) {
 		r.arithm(pe.Slice.Length, at)
 	}
 	if pe.Repl != nil {
-		r.word(pe.Repl.Orig, at)
-		r.word(pe.Repl.With, at)
+		r.piece(pe.Repl.Orig, at)
+		r.piece(pe.Repl.With, at)
 	}
 	if pe.Exp != nil {
 		switch pe.Exp.Op {
@@ -47,7 +47,7 @@ func (r *reader) param(pe *syntax.ParamExp, at place, quoted bool) {
 		default:
 			doubt("${x@…} and its like can run what a variable holds.")
 		}
-		r.word(pe.Exp.Word, at)
+		r.piece(pe.Exp.Word, at)
 	}
 }
 
@@ -66,12 +66,12 @@ func digits(s string) bool {
 }
 
 // subst reads $(…) and `…`.
-func (r *reader) subst(cs *syntax.CmdSubst, at place, quoted bool) {
+func (r *reader) subst(cs *syntax.CmdSubst, at place) {
 	text := r.raw(cs)
 	switch {
 	case cs.TempFile, cs.ReplyVar:
 		r.doubtAt(DoubtExpansion, cs, "${ …;} is not read alike everywhere.")
-	case cs.Backquotes && (strings.ContainsAny(text, "\\\n") || quoted && strings.ContainsRune(text, '"') || strings.Contains(text, "<<")):
+	case cs.Backquotes && !plainBackquotes(text):
 		r.doubtAt(DoubtExpansion, cs, "Quotes and backslashes within `…` are not read alike everywhere.")
 	case strings.HasPrefix(text, "$(("):
 		r.doubtAt(DoubtArithmetic, cs, "It begins like arithmetic and is something else.")
@@ -79,6 +79,18 @@ func (r *reader) subst(cs *syntax.CmdSubst, at place, quoted bool) {
 	at = at.through("$()")
 	at.stdout, at.out = Pipe, -1
 	r.subshell(cs.Stmts, at)
+}
+
+// plainBackquotes says whether `…` holds nothing that is unescaped, or ended, differently by shells.
+func plainBackquotes(s string) bool {
+	s = strings.TrimSuffix(strings.TrimPrefix(s, "`"), "`")
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(" _./=:,@%+-;|&$*", c) >= 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // procSubst reads <(…) and >(…).
@@ -134,7 +146,7 @@ func (r *reader) arithm(x syntax.ArithmExpr, at place) {
 			}
 		}
 		r.doubtAt(DoubtArithmetic, x, "Arithmetic on a variable can run commands that the variable holds.")
-		r.word(x, at)
+		r.piece(x, at)
 	default:
 		r.doubtAt(DoubtArithmetic, x, "This arithmetic is not read alike everywhere.")
 	}
@@ -143,7 +155,7 @@ func (r *reader) arithm(x syntax.ArithmExpr, at place) {
 // arithmWords reads the words of an expression that is doubted already, for their commands.
 func (r *reader) arithmWords(x syntax.ArithmExpr, at place) {
 	if w, ok := x.(*syntax.Word); ok {
-		r.word(w, at)
+		r.piece(w, at)
 		return
 	}
 	r.arithm(x, at)
@@ -160,6 +172,9 @@ func (r *reader) test(x syntax.TestExpr, at place, words []Word) []Word {
 	case *syntax.BinaryTest:
 		words = r.test(x.X, at, words)
 		words = append(words, Word{Text: x.Op.String(), Prefix: x.Op.String(), Static: true})
+		if x.Op == syntax.TsBefore || x.Op == syntax.TsAfter {
+			r.doubtAt(DoubtRedirect, x, "< and > within [[ ]] are not read alike everywhere.")
+		}
 		n := len(words)
 		words = r.test(x.Y, at, words)
 		switch x.Op {
@@ -181,6 +196,9 @@ func (r *reader) test(x syntax.TestExpr, at place, words []Word) []Word {
 	case *syntax.ParenTest:
 		words = r.test(x.X, at, words)
 	case *syntax.Word:
+		if strings.Contains(r.raw(x), "]]") || strings.HasPrefix(r.raw(x), "#") {
+			r.doubtAt(DoubtSyntax, x, "Where [[ ends is not read alike everywhere.")
+		}
 		words = append(words, r.word(x, at))
 	}
 	return words

@@ -110,11 +110,37 @@ func interpreter(name string) bool {
 	switch name {
 	case "python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php", "lua", "luajit", "tclsh", "wish", "expect",
 		"fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "osascript", "Rscript", "R", "julia", "ghci", "runghc", "scala", "jshell", "groovy", "kotlin", "swift",
-		"erl", "iex", "elixir", "clojure", "clj", "guile", "racket", "sbcl", "emacs", "octave", "matlab", "gnuplot", "maxima", "sage", "raku", "rakudo", "awk", "gawk", "mawk", "nawk",
+		"erl", "iex", "elixir", "clojure", "clj", "guile", "racket", "sbcl", "emacs", "octave", "matlab", "gnuplot", "maxima", "sage", "raku", "rakudo",
 		"psql", "mysql", "mariadb", "sqlite", "sqlcmd", "sqlplus", "mongo", "mongosh", "redis-cli", "clickhouse", "clickhouse-client", "duckdb", "cqlsh", "influx", "usql", "pgcli", "mycli", "litecli",
 		"ssh", "mosh", "rsh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "lftp", "smbclient",
 		"ed", "ex", "vi", "vim", "nvim", "view", "m4", "m", "dc", "gdb", "lldb", "at", "batch", "crontab", "parallel", "make", "gmake", "busybox", "toybox", "su", "sudo", "doas", "chroot", "nsenter", "unshare",
 		"docker", "podman", "kubectl", "oc", "nix-shell", "nix", "tmux", "screen", "script", "entr", "batch-run", "sg", "runuser", "machinectl", "newgrp", "rc", "es", "yash", "oil", "osh", "ysh", "posh", "just", "ansible-console", "msfconsole":
+		return true
+	}
+	return false
+}
+
+// scriptFromInput says whether awk or sed is told to take its script from its input.
+func scriptFromInput(name string, argv []Word) bool {
+	switch name {
+	case "awk", "gawk", "mawk", "nawk", "sed", "gsed":
+	default:
+		return false
+	}
+	for _, w := range argv[1:] {
+		if !w.Static && w.MaybeFlag || strings.HasPrefix(w.Prefix, "-") && strings.HasSuffix(w.Text, "-") || strings.Contains(w.Text, "/dev/stdin") || strings.Contains(w.Text, "/dev/fd/") || strings.Contains(w.Text, "/proc/self/fd") {
+			return true
+		}
+	}
+	return false
+}
+
+// reserved says whether a word belongs to the language of bash or zsh. Where the parser takes one
+// for a program, the shells report an error or read something else.
+func reserved(s string) bool {
+	switch s {
+	case "if", "then", "elif", "else", "fi", "do", "done", "while", "until", "for", "case", "esac", "in", "select", "function", "{", "}", "!", "]]", "time", "coproc",
+		"foreach", "end", "repeat", "nocorrect", "always":
 		return true
 	}
 	return false

@@ -42,6 +42,7 @@ func Read(text string, o Options) Script {
 type reader struct {
 	opts   Options
 	zsh    bool // the second reading, as zsh
+	bones  bool // write substitutions in words as $()
 	parser *syntax.Parser
 
 	units  []Unit

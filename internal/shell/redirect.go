@@ -18,6 +18,14 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 				r.doubtAt(DoubtRedirect, d, "The number of the descriptor is chosen by the shell.")
 			}
 		}
+		if d.Word != nil {
+			// In >2>x bash takes 2>x for a redirection of its own.
+			if end := int(d.Word.End().Offset()); end < len(r.src) && (r.src[end] == '<' || r.src[end] == '>') {
+				if s := r.raw(d.Word); digits(s) || strings.HasPrefix(s, "{") {
+					r.doubtAt(DoubtRedirect, d, "The word after a redirection may be the number of another.")
+				}
+			}
+		}
 		in, out := fd == "" || fd == "0", fd == "" || fd == "1"
 		switch d.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
@@ -39,9 +47,10 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 			}
 		case syntax.DplIn, syntax.DplOut:
 			r.duplicate(d, at)
-			if d.Op == syntax.DplOut && out {
+			switch {
+			case fd == "1", fd == "" && d.Op == syntax.DplOut:
 				at.stdout, at.out = OtherFD, -1
-			} else if fd == "0" || d.Op == syntax.DplIn && in {
+			case fd == "0", fd == "":
 				at.stdin = OtherFD
 			}
 		case syntax.Hdoc, syntax.DashHdoc:
@@ -112,9 +121,7 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 		r.doubtAt(DoubtRedirect, d, "What follows >& or <& is not just a number.")
 		w := r.word(d.Word, at)
 		r.add(Unit{Kind: Write, Start: int(d.Pos().Offset()), End: int(d.End().Offset()), Path: w, Out: -1, Of: -1}, at)
-		if strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 {
-			r.guessText(r.src, at)
-		}
+		r.guessText(strings.NewReplacer(">&-", " ", "<&-", " ").Replace(r.src), at)
 	}
 }
 
@@ -122,11 +129,15 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 // in it are read.
 func (r *reader) heredoc(d *syntax.Redirect, at place) {
 	quoted, ok := delimiter(r.raw(d.Word))
-	if !ok {
+	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
 		r.doubtAt(DoubtHeredoc, d, "The delimiter of the here-document is not a plain word.")
 	}
 	if d.Hdoc == nil {
+		r.doubtAt(DoubtHeredoc, d, "The here-document is empty.")
 		return
+	}
+	if !r.ends(d) {
+		r.doubtAt(DoubtHeredoc, d, "Where the here-document ends is not read alike everywhere.")
 	}
 	if body := r.raw(d.Hdoc); !quoted {
 		switch {
@@ -146,6 +157,31 @@ func (r *reader) heredoc(d *syntax.Redirect, at place) {
 		}
 		r.part(p, at, &b, true)
 	}
+}
+
+// ends says whether a here-document ends where the parser says, and nowhere else to anyone. Within
+// $(…) bash also ends it at a line that begins with the delimiter and holds a closing parenthesis.
+func (r *reader) ends(d *syntax.Redirect) bool {
+	word := strings.Trim(r.raw(d.Word), `'"\`)
+	from, end := int(d.Hdoc.Pos().Offset()), int(d.Hdoc.End().Offset())
+	for from < len(r.src) {
+		line, rest, _ := strings.Cut(r.src[from:], "\n")
+		text := line
+		if d.Op == syntax.DashHdoc {
+			text = strings.TrimLeft(line, "\t")
+		}
+		if text == word {
+			return end == from+len(line)
+		}
+		if strings.HasPrefix(strings.TrimLeft(line, " \t"), word) {
+			return false
+		}
+		from = len(r.src) - len(rest)
+		if rest == "" {
+			return false
+		}
+	}
+	return false
 }
 
 // delimiter says whether a here-document's delimiter is quoted, and whether it is of a kind that

@@ -97,6 +97,7 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 	case *syntax.BinaryCmd:
 		r.binary(cmd, at)
 	case *syntax.Block:
+		r.closes(cmd.Rbrace)
 		r.stmts(cmd.Stmts, at)
 	case *syntax.Subshell:
 		if strings.HasPrefix(r.raw(cmd), "((") {
@@ -106,11 +107,20 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 	case *syntax.IfClause:
 		r.branches(at, func() {
 			for c := cmd; c != nil; c = c.Else {
+				if c != cmd {
+					r.closes(c.Position)
+				}
+				if c.ThenPos.IsValid() {
+					r.closes(c.ThenPos)
+				}
+				r.closes(c.FiPos)
 				r.stmts(c.Cond, at)
 				r.stmts(c.Then, at)
 			}
 		})
 	case *syntax.WhileClause:
+		r.closes(cmd.DoPos)
+		r.closes(cmd.DonePos)
 		r.branches(at, func() {
 			r.stmts(cmd.Cond, at)
 			r.stmts(cmd.Do, at)
@@ -122,6 +132,11 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 			r.doubtAt(DoubtSyntax, cmd, "bash does not know this form of case.")
 		}
 		r.word(cmd.Word, at)
+		for i, item := range cmd.Items {
+			if i == len(cmd.Items)-1 && !item.OpPos.IsValid() {
+				r.closes(cmd.Esac)
+			}
+		}
 		r.branches(at, func() {
 			for _, item := range cmd.Items {
 				for _, p := range item.Patterns {
@@ -131,14 +146,17 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 			}
 		})
 	case *syntax.TimeClause:
+		if s.Negated || !r.plainTime(cmd) {
+			r.doubtAt(DoubtSyntax, cmd, "This use of time is not read alike everywhere.")
+		}
 		if cmd.Stmt == nil {
 			return
 		}
-		if cmd.Stmt.Negated || strings.HasPrefix(r.raw(cmd.Stmt), "-") {
-			r.doubtAt(DoubtSyntax, cmd, "Options of time are not read alike everywhere.")
-		}
 		r.stmt(cmd.Stmt, at.through("time"))
 	case *syntax.TestClause:
+		if strings.ContainsRune(r.raw(cmd), '\n') {
+			r.doubtAt(DoubtSyntax, cmd, "[[ ]] over several lines is not read alike everywhere.")
+		}
 		words := r.test(cmd.X, at, []Word{{Text: "[[", Prefix: "[[", Static: true}})
 		r.emit(words, cmd, at)
 	case *syntax.DeclClause:
@@ -164,6 +182,38 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 	}
 }
 
+// closes doubts a word like } or done that is not set apart from what stands before it: after a
+// redirection bash takes it for an argument, or an error.
+func (r *reader) closes(pos syntax.Pos) {
+	at := int(pos.Offset())
+	if at > len(r.src) {
+		return
+	}
+	before := strings.TrimRight(r.src[:at], " \t")
+	if before != "" && strings.IndexByte(";&\n)", before[len(before)-1]) >= 0 {
+		return
+	}
+	if i := strings.LastIndexAny(before, " \t\n;&|()"); i >= 0 && reserved(before[i+1:]) && before[i] != '>' {
+		return
+	}
+	r.doubt(DoubtSyntax, at, at+1, "Where a group or loop ends is not read alike everywhere.")
+}
+
+// plainTime says whether time stands in front of a simple command, without options that zsh does
+// not know.
+func (r *reader) plainTime(t *syntax.TimeClause) bool {
+	if t.Stmt == nil || t.Stmt.Negated || t.PosixFormat && r.opts.Zsh {
+		return false
+	}
+	text := r.raw(t.Stmt)
+	if text == "" {
+		return false
+	}
+	c := text[0] | 0x20
+	_, simple := t.Stmt.Cmd.(*syntax.CallExpr)
+	return simple && (c >= 'a' && c <= 'z' || text[0] == '/')
+}
+
 // binary walks a chain of && || | from left to right. The parser hangs chains to the left, as
 // deep as they are long, so that side is not walked by recursion.
 func (r *reader) binary(b *syntax.BinaryCmd, at place) {
@@ -180,7 +230,7 @@ func (r *reader) binary(b *syntax.BinaryCmd, at place) {
 	// In a pipe of pipes the parser's groups are all pipes: a | binds tighter than && and ||.
 	leftmost := chain[len(chain)-1]
 	if leftmost.Op == syntax.Pipe || leftmost.Op == syntax.PipeAll {
-		r.piece(first, at, at.stdin, Pipe)
+		r.stage(first, at, at.stdin, Pipe)
 	} else {
 		r.stmt(first, at)
 	}
@@ -191,7 +241,7 @@ func (r *reader) binary(b *syntax.BinaryCmd, at place) {
 			if i > 0 && (chain[i-1].Op == syntax.Pipe || chain[i-1].Op == syntax.PipeAll) {
 				out = Pipe
 			}
-			r.piece(b.Y, at, Pipe, out)
+			r.stage(b.Y, at, Pipe, out)
 		case syntax.AndStmt:
 			was := at.dir.maybe
 			at.dir.maybe = false // Y runs only if X succeeded
@@ -213,8 +263,8 @@ func (r *reader) binary(b *syntax.BinaryCmd, at place) {
 	}
 }
 
-// piece walks one command of a pipe; each has a shell of its own.
-func (r *reader) piece(s *syntax.Stmt, at place, stdin, stdout Stream) {
+// stage walks one command of a pipe; each has a shell of its own.
+func (r *reader) stage(s *syntax.Stmt, at place, stdin, stdout Stream) {
 	shell := at.dir
 	at.dir = shell.copy()
 	at.dir.settle()
@@ -280,6 +330,7 @@ func (r *reader) loop(f *syntax.ForClause, at place) {
 	default:
 		r.doubtAt(DoubtSyntax, f, "It is not known what this loop does.")
 	}
+	r.closes(f.DonePos)
 	r.branches(at, func() { r.stmts(f.Do, at) })
 }
 

@@ -18,6 +18,9 @@ type wordText struct {
 	tilde   bool
 }
 
+// wordEnds are the characters that may follow a word that is an argument, a value or a pattern.
+const wordEnds = " \t\n;|&()<>`"
+
 // vary notes that what follows is not known. dash says that it may begin with one.
 func (b *wordText) vary(dash bool) {
 	if b.dynamic {
@@ -38,6 +41,17 @@ func (b *wordText) split() {
 
 // word reads one word, and the commands in its substitutions.
 func (r *reader) word(w *syntax.Word, at place) Word {
+	if w != nil && len(w.Parts) > 0 {
+		if end := int(w.End().Offset()); end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
+			// To bash a # in a word is a character; the parser sometimes begins a comment there.
+			r.doubtAt(DoubtComment, w, "Where this word ends is not read alike everywhere.")
+		}
+	}
+	return r.piece(w, at)
+}
+
+// piece reads a word, or what stands for one within an expansion.
+func (r *reader) piece(w *syntax.Word, at place) Word {
 	out := Word{Static: true}
 	if w == nil || len(w.Parts) == 0 {
 		return out
@@ -178,7 +192,7 @@ func (r *reader) part(part syntax.WordPart, at place, b *wordText, quoted bool) 
 			r.part(inner, at, b, true)
 		}
 	case *syntax.ParamExp:
-		r.param(part, at, quoted)
+		r.param(part, at)
 		name := ""
 		if part.Param != nil {
 			name = part.Param.Value
@@ -193,29 +207,36 @@ func (r *reader) part(part syntax.WordPart, at place, b *wordText, quoted bool) 
 		}
 		b.text = append(b.text, r.raw(part)...)
 	case *syntax.CmdSubst:
-		r.subst(part, at, quoted)
+		r.subst(part, at)
 		if quoted {
 			b.vary(true)
 		} else {
 			b.split()
 		}
-		b.text = append(b.text, r.raw(part)...)
+		b.text = append(b.text, r.substText(part)...)
 	case *syntax.ArithmExp:
 		if part.Bracket || part.Unsigned {
 			r.doubtAt(DoubtArithmetic, part, "This form of arithmetic is not read alike everywhere.")
 		}
 		r.arithm(part.X, at)
 		b.vary(true) // it may be negative
-		b.text = append(b.text, r.raw(part)...)
+		b.text = append(b.text, r.substText(part)...)
 	case *syntax.ProcSubst:
 		b.vary(false)
-		b.text = append(b.text, r.raw(part)...)
+		b.text = append(b.text, r.substText(part)...)
 		r.procSubst(part, at)
 	default: // *syntax.ExtGlob, and what later versions add
 		r.doubtAt(DoubtGlob, part, "It holds an extended pattern.")
 		b.split()
 		b.text = append(b.text, r.raw(part)...)
 	}
+}
+
+func (r *reader) substText(n syntax.Node) string {
+	if r.bones {
+		return "$()"
+	}
+	return r.raw(n)
 }
 
 // doubleQuoted appends text as it stands between double quotes.
@@ -268,6 +289,8 @@ func ansiC(s string) []byte {
 		case 'u', 'U':
 			if v, ok := digits(16, map[byte]int{'u': 4, 'U': 8}[c]); ok {
 				out = utf8.AppendRune(out, rune(v))
+			} else {
+				out = append(out, '\\', c)
 			}
 		case '0', '1', '2', '3', '4', '5', '6', '7':
 			i--
@@ -275,9 +298,13 @@ func ansiC(s string) []byte {
 				out = append(out, byte(v))
 			}
 		case 'c':
-			i++
-		default:
+			if i++; i < len(s) {
+				out = append(out, s[i]&0x1f)
+			}
+		case '\\', '\'', '"', '?':
 			out = append(out, c)
+		default:
+			out = append(out, '\\', c)
 		}
 	}
 	return out
