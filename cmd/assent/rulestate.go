@@ -33,6 +33,23 @@ func ruleTrouble(f *hook.InForce) string {
 	return line + ". No rule allows anything until that is mended."
 }
 
+// ruleNote is what the rules tell the approver of a request that waits, on one line.
+func ruleNote(v *hook.Verdict) string {
+	switch {
+	case v == nil || v.Action != hook.ActionAsk:
+		return ""
+	case v.Note != "":
+		by := v.By()
+		return show.Line(v.Note) + " (" + show.Line(by.Who()) + ")"
+	case v.Rule != "":
+		by := v.By()
+		return show.Line(by.Who()) + " wants you to decide"
+	case v.Reason != "":
+		return "not answered by a rule: " + show.Line(v.Reason)
+	}
+	return ""
+}
+
 // warnOfRules tells the user on standard error when a file of rules is broken. It is silent
 // where the broker does not say.
 func (a *app) warnOfRules(ctx context.Context) {

@@ -167,7 +167,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer closing(&err, "credentials", who.Close)
 
 	// The rules in force. A broken file is no reason not to start: people decide then.
-	book := rulebook.Open(a.rulebook(f, socket, sugar.Warnf))
+	book := rulebook.Open(a.rulebook(f, socket, sugar.Infof, sugar.Warnf))
 
 	// Events that waited in the spool while no broker ran come before any new one.
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}

@@ -212,6 +212,9 @@ func (w *watch) printInput(r *request) {
 	if r.Uninspectable != "" {
 		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
+	if words := ruleNote(r.Verdict); words != "" {
+		fmt.Fprintf(w.out, "    %s\n", words)
+	}
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}

@@ -16,7 +16,8 @@ func (b *Book) InForce() hook.InForce {
 	f.Files, f.Notices = slices.Clone(f.Files), slices.Clone(f.Notices)
 	add := func(r rules.Info) {
 		entry := hook.RuleInForce{
-			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: action(r.Action), Shadow: r.Shadow, Text: r.Text,
+			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: action(r.Action), Shadow: r.Shadow,
+			Text: strings.TrimSpace(r.Text),
 		}
 		if n := b.fired[fired{r.File, r.ID}]; n != nil {
 			entry.Fired, entry.LastFired = n.n, n.last.UTC()

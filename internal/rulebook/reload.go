@@ -160,7 +160,7 @@ func (b *Book) enforce(list []candidate, set *rules.Set, sources []rules.Source,
 		case c.fresh && c.data != nil:
 			c.loadedAt = now
 			if !slices.Equal(was, c.data) || was == nil {
-				b.cfg.Logf("rules of %s are in force", c.path)
+				b.cfg.Infof("rules of %s are in force", c.path)
 			}
 		case c.data != nil:
 			entry.State = hook.FileLastGood

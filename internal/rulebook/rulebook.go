@@ -42,8 +42,8 @@ type Config struct {
 	Home, Host string
 	// Protected are files and directories of assent that no rule may let anybody touch.
 	Protected []string
-	// Logf hears when other rules come into force, and when a file breaks; nil discards it.
-	Logf func(format string, args ...any)
+	// Infof hears when other rules come into force, Logf when a file breaks; nil discards it.
+	Infof, Logf func(format string, args ...any)
 }
 
 // Book is the rules in force. Make it with Open.
@@ -77,6 +77,9 @@ const maxFired = 50_000
 func Open(cfg Config) *Book {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.Infof == nil {
+		cfg.Infof = func(string, ...any) {}
 	}
 	if cfg.Home == "" {
 		cfg.Home, _ = os.UserHomeDir() // without one, ~ is nobody's

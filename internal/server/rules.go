@@ -72,7 +72,10 @@ func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
 
 // rule answers a request by its verdict, and reports whether it is over.
 func (s *Server) rule(req *hook.Request, waiting *broker.Waiting) bool {
-	by := req.Verdict.By()
+	by, outcome := req.Verdict.By(), hook.Allowed
+	if req.Verdict.Action == hook.ActionDeny {
+		outcome = hook.Denied
+	}
 	err := waiting.Rule(ruleDecision(req.Verdict, req), by)
 	if errors.Is(err, broker.ErrSettled) {
 		return true // its hook has gone, or it came back to an answer
@@ -83,7 +86,7 @@ func (s *Server) rule(req *hook.Request, waiting *broker.Waiting) bool {
 		return false
 	}
 	s.metrics.decision(hook.KindRule)
-	s.log.Info("decided", zap.String("id", req.ID), zap.String("outcome", string(req.Verdict.Action)),
+	s.log.Info("decided", zap.String("id", req.ID), zap.String("outcome", string(outcome)),
 		zap.String("kind", by.Kind), zap.String("by", line(by.ID)), zap.String("file", line(by.File)))
 	return true
 }

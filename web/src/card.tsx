@@ -46,6 +46,7 @@ export function Card({ item }: { item: Item }) {
           <b>Look closely.</b> This request cannot be shown faithfully by its fields: {visibleLine(r.uninspectable)}. What the agent makes of it may be something else. The raw text is below.
         </p>
       )}
+      <RuleWords item={item} />
       {questions && (
         <QuestionForm
           id={r.id}
@@ -66,7 +67,6 @@ export function Card({ item }: { item: Item }) {
           )}
         </p>
       )}
-      <RuleWords item={item} />
       {r.detached && !item.endedAt && <p class="notice">The agent is not connected; waiting for it to come back.</p>}
       <div class="foot" ref={foot} tabIndex={-1}>
         <Foot item={item} foot={foot} obstacle={obstacle} input={input} allow={questions ? "Answer" : r.toolName === "ExitPlanMode" ? "Approve" : "Allow"} />
