@@ -107,7 +107,7 @@ func (a *app) rulesConfig(name string) (rulebook.Config, error) {
 		}
 		b.stateDir = dir
 	}
-	cfg := b.rulebook(serveFlags{rules: name}, defaultSocket(b.stateDir, os.Getenv), nil)
+	cfg := b.rulebook(serveFlags{rules: name}, defaultSocket(b.stateDir, os.Getenv), nil, nil)
 	var err error
 	if cfg.Home, err = os.UserHomeDir(); err != nil {
 		cfg.Home = ""
