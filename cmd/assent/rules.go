@@ -13,7 +13,6 @@ import (
 
 	"assent/internal/rulebook"
 	"assent/internal/rules"
-	"assent/internal/show"
 )
 
 func (a *app) rulesCmd() *cobra.Command {
@@ -227,17 +226,17 @@ func layerName(l rules.Layer) string {
 	return string(l)
 }
 
-// shortPath is a file's name for a person, with ~ for the home directory.
+// shortPath is a file's name with ~ for the home directory. It is not made safe to show.
 func shortPath(path string) string {
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
 		if rest, ok := strings.CutPrefix(path, filepath.Clean(home)+"/"); ok {
 			path = "~/" + rest
 		}
 	}
-	return show.Short(path, 60)
+	return path
 }
 
-// oneFile are the arguments of commands that look at some files.
+// rulesFiles are the files that a command is told, one empty name when it is told none.
 func rulesFiles(flag string, args []string) ([]string, error) {
 	if flag != "" {
 		args = append([]string{flag}, args...)

@@ -9,6 +9,7 @@ import (
 
 	"assent/internal/rulebook"
 	"assent/internal/rules"
+	"assent/internal/show"
 )
 
 func (a *app) rulesCheckCmd() *cobra.Command {
@@ -149,7 +150,7 @@ func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem 
 
 func (c *checkedFile) line() string {
 	head := map[string]string{"ok": "ok      ", "broken": "BROKEN  ", "absent": "-       "}[c.State] +
-		shortPath(c.Path) + " (" + layerName(rules.Layer(c.Layer)) + ")"
+		show.Line(shortPath(c.Path)) + " (" + layerName(rules.Layer(c.Layer)) + ")"
 	switch c.State {
 	case "ok":
 		return head + ": " + counted(c.Rules, "rule") + ", " + counted(c.Tests, "test")

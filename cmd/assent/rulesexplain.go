@@ -180,7 +180,7 @@ func requestCall(r *request) rules.Call {
 
 // explain says what the rules make of a call. r is the request that it came from, or nil.
 func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
-	v := set.Explain(call)
+	v := forBroker(set.Explain(call), call.Tool)
 	if a.json {
 		return a.printJSON(explanationOf(call, &v))
 	}
@@ -215,6 +215,15 @@ func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
 	return nil
 }
 
+// forBroker is a verdict after what the broker makes of it: a question of the agent wants an answer,
+// and no rule says yes to it.
+func forBroker(v rules.Verdict, tool string) rules.Verdict {
+	if v.Action == rules.Allow && (tool == "AskUserQuestion" || tool == "ExitPlanMode") {
+		v.Action, v.Rule, v.File, v.Layer, v.Reason = rules.Ask, "", "", "", "the agent takes no plain yes here"
+	}
+	return v
+}
+
 // shortDuration is 10m rather than 10m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
@@ -244,5 +253,5 @@ func ruleName(id, file string) string {
 	if file == "" {
 		return show.Short(id, 100)
 	}
-	return show.Short(id, 100) + " (" + shortPath(file) + ")"
+	return show.Short(id, 100) + " (" + show.Short(shortPath(file), 60) + ")"
 }

@@ -67,7 +67,11 @@ that project only, but your file of rules counts everywhere: it is left out unle
 			}
 			if write {
 				if to == "" {
-					to = filepath.Join(configDir(os.Getenv), "rules.yaml")
+					dir := configDir(os.Getenv)
+					if dir == "" {
+						return usagef("HOME is not set; say where to write it: --to FILE")
+					}
+					to = filepath.Join(dir, "rules.yaml")
 				}
 				if err := createRules(to, text); err != nil {
 					return err
@@ -316,7 +320,7 @@ func (m *imported) file() ([]byte, error) {
 		}
 	}
 	if left := m.count("left"); left > 0 {
-		b.WriteString("\n# Not carried over:\n")
+		b.WriteString("\n# Left out:\n")
 		for _, e := range m.entries {
 			if e.State == "left" {
 				fmt.Fprintln(&b, wrapped(show.Line(e.Action+" "+e.Text)+": "+show.Line(e.Why), "#   ", "#     "))
@@ -385,22 +389,26 @@ func (m *imported) report(to string, text []byte) importReport {
 	return importReport{m.path, to, string(text), entries}
 }
 
-// tellImport says on standard error, beside the file itself, what a person must know.
+// tellImport says on standard error what a person must know and does not see: the file that goes
+// to a terminal says it itself.
 func (a *app) tellImport(m *imported, to string) {
-	say := func(head, text string) {
-		fmt.Fprintln(a.err, wrapped(fmt.Sprintf("%-9s", head)+show.Line(text), "", "            "))
+	say := func(label, text string) {
+		fmt.Fprintln(a.err, wrapped(show.Line(text), fmt.Sprintf("%-9s", label), "         "))
 	}
 	for _, e := range m.entries {
+		if to == "" && isTerminal(a.out) {
+			break
+		}
 		switch {
 		case e.State == "left":
-			say("NOT OVER", e.Action+" "+e.Text+": "+e.Why)
+			say("LEFT OUT", e.Action+" "+e.Text+": "+e.Why)
 		case e.State == "changed":
 			say("CHANGED", e.Action+" "+e.Text+": "+e.Why)
 		case e.Meaning != "":
 			say("WIDE", e.Action+" "+e.Text+": "+e.Meaning)
 		}
 	}
-	fmt.Fprintf(a.err, "%d carried over, %d changed, %d not.\n", m.count("carried"), m.count("changed"), m.count("left"))
+	fmt.Fprintf(a.err, "%d carried over, %d changed, %d left out.\n", m.count("carried"), m.count("changed"), m.count("left"))
 	if to != "" {
 		fmt.Fprintln(a.err, "Written to "+show.Line(to)+". Next: assent rules check")
 	}

@@ -24,7 +24,7 @@ func (a *app) rulesReplayCmd() *cobra.Command {
 		Short: "Say what rules would have made of past requests",
 		Long: `Ask the running broker for the requests that ended, and say what the rules would have decided
 about each, and where that is something else than what happened. With --rules FILE that file is
-asked and no other; without, the files that the broker would load now.
+asked and no other; without, those that the broker of this machine would load now.
 
 What a person denied and the rules would allow comes first: look at each. Nothing is changed or
 run. Each request is judged at its own time, mode and branch; symbolic links are followed as they
@@ -41,7 +41,7 @@ are now.`,
 			if err != nil {
 				return err
 			}
-			r := &replay{a: a, b: b, file: file, sets: map[string]*rules.Set{}}
+			r := &replay{a: a, b: b, file: file, sets: map[string]replaySet{}}
 			from := time.Now().Add(-ago)
 			if err := r.run(cmd.Context(), from); err != nil {
 				return err
@@ -60,7 +60,7 @@ are now.`,
 	return c
 }
 
-var days = regexp.MustCompile(`^([0-9]{1,4})d$`)
+var days = regexp.MustCompile(`^([1-9][0-9]{0,3})d$`)
 
 // longDuration reads 24h and 7d.
 func longDuration(text string) (time.Duration, error) {
@@ -80,11 +80,17 @@ type replay struct {
 	a    *app
 	b    *client
 	file string
-	sets map[string]*rules.Set // by the root of the repository whose file counts, "" for none
+	sets map[string]replaySet // by the root of the repository whose file counts, "" for none
 
 	judged  int
 	same    int
 	changed [len(replayKinds)][]replayed
+}
+
+// replaySet is the rules for the requests of one repository.
+type replaySet struct {
+	*rules.Set
+	broken bool // the repository's file is: nothing is allowed by rule there
 }
 
 // replayed is a request that would have gone otherwise.
@@ -202,11 +208,9 @@ func (r *replay) judge(q *request) error {
 	if err != nil {
 		return err
 	}
-	v := set.Eval(call)
-	if q.ToolName == "AskUserQuestion" || q.ToolName == "ExitPlanMode" {
-		if v.Action == rules.Allow { // the broker lets no rule answer these
-			v = rules.Verdict{Action: rules.Ask, Reason: "the agent takes no plain yes here"}
-		}
+	v := forBroker(set.Eval(call), q.ToolName)
+	if set.broken && v.Action == rules.Allow {
+		v = rules.Verdict{Action: rules.Ask, Reason: "the repository's rules are broken"}
 	}
 	r.judged++
 	kind, ok := replayKind(q, v.Action)
@@ -226,26 +230,27 @@ func (r *replay) judge(q *request) error {
 }
 
 // set returns the rules for requests from the repository at root.
-func (r *replay) set(root string) (*rules.Set, error) {
-	if set := r.sets[root]; set != nil {
+func (r *replay) set(root string) (replaySet, error) {
+	if set, known := r.sets[root]; known {
 		return set, nil
 	}
+	var set replaySet
 	f, err := r.a.readRules(r.file, root)
 	if err != nil {
-		return nil, err
+		return set, err
 	}
-	set, problems := f.load(root != "") // a repository's tests are not run by the broker either
-	if len(problems) > 0 && root != "" {
-		// The broker allows nothing by rule where a repository's file is broken: say so, and go on
-		// with the others.
+	var problems []rules.Problem
+	set.Set, problems = f.load(root != "") // the broker runs no tests of a repository's file
+	switch {
+	case len(problems) > 0 && root == "":
 		r.a.printProblems(r.a.err, f, problems)
-		set, err = rules.Load([]rules.Source{{Name: "broken", Data: []byte("version: 1\n")}}, f.options)
-		if err != nil {
-			return nil, fmt.Errorf("rules that ask: %w", err)
+		return set, errors.New("the rules have mistakes, which the broker would not load either")
+	case len(problems) > 0:
+		if set, err = r.set(""); err != nil {
+			return set, err
 		}
-	} else if len(problems) > 0 {
 		r.a.printProblems(r.a.err, f, problems)
-		return nil, errors.New("the rules have mistakes, which the broker would not load either")
+		set.broken = true
 	}
 	if len(r.sets) >= 100 {
 		clear(r.sets)
@@ -318,16 +323,19 @@ func (l *foldedLine) print(a *app) {
 	if l.times > 1 {
 		times = fmt.Sprintf(" (%d times)", l.times)
 	}
-	fmt.Fprintln(a.out, wrapped("  "+elide(l.What, 100), "  ", "      ")+times)
-	then := show.Line(l.Was)
+	fmt.Fprintln(a.out, wrapped(elide(l.What, 100), "  ", "      ")+times)
+	by := ""
 	if l.By != "" {
-		then += " by " + show.Short(l.By, 40)
+		by = " by " + show.Short(l.By, 40)
 	}
-	now := "now: " + l.Reason
+	then := fmt.Sprintf("%s%s, %s", show.Line(l.Was), by, l.Time.Local().Format("2006-01-02 15:04"))
+	now := string(l.Verdict) + ": " + show.Line(l.Reason)
 	if l.Rule != "" {
-		now = fmt.Sprintf("now: %s by %s", l.Verdict, ruleName(l.Rule, l.File))
+		now = fmt.Sprintf("%s by %s", l.Verdict, ruleName(l.Rule, l.File))
 	}
-	fmt.Fprintln(a.out, wrapped(show.Short(l.Request, 13)+" "+l.Time.Local().Format("01-02 15:04")+", then: "+then+"; "+show.Line(now), "      ", "      "))
+	fmt.Fprintln(a.out, wrapped(then, "      then: ", "            "))
+	fmt.Fprintln(a.out, wrapped(now, "      now:  ", "            "))
+	fmt.Fprintln(a.out, "      id:   "+show.Line(l.Request))
 }
 
 // replayCounts is the first line of replay's JSON.

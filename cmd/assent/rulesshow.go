@@ -65,13 +65,15 @@ func cellsWidth(cs []cell) int {
 // underlined shows a line of foreign text in at most so many columns, and a second line with marks
 // below the bytes from start to end, one at least. What is too long is cut to the surroundings.
 func underlined(line string, start, end, most int) (text, marks string) {
-	// No more is ever shown, and a line can be very long.
+	dots := []cell{{text: "…", width: 1}}
+	var before, part, after []cell
+	// No more than this is ever shown, and a line can be very long.
 	if cut := start - 4*most; cut > 0 {
 		for cut < start && !utf8.RuneStart(line[cut]) {
 			cut++
 		}
-		text, marks = underlined(line[cut:], start-cut, end-cut, most-1)
-		return "…" + text, " " + marks
+		line, start, end = line[cut:], start-cut, end-cut
+		before = dots
 	}
 	if cut := start + 8*most; cut < len(line) {
 		for cut > start && !utf8.RuneStart(line[cut]) {
@@ -80,7 +82,6 @@ func underlined(line string, start, end, most int) (text, marks string) {
 		line = line[:cut] + "…"
 		end = min(end, len(line))
 	}
-	var before, part, after []cell
 	for _, c := range cells(line) {
 		switch {
 		case c.end <= start:
@@ -94,7 +95,6 @@ func underlined(line string, start, end, most int) (text, marks string) {
 	if len(part) == 0 { // behind the last character
 		part = []cell{{" ", len(line), len(line), 1}}
 	}
-	dots := []cell{{text: "…", width: 1}}
 	if cellsWidth(before)+cellsWidth(part)+cellsWidth(after) > most {
 		room := most - 2 // dots at both ends
 		if cellsWidth(part) > room {

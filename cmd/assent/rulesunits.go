@@ -30,7 +30,7 @@ func (a *app) printUnits(v *rules.Verdict, indent string) {
 		}
 		fmt.Fprintf(a.out, "%s\n\n", labelled(indent, "ask", "no rule may allow this: "+show.Line(r.Why)))
 	}
-	units, guesses := shownUnits(v)
+	units := shownUnits(v)
 	for i := range units {
 		if i == maxUnitsShown {
 			fmt.Fprintf(a.out, "%s… and %d more parts; --json has them\n", indent, len(units)-i)
@@ -48,25 +48,21 @@ func (a *app) printUnits(v *rules.Verdict, indent string) {
 			fmt.Fprintln(a.out)
 		}
 	}
-	if guesses > 0 {
-		fmt.Fprintf(a.out, "\n%s\n", labelled(indent, "", fmt.Sprintf("No rule denies or asks about what this may run besides (%s; --json has them).", counted(guesses, "reading"))))
-	}
 }
 
 // shownUnits are the parts that tell a person something, in the order in which they stand. What
-// a program may run besides tells nothing where no rule is about it; those are counted.
-func shownUnits(v *rules.Verdict) (units []rules.UnitVerdict, guesses int) {
+// a program may run besides tells nothing where no rule is about it.
+func shownUnits(v *rules.Verdict) []rules.UnitVerdict {
+	var units []rules.UnitVerdict
 	for _, u := range v.Units {
 		guess := u.Action == "" && len(u.Misses) == 0 && len(u.Refused) > 0 &&
 			!slices.ContainsFunc(u.Refused, func(r rules.Refusal) bool { return r.Code != "see-through" })
-		if guess {
-			guesses++
-			continue
+		if !guess {
+			units = append(units, u)
 		}
-		units = append(units, u)
 	}
 	slices.SortStableFunc(units, func(x, y rules.UnitVerdict) int { return x.Start - y.Start })
-	return units, guesses
+	return units
 }
 
 // labelled is a text behind a short word, wrapped.
@@ -120,6 +116,9 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 		}
 	}
 	for i, m := range u.Misses {
+		if u.Action != "" {
+			break // it came to nothing
+		}
 		if i == maxMissesShown {
 			say("", fmt.Sprintf("… and %d more rules; --json has them", len(u.Misses)-i))
 			break
@@ -195,8 +194,11 @@ func explanationOf(call rules.Call, v *rules.Verdict) explanation {
 	}
 	e := explanation{
 		Tool: call.Tool, Input: call.Input, Cwd: call.Cwd, Verdict: v.Action, Rule: v.Rule, File: v.File, Layer: v.Layer, Reason: v.Reason,
-		Message: v.Message, Note: v.Note, TimeoutMs: v.Timeout.Milliseconds(), OnTimeout: v.OnTimeout,
+		Message: v.Message, Note: v.Note,
 		Refused: refusals(v.Refused), Units: []explainedUnit{},
+	}
+	if v.Action == rules.Ask {
+		e.TimeoutMs, e.OnTimeout = v.Timeout.Milliseconds(), v.OnTimeout
 	}
 	for _, s := range v.Shadow {
 		e.Shadow = append(e.Shadow, explainedShadow{s.Rule, s.File, s.Action})

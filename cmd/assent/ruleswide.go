@@ -25,7 +25,7 @@ var widePrograms = []wideProgram{ // read-only
 	{names: []string{"find", "fd"}, meaning: "it can delete files and run commands (-delete, -exec)"},
 	{names: []string{"npx", "pnpx", "bunx", "uvx", "pipx"}, then: []string{"-y", "run"}, meaning: "any package from the network is fetched and run"},
 	{names: []string{"make", "gmake", "just", "task", "rake", "gradle", "./gradlew", "mvn", "./mvnw", "ant", "bazel", "tox", "nox", "pytest", "cmake", "ninja", "meson"}, meaning: "code of the project, which the agent can write itself"},
-	{names: []string{"npm", "pnpm", "yarn"}, then: []string{"run", "exec", "install", "i", "add", "test", "start", "dlx", "create"}, meaning: "scripts of the project and of packages, which the agent can choose or write itself"},
+	{names: []string{"npm", "pnpm", "yarn"}, then: []string{"run", "exec", "install", "i", "ci", "add", "dlx", "create"}, meaning: "scripts of the project and of packages, which the agent can choose or write itself"},
 	{names: []string{"pip", "uv", "poetry", "pdm", "conda", "gem", "bundle", "composer", "brew", "apt", "apt-get"}, then: []string{"install", "run", "add", "exec", "sync", "pip"}, meaning: "any package is installed, and its scripts run"},
 	{names: []string{"go", "cargo", "dotnet"}, then: []string{"run", "test", "build", "install", "generate", "get", "tool"}, meaning: "code of the project or of packages is run"},
 	{names: []string{"git"}, then: []string{"-c", "config", "commit", "push", "clone", "checkout", "submodule", "rebase", "filter-branch"}, meaning: "it can run programs (hooks, aliases, -c), lose work and send code away"},

@@ -183,6 +183,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	u := UnitVerdict{Kind: "tool", Text: e.call.Tool, Misses: misses, Refused: o.refused}
 	if len(t.paths) > 0 {
 		u.Text += " " + t.paths[0]
+	} else if address, ok := e.text("url"); ok && t.url != nil {
+		u.Text += " " + address
 	}
 	u.own(o, o.allow)
 	return []UnitVerdict{u}
