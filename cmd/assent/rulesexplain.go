@@ -104,7 +104,7 @@ func (a *app) explainedCall(f explainFlags, args []string) (rules.Call, error) {
 	if call.Tool == "" {
 		call.Tool = "Bash"
 	}
-	if call.Input == nil || len(call.Input) == 0 {
+	if len(call.Input) == 0 {
 		call.Input = json.RawMessage("{}")
 	}
 	if f.cwd != "" {
