@@ -42,6 +42,18 @@ deny: ["Bash(git push *)", "Bash(rm -rf *)", "Bash(find * -delete)", "Bash(* --f
 	})
 }
 
+// TestUncertain: what comes at run time only may be what a guard means, however it says so.
+func TestUncertain(t *testing.T) {
+	expect(t, `
+allow: ["Bash(x *)", "Bash(y *)", "Bash(z *)"]
+rules:
+  - {id: re, action: deny, match: {command: {program: x, any_arg: "re:[a-c]+"}}}
+  - {id: args, action: deny, match: {command: {program: y, args: [a, ...]}}}
+  - {id: sure, action: deny, certain: true, match: {command: {program: z, any_arg: a}}}`, map[string]Action{
+		"x abc": Deny, "x d": Allow, "x $V": Ask, "y a": Deny, "y b": Allow, "y $V": Ask, "y -v $V": Ask, "y b $V": Allow, "z a": Deny, "z $V": Allow,
+	})
+}
+
 // TestSideDoors: an allow that leaves the flags open does not mean those that write or run.
 func TestSideDoors(t *testing.T) {
 	expect(t, `
@@ -84,7 +96,7 @@ rules:
 func TestProtected(t *testing.T) {
 	everything := `version: 1
 rules:
-  - {id: commands, action: allow, match: {command: {program: [cat, cp, rm, grep, rg, ls, sed, tee, git, assent, kill, pkill, ln, mv, cd, echo, claude, find, systemctl, tar]}, cwd: ["**"]}}
+  - {id: commands, action: allow, match: {command: {program: [cat, cp, rm, grep, rg, ls, sed, tee, git, assent, kill, pkill, head, xargs, ln, mv, cd, echo, claude, find, systemctl, tar]}, cwd: ["**"]}}
   - {id: files, action: allow, match: {file: {op: [read, edit, write], path: ["**"]}}}
 `
 	s, err := Load([]Source{{Name: "f", Layer: User, Data: []byte(everything)}}, LoadOptions{Protected: []string{"/srv/broker/state", "/run/x/hook.sock"}})
@@ -98,8 +110,11 @@ rules:
 		"tee .git/config": Ask, "cat .git//config": Ask, "cat ./.git/../.git/config": Ask, "cat .GIT/config": Ask, "cd .git && cat config": Ask, "cd .claude; tee settings.json": Ask, "rm -rf .git": Ask, "rm -rf .claude": Ask,
 		"mv .claude x": Ask, "rm -rf .": Ask, "rm -rf ..": Ask, "rm -rf /home/user/project": Ask, "cat .cl*/settings.json": Ask, "rm -rf .*": Ask, "cat .git/hooks/*": Ask, `cat "$HOME/.claude/settings.json"`: Ask, `cat $X/.claude/settings.json`: Ask,
 		"sed -n -i.bak s/a/b/ .mcp.json": Ask, "ln -s ~/.claude/settings.json x": Ask, "cp x --target-directory=.git/hooks": Ask, "cp -t.git/hooks x": Ask, "tee > .git/hooks/x": Ask,
+		"cat ~/.claude/.credentials.json": Ask, "cat /proc/self/environ": Ask, "cat /proc/self/root/srv/broker/state/x": Ask, "cat /proc/cpuinfo": Allow,
 		"assent pending": Ask, "/opt/assent allow x": Ask, "$(echo assent) allow x": Ask, "pkill assent": Ask, "kill $(pidof assent)": Ask, "systemctl --user stop assent.service": Ask,
 		"cat ~/.local/state/assent/owner.token": Ask, "grep -r x ~/.local/state": Ask, "grep -r x ~": Ask, "grep -r x /": Ask, "cd ~ && grep -r x": Ask, "cd ~ && rg x": Ask, "cat ~/.local/state/*/*": Ask, "tar c $HOME": Ask, "grep -r x ~/.*": Ask,
+		"find ~ -name x | head": Allow, "find ~ -name '*.token' -exec cat {} +": Ask, "cat $(find ~/.local -name '*.token')": Ask, "find / -name '*.tok*' | xargs cat": Ask, "for f in $(ls ~/.local); do cat $f; done": Ask, "find . -name x -exec cat {} +": Allow,
+		"grep -rn x . --include=*.{ts,tsx}": Allow, "echo {1..5}": Allow, "cat .{claude,git}/config": Ask, "cat .{git,x}/config": Ask, "cat .g{h..j}t/config": Ask, "cat {.git/config,x}": Ask,
 		"cat /srv/broker/state/owner.token": Ask, "cat /srv/broker/state/x": Ask, "cd /srv/broker/state && cat x": Ask, "cd /srv && cat broker/state/x": Ask, "grep -r x /srv": Ask, "cat /run/x/hook.sock": Ask,
 		"git config core.hooksPath x": Ask, "git config --global alias.x y": Ask, "git -C sub config a.b c": Ask, "git config --unset x": Ask, "git config edit": Ask, "claude -p x": Ask, "claude mcp add x": Ask, "claude --version": Allow,
 	} {
@@ -162,6 +177,41 @@ rules:
 			if v := s.Eval(c); v.Action != want {
 				t.Errorf("rm %s in %s: %s (%s), expected %s", path, project, v.Action, v.Reason, want)
 			}
+		}
+	}
+}
+
+// TestStrangeRepositories: git is not allowed where a repository was planted inside the project.
+func TestStrangeRepositories(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{".git", "sub/dir", "nested/.git", "nested/deep", "bare/objects", "bare/x", "linked"} {
+		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"bare/HEAD", "linked/.git"} {
+		if err := os.WriteFile(filepath.Join(top, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := load(t, `version: 1
+allow: ["Bash(git status *)"]`)
+	for dir, want := range map[string]Action{".": Allow, "sub": Allow, "sub/dir": Allow, "none": Allow, "nested": Ask, "nested/deep": Ask, "bare": Ask, "bare/x": Ask, "linked": Ask, "/": Ask, "..": Ask} {
+		c := bash("git -C " + dir + " status")
+		c.Cwd, c.Project = top, top
+		if v := s.Eval(c); v.Action != want {
+			t.Errorf("git -C %s: %s (%s), expected %s", dir, v.Action, v.Reason, want)
+		}
+		if filepath.IsAbs(dir) {
+			continue
+		}
+		c = bash("git status")
+		c.Cwd, c.Project = filepath.Join(top, dir), top
+		if v := s.Eval(c); v.Action != want {
+			t.Errorf("git in %s: %s (%s), expected %s", dir, v.Action, v.Reason, want)
 		}
 	}
 }

@@ -14,7 +14,8 @@ type rule struct {
 	line   int
 	action Action
 	shadow bool
-	seq    int // the order of the files, and of rules in them
+	sure   bool // a guard that counts only where it is certain to be meant
+	seq    int  // the order of the files, and of rules in them
 
 	message, note string
 	timeout       time.Duration
@@ -45,7 +46,11 @@ type rulesFile struct {
 // readFile compiles one file. What is wrong is in r.problems.
 func readFile(r *reader, s Source) *rulesFile {
 	f := &rulesFile{source: s}
-	doc := r.document(s.Data)
+	most := maxFile
+	if s.Layer == Repository {
+		most = maxForeign
+	}
+	doc := r.document(s.Data, most)
 	if doc == nil {
 		return f
 	}
@@ -131,7 +136,7 @@ func (c *compiler) rules(n *yaml.Node) {
 func (c *compiler) rule(n *yaml.Node) {
 	r := &rule{}
 	before := len(c.problems)
-	var matchNode, messageNode, noteNode, timeoutNode *yaml.Node
+	var matchNode, messageNode, noteNode, timeoutNode, certainNode *yaml.Node
 	ok := c.object(n, "a rule", map[string]func(*yaml.Node){
 		"id": func(n *yaml.Node) {
 			w, _ := c.text(n, "an id")
@@ -144,7 +149,8 @@ func (c *compiler) rule(n *yaml.Node) {
 		"action": func(n *yaml.Node) {
 			r.action = Action(c.oneOf(n, "the action", string(Allow), string(Ask), string(Deny)))
 		},
-		"shadow": func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
+		"shadow":  func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
+		"certain": func(n *yaml.Node) { r.sure, certainNode = c.boolean(n, "certain"), n },
 		"message": func(n *yaml.Node) {
 			w, _ := c.text(n, "a message for the agent")
 			r.message, messageNode = w.text, n
@@ -177,10 +183,16 @@ func (c *compiler) rule(n *yaml.Node) {
 	if timeoutNode != nil && r.action != Ask && r.action != "" {
 		c.problem(timeoutNode, "timeout and on_timeout are for an ask; this rule says %s", r.action)
 	}
+	if certainNode != nil && r.action == Allow {
+		c.problem(certainNode, "certain is for rules that deny or ask; one that allows always is")
+	}
 	if matchNode == nil || r.action == "" {
 		return
 	}
 	r.match = c.match(matchNode, r.action != Allow)
+	if r.match.file != nil {
+		r.match.file.sure = r.sure
+	}
 	if len(c.problems) == before {
 		text, err := yaml.Marshal(n)
 		if err == nil {

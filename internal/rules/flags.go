@@ -100,8 +100,9 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !w.Static {
-			// --format="$x" is certainly the flag --format.
-			if name, _, ok := strings.Cut(w.Prefix, "="); ok && !w.Glob && set.long[name] > noValue && strings.HasPrefix(name, "-") {
+			// --format="$x" is certainly the flag --format; --include=*.go is --include, and
+			// so is every file that the pattern could fit.
+			if name, _, ok := strings.Cut(w.Prefix, "="); ok && (!w.Glob || !strings.ContainsAny(w.Text, "$`")) && set.long[name] > noValue && strings.HasPrefix(name, "-") {
 				continue
 			}
 			if w.MaybeFlag {
@@ -239,6 +240,7 @@ type truth uint8
 const (
 	no      truth = iota
 	perhaps       // it depends on what is known at run time only: no allow
+	likely        // the same, but the command says so itself: ~/.s*/id*
 	yes
 )
 

@@ -214,6 +214,17 @@ func (p *pathPattern) in(base, at string) bool {
 	return p.all || p.below.match(rest)
 }
 
+// inFolded is in for file systems that do not tell case apart, where .ENV is .env: it lowers
+// the path. It serves guards.
+func (p *pathPattern) inFolded(base, at string) bool {
+	rest, ok := under(base, at)
+	if !ok || base == "" {
+		return false
+	}
+	folded := strings.ToLower(rest)
+	return folded != rest && p.below.match(folded)
+}
+
 // under returns the part of a clean path below base: empty for base itself.
 func under(base, at string) (string, bool) {
 	if at == base {
@@ -299,11 +310,11 @@ func (e *surroundings) unresolveTop(at string, p *pathPattern) string {
 func (e *surroundings) touches(at place, patterns []pathPattern) bool {
 	for i := range patterns {
 		p := &patterns[i]
-		if p.in(e.base(p), at.spelled) {
+		if p.in(e.base(p), at.spelled) || p.inFolded(e.base(p), at.spelled) {
 			return true
 		}
 		for _, r := range at.real {
-			if r != "" && (p.in(e.realBase(p), r) || p.in(e.base(p), r)) {
+			if r != "" && (p.in(e.realBase(p), r) || p.in(e.base(p), r) || p.inFolded(e.realBase(p), r)) {
 				return true
 			}
 		}
@@ -345,8 +356,11 @@ func literals(s string) []token {
 }
 
 func globTokens(g glob) []token {
-	if g.exact {
+	switch {
+	case g.exact:
 		return literals(g.src)
+	case g.re != nil: // may be anything
+		return []token{{kind: anything}}
 	}
 	return g.tokens
 }

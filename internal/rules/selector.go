@@ -44,6 +44,7 @@ var operationNames = map[string]operation{"read": opRead, "edit": opEdit, "write
 
 type fileMatch struct {
 	ops   operation
+	sure  bool // see rule.sure
 	paths []pathPattern
 	not   []pathPattern
 }

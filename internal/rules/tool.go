@@ -82,12 +82,20 @@ func readTarget(e *scope) target {
 // tool evaluates a call of a tool other than Bash.
 func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	t := readTarget(e)
+	switch e.call.Tool {
+	case "AskUserQuestion", "ExitPlanMode":
+		o.refuse("question", "It wants an answer from a person.")
+	case "WebFetch":
+		if t.url == nil {
+			o.refuse("address", "Its address cannot be read.")
+		}
+	}
 	places, ok := e.toolPlaces(&t)
 	if t.paths != nil {
 		for _, at := range places {
 			if s.protect.touches(at, e) {
 				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
-			} else if s.protect.aboveState(at.spelled) && e.call.Tool == "Grep" {
+			} else if s.protect.aboveState(at.spelled, e) && e.call.Tool == "Grep" {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
 			}
 		}

@@ -174,6 +174,29 @@ rules:
 	}
 }
 
+// TestCase: a guard finds a file also where the file system does not tell case apart.
+func TestCase(t *testing.T) {
+	s := load(t, "version: 1\nallow: [Read, \"Bash(cat *)\"]\ndeny: [\"Read(**/.env)\"]")
+	for _, path := range []string{".env", ".ENV", "sub/.Env", "sub/.env/x"} {
+		if v := s.Eval(tool1("Read", "file_path", path)); v.Action != Deny {
+			t.Errorf("Read %s: %s", path, v.Action)
+		}
+		if v := s.Eval(bash("cat " + path)); v.Action != Deny {
+			t.Errorf("cat %s: %s", path, v.Action)
+		}
+	}
+}
+
+// TestQuestions: what asks a person is for a person.
+func TestQuestions(t *testing.T) {
+	s := load(t, "version: 1\nallow: [AskUserQuestion, ExitPlanMode, WebFetch]")
+	for _, c := range []Call{tool1("AskUserQuestion", "x", "y"), tool1("ExitPlanMode", "plan", "y"), tool1("WebFetch", "url", "y")} {
+		if v := s.Eval(c); v.Action != Ask {
+			t.Errorf("%s: %+v", c.Tool, v)
+		}
+	}
+}
+
 func TestShadow(t *testing.T) {
 	s := load(t, `
 version: 1

@@ -19,6 +19,9 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 			}
 		}
 		if d.Word != nil {
+			if name, _, is := strings.Cut(r.raw(d.Word), "="); is && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+				r.doubtAt(DoubtRedirect, d, "The word after a redirection looks like an assignment.")
+			}
 			// In >2>x bash takes 2>x for a redirection of its own.
 			if end := int(d.Word.End().Offset()); end < len(r.src) && (r.src[end] == '<' || r.src[end] == '>') {
 				if s := r.raw(d.Word); digits(s) || strings.HasPrefix(s, "{") {
@@ -54,12 +57,12 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 				at.stdin = OtherFD
 			}
 		case syntax.Hdoc, syntax.DashHdoc:
-			r.heredoc(d, at)
+			at.varies = r.heredoc(d, at) || at.varies
 			if in {
 				at.stdin = Heredoc
 			}
 		case syntax.WordHdoc:
-			r.word(d.Word, at)
+			at.varies = !r.word(d.Word, at).Static || at.varies
 			if in {
 				at.stdin = Heredoc
 			}
@@ -121,13 +124,18 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 		r.doubtAt(DoubtRedirect, d, "What follows >& or <& is not just a number.")
 		w := r.word(d.Word, at)
 		r.add(Unit{Kind: Write, Start: int(d.Pos().Offset()), End: int(d.End().Offset()), Path: w, Out: -1, Of: -1}, at)
+		if r.guessed {
+			return
+		}
+		r.guessed = true
 		r.guessText(strings.NewReplacer(">&-", " ", "<&-", " ").Replace(r.src), at)
 	}
 }
 
 // heredoc reads a here-document. It is data if its delimiter is quoted; else the substitutions
-// in it are read.
-func (r *reader) heredoc(d *syntax.Redirect, at place) {
+// in it are read. It returns true when the text depends on values known only when it runs.
+func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
+	r.heredocs++
 	quoted, ok := delimiter(r.raw(d.Word))
 	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
 		r.doubtAt(DoubtHeredoc, d, "The delimiter of the here-document is not a plain word.")
@@ -152,11 +160,13 @@ func (r *reader) heredoc(d *syntax.Redirect, at place) {
 		if _, ok := p.(*syntax.Lit); ok {
 			continue
 		}
+		varies = true
 		if _, ok := p.(*syntax.ParamExp); !ok {
 			r.doubtAt(DoubtHeredoc, d, "The here-document runs commands.")
 		}
 		r.part(p, at, &b, true)
 	}
+	return varies
 }
 
 // ends says whether a here-document ends where the parser says, and nowhere else to anyone. Within

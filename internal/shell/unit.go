@@ -71,6 +71,9 @@ type Unit struct {
 	DirKnown bool   // Dir is certain; false after a cd that may have failed or cannot be read
 
 	Stdin, Stdout Stream
+	// StdinVaries says that standard input is text of the script with values in it that are
+	// known only when it runs: <<< "$x".
+	StdinVaries bool
 	// Out is the index in Units of the Write that Stdout goes to when Stdout is File, else -1.
 	Out int
 	// Of is the index in Units of the command that a Write or ReadFile redirects, -1 when it

@@ -192,6 +192,7 @@ func (r *reader) xargs(u Unit, at place, levels int) int {
 		inner = append(inner, replaced(word, replace, true, false))
 	}
 	if len(inner) == 0 {
+		replace = ""
 		inner = append(inner, Word{Text: "echo", Prefix: "echo", Static: true, Start: u.Start, End: u.End})
 	}
 	if replace == "" {

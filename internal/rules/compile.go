@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,9 +73,19 @@ func (c *compiler) command(n *yaml.Node, guard bool) *commandMatch {
 		"args":    func(n *yaml.Node) { m.argsSet = true; c.args(n, m) },
 		"flags":   func(n *yaml.Node) { flagsNode = n },
 		"any_arg": func(n *yaml.Node) { m.anyArg = c.globs(n, "a pattern for an argument") },
-		"paths":   func(n *yaml.Node) { pathsNode = n; m.paths = c.paths(n) },
-		"stdin":   func(n *yaml.Node) { m.stdin = c.streams(n, "stdin") },
-		"stdout":  func(n *yaml.Node) { m.stdout = c.streams(n, "stdout") },
+		"no_arg":  func(n *yaml.Node) { m.noArg = c.globs(n, "a pattern for an argument") },
+		"literal": func(n *yaml.Node) {
+			m.literal = true
+			if w := c.oneOf(n, "literal", "true", "or-from-commands"); w == "or-from-commands" {
+				m.piped = true
+			}
+			if guard {
+				c.problem(n, "literal is for rules that allow")
+			}
+		},
+		"paths":  func(n *yaml.Node) { pathsNode = n; m.paths = c.paths(n) },
+		"stdin":  func(n *yaml.Node) { m.stdin = c.streams(n, "stdin") },
+		"stdout": func(n *yaml.Node) { m.stdout = c.streams(n, "stdout") },
 	})
 	if !ok {
 		return m
@@ -89,7 +100,7 @@ func (c *compiler) command(n *yaml.Node, guard bool) *commandMatch {
 		c.problem(pathsNode, "paths needs flags beside it, for an unknown flag could name another path: flags: {only: [...]}, or flags: any where every flag of the program is harmless")
 	}
 	if len(n.Content) == 0 {
-		c.problem(n, "command is empty, expected at least one of program, args, flags, any_arg, paths, stdin, stdout")
+		c.problem(n, "command is empty, expected at least one of program, args, flags, any_arg, no_arg, paths, stdin, stdout")
 	}
 	return m
 }
@@ -109,7 +120,7 @@ func (c *compiler) args(n *yaml.Node, m *commandMatch) {
 		}
 		var alternatives []glob
 		for _, w := range c.texts(item, "an argument") {
-			alternatives = append(alternatives, textGlob(w.text))
+			alternatives = append(alternatives, c.pattern(w))
 		}
 		m.args = append(m.args, alternatives)
 	}
@@ -172,9 +183,23 @@ func (c *compiler) streams(n *yaml.Node, key string) streams {
 func (c *compiler) globs(n *yaml.Node, what string) []glob {
 	var all []glob
 	for _, w := range c.texts(n, what) {
-		all = append(all, textGlob(w.text))
+		all = append(all, c.pattern(w))
 	}
 	return all
+}
+
+// pattern compiles a text with wildcards, or a regular expression after re:.
+func (c *compiler) pattern(w word) glob {
+	expr, ok := strings.CutPrefix(w.text, "re:")
+	if !ok {
+		return textGlob(w.text)
+	}
+	re, err := regexp.Compile(`^(?:` + expr + `)\z`)
+	if err != nil {
+		c.problem(w.at, "%q is no regular expression: %v", short(expr), err)
+		return glob{src: w.text, exact: true}
+	}
+	return glob{src: w.text, re: re}
 }
 
 func (c *compiler) paths(n *yaml.Node) []pathPattern {
