@@ -136,7 +136,7 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 		switch v := words[i]; {
 		case v.Glob || !v.Static && v.MaybeFlag:
 			return nil, &flagFault{v, "may become more than the value of a flag", true}
-		case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(v.Text[1:]):
+		case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(strings.TrimRight(v.Text[1:], "cwbkMG")):
 			return nil, &flagFault{v, "stands where a value is expected, and looks like a flag", false}
 		}
 	}

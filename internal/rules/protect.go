@@ -315,6 +315,9 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 			full = dir + "/" + t
 		}
 		at := place{spelled: path.Clean(full)}
+		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
+			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
+		}
 		if sign && p.touches(at, e) {
 			return quote(w.Text) + " is " + ownPlace
 		}

@@ -142,7 +142,7 @@ func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
 	}
 	if d.Hdoc == nil {
 		r.doubtAt(DoubtHeredoc, d, "The here-document is empty.")
-		return
+		return false
 	}
 	if !r.ends(d) {
 		r.doubtAt(DoubtHeredoc, d, "Where the here-document ends is not read alike everywhere.")
