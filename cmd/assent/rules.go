@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -250,4 +251,17 @@ func rulesFiles(flag string, args []string) ([]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// untilDone runs work, which reads standard input, and returns with ctx. A read cannot be called
+// off, so the goroutine may outlive ctx; the process then ends.
+func untilDone(ctx context.Context, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

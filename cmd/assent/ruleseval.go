@@ -56,7 +56,7 @@ count for it instead; use that only where you trust whoever writes the lines.`,
 			if own {
 				e.sets = map[string]ownSet{}
 			}
-			return e.run(cmd.Context(), a.in, a.out)
+			return untilDone(cmd.Context(), func() error { return e.run(cmd.Context(), a.in, a.out) })
 		},
 	}
 	c.Flags().StringVar(&file, "rules", "", "this file of rules, and no other")

@@ -47,7 +47,7 @@ With --request the request of that id is explained, with the rules as they are n
 				}
 				return a.explainRequest(cmd.Context(), f)
 			}
-			call, err := a.explainedCall(f, args)
+			call, err := a.explainedCall(cmd.Context(), f, args)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ With --request the request of that id is explained, with the rules as they are n
 }
 
 // explainedCall makes the call that the user describes.
-func (a *app) explainedCall(f explainFlags, args []string) (rules.Call, error) {
+func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) (rules.Call, error) {
 	w, err := here()
 	if err != nil {
 		return rules.Call{}, err
@@ -90,7 +90,11 @@ func (a *app) explainedCall(f explainFlags, args []string) (rules.Call, error) {
 		if len(args) > 1 {
 			command = shellWords(args)
 		} else if command == "-" {
-			b, err := io.ReadAll(io.LimitReader(a.in, hook.MaxRequest))
+			var b []byte
+			err := untilDone(ctx, func() (err error) {
+				b, err = io.ReadAll(io.LimitReader(a.in, hook.MaxRequest))
+				return err
+			})
 			if err != nil {
 				return call, fmt.Errorf("read the command: %w", err)
 			}

@@ -13,7 +13,7 @@ import (
 // maxUnitsShown and maxMissesShown bound what a person is shown; JSON has all.
 const (
 	maxUnitsShown  = 40
-	maxMissesShown = 5
+	maxMissesShown = 3
 )
 
 // printUnits shows each part of a command: where it stands, and what the rules say about it.
@@ -92,10 +92,20 @@ func (a *app) printPlace(command string, start, end int, indent string) {
 
 func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent string) {
 	say := func(label, text string) { fmt.Fprintln(a.out, labelled(indent, label, text)) }
+	what := ""
+	switch text := show.Short(strings.TrimLeft(u.Text, "<> "), 60); {
+	case u.Kind == "write":
+		what = "writes " + text
+	case u.Kind == "read":
+		what = "reads " + text
+	case len(u.Via) > 0:
+		what = "runs " + text
+	}
 	if len(u.Via) > 0 {
-		say("", show.Short(u.Text, 60)+", run through "+show.Short(strings.Join(u.Via, ", "), 60))
-	} else if what := map[string]string{"write": "writes", "read": "reads"}[u.Kind]; what != "" {
-		say("", what+" "+show.Short(strings.TrimLeft(u.Text, "<> "), 60))
+		what += ", through " + show.Short(strings.Join(u.Via, ", "), 60)
+	}
+	if what != "" {
+		say("", what)
 	}
 	doubted := slices.ContainsFunc(refused, func(r rules.Refusal) bool { return r.Start < u.End && u.Start < r.End })
 	switch {
@@ -115,12 +125,15 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 			say("", "no rule may allow this: "+show.Line(r.Why))
 		}
 	}
-	for i, m := range u.Misses {
-		if u.Action != "" {
-			break // it came to nothing
-		}
+	if u.Action != "" {
+		return // what came close came to nothing
+	}
+	near := slices.DeleteFunc(slices.Clone(u.Misses), func(m rules.Miss) bool { return m.Selector == "args" })
+	if len(near) == 0 && len(u.Misses) <= maxMissesShown {
+		near = u.Misses
+	}
+	for i, m := range near {
 		if i == maxMissesShown {
-			say("", fmt.Sprintf("… and %d more rules; --json has them", len(u.Misses)-i))
 			break
 		}
 		if m.Action == rules.Allow {
@@ -128,6 +141,12 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 		} else {
 			say("", fmt.Sprintf("perhaps %s: %s", ruleName(m.Rule, m.File), show.Line(m.Why)))
 		}
+	}
+	switch more := len(u.Misses) - min(len(near), maxMissesShown); {
+	case len(near) == 0 && more > 0:
+		say("", "rules are about this program, but none about these arguments; --json names them")
+	case more > 0:
+		say("", "… and "+counted(more, "more rule")+"; --json names them")
 	}
 }
 
