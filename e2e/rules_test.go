@@ -295,11 +295,14 @@ func TestRulesOfARepositoryTighten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	hook := func(command string) *exec.Cmd {
+		h := d.hookCommand([]byte(strings.Replace(string(bash("s1", command)), `"cwd":"/tmp"`, `"cwd":"`+repo+`"`, 1)), "--timeout", "30s")
+		h.Dir = repo
+		return h
+	}
 	ask := func(command string) string {
 		t.Helper()
-		h := d.hookCommand(bash("s1", command))
-		h.Dir = repo
-		out, err := h.Output()
+		out, err := hook(command).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,9 +325,7 @@ func TestRulesOfARepositoryTighten(t *testing.T) {
 		t.Helper()
 		done := make(chan string, 1)
 		go func() { // its end is the withdrawal below
-			h := d.hookCommand(bash("s1", command), "--timeout", "30s")
-			h.Dir = repo
-			out, _ := h.Output()
+			out, _ := hook(command).Output()
 			done <- string(out)
 		}()
 		r := d.waitPending(1)[0]

@@ -46,7 +46,11 @@ type rulesFile struct {
 // readFile compiles one file. What is wrong is in r.problems.
 func readFile(r *reader, s Source) *rulesFile {
 	f := &rulesFile{source: s}
-	doc := r.document(s.Data)
+	most := maxFile
+	if s.Layer == Repository {
+		most = maxForeign
+	}
+	doc := r.document(s.Data, most)
 	if doc == nil {
 		return f
 	}
@@ -186,6 +190,9 @@ func (c *compiler) rule(n *yaml.Node) {
 		return
 	}
 	r.match = c.match(matchNode, r.action != Allow)
+	if r.match.file != nil {
+		r.match.file.sure = r.sure
+	}
 	if len(c.problems) == before {
 		text, err := yaml.Marshal(n)
 		if err == nil {

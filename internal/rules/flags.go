@@ -100,8 +100,9 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if !w.Static {
-			// --format="$x" is certainly the flag --format.
-			if name, _, ok := strings.Cut(w.Prefix, "="); ok && !w.Glob && set.long[name] > noValue && strings.HasPrefix(name, "-") {
+			// --format="$x" is certainly the flag --format; --include=*.go is --include, and
+			// so is every file that the pattern could fit.
+			if name, _, ok := strings.Cut(w.Prefix, "="); ok && (!w.Glob || !strings.ContainsAny(w.Text, "$`")) && set.long[name] > noValue && strings.HasPrefix(name, "-") {
 				continue
 			}
 			if w.MaybeFlag {
@@ -135,7 +136,7 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 		switch v := words[i]; {
 		case v.Glob || !v.Static && v.MaybeFlag:
 			return nil, &flagFault{v, "may become more than the value of a flag", true}
-		case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(v.Text[1:]):
+		case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(strings.TrimRight(v.Text[1:], "cwbkMG")):
 			return nil, &flagFault{v, "stands where a value is expected, and looks like a flag", false}
 		}
 	}

@@ -34,6 +34,7 @@ type glob struct {
 	tokens []token
 	exact  bool // no wildcards: src is the text itself
 	re     *regexp.Regexp
+	need   string // a part that every match has; a quick look before the walk
 }
 
 func (g glob) match(s string) bool {
@@ -42,6 +43,9 @@ func (g glob) match(s string) bool {
 	}
 	if g.re != nil {
 		return g.re.MatchString(s)
+	}
+	if !strings.Contains(s, g.need) {
+		return false
 	}
 	return matchTokens(g.tokens, s)
 }
@@ -98,7 +102,23 @@ func pathGlob(src string) (glob, error) {
 			g.tokens = append(g.tokens, token{kind: literal, char: rest[0]})
 		}
 	}
+	g.need = longestLiteral(g.tokens)
 	return g, nil
+}
+
+// longestLiteral is the longest text that stands in every match.
+func longestLiteral(tokens []token) string {
+	best, run := "", []byte(nil)
+	for _, t := range tokens {
+		if t.kind != literal {
+			run = nil
+			continue
+		}
+		if run = append(run, t.char); len(run) > len(best) {
+			best = string(run)
+		}
+	}
+	return best
 }
 
 func readClass(s string) (token, int, error) {

@@ -65,6 +65,8 @@ type Set struct {
 	protect  *protection
 	readlink func(string) (string, error) // nil: no links, for the tests of a file
 
+	shadows bool // there are shadow rules
+
 	// The rules by what they are about; shadow rules that allow stand apart.
 	allows, shadowAllows, guards      index
 	allowFiles, allowTools            []*rule // shadow ones among them
@@ -202,6 +204,7 @@ func newSet(files []*rulesFile, o LoadOptions) (*Set, error) {
 			r := *r
 			r.seq = len(s.rules)
 			s.rules = append(s.rules, &r)
+			s.shadows = s.shadows || r.shadow
 			s.place(&r)
 		}
 	}

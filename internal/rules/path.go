@@ -26,6 +26,7 @@ type pathPattern struct {
 	anchor anchor
 	dir    string // for atSettings
 	below  glob   // relative to the anchor, without a slash in front
+	inner  bool   // added to a guard: what is in the directory it names
 	all    bool   // everything below the anchor, and the anchor itself
 }
 
@@ -141,6 +142,7 @@ func stringPatterns(src, settingsDir string, guard bool) ([]pathPattern, error) 
 		}
 		// To a guard a directory means what is in it, too.
 		if guard && !strings.HasSuffix(s, "**") && s != "" {
+			p.inner = true
 			if err := add(p, s+"/**"); err != nil {
 				return nil, err
 			}
@@ -210,6 +212,17 @@ func (p *pathPattern) in(base, at string) bool {
 		return false
 	}
 	return p.all || p.below.match(rest)
+}
+
+// inFolded is in for file systems that do not tell case apart, where .ENV is .env: it lowers
+// the path. It serves guards.
+func (p *pathPattern) inFolded(base, at string) bool {
+	rest, ok := under(base, at)
+	if !ok || base == "" {
+		return false
+	}
+	folded := strings.ToLower(rest)
+	return folded != rest && p.below.match(folded)
 }
 
 // under returns the part of a clean path below base: empty for base itself.
@@ -297,11 +310,11 @@ func (e *surroundings) unresolveTop(at string, p *pathPattern) string {
 func (e *surroundings) touches(at place, patterns []pathPattern) bool {
 	for i := range patterns {
 		p := &patterns[i]
-		if p.in(e.base(p), at.spelled) {
+		if p.in(e.base(p), at.spelled) || p.inFolded(e.base(p), at.spelled) {
 			return true
 		}
 		for _, r := range at.real {
-			if r != "" && (p.in(e.realBase(p), r) || p.in(e.base(p), r)) {
+			if r != "" && (p.in(e.realBase(p), r) || p.in(e.base(p), r) || p.inFolded(e.realBase(p), r)) {
 				return true
 			}
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,13 +22,15 @@ type protection struct {
 // wellKnown are the protected paths that are the same everywhere.
 func wellKnown() []string {
 	return []string{
-		"**/.claude", "**/.claude/settings*", "**/.claude/settings*/**", "**/.claude/hooks/**", "**/.claude.json*", "**/.mcp.json",
+		"**/.claude", "**/.claude/settings*", "**/.claude/settings*/**", "**/.claude/hooks/**", "**/.claude/.credentials*", "**/.claude.json*", "**/.mcp.json",
 		"**/managed-settings*", "**/claude-code/**",
 		"**/.git", "**/.git/hooks/**", "**/.git/config*", "**/.git/modules/**/config", "**/.git/modules/**/hooks/**",
 		"**/.git/worktrees/**/config*", "**/.git/info/attributes", "**/.git/info",
 		"**/assent/owner.token", "**/assent/hook.conf", "**/assent/hook.sock", "**/.local/state/assent/**", "**/.config/assent/**",
 		"**/.assent/**", "**/.assent.y*ml", "**/.hookd/**",
 		"/run/user/*/assent/**", "/etc/assent/**",
+		// Other names for any file, and the keys in a process's environment.
+		"/proc/*/root/**", "/proc/*/cwd/**", "/proc/*/fd/**", "/proc/*/task/**", "/proc/*/environ",
 	}
 }
 
@@ -44,7 +47,7 @@ func newProtection(own []string, home string) (*protection, error) {
 	p := &protection{}
 	for _, s := range []string{
 		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
-		"xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
+		"/proc/", "xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
 	} {
 		p.addSign(s)
 	}
@@ -122,13 +125,19 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if why := ownSettings(u); why != "" {
 		return why
 	}
+	if u.Base == "git" {
+		if at := e.strangeRepository(u.Dir); at != "" {
+			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
+		}
+	}
 	if p.hasSign(u.Dir) {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
-	readsNames := namesOnly(u.Base)
-	if !readsNames && p.aboveState(u.Dir) && searchesBelow(u) {
+	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
+	readsNames := namesOnly(u.Base) && !(p.listsState(u, e) && e.readsComputed())
+	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
 	if len(u.Argv) == 0 {
@@ -167,6 +176,31 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	return ""
 }
 
+// listsState says whether a word of the command is a directory above assent's state.
+func (p *protection) listsState(u *shell.Unit, e *scope) bool {
+	if p.aboveState(u.Dir, e) {
+		return true
+	}
+	for _, w := range u.Argv[min(1, len(u.Argv)):] {
+		if !w.Static || mayLead(w.Text) && p.aboveState(path.Clean(w.Text), e) || strings.Contains(w.Text, "..") {
+			return true
+		}
+	}
+	return false
+}
+
+// readsComputed says whether a program of the script that reads or changes files is given a name
+// that is known at run time only.
+func (e *scope) readsComputed() bool {
+	for i := range e.units {
+		u := &e.units[i]
+		if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
+			return true
+		}
+	}
+	return false
+}
+
 // holdsProject says whether a word is the project's directory or one above it.
 func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
 	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
@@ -180,55 +214,6 @@ func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
 		at = u.Dir + "/" + at
 	}
 	return lies(path.Clean(at), e.project)
-}
-
-// ownSettings finds commands that change settings without naming their file: those of the
-// repository with git config, those of the agent with its own program.
-func ownSettings(u *shell.Unit) string {
-	switch u.Base {
-	case "claude":
-		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
-			return ""
-		}
-		return "`claude` is the agent itself, which no rule allows to start or to change"
-	case "git":
-		words := u.Argv[min(1, len(u.Argv)):]
-		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
-			words = words[1:]
-			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
-				words = words[1:] // the value of a flag
-			}
-		}
-		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
-			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
-		}
-	}
-	return ""
-}
-
-// readsConfig says whether the arguments of git config only read.
-func readsConfig(words []shell.Word) bool {
-	operands := 0
-	for i, w := range words {
-		if !w.Static {
-			return false
-		}
-		name, _, _ := strings.Cut(w.Text, "=")
-		switch name {
-		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
-			return true
-		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
-			continue
-		}
-		if strings.HasPrefix(w.Text, "-") {
-			return false
-		}
-		if operands == 0 && (w.Text == "get" || w.Text == "list") && i+1 <= len(words) {
-			return true
-		}
-		operands++
-	}
-	return operands == 1
 }
 
 // searchesBelow says whether a command without a path reads everything below its directory.
@@ -274,13 +259,24 @@ func lower(c byte) byte {
 }
 
 // aboveState says whether a directory holds assent's state somewhere below.
-func (p *protection) aboveState(dir string) bool {
+func (p *protection) aboveState(dir string, e *scope) bool {
 	for _, s := range p.state {
 		if _, ok := under(dir, s); ok {
 			return true
 		}
 	}
-	return false
+	if e.home == "" {
+		return false
+	}
+	if _, ok := under(dir, e.home); ok { // the home and what is above it
+		return true
+	}
+	switch rest, ok := under(e.home, dir); {
+	case !ok:
+		return false
+	default:
+		return rest == ".local" || rest == ".local/state" || rest == ".config"
+	}
 }
 
 func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
@@ -295,14 +291,19 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if sign && !w.Static {
 		return quote(w.Text) + " may become " + ownPlace
 	}
-	if !w.Static && w.Glob && strings.ContainsAny(text, "*?[") {
-		return p.globWord(w, text, u, e)
+	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
+		for _, t := range alternatives(text) {
+			if why := p.globWord(w, t, u, e); why != "" {
+				return why
+			}
+		}
+		return ""
 	}
 	dir := u.Dir
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !p.aboveState(dir) {
+	if !sign && !mayLead(text) && !p.aboveState(dir, e) {
 		return ""
 	}
 	for _, t := range spellings(text) {
@@ -314,10 +315,13 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 			full = dir + "/" + t
 		}
 		at := place{spelled: path.Clean(full)}
+		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
+			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
+		}
 		if sign && p.touches(at, e) {
 			return quote(w.Text) + " is " + ownPlace
 		}
-		if !namesOnly && p.aboveState(at.spelled) {
+		if !namesOnly && p.aboveState(at.spelled, e) {
 			return quote(w.Text) + " holds assent's state"
 		}
 	}
@@ -329,19 +333,40 @@ func mayLead(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
 }
 
+// span is a brace expansion such as {1..5}.
+var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// alternatives are the patterns that a word with braces becomes.
+func alternatives(text string) []string {
+	if !strings.Contains(text, "{") {
+		return []string{text}
+	}
+	all, err := braces(span.ReplaceAllString(text, "*"))
+	if err != nil {
+		return []string{strings.NewReplacer("{", "*", "}", "*", ",", "*").Replace(text)}
+	}
+	return all
+}
+
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
 // with a dot.
 func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
-	w.Text = text
-	tokens := wordTokens(w)
-	if !strings.HasPrefix(text, "/") {
-		dir := u.Dir
-		if dir == "" {
-			dir = unknownDir
-		}
-		tokens = append(literals(strings.TrimSuffix(dir, "/")+"/"), tokens...)
+	whole := w
+	first := strings.IndexAny(text, "*?[")
+	if w.Text, w.Static = text, first < 0; w.Static {
+		w.Prefix, w.Glob = text, false
+		return p.word(w, u, e, false)
 	}
-	hiddenNames := strings.HasPrefix(text, ".") || strings.Contains(text, "/.")
+	w.Prefix = text[:first]
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
+	}
+	tokens := pathTokens(w, dir)
+	hiddenNames := false
+	for part := range strings.SplitSeq(text, "/") {
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+	}
 	for i := range p.paths {
 		q := &p.paths[i]
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
@@ -351,14 +376,14 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 			continue
 		}
 		if e.mayTouch(tokens, []pathPattern{*q}) {
-			return quote(w.Text) + " may become " + ownPlace
+			return quote(whole.Text) + " may become " + ownPlace
 		}
 	}
 	if hiddenNames {
 		for _, s := range p.state {
 			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
 				if meet(tokens, literals(at)) {
-					return quote(w.Text) + " may hold assent's state"
+					return quote(whole.Text) + " may hold assent's state"
 				}
 			}
 		}

@@ -12,13 +12,6 @@ import (
 // toolName is the name of a tool, or a pattern for one.
 var toolName = regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
 
-// CheckString says what is wrong with a rule string of Claude Code's settings; nil if a file may
-// hold it under the key of that action.
-func CheckString(s string, a Action) error {
-	_, err := readRuleString(s, "", a != Allow)
-	return err
-}
-
 // readRuleString compiles a permission rule of Claude Code's settings: Tool, Tool(specifier) or
 // mcp__server__tool. guard: the rule denies or asks, and is read as wide as it can be meant.
 func readRuleString(s, settingsDir string, guard bool) (*match, error) {

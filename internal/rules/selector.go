@@ -44,6 +44,7 @@ var operationNames = map[string]operation{"read": opRead, "edit": opEdit, "write
 
 type fileMatch struct {
 	ops   operation
+	sure  bool // see rule.sure
 	paths []pathPattern
 	not   []pathPattern
 }
@@ -103,7 +104,7 @@ func (m *mcpMatch) guards(e *scope) bool {
 
 func inputMatches(ms []inputMatch, e *scope) bool {
 	for _, m := range ms {
-		if v, ok := scalar(e.input[m.key]); !ok || !matchAny(m.want, v) {
+		if v, ok := scalar(e.member(m.key)); !ok || !matchAny(m.want, v) {
 			return false
 		}
 	}
@@ -119,11 +120,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	if raw[0] != '"' {
 		return string(raw), true
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return "", false
-	}
-	return s, true
+	return text(raw), true
 }
 
 type urlMatch struct {

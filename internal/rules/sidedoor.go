@@ -64,8 +64,11 @@ func sideDoors(program string) []string {
 
 // sideDoor returns the first flag of the command that its rule does not mean.
 func (m *commandMatch) sideDoor(u *shell.Unit) string {
+	if m.flags != nil && m.flags.only != nil {
+		return ""
+	}
 	doors := sideDoors(u.Base)
-	if doors == nil || m.flags != nil && m.flags.only != nil {
+	if doors == nil {
 		return ""
 	}
 	for _, w := range u.Argv[1:] {

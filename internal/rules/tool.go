@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func readTarget(e *scope) target {
 	}
 	switch e.call.Tool {
 	case "Read", "NotebookRead":
-		if _, ok := e.input["file_path"]; !ok && e.call.Tool == "NotebookRead" {
+		if e.member("file_path") == nil && e.call.Tool == "NotebookRead" {
 			return pathOf(opRead, "notebook_path")
 		}
 		return pathOf(opRead, "file_path")
@@ -45,7 +46,8 @@ func readTarget(e *scope) target {
 	case "Glob", "Grep":
 		t.op, t.fileful = opRead, true
 		at := e.cwd
-		if raw, ok := e.input["path"]; ok && string(raw) != "null" {
+		if raw := e.member("path"); raw != nil && string(raw) != "null" {
+			var ok bool
 			if at, ok = e.text("path"); !ok {
 				t.fileful, t.why = false, "its path is not a text"
 			}
@@ -55,7 +57,7 @@ func readTarget(e *scope) target {
 		if e.call.Tool == "Glob" {
 			key = "pattern"
 		}
-		if raw, ok := e.input[key]; ok && string(raw) != "null" {
+		if raw := e.member(key); raw != nil && string(raw) != "null" {
 			p, ok := e.text(key)
 			if !ok || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..") || strings.Contains(p, "\\") {
 				t.fileful, t.why = false, "its pattern may leave the directory"
@@ -80,12 +82,20 @@ func readTarget(e *scope) target {
 // tool evaluates a call of a tool other than Bash.
 func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	t := readTarget(e)
+	switch e.call.Tool {
+	case "AskUserQuestion", "ExitPlanMode":
+		o.refuse("question", "It wants an answer from a person.")
+	case "WebFetch":
+		if t.url == nil {
+			o.refuse("address", "Its address cannot be read.")
+		}
+	}
 	places, ok := e.toolPlaces(&t)
 	if t.paths != nil {
 		for _, at := range places {
 			if s.protect.touches(at, e) {
 				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
-			} else if s.protect.aboveState(at.spelled) && e.call.Tool == "Grep" {
+			} else if s.protect.aboveState(at.spelled, e) && e.call.Tool == "Grep" {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
 			}
 		}
@@ -107,7 +117,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 				found = yes
 			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
 				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
-				if e.mayTouch(append(text, searchTokens(t.search)...), r.match.file.paths) {
+				named := slices.DeleteFunc(slices.Clone(r.match.file.paths), func(p pathPattern) bool { return p.inner })
+				if e.mayTouch(append(text, searchTokens(t.search)...), named) {
 					found = found.or(perhaps)
 				}
 			}
@@ -158,7 +169,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			ok, f := covers(r)
 			switch {
 			case !ok:
-				miss(r, f)
+				if t.near(r.match, e) {
+					miss(r, f)
+				}
 			case r.shadow:
 				o.shadowAllow = first(o.shadowAllow, r)
 			default:
@@ -179,9 +192,24 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	u := UnitVerdict{Kind: "tool", Text: e.call.Tool, Misses: misses, Refused: o.refused}
 	if len(t.paths) > 0 {
 		u.Text += " " + t.paths[0]
+	} else if address, ok := e.text("url"); ok && t.url != nil {
+		u.Text += " " + address
 	}
 	u.own(o, o.allow)
 	return []UnitVerdict{u}
+}
+
+// near says whether a rule that does not cover the call is about such calls.
+func (t *target) near(m *match, e *scope) bool {
+	switch {
+	case m.file != nil:
+		return t.paths != nil && m.file.ops&t.op != 0
+	case m.url != nil:
+		return t.url != nil
+	case m.mcp != nil:
+		return slices.ContainsFunc(mcpNames(e.call.Tool), func(n [2]string) bool { return matchAny(m.mcp.server, n[0]) })
+	}
+	return matchAny(m.tools, e.call.Tool)
 }
 
 func orText(s, otherwise string) string {

@@ -18,6 +18,7 @@ import (
 // Bounds of one file. A repository's file is foreign text.
 const (
 	maxFile     = 4 << 20
+	maxForeign  = 256 << 10 // of a repository's file
 	maxProblems = 50
 )
 
@@ -38,7 +39,7 @@ func (r *reader) problem(n *yaml.Node, format string, a ...any) {
 var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
 // document parses the one document of a file; nil when there is none or it is wrong.
-func (r *reader) document(text []byte) *yaml.Node {
+func (r *reader) document(text []byte, maxFile int) *yaml.Node {
 	whole := &yaml.Node{Line: 1, Column: 1}
 	if len(text) > maxFile {
 		r.problem(whole, "the file has %d bytes, more than %d", len(text), maxFile)

@@ -67,7 +67,7 @@ func certainOnly(text string) []string {
 var controlled = regexp.MustCompile(`\$'[^']*\\[^nt\\']`)
 
 // bash reads a list after a here-document well, and then prints it without its separators.
-var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*[;&]`)
+var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*[;&]|(?s:<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])`)
 
 // disagreements returns the texts that bash reads differently. It asks about all at once, and
 // about each only when that does not come out even.

@@ -45,7 +45,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	if reserved(prog.Text) {
 		r.doubt(DoubtProgram, prog.Start, prog.End, "The program's name is a word of the shell's own language.")
 	}
-	if levels > 16 {
+	if levels > 8 {
 		r.doubt(DoubtWrapper, start, end, "Too many programs that start another.")
 		return r.add(u, at)
 	}
@@ -317,6 +317,10 @@ func (r *reader) also(i int, argv []Word) {
 // within reads the script in a word.
 func (r *reader) within(w Word, at place) {
 	if r.inline >= maxInline || strings.TrimSpace(w.Text) == "" {
+		return
+	}
+	if r.scripts++; r.scripts > maxScripts {
+		r.doubt(DoubtInline, w.Start, w.End, "It holds too many scripts.")
 		return
 	}
 	src, inner, start, end := r.src, r.inner, r.start, r.end

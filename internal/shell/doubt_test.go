@@ -37,6 +37,11 @@ func TestDoubts(t *testing.T) {
 		{DoubtExpansion, `echo "${x:-'$(rm y)'}"`},
 		{DoubtExpansion, "echo `echo '`rm x`'`"},
 		{DoubtSyntax, "time -p & ls"},
+		{DoubtHeredoc, "echo \"$(cat <<E\nx\nE\necho a; rm b)\""},
+		{DoubtHeredoc, "echo $(cat <<E | sort\nx\nE\n)"},
+		{DoubtHeredoc, "cat <(cat <<E\nx\nE\nls)"},
+		{DoubtSyntax, "ls |\n\ntime -p rm x"},
+		{DoubtRedirect, ">|a &>>LANG=C; ls"},
 		{DoubtSyntax, "[[ $x =~ ]] && rm ]]"},
 		{DoubtSyntax, "{ { a; } 2>x } 2>null"},
 		// Characters.
@@ -49,7 +54,7 @@ func TestDoubts(t *testing.T) {
 		{DoubtNesting, strings.Repeat("(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("$(", 70) + "ls" + strings.Repeat(")", 70)},
 		{DoubtNesting, strings.Repeat("{ ", 70) + "ls" + strings.Repeat("; }", 70)},
-		{DoubtUnit, strings.Repeat("a;", maxUnits+1)},
+		{DoubtUnit, strings.Repeat("a;", maxUnits+1)}, {DoubtLong, strings.Repeat("a;", maxChars)},
 		{DoubtBackslash, `ls \`}, {DoubtBackslash, "ls \\\n"}, {DoubtBackslash, "l\\\ns"}, {DoubtBackslash, "ls x\\\n -l"},
 		// Syntax.
 		{DoubtSyntax, ""}, {DoubtSyntax, " \n"}, {DoubtSyntax, "ls ("}, {DoubtSyntax, "echo 'x"}, {DoubtSyntax, "if true"}, {DoubtSyntax, "ls &| cat"}, {DoubtSyntax, "select x in a; do ls; done"},
@@ -137,7 +142,7 @@ func TestZsh(t *testing.T) {
 	zsh := here
 	zsh.Zsh = true
 	for _, text := range []string{
-		"ls =ls", "echo $x[1]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
+		"ls =ls", "echo $x[y]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
 	} {
 		if s := Read(text, zsh); len(s.Doubts) == 0 {
 			t.Errorf("%q: no doubt although zsh may read it", text)

@@ -78,7 +78,23 @@ func (r *reader) subst(cs *syntax.CmdSubst, at place) {
 	}
 	at = at.through("$()")
 	at.stdout, at.out = Pipe, -1
-	r.subshell(cs.Stmts, at)
+	r.substituted(cs.Stmts, cs, at)
+}
+
+// substituted walks the commands of a substitution. bash 5.2 runs its own print of them, and loses
+// what separates them after a here-document: "cat <<E…; echo a; echo b" prints "a echo b".
+func (r *reader) substituted(list []*syntax.Stmt, n syntax.Node, at place) {
+	before := r.heredocs
+	r.subshell(list, at)
+	if r.heredocs == before {
+		return
+	}
+	if len(list) == 1 && !list[0].Background && !list[0].Negated {
+		if _, simple := list[0].Cmd.(*syntax.CallExpr); simple {
+			return
+		}
+	}
+	r.doubtAt(DoubtHeredoc, n, "bash can join the commands after a here-document in a substitution.")
 }
 
 // plainBackquotes says whether `…` holds nothing that is unescaped, or ended, differently by shells.
@@ -105,7 +121,7 @@ func (r *reader) procSubst(ps *syntax.ProcSubst, at place) {
 	default:
 		r.doubtAt(DoubtExpansion, ps, "This substitution is not read alike everywhere.")
 	}
-	r.subshell(ps.Stmts, at)
+	r.substituted(ps.Stmts, ps, at)
 }
 
 // arithm doubts all arithmetic but that on numbers: the value of a variable is evaluated too, and

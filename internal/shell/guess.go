@@ -91,6 +91,7 @@ func (r *reader) guessText(text string, at place) {
 	at.denyOnly = true
 	const most = 200
 	found := 0
+	unquoted := strings.NewReplacer("'", "", `"`, "", `\`, "")
 	for len(text) > 0 && found < most {
 		end := strings.IndexAny(text, ";|&\n(){}`\r\x00")
 		piece := text
@@ -100,8 +101,8 @@ func (r *reader) guessText(text string, at place) {
 			text = ""
 		}
 		var argv []Word
-		for _, field := range strings.Fields(piece) {
-			field = strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(field)
+		for field := range strings.FieldsSeq(piece) {
+			field = unquoted.Replace(field)
 			if len(argv) == 0 && (field == "" || keyword(field) || strings.HasPrefix(field, "#") || strings.HasPrefix(field, "$")) {
 				continue
 			}

@@ -12,13 +12,14 @@ import (
 
 // Bounds. What exceeds one gets a Doubt; rules that deny or ask see what was found before.
 const (
-	maxChars   = 10_000   // of a script that may be without doubts
-	maxBytes   = 64 << 10 // parsed at all; of a longer one the beginning is guessed at
+	maxChars   = 10_000   // parsed; of a longer script the beginning is guessed at
+	maxBytes   = 64 << 10 // guessed at
 	maxNesting = 64       // of groups, substitutions, loops and words
 	maxInline  = 4        // bash -c within bash -c
 	maxUnits   = 2_000    // of a script
 	maxDoubts  = 64       // kept; one suffices to refuse
 	maxFrames  = 64 * 16  // of the parser's stack, looked at once in each KiB of text
+	maxScripts = 64       // inner scripts in all
 	maxGuesses = 12       // starts of an inner command tried for a program like sudo
 )
 
@@ -27,6 +28,9 @@ const (
 func Read(text string, o Options) Script {
 	r := &reader{opts: o}
 	r.top(text)
+	if len(r.units) == 0 && len(r.doubts) == 0 {
+		r.doubt(DoubtSyntax, 0, len(text), "There is no command.")
+	}
 	s := Script{Text: text, Units: r.units, Doubts: r.doubts}
 	if o.Zsh && len(s.Doubts) == 0 && !sameInZsh(text) {
 		z := &reader{opts: o, zsh: true}
@@ -49,13 +53,16 @@ type reader struct {
 	doubts []Doubt
 
 	// The script at hand: the whole text, or the text of an inner one.
-	src    string
-	inner  bool // src stood in a word, at start to end of the whole text
-	start  int
-	end    int
-	inline int // how many scripts deep
-	depth  int // of the walk
-	full   bool
+	src      string
+	inner    bool // src stood in a word, at start to end of the whole text
+	start    int
+	end      int
+	inline   int // how many scripts deep
+	depth    int // of the walk
+	full     bool
+	heredocs int  // read so far
+	scripts  int  // inner ones read so far
+	guessed  bool // the text has been guessed at
 }
 
 // place is where a command runs and what it is connected to.
@@ -75,9 +82,11 @@ func (p place) through(how string) place {
 
 func (r *reader) top(text string) {
 	at := place{dir: &where{dir: r.opts.Dir, known: r.opts.Dir != ""}, out: -1}
-	if len(text) > maxBytes {
-		r.doubt(DoubtLong, 0, len(text), "The command is too long to be read.")
-		r.src = text[:maxBytes]
+	if len(text) > maxChars && utf8.RuneCountInString(text) > maxChars {
+		// It cannot be allowed, and to parse it could take long.
+		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
+		r.src = text[:min(len(text), maxBytes)]
+		r.characters(r.src)
 		r.guessText(r.src, at)
 		return
 	}
@@ -155,14 +164,15 @@ func (r *reader) doubt(code string, start, end int, why string) {
 	if r.inner {
 		start, end = r.start, r.end
 	}
+	if len(r.doubts) >= maxDoubts {
+		return
+	}
 	for _, d := range r.doubts {
 		if d.Code == code && d.Start == start {
 			return
 		}
 	}
-	if len(r.doubts) < maxDoubts {
-		r.doubts = append(r.doubts, Doubt{Code: code, Start: start, End: end, Why: why})
-	}
+	r.doubts = append(r.doubts, Doubt{Code: code, Start: start, End: end, Why: why})
 }
 
 func (r *reader) doubtAt(code string, n syntax.Node, why string) {
@@ -181,6 +191,9 @@ func (r *reader) add(u Unit, at place) int {
 	}
 	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
 	u.Via, u.DenyOnly = at.via, at.denyOnly
+	if r.units == nil {
+		r.units = make([]Unit, 0, 8)
+	}
 	r.units = append(r.units, u)
 	return len(r.units) - 1
 }
@@ -197,9 +210,6 @@ func (r *reader) raw(n syntax.Node) string {
 // characters doubts what terminals and people do not show as it is, and what the parser and bash
 // take differently: NUL, a lone carriage return, invisible and bidirectional characters.
 func (r *reader) characters(text string) {
-	if len(text) > maxChars && utf8.RuneCountInString(text) > maxChars {
-		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
-	}
 	for i := 0; i < len(text); i++ {
 		b := text[i]
 		if b >= 0x20 && b < 0x7f || b == '\n' || b == '\t' {
@@ -223,7 +233,7 @@ func (r *reader) characters(text string) {
 func (r *reader) lines(text string) {
 	for i := 0; i < len(text); i++ {
 		n := strings.IndexByte(text[i:], '\\')
-		if n < 0 {
+		if n < 0 || len(r.doubts) >= maxDoubts {
 			return
 		}
 		i += n

@@ -19,6 +19,9 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 			}
 		}
 		if d.Word != nil {
+			if name, _, is := strings.Cut(r.raw(d.Word), "="); is && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+				r.doubtAt(DoubtRedirect, d, "The word after a redirection looks like an assignment.")
+			}
 			// In >2>x bash takes 2>x for a redirection of its own.
 			if end := int(d.Word.End().Offset()); end < len(r.src) && (r.src[end] == '<' || r.src[end] == '>') {
 				if s := r.raw(d.Word); digits(s) || strings.HasPrefix(s, "{") {
@@ -121,6 +124,10 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 		r.doubtAt(DoubtRedirect, d, "What follows >& or <& is not just a number.")
 		w := r.word(d.Word, at)
 		r.add(Unit{Kind: Write, Start: int(d.Pos().Offset()), End: int(d.End().Offset()), Path: w, Out: -1, Of: -1}, at)
+		if r.guessed {
+			return
+		}
+		r.guessed = true
 		r.guessText(strings.NewReplacer(">&-", " ", "<&-", " ").Replace(r.src), at)
 	}
 }
@@ -128,13 +135,14 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 // heredoc reads a here-document. It is data if its delimiter is quoted; else the substitutions
 // in it are read. It returns true when the text depends on values known only when it runs.
 func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
+	r.heredocs++
 	quoted, ok := delimiter(r.raw(d.Word))
 	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
 		r.doubtAt(DoubtHeredoc, d, "The delimiter of the here-document is not a plain word.")
 	}
 	if d.Hdoc == nil {
 		r.doubtAt(DoubtHeredoc, d, "The here-document is empty.")
-		return
+		return false
 	}
 	if !r.ends(d) {
 		r.doubtAt(DoubtHeredoc, d, "Where the here-document ends is not read alike everywhere.")

@@ -27,6 +27,10 @@ func (w *where) lost() { w.known, w.changed, w.maybe = false, true, false }
 
 // move follows cd to a directory.
 func (w *where) move(to string) {
+	if len(w.dir)+len(to) > 1024 {
+		w.lost()
+		return
+	}
 	next, known := to, true
 	if !path.IsAbs(to) {
 		next, known = path.Join(w.dir, to), w.known
@@ -273,6 +277,9 @@ func (r *reader) stage(s *syntax.Stmt, at place, stdin, stdout Stream) {
 		at.out = -1
 	}
 	at.stdin, at.stdout = stdin, stdout
+	if _, timed := s.Cmd.(*syntax.TimeClause); timed && stdin == Pipe {
+		r.doubtAt(DoubtSyntax, s, "time within a pipe is not read alike everywhere.")
+	}
 	r.stmt(s, at)
 	if *at.dir != before {
 		shell.lost() // zsh runs the last one in the script's own shell

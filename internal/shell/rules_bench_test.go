@@ -1,0 +1,83 @@
+package shell_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"assent/internal/rules"
+)
+
+// ruled is 206 characters and eight commands that the rules below allow.
+const ruled = `ls src && git status --short | head -n 20; grep -rn "TODO" internal cmd | sort | uniq -c && go test ./internal/... -run TestX -count=1 2>&1 | tail -n 40 && echo "all of the tests have now passed, thank you"`
+
+// BenchmarkRules reports the cost of a verdict under many structured rules as a ratio to a bare
+// parse and walk in the same run. It stands here because the parser may be imported nowhere else.
+func BenchmarkRules(b *testing.B) {
+	if len(ruled) != 206 {
+		b.Fatalf("%d characters", len(ruled))
+	}
+	input, err := json.Marshal(map[string]string{"command": ruled})
+	if err != nil {
+		b.Fatal(err)
+	}
+	call := rules.Call{Agent: "claude", Tool: "Bash", Input: input, Cwd: "/home/user/project", Project: "/home/user/project", Home: "/home/user", Shell: "bash", Time: time.Now()}
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
+			set, err := rules.Load([]rules.Source{{Name: "bench.yaml", Layer: rules.User, Data: []byte(structured(n))}}, rules.LoadOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if v := set.Eval(call); v.Action != rules.Allow {
+				b.Fatalf("%+v", v)
+			}
+			parser := syntax.NewParser()
+			var ours, theirs time.Duration
+			b.ReportAllocs()
+			for b.Loop() {
+				const turn = 20
+				begun := time.Now()
+				for range turn {
+					f, err := parser.Parse(strings.NewReader(ruled), "")
+					if err != nil {
+						b.Fatal(err)
+					}
+					nodes := 0
+					syntax.Walk(f, func(syntax.Node) bool { nodes++; return true })
+				}
+				theirs += time.Since(begun)
+				begun = time.Now()
+				for range turn {
+					set.Eval(call)
+				}
+				ours += time.Since(begun)
+			}
+			b.ReportMetric(float64(ours)/float64(theirs), "x-bare")
+		})
+	}
+}
+
+// structured writes n rules, of which nine are about the line and a third of the others about
+// programs in it.
+func structured(n int) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nrules:\n")
+	for i, m := range []string{
+		`{program: ls, args: ["*"]}`, `{program: git, args: [[status, log, diff], ...], flags: {only: [--short, -s, -b]}}`,
+		`{program: head, flags: {only: ["-n="]}}`, `{program: tail, flags: {only: ["-n="]}}`, `{program: grep, flags: {only: [-r, -n, -i]}}`,
+		`{program: sort, flags: {only: [-r, -u]}}`, `{program: uniq, args: [], flags: {only: [-c]}}`,
+		`{program: go, args: [test, ...], flags: {only: ["-run=", "-count="]}}`, `{program: echo}`,
+	} {
+		fmt.Fprintf(&b, "  - {id: own-%d, action: allow, match: {command: %s}}\n", i, m)
+	}
+	for i := 9; i < n; i++ {
+		action := []string{"allow", "ask", "deny"}[i%3]
+		program := []string{"git", "go", "kubectl", "docker", fmt.Sprintf("tool%d", i)}[i%5]
+		fmt.Fprintf(&b, "  - {id: r-%d, action: %s, match: {command: {program: %s, args: [sub%d, ...], flags: {only: [-a, --long]}}}}\n", i, action, program, i)
+	}
+	return b.String()
+}
