@@ -33,6 +33,10 @@ func (k *keepFlags) wanted() bool { return k.rule || k.grant != 0 || k.times != 
 
 func (k *keepFlags) check(c *cobra.Command, edited bool) error {
 	switch {
+	case c.Flags().Changed("grant") && k.grant <= 0:
+		return usagef("--grant: want a duration such as 15m")
+	case c.Flags().Changed("times") && k.times <= 0:
+		return usagef("--times: want a number of requests, such as 3")
 	case !k.wanted():
 		if c.Flags().Changed("proposal") || k.yes {
 			return usagef("--proposal and --yes go with --grant, --times or --rule")
@@ -40,10 +44,6 @@ func (k *keepFlags) check(c *cobra.Command, edited bool) error {
 		return nil
 	case k.rule && (k.grant != 0 || k.times != 0):
 		return usagef("--rule has no end; say either --rule, or --grant and --times")
-	case k.grant < 0, c.Flags().Changed("grant") && k.grant == 0:
-		return usagef("--grant: want a duration such as 15m")
-	case k.times < 0, c.Flags().Changed("times") && k.times == 0:
-		return usagef("--times: want a number of requests, such as 3")
 	case k.proposal < 1:
 		return usagef("--proposal: want a number from 1")
 	case edited || c.Flags().Changed("always"):
