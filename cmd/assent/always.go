@@ -14,15 +14,15 @@ import (
 // remembered hands what approvers saved to the server, which knows no rules.
 type remembered struct {
 	store    *always.Store
-	proposer always.Proposer
+	proposer *always.Proposer
 }
 
 func (r remembered) Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error) {
 	return r.proposer.Propose(ctx, req)
 }
 
-func (r remembered) Find(req *hook.Request, digest string) (hook.Saved, error) {
-	x, ok := r.proposer.Find(req, digest)
+func (r remembered) Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, error) {
+	x, ok := r.proposer.Find(ctx, req, digest)
 	if !ok {
 		return x, server.ErrNoProposal
 	}
@@ -59,7 +59,7 @@ func savedError(err error) error {
 }
 
 // endedOf reads the requests that are over, the newest first, some at a time.
-func endedOf(b *broker.Broker) func(context.Context, func(*hook.Request, hook.Outcome) bool) (bool, error) {
+func endedOf(b *broker.Broker) always.Ended {
 	const page = 50
 	return func(ctx context.Context, visit func(*hook.Request, hook.Outcome) bool) (bool, error) {
 		for before := uint64(0); ; {

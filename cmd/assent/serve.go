@@ -195,7 +195,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Rules: book.Eval, InForce: book.InForce,
-		Always: remembered{saved, always.Proposer{Book: book, Ended: endedOf(b)}},
+		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 	})
 	if err != nil {

@@ -33,6 +33,8 @@ func never(u *shell.Unit) string {
 		"env", "timeout", "gtimeout", "time", "nice", "ionice", "chrt", "nohup", "stdbuf", "setsid", "unbuffer", "command", "builtin", "exec", "eval", "source", ".", "xargs", "find", "fd", "fdfind", "parallel", "watch", "entr", "flock", "strace", "ltrace", "perf", "valgrind",
 		"script", "tmux", "screen", "at", "batch", "crontab", "start-stop-daemon", "setarch", "taskset", "numactl", "prlimit", "choom", "catchsegv", "ld.so", "rlwrap", "sshpass", "caffeinate", "arch", "open", "xdg-open", "run-parts", "tee", "dd", "install", "ln":
 		return "`" + name + "` runs or changes other things than itself: a rule for it would be one for those"
+	case "patch", "tar", "bsdtar", "gtar", "unzip", "cpio", "pax", "7z", "7za", "7zr", "unrar", "ar", "jar", "dpkg", "rpm", "apt", "apt-get", "yum", "dnf", "apk", "pacman", "snap", "flatpak":
+		return "`" + name + "` does what a file says that may be another one next time"
 	case "npx", "bunx", "uvx", "pipx", "pnpx", "dlx", "direnv", "mise", "asdf", "rtx", "nix", "nix-shell", "nix-env", "guix", "conda", "mamba", "micromamba", "rye", "hatch", "poetry", "pipenv", "uv", "bundle", "rbenv", "pyenv", "nvm", "fnm", "volta", "sdk", "corepack",
 		"docker", "podman", "nerdctl", "buildah", "ctr", "crictl", "lxc", "incus", "vagrant", "multipass", "wsl", "ssh", "mosh", "rsh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "lftp", "smbclient", "rclone":
 		return "`" + name + "` runs other programs, or works on another machine: a rule for it would be one for those"
@@ -46,7 +48,7 @@ func never(u *shell.Unit) string {
 		"gh":      {"alias", "extension", "api", "config", "auth", "codespace", "secret", "ssh-key", "gpg-key"},
 		"kubectl": {"exec", "run", "debug", "attach", "cp", "plugin", "proxy", "port-forward", "config", "edit"},
 		"oc":      {"exec", "run", "debug", "rsh", "rsync", "plugin", "config", "edit"},
-		"git":     {"config", "submodule", "filter-branch", "bisect", "rebase", "daemon", "shell", "difftool", "mergetool", "send-email", "instaweb", "hook", "credential", "p4", "svn", "cvsimport", "remote-ext", "maintenance"},
+		"git":     {"config", "apply", "am", "submodule", "filter-branch", "bisect", "rebase", "daemon", "shell", "difftool", "mergetool", "send-email", "instaweb", "hook", "credential", "p4", "svn", "cvsimport", "remote-ext", "maintenance"},
 		"brew":    {"sh", "irb", "ruby", "bundle", "command", "test", "services"},
 		"pip":     {"config"}, "mvn": {"exec:java", "exec:exec"}, "composer": {"exec", "config", "global"}, "dotnet": {"exec", "run", "tool"},
 	}[bare]
@@ -62,7 +64,7 @@ func never(u *shell.Unit) string {
 // projectCode says in one sentence that a program runs what stands in the project; empty if it is
 // not known to.
 func projectCode(u *shell.Unit) string {
-	const words = "It runs code of the project, which the agent can change."
+	const words = "It does what files of the project say, which the agent can change."
 	sub := ""
 	if len(u.Argv) > 1 {
 		sub = u.Argv[1].Text
@@ -70,7 +72,7 @@ func projectCode(u *shell.Unit) string {
 	switch u.Program {
 	case "make", "gmake", "bmake", "just", "task", "rake", "invoke", "nox", "tox", "pytest", "py.test", "unittest", "gradle", "gradlew", "mvn", "ant", "sbt", "mill", "bazel", "buck", "buck2", "ninja", "meson", "cmake", "ctest", "scons", "pre-commit", "husky", "lefthook",
 		"jest", "vitest", "mocha", "ava", "tap", "playwright", "cypress", "eslint", "prettier", "tsc", "webpack", "vite", "rollup", "esbuild", "parcel", "next", "nuxt", "gulp", "grunt", "nx", "turbo", "lerna", "rspec", "rubocop", "rails", "mix", "rebar3", "stack", "cabal", "phpunit", "composer",
-		"pip", "pip3", "terraform", "tofu", "pulumi", "helm", "serverless", "cdk", "sam", "mypy", "pylint", "black", "ruff", "flake8", "isort", "coverage", "sphinx-build", "mkdocs", "hugo", "jekyll", "flutter", "dart", "xcodebuild", "swiftlint", "pod", "fastlane", "npm", "pnpm", "yarn":
+		"pip", "pip3", "kubectl", "oc", "terraform", "tofu", "pulumi", "helm", "serverless", "cdk", "sam", "mypy", "pylint", "black", "ruff", "flake8", "isort", "coverage", "sphinx-build", "mkdocs", "hugo", "jekyll", "flutter", "dart", "xcodebuild", "swiftlint", "pod", "fastlane", "npm", "pnpm", "yarn":
 		return words
 	case "go":
 		if sub == "test" || sub == "build" || sub == "vet" || sub == "mod" {
@@ -121,7 +123,6 @@ func uses() []knownUse {
 		{program: "cargo", args: []string{"test"}, flags: cargo, anything: true},
 		{program: "cargo", args: []string{"build"}, flags: cargo, anything: true},
 		{program: "cargo", args: []string{"check"}, flags: cargo, anything: true},
-		{program: "cargo", args: []string{"clippy"}, flags: cargo, anything: true},
 	}
 }
 

@@ -17,12 +17,32 @@ import (
 	"assent/internal/show"
 )
 
-// Proposer makes rules of requests.
+// Proposer makes rules of requests, of one at a time: it costs some milliseconds, which hooks
+// that wait for rules should not have to share. Make it with NewProposer.
 type Proposer struct {
-	Book *rulebook.Book
-	// Ended calls visit with requests that are over, the newest first, until it returns false, and
-	// reports whether there were no more. nil: nothing is known of them.
-	Ended func(ctx context.Context, visit func(req *hook.Request, outcome hook.Outcome) bool) (all bool, err error)
+	book  *rulebook.Book
+	ended Ended
+	turn  chan struct{}
+}
+
+// Ended calls visit with requests that are over, the newest first, until it returns false, and
+// reports whether there were no more.
+type Ended func(ctx context.Context, visit func(req *hook.Request, outcome hook.Outcome) bool) (all bool, err error)
+
+// NewProposer returns a Proposer that tries its rules with those of the book. ended tells of the
+// past; nil: nothing is known of it.
+func NewProposer(book *rulebook.Book, ended Ended) *Proposer {
+	return &Proposer{book: book, ended: ended, turn: make(chan struct{}, 1)}
+}
+
+// wait returns when it is the caller's turn, who then calls done.
+func (p *Proposer) wait(ctx context.Context) (done func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait to make proposals: %w", context.Cause(ctx))
+	}
 }
 
 const (
@@ -153,6 +173,8 @@ func item(body string) string {
 type prepared struct {
 	hook.Proposal
 	saved hook.Saved // without who and until when
+	// program is that of a command's first rule; empty for other tools.
+	program string
 	trial *rulebook.Trial
 }
 
@@ -186,13 +208,16 @@ func (p *Proposer) try(req *hook.Request, c *candidate) (x prepared, ok bool) {
 	}
 	x.Sentence, x.Warnings, x.Rule = show.Line(c.sentence), c.warnings, shown
 	x.Digest = digest(req, ruleText)
+	if m := c.drafts[0].match.Command; m != nil {
+		x.program = m.Program
+	}
 	x.saved = hook.Saved{Sentence: x.Sentence, Rule: ruleText, Tests: testText, RequestID: req.ID, InputSHA256: req.InputSHA256, Digest: x.Digest}
 	s := x.saved
 	s.ID, s.Rule, s.Tests = tried, named(ruleText, tried), named(testText, tried)
 	if _, err := load([]hook.Saved{s}, tried); err != nil {
 		return x, false
 	}
-	x.trial, err = p.Book.Try(req, rules.Source{Name: tried, Layer: rules.Assent, Data: []byte(document([]hook.Saved{s}))})
+	x.trial, err = p.book.Try(req, rules.Source{Name: tried, Layer: rules.Assent, Data: []byte(document([]hook.Saved{s}))})
 	if err != nil {
 		return x, false
 	}
@@ -215,6 +240,11 @@ func digest(req *hook.Request, ruleText string) string {
 // Propose returns the rules that a request could become, the narrowest first, with what they
 // would have allowed before.
 func (p *Proposer) Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error) {
+	done, err := p.wait(ctx)
+	if err != nil {
+		return hook.Proposals{}, err
+	}
+	defer done()
 	list, why := p.prepare(req)
 	out := hook.Proposals{RequestID: req.ID, Reason: why, Proposals: []hook.Proposal{}}
 	if len(list) == 0 {
@@ -233,7 +263,12 @@ func (p *Proposer) Propose(ctx context.Context, req *hook.Request) (hook.Proposa
 
 // Find returns what is to be saved of the proposal with this digest; false if the request has
 // none like it now.
-func (p *Proposer) Find(req *hook.Request, digest string) (hook.Saved, bool) {
+func (p *Proposer) Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, bool) {
+	done, err := p.wait(ctx)
+	if err != nil {
+		return hook.Saved{}, false
+	}
+	defer done()
 	list, _ := p.prepare(req)
 	for _, x := range list {
 		if x.Digest == digest {
@@ -249,10 +284,10 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 	since := now.Add(-pastDays * 24 * time.Hour)
 	denied, others := make([][]hook.PastRequest, len(list)), make([][]hook.PastRequest, len(list))
 	looked, all := 0, true
-	if p.Ended != nil {
+	if p.ended != nil {
 		reached := false
 		var err error
-		all, err = p.Ended(ctx, func(req *hook.Request, outcome hook.Outcome) bool {
+		all, err = p.ended(ctx, func(req *hook.Request, outcome hook.Outcome) bool {
 			if req.CreatedAt.Before(since) {
 				reached = true
 				return false
@@ -262,7 +297,7 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 			}
 			looked++
 			for i := range list {
-				if !allowedBy(list[i].trial.Eval(req)) {
+				if !list[i].near(req) || !allowedBy(list[i].trial.Eval(req)) {
 					continue
 				}
 				past := &list[i].Past
@@ -291,6 +326,15 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 		past.Requests = past.Requests[:min(len(past.Requests), shownPast)]
 	}
 	return nil
+}
+
+// near is a quick look that spares most requests the whole one: the same tool, and for a command
+// a word that the rule is about.
+func (x *prepared) near(req *hook.Request) bool {
+	if req.ToolName == "Bash" && x.program != "" {
+		return strings.Contains(string(req.ToolInput), x.program)
+	}
+	return req.ToolName == "Bash" || x.program == ""
 }
 
 func pastRequest(req *hook.Request, outcome hook.Outcome) hook.PastRequest {

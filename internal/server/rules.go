@@ -20,7 +20,7 @@ func (s *Server) judge(req *hook.Request) {
 	if s.cfg.Rules == nil {
 		return
 	}
-	v := s.bound(s.count(req, s.cfg.Rules(req, req.ToolInput)), req)
+	v := s.count(req, s.bound(s.cfg.Rules(req, req.ToolInput), req))
 	if v.Action == hook.ActionAsk {
 		if end := req.CreatedAt.Add(v.Timeout); v.Timeout > 0 && end.Before(req.Deadline) {
 			req.Deadline = end
