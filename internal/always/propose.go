@@ -175,7 +175,7 @@ type prepared struct {
 	saved hook.Saved // without who and until when
 	// program is that of a command's first rule; empty for other tools.
 	program string
-	trial *rulebook.Trial
+	trial   *rulebook.Trial
 }
 
 // tried is the id of a proposal while it is tried.
