@@ -248,7 +248,7 @@ export const words = {
     failed: (why: string) => `No rules could be had: ${why}.`,
     none: (why: string) => `No rule can be made of this request. ${why}`.trim(),
     past: (matched: number, denied: number, looked: number) =>
-      matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
+      looked === 0 ? "No request is over yet that it could be tried on." : matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
     written: "The rule as it is written",
     howLong: "How long it holds",
     scope: (s: { minutes: number } | { count: number } | "rule") =>
