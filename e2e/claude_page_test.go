@@ -87,12 +87,12 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	more(2)
 
 	a.prompt(term,
+		[]modelserver.Use{a.touch("one.txt")},
+		[]modelserver.Use{a.touch("one.txt")},
 		[]modelserver.Use{run("python3 -c pass")},
-		[]modelserver.Use{run("python3 -c pass")},
-		[]modelserver.Use{a.touch("denied.txt")},
 	)
-	answer("python3 -c pass", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option")
-	b.see(open, "touch "+a.path("denied.txt")) // the second python3 passed unasked
+	answer("one.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option")
+	b.see(open, "python3 -c pass") // the second touch passed unasked
 	b.tap(open + " button.third")
 	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "no more files"))
 	b.tap(open + " button.deny")
@@ -110,8 +110,8 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	if got, _ := os.ReadFile(a.path("old.txt")); string(got) != "one\nthree\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	if !a.exists("out.txt") || !a.exists("new.txt") || a.exists("denied.txt") {
-		t.Error("what was allowed did not happen, or what was denied did")
+	if !a.exists("out.txt") || !a.exists("new.txt") || !a.exists("one.txt") {
+		t.Error("what was allowed did not happen")
 	}
 	for _, r := range a.settled() {
 		if r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
