@@ -37,6 +37,8 @@ type Config struct {
 	// Own leaves the client to the settings in its home, where somebody else has installed the
 	// hooks, and to the mode that they give.
 	Own bool
+	// Args are further arguments of the client.
+	Args []string
 }
 
 // Work is the working directory of the agent.
@@ -52,13 +54,13 @@ func (c Config) settings() string { return filepath.Join(c.Dir, "settings.json")
 
 func (c Config) args() []string {
 	if c.Own {
-		return []string{"--debug-file", c.Debug()}
+		return append([]string{"--debug-file", c.Debug()}, c.Args...)
 	}
 	mode := c.Mode
 	if mode == "" {
 		mode = "default"
 	}
-	return []string{"--settings", c.settings(), "--permission-mode", mode, "--debug-file", c.Debug()}
+	return append([]string{"--settings", c.settings(), "--permission-mode", mode, "--debug-file", c.Debug()}, c.Args...)
 }
 
 // env is the whole environment of the client. Its proxy is the model server, which lets nothing

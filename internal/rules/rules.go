@@ -93,6 +93,9 @@ type Verdict struct {
 	// Where several allow rules were needed for one command, it is the first; Units has all.
 	Rule, File string
 	Layer      Layer
+	// Saved are the rules of the layer Assent that an allow rests on, by id: it would not be an
+	// allow without each of them. Rules of other files are taken first.
+	Saved []string
 	// Reason says why in one short plain sentence, for a person. It may quote the command:
 	// send it through package show.
 	Reason string
@@ -103,6 +106,9 @@ type Verdict struct {
 	OnTimeout string
 	// Shadow is what rules that only watch would have said.
 	Shadow []Shadow
+	// Command is the shell command that the places in Units and Refused are bytes of. It is
+	// filled by Explain only.
+	Command string
 	// Units explains a shell command part by part; one unit for other tools. It is filled by
 	// Explain only, for it costs more than the answer.
 	Units []UnitVerdict

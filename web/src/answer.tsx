@@ -24,7 +24,7 @@ export const wanted = signal<{ id: string; mode: Mode } | undefined>(undefined);
 
 interface Props {
   item: Item;
-  foot: RefObject<HTMLElement | null>;
+  foot: RefObject<HTMLDivElement | null>;
   fields: readonly Field[];
   /** Why it cannot be allowed now; "" when it can. */
   obstacle: string;
@@ -48,8 +48,10 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const [saving, setSaving] = useState(false);
   const [notSaved, setNotSaved] = useState("");
   const area = useRef<HTMLTextAreaElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
   const { armed, ready } = useArm(foot);
   useEffect(() => {
+    panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
     if (mode === "words") area.current?.focus({ preventScroll: true });
   }, [mode]);
   useEffect(() => effect(() => {
@@ -61,15 +63,19 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const line = outcomeLine(item, now.value - clockSkew);
   if (item.endedAt || attempt?.phase === "taken") {
     return (
-      <>
+      <div class="foot" ref={foot} tabIndex={-1}>
         <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
           {line?.text ?? words.answer.over}
         </p>
         <Said item={item} />
-      </>
+      </div>
     );
   }
-  if (!mayDecide()) return <p class="outcome gone">{words.answer.viewOnly}</p>;
+  if (!mayDecide()) return (
+      <div class="foot" ref={foot} tabIndex={-1}>
+        <p class="outcome gone">{words.answer.viewOnly}</p>
+      </div>
+    );
 
   const members = question ? undefined : membersOf(source, fields);
   const suggestions = suggestionsOf(source.permissionSuggestions);
@@ -87,7 +93,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   let against = obstacle;
   if (mode === "stop") against = words.answer.stopBlocks;
   else if (message) against = words.answer.replyBlocks;
-  else if (against) against = obstacle;
+  else if (obstacle) against = obstacle;
   else if (mode === "edit" && !members) against = words.answer.notEditable;
   else if (mode === "edit" && !edited) against = words.answer.nothingEdited;
   else if (edited && "wrong" in edited) against = edited.wrong;
@@ -118,7 +124,6 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     await answer(r, decision);
   };
   const waiting = !armed || !!sending || offline;
-  const { allow, label } = { allow: words.answer.allow, label: labelOf(mode, plan, question) };
   return (
     <>
       {attempt?.phase === "failed" && (
@@ -145,7 +150,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
         </fieldset>
       )}
       {mode !== "" && (
-        <div class="others">
+        <div class="others" ref={panel}>
           <div class="chips" role="group" aria-label={words.answer.modesOf}>
             {modes.map((m) => (
               <button type="button" class="chip-button" key={m} data-mode={m} aria-pressed={mode === m} disabled={!!sending} onClick={() => setMode(m)}>
@@ -167,24 +172,20 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           {mode === "stop" && <p class="remark">{words.answer.stopHint}</p>}
         </div>
       )}
-      <div class="bar">
-        {offline ? (
-          <p class="obstacle">{words.answer.noLink}</p>
-        ) : (
-          against && (
-            <p class="obstacle" id={`obstacle-${r.id}`}>
-              {against}{" "}
-              {goThere && against === obstacle && (
-                <button type="button" class="link" onClick={goThere}>
-                  {words.card.next}
-                </button>
-              )}
-            </p>
-          )
-        )}
-        <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode === "" ? "words" : "")}>
-          {mode === "" ? words.answer.more : words.answer.less}
-        </button>
+      <div class="foot" ref={foot} tabIndex={-1}>
+        <div class="line">
+          <p class="obstacle" id={`obstacle-${r.id}`}>
+            {offline ? words.answer.noLink : against}{" "}
+            {!offline && goThere && against === obstacle && (
+              <button type="button" class="link" onClick={goThere}>
+                {words.card.next}
+              </button>
+            )}
+          </p>
+          <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode === "" ? "words" : "")}>
+            {mode === "" ? words.answer.more : words.answer.less}
+          </button>
+        </div>
         <div class="two">
           <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
             {mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
@@ -196,7 +197,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             {...(against ? { "aria-describedby": `obstacle-${r.id}` } : {})}
             onClick={() => void permit()}
           >
-            {label ?? allow}
+            {labelOf(mode, plan, question)}
           </button>
         </div>
         <p class="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>

@@ -12,26 +12,22 @@ export interface Arm {
   ready(): boolean;
 }
 
-function near(a: [number, number], b: [number, number]): boolean {
-  return Math.abs(a[0] - b[0]) <= 1 && Math.abs(a[1] - b[1]) <= 1;
-}
-
 export function useArm(foot: RefObject<HTMLElement | null>): Arm {
-  const place = useRef<{ page: [number, number]; view: [number, number]; since: number }>({ page: [NaN, NaN], view: [NaN, NaN], since: Infinity });
+  const place = useRef<{ x: number; y: number; since: number }>({ x: NaN, y: NaN, since: Infinity });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [armed, setArmed] = useState(false);
 
   const measure = useCallback(() => {
-    const box = foot.current?.getBoundingClientRect();
-    if (!box) return;
-    // Scrolling is the person's own doing: it leaves a foot at its place on the page, or, where
-    // it sticks to the screen's edge, at its place on the screen.
-    const view: [number, number] = [box.left, box.top];
-    const page: [number, number] = [box.left + scrollX, box.top + scrollY];
+    if (!foot.current) return;
+    // In the page's coordinates: scrolling is the person's own doing. The foot of a card sticks
+    // to the screen's edge; where it belongs is the card's end.
+    const card = foot.current.closest(".card");
+    const box = (card ?? foot.current).getBoundingClientRect();
+    const x = box.left + scrollX;
+    const y = (card ? box.bottom : box.top) + scrollY;
     const p = place.current;
-    const still = near(page, p.page) || near(view, p.view);
-    place.current = { page, view, since: still ? p.since : performance.now() };
-    if (still) return;
+    if (Math.abs(x - p.x) <= 1 && Math.abs(y - p.y) <= 1) return;
+    place.current = { x, y, since: performance.now() };
     setArmed(false);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setArmed(true), settle);

@@ -88,9 +88,7 @@ export function Card({ item }: { item: Item }) {
       )}
       {r.detached && !item.endedAt && <p class="notice">{words.card.detached}</p>}
       {!r.uninspectable && !item.endedAt && <RawRequest item={item} />}
-      <div class="foot" ref={foot} tabIndex={-1}>
-        <Foot item={item} foot={foot} fields={fields} obstacle={obstacle} goThere={goThere} input={input} />
-      </div>
+      <Foot item={item} foot={foot} fields={fields} obstacle={obstacle} goThere={goThere} input={input} />
     </article>
   );
 }

@@ -99,7 +99,7 @@ export function Rows({ rows, marks = [] }: { rows: readonly Row[]; marks?: reado
         return (
           <span class="row" key={i}>
             {r.blank ? blankRow(r.blank) : lineOf(r.text, own, r.at)}
-            {"\n"}
+            {i < rows.length - 1 && "\n"}
           </span>
         );
       })}
@@ -127,7 +127,7 @@ export function lineCount(text: string): number {
 
 /** Too long to be shown at once: then head and tail are, and the rest on demand. */
 export function isLong(text: string): boolean {
-  return text.length > maxChars || lineCount(text) > maxRows;
+  return rowsOf(text).reduce((n, r) => n + r.text.length + 1, 0) > maxChars + 1 || lineCount(text) > maxRows;
 }
 
 /** Cuts a long text: by rows while they are short, else by characters, never inside one. */
@@ -136,7 +136,8 @@ export function headAndTail(text: string): { head: string; tail: string; hidden:
   if (rows.length > maxRows) {
     const end = rows[headRows]!.at - 1;
     const start = rows[rows.length - tailRows]!.at;
-    if (end <= maxChars && text.length - start <= maxChars) {
+    const size = (part: Row[]) => part.reduce((n, r) => n + r.text.length + 1, 0); // as it looks
+    if (size(rows.slice(0, headRows)) <= maxChars && size(rows.slice(-tailRows)) <= maxChars) {
       const hidden = rows.slice(headRows, -tailRows).reduce((n, r) => n + (r.blank || 1), 0);
       return { head: text.slice(0, end), tail: text.slice(start), hidden: words.fields.lines(hidden) };
     }

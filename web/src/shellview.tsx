@@ -7,8 +7,9 @@ import { words } from "./words";
 const mostListed = 6;
 
 export function Shell({ request, rows, summary }: { request: PermissionRequest; rows: readonly Row[]; summary: boolean }) {
-  const units = request.units ?? [];
   const doubts = request.doubts ?? [];
+  // What a program may run besides is worth a line only where it makes the rules doubt.
+  const units = (request.units ?? []).filter((u) => !u.guessed || doubts.length > 0);
   return (
     <>
       <pre class="code shell">

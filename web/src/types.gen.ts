@@ -853,6 +853,10 @@ export interface Verdict {
    */
   file?: string;
   /**
+   * The saved rules and grants that the allow rests on, by id.
+   */
+  saved?: string[];
+  /**
    * One sentence: why no rule allowed it.
    */
   reason?: string;
@@ -3640,6 +3644,10 @@ export interface Rules {
     fired: number;
     lastFired?: string;
   }[];
+  /**
+   * The rules among them that approvers made of requests, also those that are over. Only these can be revoked here; grants are listed by themselves.
+   */
+  saved?: Saved[];
 }
 /**
  * Something wrong in a file of rules.
@@ -3652,6 +3660,85 @@ export interface RuleProblem {
   line?: number;
   column?: number;
   message: string;
+}
+/**
+ * A rule or a grant that an approver had assent remember.
+ */
+export interface Saved {
+  /**
+   * Of the rule. Of several rules, the others are named id/2, id/3.
+   */
+  id: string;
+  /**
+   * A rule lasts until it is revoked, a grant until its time or its count is over, too.
+   */
+  kind: "rule" | "grant";
+  state: "active" | "expired" | "spent" | "revoked";
+  /**
+   * What it allows.
+   */
+  sentence: string;
+  /**
+   * YAML, as in a rules file.
+   */
+  rule: string;
+  /**
+   * The request that it was made from.
+   */
+  requestId: string;
+  by: Approver;
+  createdAt: string;
+  /**
+   * From this moment on it allows nothing.
+   */
+  expiresAt?: string;
+  /**
+   * How many requests it may allow.
+   */
+  count?: number;
+  /**
+   * How many of them it has allowed.
+   */
+  spent?: number;
+  /**
+   * How many requests it has decided since the broker started.
+   */
+  fired: number;
+  lastFired?: string;
+  revokedAt?: string;
+  revokedBy?: Approver;
+  /**
+   * The request's.
+   */
+  inputSha256: string;
+  /**
+   * The digest of the proposal.
+   */
+  proposal: string;
+  /**
+   * The device's that saved it, over what the page on approvers' programs says.
+   */
+  signature?: string;
+  publicKey?: JWK;
+  /**
+   * expiresAt as it was sent and signed.
+   */
+  bounds?: string;
+}
+/**
+ * An ECDSA P-256 public key as WebCrypto exports it.
+ */
+export interface JWK {
+  kty: "EC";
+  crv: "P-256";
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  x: string;
+  /**
+   * 32 bytes, unpadded base64url.
+   */
+  y: string;
 }
 /**
  * A paired device.
@@ -4045,6 +4132,10 @@ export interface Verdict1 {
    */
   file?: string;
   /**
+   * The saved rules and grants that the allow rests on, by id.
+   */
+  saved?: string[];
+  /**
    * One sentence: why no rule allowed it.
    */
   reason?: string;
@@ -4104,12 +4195,12 @@ export interface Decision {
    * Of a paired device, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
    */
   signature?: string;
-  publicKey?: JWK;
+  publicKey?: JWK1;
 }
 /**
- * In the record only: the key that the signature was verified with.
+ * An ECDSA P-256 public key as WebCrypto exports it.
  */
-export interface JWK {
+export interface JWK1 {
   kty: "EC";
   crv: "P-256";
   /**
@@ -4148,7 +4239,7 @@ export interface Problem {
   outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
   decidedBy?: Approver;
   /**
-   * With 409: ended (somebody or something was first) or digest (another input). With 403: rule (a rule denies the changed input; decidedBy names it).
+   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) or full (too much is saved). With 403: rule (a rule denies the changed input; decidedBy names it).
    */
   reason?: string;
   /**

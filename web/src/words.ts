@@ -88,7 +88,7 @@ export const words = {
     server: "MCP server",
     tool: "Tool",
     raw: "Raw request",
-    unseen: (parts: number) => n(parts, "One part has not been on your screen yet.", "# parts have not been on your screen yet."),
+    unseen: (parts: number) => n(parts, "One part not seen yet.", "# parts not seen yet."),
     next: "Go there",
   },
 
@@ -251,7 +251,7 @@ export const words = {
     failed: (why: string) => `No rules could be had: ${why}.`,
     none: (why: string) => `No rule can be made of this request. ${why}`.trim(),
     past: (matched: number, denied: number, looked: number) =>
-      matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
+      looked === 0 ? "No request is over yet that it could be tried on." : matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
     written: "The rule as it is written",
     howLong: "How long it holds",
     scope: (s: { minutes: number } | { count: number } | "rule") =>
