@@ -83,7 +83,8 @@ func TestPageFirstLoad(t *testing.T) {
 	b.see(open, "make")
 	b.do(send(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
 		{Latency: 150, DownloadThroughput: 1.6e6 / 8, UploadThroughput: 750e3 / 8},
-	}}), send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}))
+	}}), send(network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}),
+		send(network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})) // what goes through it is counted unpacked
 	b.do(chromedp.Reload())
 	b.see(open, "make")
 	type weight struct {

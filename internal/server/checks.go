@@ -115,7 +115,7 @@ func (s *Server) pageOrigin(next http.Handler) http.Handler {
 		}
 		// A page that was opened by plain http where it should not be: its scripts tell its origin, and
 		// have to come, to say what is wrong. They are the same for everybody.
-		if origins := r.Header["Origin"]; len(origins) == 1 && strings.EqualFold(origins[0], "http://"+r.Host) && r.Header.Get("Sec-Fetch-Site") == "" && !guessed(r) {
+		if origins := r.Header["Origin"]; len(origins) == 1 && origins[0] == "http://"+r.Host && r.Header.Get("Sec-Fetch-Site") == "" && !guessed(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
