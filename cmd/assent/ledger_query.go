@@ -129,8 +129,8 @@ func (p *rowTable) row(r ledger.Row) error {
 	if r.FilePath != nil {
 		file = *r.FilePath
 	}
-	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", localTime(r.Timestamp), cell(tool), cell(lines), cell(r.AgentID), cell(r.Branch),
-		cell(r.HeadSHA[:min(len(r.HeadSHA), 10)]), cell(file))
+	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", localTime(r.Timestamp), orDash(show.Line(tool)), orDash(show.Line(lines)), orDash(show.Line(r.AgentID)), orDash(show.Line(r.Branch)),
+		orDash(show.Line(r.HeadSHA[:min(len(r.HeadSHA), 10)])), orDash(show.Line(file)))
 	return err
 }
 
@@ -146,17 +146,9 @@ func (p *rowTable) end() error {
 func localTime(stamp string) string {
 	t, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
-		return cell(stamp)
+		return orDash(show.Line(stamp))
 	}
 	return t.Local().Format(time.DateTime)
-}
-
-// cell is a text as a table shows it.
-func cell(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return show.Line(s)
 }
 
 // rowJSON writes one array, a row to a line.

@@ -21,8 +21,17 @@ type request struct {
 	Detached  bool           `json:"detached"`
 	Outcome   hook.Outcome   `json:"outcome"`
 	Delivery  string         `json:"delivery"`
+	Reason    string         `json:"reason"` // of some outcomes
+	SettledAt time.Time      `json:"settledAt"`
 	DecidedBy *hook.Approver `json:"decidedBy"`
-	Shown     struct {
+	Response  struct {
+		Output struct {
+			Decision struct {
+				UpdatedInput hook.JSON `json:"updatedInput"`
+			} `json:"decision"`
+		} `json:"hookSpecificOutput"`
+	} `json:"response"`
+	Shown struct {
 		Verb   string       `json:"verb"`
 		Fields []show.Field `json:"fields"`
 	} `json:"shown"`
@@ -100,6 +109,20 @@ func (c *client) find(ctx context.Context, id string) (*request, error) {
 		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: assent pending", id)}
 	}
 	return c.find(ctx, found)
+}
+
+// anyRequest returns the id of the request that this is the beginning of: one that waits, else one
+// of the last hundred that ended. A whole id it takes as it is.
+func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
+	if len(id) == 36 {
+		return id, nil
+	}
+	for _, state := range []string{"pending", "ended"} {
+		if found, err := c.findIn(ctx, state, id); err != nil || found != "" {
+			return found, err
+		}
+	}
+	return "", &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
 }
 
 // findIn returns the id of the request in this state that begins with prefix, or nothing. Of

@@ -38,21 +38,9 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 			if err != nil {
 				return err
 			}
-			id := args[0]
-			if len(id) != 36 {
-				found := ""
-				for _, state := range []string{"pending", "ended"} {
-					if found != "" {
-						break
-					}
-					if found, err = b.findIn(cmd.Context(), state, id); err != nil {
-						return err
-					}
-				}
-				if found == "" {
-					return &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
-				}
-				id = found
+			id, err := b.anyRequest(cmd.Context(), args[0])
+			if err != nil {
+				return err
 			}
 			path := "/v1/requests/" + url.PathEscape(id) + "/trace"
 			if a.json {

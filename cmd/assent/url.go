@@ -18,6 +18,9 @@ import (
 // localOnly reports whether a command works with this machine's files only. --url is none of those,
 // and what the environment says about hooks does not concern them.
 func localOnly(c *cobra.Command) bool {
+	if c.HasParent() && c.Parent().Name() == "rules" {
+		return c.Name() != "explain" && c.Name() != "replay" // these ask the broker about the past
+	}
 	for c.HasParent() && c.Parent().HasParent() {
 		c = c.Parent()
 	}

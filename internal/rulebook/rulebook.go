@@ -17,7 +17,6 @@
 package rulebook
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,17 +91,24 @@ func Open(cfg Config) *Book {
 		cfg: cfg, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), set: &rules.Set{},
 		repos: map[string]*repo{}, fired: map[fired]*firings{},
 	}
+	b.files = cfg.list()
+	b.Reload()
+	return b
+}
+
+// list is the files that cfg names, the mightiest first.
+func (cfg Config) list() []*file {
+	var list []*file
 	for _, f := range []*file{
 		{path: cfg.Managed, layer: rules.Managed, root: true},
 		{path: cfg.User, layer: rules.User, named: cfg.UserNamed},
 		{path: cfg.Own, layer: rules.Assent},
 	} {
 		if f.path != "" {
-			b.files = append(b.files, f)
+			list = append(list, f)
 		}
 	}
-	b.Reload()
-	return b
+	return list
 }
 
 // Eval says what the rules make of a request with this input.
@@ -163,20 +169,6 @@ func (b *Book) here(req *hook.Request) bool {
 	}
 	fi, err := os.Stat(req.CWD)
 	return err == nil && fi.IsDir()
-}
-
-func (b *Book) call(req *hook.Request, input hook.JSON) rules.Call {
-	project := req.ProjectDir
-	if project == "" {
-		project = req.Repo.Root
-	}
-	return rules.Call{
-		Agent: req.Agent, Tool: req.ToolName, Input: json.RawMessage(input),
-		Cwd: req.CWD, Project: project, Home: b.cfg.Home,
-		Repo: repoName(req.Repo.Remote), Branch: req.Repo.Branch, Mode: req.PermissionMode,
-		SessionID: req.SessionID, AgentLabel: req.AgentLabel,
-		Elsewhere: !b.here(req), Time: time.Now(), Uninspectable: req.Uninspectable != "",
-	}
 }
 
 const (

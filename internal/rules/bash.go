@@ -106,8 +106,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			}
 			o.shadowAllow = first(o.shadowAllow, shadowed[i])
 		}
-		if explain && units[i].Action == "" && covered[i] != nil {
-			units[i].Action, units[i].Rule, units[i].File = Allow, covered[i].id, covered[i].file
+		if explain && (u.Kind == shell.Write || u.Kind == shell.ReadFile) {
+			var command *rule
+			if u.Of >= 0 && u.Of < len(covered) {
+				command = covered[u.Of]
+			}
+			s.explainFile(&units[i], u, covered[i], command)
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {

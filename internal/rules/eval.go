@@ -150,6 +150,9 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	}
 	v := s.verdict(c, o)
 	v.Units = units
+	if explain {
+		v.Command = e.command
+	}
 	return v
 }
 

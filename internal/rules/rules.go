@@ -103,6 +103,9 @@ type Verdict struct {
 	OnTimeout string
 	// Shadow is what rules that only watch would have said.
 	Shadow []Shadow
+	// Command is the shell command that the places in Units and Refused are bytes of. It is
+	// filled by Explain only.
+	Command string
 	// Units explains a shell command part by part; one unit for other tools. It is filled by
 	// Explain only, for it costs more than the answer.
 	Units []UnitVerdict

@@ -32,8 +32,8 @@ type TestResult struct {
 	Line, Column int
 	Name         string // the command, or the tool and its input
 	Want         Action
-	Got          Verdict
-	Failed       string // what was expected and what came; empty when it passed
+	Got          Verdict // with Units when it failed
+	Failed       string  // what was expected and what came; empty when it passed
 }
 
 // Test runs the test cases of all files. Each file is tested with its own rules and the packs
@@ -62,6 +62,9 @@ func (s *Set) Test() []TestResult {
 				}
 			case t.rule != "" && r.Got.Rule != t.rule:
 				r.Failed = fmt.Sprintf("test %q: expected the rule %q, got %q", short(t.name), short(t.rule), r.Got.Rule)
+			}
+			if r.Failed != "" {
+				r.Got = f.set.Explain(c)
 			}
 			all = append(all, r)
 		}

@@ -169,7 +169,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			ok, f := covers(r)
 			switch {
 			case !ok:
-				miss(r, f)
+				if t.near(r.match, e) {
+					miss(r, f)
+				}
 			case r.shadow:
 				o.shadowAllow = first(o.shadowAllow, r)
 			default:
@@ -189,9 +191,24 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	u := UnitVerdict{Kind: "tool", Text: e.call.Tool, Misses: misses, Refused: o.refused}
 	if len(t.paths) > 0 {
 		u.Text += " " + t.paths[0]
+	} else if address, ok := e.text("url"); ok && t.url != nil {
+		u.Text += " " + address
 	}
 	u.own(o, o.allow)
 	return []UnitVerdict{u}
+}
+
+// near says whether a rule that does not cover the call is about such calls.
+func (t *target) near(m *match, e *scope) bool {
+	switch {
+	case m.file != nil:
+		return t.paths != nil && m.file.ops&t.op != 0
+	case m.url != nil:
+		return t.url != nil
+	case m.mcp != nil:
+		return slices.ContainsFunc(mcpNames(e.call.Tool), func(n [2]string) bool { return matchAny(m.mcp.server, n[0]) })
+	}
+	return matchAny(m.tools, e.call.Tool)
 }
 
 func orText(s, otherwise string) string {

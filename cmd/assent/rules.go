@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/rulebook"
+	"assent/internal/rules"
+)
+
+func (a *app) rulesCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rules",
+		Short: "Check, test and try out the files of rules",
+		Long: `Work with the files of rules that answer requests without a person. Where a command is not told
+a file, it takes those that the broker would load: the machine's, yours, assent's own, and that of
+the repository around the current directory. With --rules FILE it takes that file and no other.`,
+		Example: `  assent rules check
+  assent rules explain -- 'git push -f'
+  assent rules replay --since 7d --rules new.yaml`,
+		Args: cobra.ArbitraryArgs,
+		RunE: helpOrUnknown,
+	}
+	c.AddCommand(a.rulesCheckCmd(), a.rulesTestCmd(), a.rulesExplainCmd(), a.rulesReplayCmd(), a.rulesImportCmd(), a.rulesEvalCmd())
+	return c
+}
+
+// maxRulesFile is how large a file of rules may be that a command is told.
+const maxRulesFile = 1 << 20
+
+// ruleFiles is the files that a command looks at.
+type ruleFiles struct {
+	files    []ruleFile
+	problems []rules.Problem // of files that cannot be read, or that the broker would not trust
+	options  rules.LoadOptions
+}
+
+// ruleFile is one of them.
+type ruleFile struct {
+	rules.Source
+	there bool
+}
+
+// readRules reads the file that the user named, or else those that the broker would load for an
+// agent in the repository at root.
+func (a *app) readRules(name, root string) (*ruleFiles, error) {
+	cfg, err := a.rulesConfig(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &ruleFiles{options: rules.LoadOptions{Home: cfg.Home, Protected: cfg.Protected}}
+	if name != "" {
+		data, err := readRulesFile(name)
+		if err != nil {
+			return nil, err
+		}
+		source := rules.Source{Name: name, Layer: rules.User, Data: data}
+		if strings.HasSuffix(cfg.User, "/.assent/rules.yaml") {
+			source.Layer = rules.Repository
+		}
+		f.files = []ruleFile{{source, true}}
+		return f, nil
+	}
+	sources, problems := rulebook.Read(cfg)
+	for _, p := range problems {
+		f.problems = append(f.problems, rules.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message})
+	}
+	for _, s := range []rules.Source{{Name: cfg.Managed, Layer: rules.Managed}, {Name: cfg.User, Layer: rules.User}, {Name: cfg.Own, Layer: rules.Assent}} {
+		there := false
+		for _, found := range sources {
+			if found.Name == s.Name {
+				s, there = found, true
+			}
+		}
+		if s.Name != "" {
+			f.files = append(f.files, ruleFile{s, there})
+		}
+	}
+	if root == "" {
+		return f, nil
+	}
+	source, there, err := rulebook.ReadRepository(root)
+	if err != nil {
+		f.problems = append(f.problems, rules.Problem{File: source.Name, Message: reason(err)})
+		there = false
+	}
+	f.files = append(f.files, ruleFile{source, there})
+	return f, nil
+}
+
+// rulesConfig says where the broker of this machine finds its rules, with name in place of the
+// person's.
+func (a *app) rulesConfig(name string) (rulebook.Config, error) {
+	b := *a
+	if b.stateDir == "" { // a broker elsewhere was named, but these files are here
+		dir, err := defaultStateDir(os.Getenv)
+		if err != nil {
+			return rulebook.Config{}, err
+		}
+		b.stateDir = dir
+	}
+	cfg := b.rulebook(serveFlags{rules: name}, defaultSocket(b.stateDir, os.Getenv), nil, nil)
+	var err error
+	if cfg.Home, err = os.UserHomeDir(); err != nil {
+		cfg.Home = ""
+	}
+	return cfg, nil
+}
+
+func readRulesFile(name string) ([]byte, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	defer in.Close()
+	b, err := io.ReadAll(io.LimitReader(in, maxRulesFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	if len(b) > maxRulesFile {
+		return nil, fmt.Errorf("read rules: %s is larger than %d bytes", name, maxRulesFile)
+	}
+	return b, nil
+}
+
+// reason is err without the path that stands beside it already.
+func reason(err error) string {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		return fmt.Sprintf("cannot %s it: %v", at.Op, at.Err)
+	}
+	return err.Error()
+}
+
+func (f *ruleFiles) sources() []rules.Source {
+	var list []rules.Source
+	for _, s := range f.files {
+		if s.there {
+			list = append(list, s.Source)
+		}
+	}
+	return list
+}
+
+// load compiles the files. The problems are all that is wrong with any of them; the set is nil
+// when there are some.
+func (f *ruleFiles) load(skipTests bool) (*rules.Set, []rules.Problem) {
+	o := f.options
+	o.SkipTests = skipTests
+	set, err := rules.Load(f.sources(), o)
+	problems := append([]rules.Problem(nil), f.problems...)
+	if found := rules.Problems(err); found != nil {
+		problems = append(problems, found...)
+	} else if err != nil {
+		problems = append(problems, rules.Problem{File: "rules", Message: err.Error()})
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return set, nil
+}
+
+// loaded is load for commands that need rules that are right.
+func (a *app) loadedRules(name, root string) (*rules.Set, *ruleFiles, error) {
+	f, err := a.readRules(name, root)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, problems := f.load(false)
+	if len(problems) > 0 {
+		a.printProblems(a.err, f, problems)
+		return nil, nil, errors.New("the rules have mistakes, which the broker would not load either")
+	}
+	return set, f, nil
+}
+
+// printProblems prints each problem with its line and a caret below the place.
+func (a *app) printProblems(w io.Writer, f *ruleFiles, problems []rules.Problem) {
+	for _, p := range problems {
+		fmt.Fprintln(w, wrapped(readable(p.String()), "", "    "))
+		for _, s := range f.files {
+			if s.Name == p.File && p.Line > 0 {
+				printLine(w, string(s.Data), p.Line, p.Column)
+			}
+		}
+	}
+}
+
+// printLine prints a line of a file with a caret below the column.
+func printLine(w io.Writer, text string, line, column int) {
+	lines := strings.Split(text, "\n")
+	if line > len(lines) {
+		return
+	}
+	from := len(lines[line-1])
+	n := 0
+	for i := range lines[line-1] {
+		if n++; n == column {
+			from = i
+			break
+		}
+	}
+	number := fmt.Sprintf("%5d | ", line)
+	row, marks := underlined(strings.TrimSuffix(lines[line-1], "\r"), from, from, ruleColumns-len(number))
+	fmt.Fprintf(w, "%s%s\n%s%s\n", number, row, strings.Repeat(" ", len(number)-2)+"| ", marks)
+}
+
+// layerName is a layer for a person.
+func layerName(l rules.Layer) string {
+	switch l {
+	case rules.Managed:
+		return "the machine's"
+	case rules.User:
+		return "yours"
+	case rules.Assent:
+		return "assent's own"
+	case rules.Repository:
+		return "the repository's"
+	}
+	return string(l)
+}
+
+// shortPath is a file's name with ~ for the home directory. It is not made safe to show.
+func shortPath(path string) string {
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, ok := strings.CutPrefix(path, filepath.Clean(home)+"/"); ok {
+			path = "~/" + rest
+		}
+	}
+	return path
+}
+
+// rulesFiles are the files that a command is told, one empty name when it is told none.
+func rulesFiles(flag string, args []string) ([]string, error) {
+	if flag != "" {
+		args = append([]string{flag}, args...)
+	}
+	if len(args) == 0 {
+		return []string{""}, nil
+	}
+	for _, name := range args {
+		if name == "" {
+			return nil, usagef("the name of a file is empty")
+		}
+	}
+	return args, nil
+}
+
+// untilDone runs work, which reads standard input, and returns with ctx. A read cannot be called
+// off, so the goroutine may outlive ctx; the process then ends.
+func untilDone(ctx context.Context, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/rulebook"
+	"assent/internal/rules"
+	"assent/internal/show"
+)
+
+func (a *app) rulesCheckCmd() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:   "check [FILE…]",
+		Short: "Say what is wrong with the files of rules",
+		Long: `Read the files of rules as the broker would, run the tests in them, and say what is wrong and
+where. Each FILE is checked by itself. Exits 1 when something is wrong.`,
+		Example: "  assent rules check\n  assent rules check new.yaml --json",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			names, err := rulesFiles(file, args)
+			if err != nil {
+				return err
+			}
+			report := checkReport{OK: true, Files: []checkedFile{}, Problems: []placed{}, Notices: []placed{}}
+			for _, name := range names {
+				if err := a.checkRulesFile(name, &report); err != nil {
+					return err
+				}
+			}
+			if a.json {
+				if err := a.printJSON(report); err != nil {
+					return err
+				}
+			}
+			if !report.OK {
+				return errors.New("something is wrong with the rules")
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&file, "rules", "", "the file to check")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	return c
+}
+
+// checkReport is what check says as JSON.
+type checkReport struct {
+	OK       bool          `json:"ok"`
+	Files    []checkedFile `json:"files"`
+	Problems []placed      `json:"problems"`
+	Notices  []placed      `json:"notices"`
+}
+
+type checkedFile struct {
+	Path  string   `json:"path"`
+	Layer string   `json:"layer"`
+	State string   `json:"state"` // ok, broken, absent
+	Rules int      `json:"rules"`
+	Tests int      `json:"tests"`
+	Packs []string `json:"packs,omitempty"`
+}
+
+type placed struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+}
+
+func (a *app) checkRulesFile(name string, report *checkReport) error {
+	w, err := here()
+	if err != nil {
+		return err
+	}
+	f, err := a.readRules(name, w.root)
+	if err != nil {
+		return err
+	}
+	_, problems := f.load(false)
+	var notices []rules.Problem
+	if name != "" {
+		if err := rulebook.Trust(name); err != nil {
+			notices = append(notices, rules.Problem{File: name, Message: "as your own file the broker would refuse it: " + reason(err)})
+		}
+	}
+	for _, file := range f.files {
+		c := checkedFile{Path: file.Name, Layer: string(file.Layer), State: "ok"}
+		switch {
+		case slices.ContainsFunc(problems, func(p rules.Problem) bool { return p.File == file.Name }):
+			c.State = "broken"
+		case !file.there:
+			c.State = "absent"
+		default:
+			own := c.count(file, f.options)
+			notices = append(notices, own...)
+		}
+		report.Files = append(report.Files, c)
+		if !a.json {
+			fmt.Fprintln(a.out, c.line())
+			for _, pack := range c.Packs {
+				fmt.Fprintln(a.out, "        with "+pack)
+			}
+		}
+	}
+	report.OK = report.OK && len(problems) == 0
+	for _, p := range problems {
+		report.Problems = append(report.Problems, placed(p))
+	}
+	for _, p := range notices {
+		report.Notices = append(report.Notices, placed(p))
+	}
+	if a.json {
+		return nil
+	}
+	if len(problems) > 0 {
+		fmt.Fprintln(a.out)
+		a.printProblems(a.out, f, problems)
+	}
+	if len(notices) > 0 {
+		fmt.Fprintln(a.out)
+	}
+	for _, p := range notices {
+		fmt.Fprintln(a.out, wrapped(readable("note: "+p.String()), "", "    "))
+	}
+	return nil
+}
+
+// count looks at one file without the others, and returns its notices.
+func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem {
+	o.SkipTests = true
+	set, err := rules.Load([]rules.Source{file.Source}, o)
+	if err != nil {
+		return nil // it was loaded before
+	}
+	for _, r := range set.Rules() {
+		if r.Layer != rules.Builtin {
+			c.Rules++
+		} else if !slices.Contains(c.Packs, r.File) {
+			c.Packs = append(c.Packs, r.File)
+		}
+	}
+	c.Tests = len(set.Test())
+	return set.Notices()
+}
+
+func (c *checkedFile) line() string {
+	head := map[string]string{"ok": "ok      ", "broken": "BROKEN  ", "absent": "-       "}[c.State] +
+		show.Line(shortPath(c.Path)) + " (" + layerName(rules.Layer(c.Layer)) + ")"
+	switch c.State {
+	case "ok":
+		return head + ": " + counted(c.Rules, "rule") + ", " + counted(c.Tests, "test")
+	case "absent":
+		return head + ": not there"
+	}
+	return head
+}
+
+// counted is a number of things.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
