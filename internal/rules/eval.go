@@ -18,6 +18,7 @@ type scope struct {
 
 	operands []shell.Word     // scratch
 	places   map[string]place // paths that were resolved, with their directory
+	dir      dirFacts         // of the last unit: most commands run in one
 	work     int              // steps taken; beyond maxWork nothing is allowed
 }
 
@@ -118,7 +119,7 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	if s.protect == nil { // the zero Set
 		return Verdict{Action: Ask, Reason: "no rules are loaded"}
 	}
-	e := &scope{call: c}
+	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
 	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
 	if e.project == "" {
