@@ -31,7 +31,8 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	e.command = command
-	script := shell.Read(command, shell.Options{Dir: e.cwd, Home: e.home, Project: e.project, Zsh: e.call.Shell != "bash"})
+	script := shell.Borrow(command, shell.Options{Dir: e.cwd, Home: e.home, Project: e.project, Zsh: e.call.Shell != "bash"})
+	defer script.Release()
 	e.units = script.Units
 	for _, d := range script.Doubts {
 		o.refused = append(o.refused, Refusal{d.Code, d.Start, d.End, d.Why})

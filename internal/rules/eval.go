@@ -19,6 +19,7 @@ type scope struct {
 
 	operands []shell.Word     // scratch
 	places   map[string]place // paths that were resolved, with their directory
+	dir      dirFacts         // of the last unit: most commands run in one
 	work     int              // steps taken; beyond maxWork nothing is allowed
 }
 
@@ -119,7 +120,7 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	if s.protect == nil { // the zero Set
 		return Verdict{Action: Ask, Reason: "no rules are loaded"}
 	}
-	e := &scope{call: c}
+	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }

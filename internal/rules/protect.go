@@ -130,14 +130,14 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
 		}
 	}
-	if p.hasSign(u.Dir) {
+	if e.facts(p, u.Dir).sign {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
 	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
 	readsNames := namesOnly(u.Base) && !(p.listsState(u, e) && e.readsComputed())
-	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
+	if !readsNames && e.facts(p, u.Dir).above && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
 	if len(u.Argv) == 0 {
@@ -178,7 +178,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 
 // listsState says whether a word of the command is a directory above assent's state.
 func (p *protection) listsState(u *shell.Unit, e *scope) bool {
-	if p.aboveState(u.Dir, e) {
+	if e.facts(p, u.Dir).above {
 		return true
 	}
 	for _, w := range u.Argv[min(1, len(u.Argv)):] {
@@ -279,6 +279,19 @@ func (p *protection) aboveState(dir string, e *scope) bool {
 	}
 }
 
+// dirFacts is what protection knows about a directory.
+type dirFacts struct {
+	dir                string
+	known, sign, above bool // see hasSign and aboveState
+}
+
+func (e *scope) facts(p *protection, dir string) *dirFacts {
+	if e.dir.dir != dir || !e.dir.known {
+		e.dir = dirFacts{dir, true, p.hasSign(dir), p.aboveState(dir, e)}
+	}
+	return &e.dir
+}
+
 func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
 	text := w.Text
 	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
@@ -303,7 +316,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !p.aboveState(dir, e) {
+	if !sign && !mayLead(text) && !e.facts(p, dir).above {
 		return ""
 	}
 	for _, t := range spellings(text) {
@@ -330,7 +343,8 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 
 // mayLead says whether a word may lead out of the directory that a command runs in.
 func mayLead(s string) bool {
-	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
+	slash := strings.IndexByte(s, '/')
+	return slash == 0 || slash > 0 && (s[0] == '-' || strings.ContainsAny(s, "=:@")) || strings.Contains(s, "..")
 }
 
 // span is a brace expansion such as {1..5}.

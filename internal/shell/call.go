@@ -16,7 +16,7 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at place) int {
 	if len(c.Args) == 0 {
 		return -1
 	}
-	argv := make([]Word, 0, len(c.Args)+1)
+	argv := r.argv(len(c.Args))
 	for _, w := range c.Args {
 		argv = append(argv, r.word(w, at))
 	}
@@ -104,7 +104,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 			r.guess(argv, start, end, at)
 		case inner < len(argv):
 			if u.Program != "command" && u.Program != "builtin" && u.Program != "noglob" {
-				at.dir = at.dir.copy() // a process of its own
+				at.dir = r.keep(*at.dir) // a process of its own
 			}
 			i := r.command(argv[inner:], start, end, at.through(u.Program), levels+1)
 			r.also(i, argv)
@@ -187,7 +187,7 @@ func (r *reader) git(u Unit, at place) int {
 		r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
 	}
 	argv := u.Argv
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	i := 1
 	for i < len(argv) && argv[i].Static {
 		switch argv[i].Text {
@@ -292,7 +292,7 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at place) int {
 	if u.Program == "zsh" || u.Program == "ksh" || u.Program == "mksh" {
 		r.doubt(DoubtInline, u.Start, u.End, "The script is for another shell.")
 	}
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	at = at.through(u.Program + " -c")
 	if !known {
@@ -338,7 +338,7 @@ func (r *reader) within(w Word, at place) {
 func (r *reader) heredocScripts(s *syntax.Stmt, at place) {
 	at = at.through("stdin")
 	at.denyOnly = true
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	at.stdin = Inherit
 	for _, d := range s.Redirs {
 		if d.Hdoc == nil {
