@@ -99,3 +99,28 @@ func TestClaudeInATerminalIsAllowedByARule(t *testing.T) {
 		t.Errorf("requests %+v", rs)
 	}
 }
+
+func TestClaudeIsRemembered(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	again := a.touch("out.txt")
+	r := a.headless([]modelserver.Use{again}, []modelserver.Use{again}, []modelserver.Use{a.touch("other.txt")})
+	first := a.waitPending(1)[0]
+	if out := a.command("allow", first.ID, "--times", "5"); !strings.Contains(out, "Saved grant-") {
+		t.Errorf("assent allow:\n%s", out)
+	}
+	a.until(first.ID, "over", func(q request) bool { return q.State == "ended" })
+	other := a.waitPending(1)[0] // the second of the three was answered by the grant
+	if !strings.Contains(string(other.ToolInput), "other.txt") {
+		t.Errorf("what waits is %s", other.ToolInput)
+	}
+	a.deny(other, "no")
+	a.result(r)
+	rs := a.settled()
+	if len(rs) != 3 || rs[1].DecidedBy == nil || rs[1].DecidedBy.Kind != "rule" || !strings.HasPrefix(rs[1].DecidedBy.Name, "grant-") || !a.exists("out.txt") || a.exists("other.txt") {
+		t.Errorf("requests %+v", rs)
+	}
+	if x := a.grants()[0]; x.Spent != 1 {
+		t.Errorf("the grant %+v", x)
+	}
+}

@@ -23,7 +23,7 @@ func TestGoTypes(t *testing.T) {
 		PayloadSHA256: digest, EventSeq: 7, EventTime: now, CallKey: "k", Channel: hook.ChannelSocket,
 	}
 	req.Verdict = &hook.Verdict{
-		Action: hook.ActionAsk, Rule: "r", File: "/f", Reason: "why", Note: "n", Message: "m", Timeout: time.Minute, OnTimeout: hook.Deny,
+		Action: hook.ActionAsk, Rule: "r", File: "/f", Saved: []string{"grant-1"}, Reason: "why", Note: "n", Message: "m", Timeout: time.Minute, OnTimeout: hook.Deny,
 		Shadow: []hook.Shadow{{Action: hook.ActionAllow, Rule: "s", File: "/f"}},
 	}
 	decision := hook.Decision{
@@ -37,13 +37,17 @@ func TestGoTypes(t *testing.T) {
 		Problems: problems, Notices: problems, Files: []hook.RuleFile{{Path: "/f", Layer: "user", State: hook.FileInForce, LoadedAt: now}, {Path: "/g", Layer: "managed", State: hook.FileBroken}},
 		Rules: []hook.RuleInForce{{ID: "r", File: "/f", Line: 3, Layer: "user", Action: hook.ActionDeny, Shadow: true, Text: "t", Fired: 1, LastFired: now}},
 	}
+	proposals := hook.Proposals{RequestID: "id", Reason: "why", Proposals: []hook.Proposal{{
+		Digest: digest, Sentence: "s", Warnings: []string{"w"}, Rule: "r",
+		Past: hook.Past{Since: now, Looked: 2, Complete: true, Matched: 1, Denied: 1, Requests: []hook.PastRequest{{ID: "id", SessionID: "s", CreatedAt: now, ToolName: "Bash", Text: "ls", Outcome: hook.Denied}}},
+	}}}
 	record := hook.Record{
 		ID: "r", RequestID: "id", Step: hook.StepDecided, Time: now, Seq: 9,
 		Request: &req, Decision: &decision, By: &by, Outcome: hook.Allowed, Reason: "why", EventSeq: 8,
 	}
 	for name, v := range map[string]any{
 		"PermissionRequest": req, "Decision": decision, "Approver": by, "JWK": decision.PublicKey, "Repo": req.Repo, "Record": record,
-		"Verdict": req.Verdict, "Rules": inForce,
+		"Verdict": req.Verdict, "Rules": inForce, "Proposals": proposals,
 	} {
 		check(t, name, v)
 	}

@@ -80,7 +80,7 @@ by its name where only one has it.`,
 				return a.printJSON(d)
 			}
 			fmt.Fprintf(a.out, "Revoked %s (%s)\n", show.Line(d.Name), show.Line(d.ID))
-			return nil
+			return a.listSavedBy(cmd.Context(), b, d.ID)
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "JSON: the device that was removed")

@@ -120,7 +120,7 @@ client always exits with 0.`,
 		commands []*cobra.Command
 	}{
 		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
-		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd()}},
+		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd()}},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/broker"
 	"assent/internal/hook"
 	"assent/internal/show"
 )
@@ -157,22 +159,42 @@ func (a *app) allowCmd() *cobra.Command {
 	var input string
 	var answers []string
 	var always bool
+	var keep keepFlags
 	c := &cobra.Command{
 		Use:   "allow ID",
 		Short: "Allow a waiting request",
 		Long: `Allow a waiting request. ID is the whole id, for what submits requests also chooses their
 ids: by its beginning it could put another in place of the one you saw. A question takes one
---answer for each of its questions, in order.`,
+--answer for each of its questions, in order.
+
+With --grant, --times or --rule assent also remembers a rule made of the request, and then
+answers the next one like it without asking. assent proposals ID shows which rules those are;
+the first, which is the narrowest, is taken. A rule that lasts (--rule) is shown, and saved once
+you confirm it.`,
 		Example: `  assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
   assent allow ID --answer Blue --answer "Salt, Basil"
+  assent allow ID --grant 15m
+  assent allow ID --times 3
+  assent allow ID --rule --proposal 2
   assent allow ID --always`,
 		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args[0]) != 36 {
 				return usagef("allow %s: want the whole id, as assent pending prints it", show.Line(args[0]))
 			}
-			return a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
+			if err := keep.check(cmd, input != "" || len(answers) > 0); err != nil {
+				return err
+			}
+			over := false
+			err := a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
 				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
+				if keep.wanted() {
+					err := a.keep(cmd.Context(), r, keep)
+					if over = err == nil && r.State == broker.Ended; over {
+						err = errOver
+					}
+					return d, err
+				}
 				if input != "" && !json.Valid([]byte(input)) {
 					return d, usagef("--input is not JSON")
 				}
@@ -191,14 +213,22 @@ ids: by its beginning it could put another in place of the one you saw. A questi
 				}
 				return d, nil
 			})
+			if over {
+				return nil // what was asked for is saved
+			}
+			return err
 		},
 	}
 	c.Flags().StringVar(&input, "input", "", "JSON object that replaces the tool input")
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
+	keep.add(c)
 	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
 	c.Flags().BoolVar(&a.json, "json", false, "JSON")
 	return c
 }
+
+// errOver says that there is nothing to allow any more.
+var errOver = errors.New("the request is over")
 
 // answered returns the input of a question with its answers added.
 func answered(input hook.JSON, answers []string) (hook.JSON, error) {

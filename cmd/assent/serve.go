@@ -17,6 +17,7 @@ import (
 
 	"assent/broker"
 	"assent/hookclient"
+	"assent/internal/always"
 	"assent/internal/auth"
 	"assent/internal/codec"
 	"assent/internal/history"
@@ -189,8 +190,16 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "credentials", who.Close)
 
-	// The rules in force. A broken file is no reason not to start: people decide then.
-	book := rulebook.Open(a.rulebook(f, socket, sugar.Infof, sugar.Warnf))
+	// The rules in force: those in files, and what approvers saved. A broken file is no reason not
+	// to start: people decide then.
+	saved, err := always.Open(ctx, always.Config{KV: streams, File: a.ownRules(), Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "saved rules", saved.Close)
+	files := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
+	files.Own, files.Saved, files.Owed = "", saved.Sources, saved.Owed
+	book := rulebook.Open(files)
 
 	// Events that waited in the spool while no broker ran come before any new one.
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
@@ -209,6 +218,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Rules: book.Eval, InForce: book.InForce,
+		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
 	})
@@ -216,6 +226,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "sockets", srv.Close)
+	saved.Notify(func() {
+		book.Reload()
+		srv.RulesChanged()
+	})
 
 	unix, err := listenUnix(socket, f.socketGroup)
 	if err != nil {

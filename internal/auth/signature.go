@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assent/internal/hook"
@@ -44,6 +45,40 @@ func DecisionText(requestID string, d hook.Decision) []byte {
 		textDigest(d.UpdatedInput),
 		textDigest(d.UpdatedPermissions),
 	}, "\n"))
+}
+
+// AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
+// input that it saw, the rule by its digest, and its bounds as they are sent: a time, or nothing,
+// and a number, 0 for none.
+func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count int) []byte {
+	return []byte(strings.Join([]string{
+		"assent always v1", requestID, inputSHA256, kind, digest, expiresAt, strconv.Itoa(count),
+	}, "\n"))
+}
+
+// VouchAlways returns s as it may be kept for p. A device must have signed it, else
+// ErrSignature, and its public key goes in.
+func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
+	s.By, s.PublicKey = p.Approver, nil
+	if p.device == nil {
+		s.Signature = ""
+		return s, nil
+	}
+	if !verify(p.device.pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature) {
+		return hook.Saved{}, ErrSignature
+	}
+	key := p.device.jwk
+	s.PublicKey = &key
+	return s, nil
+}
+
+// VerifyAlways reports whether what was saved was signed by the key in it.
+func VerifyAlways(s hook.Saved) bool {
+	if s.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*s.PublicKey)
+	return err == nil && verify(pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature)
 }
 
 func textDigest(text []byte) string {

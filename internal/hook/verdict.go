@@ -22,6 +22,9 @@ type Verdict struct {
 	// rule matched.
 	Rule string `json:"rule,omitempty"`
 	File string `json:"file,omitempty"`
+	// Saved are what approvers saved that an allow rests on, by id: it counts only as long as
+	// none of them is over.
+	Saved []string `json:"saved,omitempty"`
 	// Reason is one sentence for a person: why no rule allowed it.
 	Reason string `json:"reason,omitempty"`
 	// Note is the rule's, for the approver.

@@ -71,6 +71,7 @@ type candidate struct {
 	*file
 	data  []byte // what to load; nil: nothing
 	fresh bool   // data is what the file says now
+	saved bool   // it comes from Config.Saved, and only allows
 }
 
 // Reload reads the files, and puts into force what can be used of them.
@@ -91,6 +92,11 @@ func (b *Book) Reload() {
 			c.data = data // nil where there is no file
 		}
 		list[i] = c
+	}
+	if b.cfg.Saved != nil {
+		for _, source := range b.cfg.Saved() {
+			list = append(list, candidate{file: &file{path: source.Name, layer: source.Layer}, data: source.Data, fresh: true, saved: true})
+		}
 	}
 	set, sources := b.load(list, &problems)
 	b.enforce(list, set, sources, problems)
@@ -157,6 +163,8 @@ func (b *Book) enforce(list []candidate, set *rules.Set, sources []rules.Source,
 		c.file.good = c.data
 		entry := hook.RuleFile{Path: c.path, Layer: string(c.layer), State: hook.FileInForce}
 		switch {
+		case c.fresh && c.data != nil && c.saved:
+			c.loadedAt = now
 		case c.fresh && c.data != nil:
 			c.loadedAt = now
 			if !slices.Equal(was, c.data) || was == nil {
@@ -164,6 +172,8 @@ func (b *Book) enforce(list []candidate, set *rules.Set, sources []rules.Source,
 			}
 		case c.data != nil:
 			entry.State = hook.FileLastGood
+		case c.saved: // what is left out would only have allowed
+			entry.State = hook.FileBroken
 		case !c.fresh:
 			entry.State, state.Allowing = hook.FileBroken, false
 		default: // not there
@@ -194,8 +204,12 @@ func (b *Book) enforce(list []candidate, set *rules.Set, sources []rules.Source,
 	b.set, b.sources, b.state = set, sources, state
 	clear(b.repos) // they were made with the files before
 	known := map[fired]bool{}
+	b.savedIn = map[string]string{}
 	for _, r := range set.Rules() {
 		known[fired{r.File, r.ID}] = true
+		if r.Layer == rules.Assent {
+			b.savedIn[r.ID] = r.File
+		}
 	}
 	for k := range b.fired {
 		if !known[k] {

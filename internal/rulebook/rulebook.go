@@ -36,8 +36,12 @@ type Config struct {
 	// mistake when it is not there.
 	User      string
 	UserNamed bool
-	// Own is what assent writes.
-	Own string
+	// Own is what assent writes, and Saved returns the same from its source: a broker has Saved,
+	// and the commands beside it Own.
+	Own   string
+	Saved func() []rules.Source
+	// Owed returns further rules that are in force for one request only, by its id.
+	Owed func(requestID string) []rules.Source
 	// Home is the home directory of the agents' user, Host the name of this machine; empty: ours.
 	Home, Host string
 	// Protected are files and directories of assent that no rule may let anybody touch.
@@ -60,6 +64,7 @@ type Book struct {
 	state   hook.InForce       // without the rules' counts and the repositories
 	repos   map[string]*repo   // by root
 	fired   map[fired]*firings // of the rules in set, and of repositories'
+	savedIn map[string]string  // where the rules of Config.Saved stand, by id
 }
 
 // fired names a rule.
@@ -113,6 +118,7 @@ func (cfg Config) list() []*file {
 
 // Eval says what the rules make of a request with this input.
 func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
+	owed := b.owed(req)
 	b.slots <- struct{}{}
 	defer func() { <-b.slots }()
 	defer func() {
@@ -122,6 +128,9 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 		}
 	}()
 	set, doubt := b.setFor(req)
+	if owed != nil && doubt == "" {
+		set = owed.set
+	}
 	if set == nil {
 		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
 	}
@@ -178,7 +187,7 @@ const (
 
 func verdict(v rules.Verdict) hook.Verdict {
 	out := hook.Verdict{
-		Rule: v.Rule, File: v.File, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
+		Rule: v.Rule, File: v.File, Saved: v.Saved, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
 		Timeout: v.Timeout, OnTimeout: hook.Abstain, Action: action(v.Action),
 	}
 	if v.OnTimeout == string(hook.Deny) {
@@ -222,6 +231,11 @@ func (b *Book) count(v *hook.Verdict) {
 		}
 	}
 	one(v.File, v.Rule)
+	for _, id := range v.Saved {
+		if file := b.savedIn[id]; id != v.Rule && file != "" {
+			one(file, id)
+		}
+	}
 	for _, s := range v.Shadow {
 		one(s.File, s.Rule)
 	}

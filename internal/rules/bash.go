@@ -98,6 +98,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			continue // harmless by itself, or there is a doubt
 		}
 		o.allow = first(o.allow, covered[i])
+		o.rest(covered[i])
 		if covered[i] == nil {
 			if o.uncovered == "" {
 				o.uncovered = quote(unitText(u))
@@ -116,7 +117,8 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {
-		o.allow, o.uncovered = first(o.allow, r), ""
+		o.allow, o.uncovered, o.saved = first(o.allow, r), "", nil
+		o.rest(r)
 	}
 	return units
 }
@@ -246,9 +248,9 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 	}
 	s.allows.allows(u, func(r *rule) bool {
 		if covers(r) {
-			covering = r
+			covering = first(covering, r)
 		}
-		return covering == nil
+		return covering == nil || covering.layer == Assent // another one is to be taken first
 	})
 	if covering == nil && s.shadows {
 		s.shadowAllows.allows(u, func(r *rule) bool {

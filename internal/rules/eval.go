@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -60,7 +61,8 @@ type outcome struct {
 	asks      []*rule // all that ask, for their timeouts
 	maybe     *rule   // a rule that denies or asks and may be meant
 	allow     *rule   // the first that covered something
-	uncovered string  // the first part that no rule allows
+	saved     []string
+	uncovered string // the first part that no rule allows
 	refused   []Refusal
 	shadow    []Shadow
 
@@ -95,6 +97,13 @@ func (o *outcome) addShadow(r *rule) {
 		}
 	}
 	o.shadow = append(o.shadow, s)
+}
+
+// rest notes that the allow rests on a rule.
+func (o *outcome) rest(r *rule) {
+	if r != nil && r.layer == Assent && !slices.Contains(o.saved, r.id) {
+		o.saved = append(o.saved, r.id)
+	}
 }
 
 // first is the rule that stands first in the files.
@@ -193,6 +202,7 @@ func (s *Set) verdict(c *Call, o *outcome) Verdict {
 	case o.allow != nil:
 		from(o.allow)
 		v.Action, v.Reason = Allow, "a rule allows it"
+		v.Saved = o.saved
 		return v
 	default:
 		v.Reason = "no rule is about it"

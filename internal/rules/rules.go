@@ -93,6 +93,9 @@ type Verdict struct {
 	// Where several allow rules were needed for one command, it is the first; Units has all.
 	Rule, File string
 	Layer      Layer
+	// Saved are the rules of the layer Assent that an allow rests on, by id: it would not be an
+	// allow without each of them. Rules of other files are taken first.
+	Saved []string
 	// Reason says why in one short plain sentence, for a person. It may quote the command:
 	// send it through package show.
 	Reason string

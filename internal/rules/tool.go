@@ -179,6 +179,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			}
 		}
 	}
+	o.rest(o.allow)
 	if o.allow == nil {
 		o.uncovered = "the tool " + quote(e.call.Tool)
 		if len(t.paths) > 0 {

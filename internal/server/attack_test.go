@@ -12,6 +12,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/codec"
+	"assent/internal/hook"
 )
 
 // TestAttacks tries every attack on every route that the router knows, over a real listener and
@@ -86,9 +87,19 @@ var targets = map[string]target{
 	"GET /v1/sessions/{id}/feed/{pos}": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed/1"} }, want: 200, byDevice: true},
 	"GET /v1/search":                   {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
 	"GET /v1/rules":                    {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
-	"GET /v1/requests":                 {need: auth.RoleView, ready: get("/v1/requests"), want: 200, byDevice: true},
-	"GET /v1/requests/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
-	"GET /v1/requests/{id}/trace":      {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
+	"GET /v1/grants":                   {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},
+	"POST /v1/rules":                   {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules", body: f.saving(nil)} }, want: 201, changes: true},
+	"POST /v1/grants":                  {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants", body: f.saving(fields{"count": 3})} }, want: 201, changes: true},
+	"DELETE /v1/rules/{id}":            {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules/" + f.saved(hook.SavedRule)} }, want: 204, changes: true, byDevice: true},
+	"DELETE /v1/grants/{id}":           {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants/" + f.saved(hook.SavedGrant)} }, want: 204, changes: true, byDevice: true},
+	"GET /v1/requests/{id}/proposals": {need: auth.RoleView, ready: func(f *fort) strike {
+		f.clearSaved()
+		r, _ := f.proposed()
+		return strike{path: "/v1/requests/" + r.ID + "/proposals"}
+	}, want: 200, byDevice: true},
+	"GET /v1/requests":            {need: auth.RoleView, ready: get("/v1/requests"), want: 200, byDevice: true},
+	"GET /v1/requests/{id}":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
+	"GET /v1/requests/{id}/trace": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
 	"POST /v1/requests/{id}/decision": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		return strike{path: "/v1/requests/" + f.waits() + "/decision", body: mustJSON(fields{"behavior": "allow", "inputSha256": codec.Digest([]byte("{}"))})}
 	}, want: 200, changes: true},

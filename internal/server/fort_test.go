@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -38,6 +39,7 @@ type fort struct {
 	auth    *auth.Auth
 	broker  *broker.Broker
 	past    *memory
+	always  *keeper
 	tokens  map[auth.Role]string
 	stolen  string            // the bearer of an admin device
 	revoked string            // that of a device that was removed
@@ -61,7 +63,8 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.url = "http://" + l.Addr().String()
 	_, f.port, _ = net.SplitHostPort(l.Addr().String())
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.always = newKeeper(t, f.kv)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Always: f.always, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -179,6 +182,57 @@ func (f *fort) waits() string {
 		f.broker.Delivered(r.ID)
 	}()
 	return r.ID
+}
+
+// proposed is a request that waits, and the digest of a rule that could be made of it.
+func (f *fort) proposed() (r hook.Request, digest string) {
+	raw := []byte(`{"command":"mytool"}`)
+	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: codec.Digest(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
+	w, err := f.broker.Enter(r)
+	f.must(err)
+	go func() { _, _ = w.Wait(context.Background()) }() // ends with the broker
+	p, err := f.always.Propose(context.Background(), &r)
+	f.must(err)
+	if len(p.Proposals) == 0 {
+		f.t.Fatalf("no proposal: %s", p.Reason)
+	}
+	return r, p.Proposals[0].Digest
+}
+
+// saved is the id of something that is saved. What was saved before is revoked: it would answer
+// the next request.
+func (f *fort) saved(kind string) string {
+	f.clearSaved()
+	r, digest := f.proposed()
+	x, err := f.always.Find(context.Background(), &r, digest)
+	f.must(err)
+	x.Kind, x.Count = kind, 0
+	if kind == hook.SavedGrant {
+		x.Count = 3
+	}
+	x, err = f.always.Save(context.Background(), x)
+	f.must(err)
+	return x.ID
+}
+
+func (f *fort) clearSaved() {
+	for _, kind := range []string{hook.SavedRule, hook.SavedGrant} {
+		for _, x := range f.always.List(kind) {
+			if x.State(time.Now()) == hook.StateActive {
+				_, err := f.always.Revoke(context.Background(), kind, x.ID, hook.Approver{Kind: "token"})
+				f.must(err)
+			}
+		}
+	}
+}
+
+// saving is the body that saves a rule, with more members.
+func (f *fort) saving(more fields) string {
+	f.clearSaved()
+	r, digest := f.proposed()
+	body := fields{"requestId": r.ID, "inputSha256": r.InputSHA256, "proposal": digest}
+	maps.Copy(body, more)
+	return mustJSON(body)
 }
 
 var lastUsed = regexp.MustCompile(`,"lastUsed":"[^"]*"`)

@@ -39,6 +39,7 @@ type rig struct {
 	t      *testing.T
 	log    *logtest.Log
 	kv     *authtest.KV
+	saved  *authtest.KV // of what approvers saved; nil without
 	broker *broker.Broker
 	auth   *auth.Auth
 	server *server.Server

@@ -27,7 +27,7 @@ type problem struct {
 	// Of a conflict.
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
 	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
-	Reason    string         `json:"reason,omitempty"` // ended, digest, rule
+	Reason    string         `json:"reason,omitempty"` // ended, digest, rule, proposal, full
 }
 
 type fieldProblem struct {
@@ -86,6 +86,10 @@ var statuses = []struct {
 	{ErrNoEvent, http.StatusNotFound, ""},
 	{ErrSessionWaits, http.StatusConflict, ""},
 	{ErrSlowSearch, http.StatusServiceUnavailable, ""},
+	{ErrNoSaved, http.StatusNotFound, ""},
+	{ErrNoProposal, http.StatusConflict, "proposal"},
+	{ErrSavedFull, http.StatusConflict, "full"},
+	{ErrNoAlways, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},

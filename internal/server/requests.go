@@ -137,8 +137,9 @@ func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
 }
 
 // requestID is the id in the path in its one spelling; what is no UUID is nobody's id.
-func requestID(r *http.Request) string {
-	id := param(r, "id")
+func requestID(r *http.Request) string { return knownID(param(r, "id")) }
+
+func knownID(id string) string {
 	if u, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return u.String()
 	}

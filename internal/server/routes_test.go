@@ -30,6 +30,12 @@ var routes = []struct {
 	{"GET", "/v1/sessions/x/feed/1", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/search", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/rules", "", auth.RoleView, []int{200}},
+	{"POST", "/v1/rules", `{"requestId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","inputSha256":"` + strings.Repeat("0", 64) + `","proposal":"` + strings.Repeat("0", 64) + `"}`, auth.RoleApprove, []int{404}},
+	{"DELETE", "/v1/rules/x", "", auth.RoleApprove, []int{503}}, // nothing is saved here
+	{"GET", "/v1/grants", "", auth.RoleView, []int{200}},
+	{"POST", "/v1/grants", `{"requestId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","inputSha256":"` + strings.Repeat("0", 64) + `","proposal":"` + strings.Repeat("0", 64) + `","count":1}`, auth.RoleApprove, []int{404}},
+	{"DELETE", "/v1/grants/x", "", auth.RoleApprove, []int{503}},
+	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/proposals", "", auth.RoleView, []int{404}},
 	{"GET", "/v1/requests", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8", "", auth.RoleView, []int{404}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/trace", "", auth.RoleView, []int{404}},
@@ -132,7 +138,7 @@ func hasRoute(method, path string) bool {
 
 func TestUnknownRoutes(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
-		for _, path := range []string{"/v1", "/v1/", "/v1/rules/x", "/nothing", "/../etc/passwd", "/%2e%2e/x", "/index.html/", "/app-5J2ZQ4XK.js.map", "//healthz"} {
+		for _, path := range []string{"/v1", "/v1/", "/v1/rules/x/y", "/nothing", "/../etc/passwd", "/%2e%2e/x", "/index.html/", "/app-5J2ZQ4XK.js.map", "//healthz"} {
 			if r := g.call(call{path: path, token: g.tokens[auth.RoleAdmin]}); r.status != http.StatusNotFound {
 				t.Errorf("%s: %d", path, r.status)
 			}

@@ -20,7 +20,7 @@ func (s *Server) judge(req *hook.Request) {
 	if s.cfg.Rules == nil {
 		return
 	}
-	v := s.bound(s.cfg.Rules(req, req.ToolInput), req)
+	v := s.count(req, s.bound(s.cfg.Rules(req, req.ToolInput), req))
 	if v.Action == hook.ActionAsk {
 		if end := req.CreatedAt.Add(v.Timeout); v.Timeout > 0 && end.Before(req.Deadline) {
 			req.Deadline = end
@@ -113,7 +113,8 @@ func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
 
 // getRules is GET /v1/rules.
 func (s *Server) getRules(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, http.StatusOK, s.inForce())
+	f := s.inForce()
+	s.writeJSON(w, r, http.StatusOK, rulesJSON{f, s.savedList(hook.SavedRule, f.Rules)})
 }
 
 // inForce has no null where the schema has a list.
@@ -125,6 +126,12 @@ func (s *Server) inForce() hook.InForce {
 	return hook.InForce{
 		Allowing: f.Allowing, Problems: listOf(f.Problems), Notices: listOf(f.Notices), Files: listOf(f.Files), Rules: listOf(f.Rules),
 	}
+}
+
+// rulesJSON is the answer to GET /v1/rules (schema Rules).
+type rulesJSON struct {
+	hook.InForce
+	Saved []savedJSON `json:"saved"`
 }
 
 func listOf[T any](list []T) []T {

@@ -47,6 +47,8 @@ type Config struct {
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
 	InForce func() hook.InForce
+	// Always is what approvers have assent remember. nil means that nothing can be.
+	Always Always
 	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
 	Past Past
 	// Ready says why /readyz should say no; nil means always ready.
@@ -154,6 +156,9 @@ func New(cfg Config) (*Server, error) {
 		}
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	if cfg.Always == nil {
+		s.cfg.Always = noAlways{}
+	}
 	if s.past == nil {
 		s.past = noPast{}
 	} else {
@@ -236,12 +241,20 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
+	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/rules", s.getRules)
+	view.Get("/v1/grants", s.listGrants)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
 
 	route(maxDecision, auth.RoleApprove).Post("/v1/requests/{id}/decision", s.decide)
+
+	approve := route(maxBody, auth.RoleApprove)
+	approve.Post("/v1/rules", s.save(hook.SavedRule))
+	approve.Delete("/v1/rules/{id}", s.revokeSaved(hook.SavedRule))
+	approve.Post("/v1/grants", s.save(hook.SavedGrant))
+	approve.Delete("/v1/grants/{id}", s.revokeSaved(hook.SavedGrant))
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.Delete("/v1/sessions/{id}", s.forgetSession)

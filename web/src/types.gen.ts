@@ -826,6 +826,10 @@ export interface Verdict {
    */
   file?: string;
   /**
+   * The saved rules and grants that the allow rests on, by id.
+   */
+  saved?: string[];
+  /**
    * One sentence: why no rule allowed it.
    */
   reason?: string;
@@ -1318,6 +1322,10 @@ export interface Verdict1 {
    */
   file?: string;
   /**
+   * The saved rules and grants that the allow rests on, by id.
+   */
+  saved?: string[];
+  /**
    * One sentence: why no rule allowed it.
    */
   reason?: string;
@@ -1433,7 +1441,7 @@ export interface Problem {
   outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
   decidedBy?: Approver;
   /**
-   * With 409: ended (somebody or something was first) or digest (another input). With 403: rule (a rule denies the changed input; decidedBy names it).
+   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) or full (too much is saved). With 403: rule (a rule denies the changed input; decidedBy names it).
    */
   reason?: string;
   /**

@@ -71,6 +71,23 @@ func (k *KV) Writes() int {
 	return len(k.log)
 }
 
+// ErrKey is the answer to a Get of what is not there.
+var ErrKey = errors.New("authtest: no such key")
+
+// Get returns a key's value and revision.
+func (k *KV) Get(_ context.Context, key string) ([]byte, uint64, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rev := k.last[key]
+	switch {
+	case k.down != nil:
+		return nil, 0, k.down
+	case rev == 0:
+		return nil, 0, ErrKey
+	}
+	return k.log[rev-1].value, rev, nil
+}
+
 // Create, Update, Delete and Watch are auth.KV's.
 func (k *KV) Create(_ context.Context, key string, value []byte) (uint64, error) {
 	return k.write(key, value, 0)

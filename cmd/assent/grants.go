@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// savedAll asks for everything that approvers saved.
+func (c *client) savedAll(ctx context.Context) (all []saved, err error) {
+	if err := c.call(ctx, "GET", "/v1/grants", nil, &all); err != nil {
+		return nil, err
+	}
+	var f struct {
+		Saved []saved `json:"saved"`
+	}
+	err = c.call(ctx, "GET", "/v1/rules", nil, &f)
+	return append(all, f.Saved...), err
+}
+
+func (a *app) grantsCmd() *cobra.Command {
+	var over bool
+	c := &cobra.Command{
+		Use:   "grants",
+		Short: "List and revoke what approvers had assent remember",
+		Long: `List the rules and grants that approvers made of requests, and revoke one. A rule lasts until it
+is revoked, a grant until its time or its count is over. Rules in files of yours are not listed:
+they are changed in the file.`,
+		Example: "  assent grants\n  assent grants revoke grant-3f9c2b7d0a41",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return helpOrUnknown(cmd, args)
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			all, err := b.savedAll(cmd.Context())
+			if err != nil {
+				return err
+			}
+			list := []saved{}
+			for _, s := range all {
+				if over || s.State == hook.StateActive {
+					list = append(list, s)
+				}
+			}
+			if a.json {
+				return a.printJSON(list)
+			}
+			if len(list) == 0 {
+				fmt.Fprintln(a.out, "Nothing is granted. To grant something: assent allow ID --grant 15m")
+				return nil
+			}
+			return a.printSaved(list)
+		},
+	}
+	c.Flags().BoolVar(&over, "all", false, "also what is over")
+	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.AddCommand(a.grantsRevokeCmd())
+	return c
+}
+
+func (a *app) printSaved(list []saved) error {
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tHOLDS\tUSED\tLAST USED\tBY\tWHAT")
+	for _, s := range list {
+		holds := s.until()
+		if s.State != hook.StateActive {
+			holds = show.Line(s.State)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), holds, max(s.Fired, s.Spent), day(s.LastFired), show.Line(approverName(&s.By)), oneRow(readable(s.Sentence)))
+	}
+	return w.Flush()
+}
+
+func (a *app) grantsRevokeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End a rule or a grant at once",
+		Example: "  assent grants revoke grant-3f9c2b7d0a41",
+		Args:    oneID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			all, err := b.savedAll(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, s := range all {
+				if s.ID != args[0] {
+					continue
+				}
+				path := "/v1/rules/"
+				if s.Kind == hook.SavedGrant {
+					path = "/v1/grants/"
+				}
+				if err := b.call(cmd.Context(), "DELETE", path+url.PathEscape(s.ID), nil, nil); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "Revoked %s: %s\n", show.Line(s.ID), oneRow(readable(s.Sentence)))
+				return nil
+			}
+			return &exitError{exitRefused, fmt.Errorf("nothing that assent saved has the id %s; see: assent grants", show.Line(args[0]))}
+		},
+	}
+}
+
+// listSavedBy tells what a device saved that is still in force after the device went.
+func (a *app) listSavedBy(ctx context.Context, b *client, device string) error {
+	all, err := b.savedAll(ctx)
+	if err != nil {
+		return fmt.Errorf("what it saved is not known, look with assent grants: %w", err)
+	}
+	var list []saved
+	for _, s := range all {
+		if s.State == hook.StateActive && s.By.Kind == "device" && s.By.ID == device {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.out, "What it saved is still in force. To end it: assent grants revoke ID")
+	return a.printSaved(list)
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
+
+// keepFlags say what assent allow has assent remember.
+type keepFlags struct {
+	grant     time.Duration
+	times     int
+	rule, yes bool
+	proposal  int
+}
+
+func (k *keepFlags) add(c *cobra.Command) {
+	c.Flags().DurationVar(&k.grant, "grant", 0, "also allow what is like it, for this long (at most 2160h)")
+	c.Flags().IntVar(&k.times, "times", 0, "also allow what is like it, for this many further requests (at most 100)")
+	c.Flags().BoolVar(&k.rule, "rule", false, "also allow what is like it, until it is revoked")
+	c.Flags().IntVar(&k.proposal, "proposal", 1, "which rule, counted as assent proposals ID does")
+	c.Flags().BoolVar(&k.yes, "yes", false, "with --rule: do not ask")
+}
+
+func (k *keepFlags) wanted() bool { return k.rule || k.grant != 0 || k.times != 0 }
+
+func (k *keepFlags) check(c *cobra.Command, edited bool) error {
+	switch {
+	case c.Flags().Changed("grant") && k.grant <= 0:
+		return usagef("--grant: want a duration such as 15m")
+	case c.Flags().Changed("times") && k.times <= 0:
+		return usagef("--times: want a number of requests, such as 3")
+	case !k.wanted():
+		if c.Flags().Changed("proposal") || k.yes {
+			return usagef("--proposal and --yes go with --grant, --times or --rule")
+		}
+		return nil
+	case k.rule && (k.grant != 0 || k.times != 0):
+		return usagef("--rule has no end; say either --rule, or --grant and --times")
+	case k.proposal < 1:
+		return usagef("--proposal: want a number from 1")
+	case edited || c.Flags().Changed("always"):
+		return usagef("--grant, --times and --rule are about the request as it is: they do not go with --input, --answer or --always")
+	}
+	return nil
+}
+
+func (c *client) proposals(ctx context.Context, id string) (p hook.Proposals, err error) {
+	err = c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id)+"/proposals", nil, &p)
+	return p, err
+}
+
+// saved is what the commands read of the API's Saved.
+type saved struct {
+	ID        string        `json:"id"`
+	Kind      string        `json:"kind"`
+	State     string        `json:"state"`
+	Sentence  string        `json:"sentence"`
+	RequestID string        `json:"requestId"`
+	By        hook.Approver `json:"by"`
+	CreatedAt time.Time     `json:"createdAt"`
+	ExpiresAt time.Time     `json:"expiresAt"`
+	Count     int           `json:"count"`
+	Spent     int           `json:"spent"`
+	Fired     int           `json:"fired"`
+	LastFired *time.Time    `json:"lastFired"`
+}
+
+// keep saves the rule that the flags choose, before the request is allowed: whoever sees that
+// fail has allowed nothing.
+func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
+	b, err := a.broker()
+	if err != nil {
+		return err
+	}
+	p, err := b.proposals(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	if len(p.Proposals) == 0 {
+		return &exitError{exitRefused, fmt.Errorf("no rule can be made of this request: %s. Nothing was allowed; to allow it once: assent allow %s", show.Line(strings.TrimSuffix(p.Reason, ".")), r.ID)}
+	}
+	if k.proposal > len(p.Proposals) {
+		return usagef("--proposal: there are %d, see: assent proposals %s", len(p.Proposals), r.ID)
+	}
+	chosen := p.Proposals[k.proposal-1]
+	body := map[string]any{"requestId": r.ID, "inputSha256": r.InputSHA256, "proposal": chosen.Digest}
+	path := "/v1/rules"
+	switch {
+	case !k.rule:
+		path = "/v1/grants"
+		if k.grant > 0 {
+			body["expiresAt"] = time.Now().Add(k.grant).UTC().Format(time.RFC3339Nano)
+		}
+		if k.times > 0 {
+			body["count"] = k.times
+		}
+	case !k.yes:
+		fmt.Fprintf(a.out, "%s\n", proposalText(k.proposal, &chosen))
+		ok, err := a.confirm(ctx, "Save this rule?", false)
+		if err != nil {
+			return fmt.Errorf("nothing was allowed or saved: %w; to save it without a question: --yes", err)
+		}
+		if !ok {
+			return &exitError{exitFailed, fmt.Errorf("nothing was allowed or saved")}
+		}
+	}
+	var s saved
+	if err := b.call(ctx, "POST", path, body, &s); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(s)
+	}
+	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), s.until(), readable(s.Sentence))
+	for _, w := range chosen.Warnings {
+		fmt.Fprintln(a.out, "Mind:", readable(w))
+	}
+	if chosen.Past.Denied > 0 {
+		fmt.Fprintf(a.out, "Mind: of the past requests that it would have allowed, %d were denied. See: assent proposals %s\n", chosen.Past.Denied, r.ID)
+	}
+	return nil
+}
+
+func (s *saved) until() string {
+	var bounds []string
+	if !s.ExpiresAt.IsZero() {
+		bounds = append(bounds, "until "+s.ExpiresAt.Local().Format("2006-01-02 15:04:05"))
+	}
+	if s.Count > 0 {
+		bounds = append(bounds, fmt.Sprintf("%d of %d left", max(0, s.Count-s.Spent), s.Count))
+	}
+	if len(bounds) == 0 {
+		return "until revoked"
+	}
+	return strings.Join(bounds, ", ")
+}
+
+// proposalText is a proposal as a person reads it.
+func proposalText(n int, p *hook.Proposal) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d. %s\n", n, readable(p.Sentence))
+	for _, w := range p.Warnings {
+		fmt.Fprintf(&b, "   Mind: %s\n", readable(w))
+	}
+	for line := range strings.Lines(readable(p.Rule)) {
+		b.WriteString("     " + line)
+	}
+	span := fmt.Sprintf("the last %d requests", p.Past.Looked)
+	if p.Past.Complete {
+		span = fmt.Sprintf("the %d requests since %s", p.Past.Looked, p.Past.Since.Local().Format("2006-01-02"))
+	}
+	fmt.Fprintf(&b, "   Of %s it would have allowed %d", span, p.Past.Matched)
+	if p.Past.Denied > 0 {
+		fmt.Fprintf(&b, ", %d of which were DENIED", p.Past.Denied)
+	}
+	b.WriteString(".\n")
+	const most = 5
+	for i, r := range p.Past.Requests {
+		if i == most {
+			fmt.Fprintf(&b, "     and %d more\n", p.Past.Matched-most)
+			break
+		}
+		fmt.Fprintf(&b, "     %-8s  %s  %s\n", show.Line(string(r.Outcome)), r.CreatedAt.Local().Format("2006-01-02 15:04"), oneRow(readable(r.Text)))
+	}
+	return b.String()
+}
+
+func (a *app) proposalsCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "proposals ID",
+		Short: "Show the rules that a request could become",
+		Long: `Show the rules that a request could become, the narrowest first, and which past requests each of
+them would have allowed without a person. Nothing is saved. ID is the whole id, or the beginning
+of one that waits.`,
+		Example: "  assent proposals 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent allow ID --rule --proposal 2",
+		Args:    oneID,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			r, err := b.find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			p, err := b.proposals(cmd.Context(), r.ID)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(p)
+			}
+			if len(p.Proposals) == 0 {
+				fmt.Fprintln(a.out, "No rule can be made of this request:", readable(p.Reason))
+				return nil
+			}
+			for i := range p.Proposals {
+				fmt.Fprintln(a.out, proposalText(i+1, &p.Proposals[i]))
+			}
+			fmt.Fprintf(a.out, "To save one, and allow the request if it waits: assent allow %s --rule (or --grant 15m, --times 3)\n", show.Line(r.ID))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
+	return c
+}

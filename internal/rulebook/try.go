@@ -1,0 +1,88 @@
+package rulebook
+
+import (
+	"errors"
+	"fmt"
+
+	"assent/internal/hook"
+	"assent/internal/rules"
+)
+
+// Trial is the rules in force for one repository, with further ones among them that are not.
+type Trial struct {
+	b   *Book
+	set *rules.Set
+}
+
+// Try returns the rules for requests from where req is from, and more. An error says why no rule
+// may allow anything there.
+func (b *Book) Try(req *hook.Request, more ...rules.Source) (*Trial, error) {
+	b.slots <- struct{}{}
+	defer func() { <-b.slots }()
+	if _, doubt := b.setFor(req); doubt != "" {
+		return nil, errors.New(doubt)
+	}
+	b.mu.Lock()
+	sources := b.sources[:len(b.sources):len(b.sources)]
+	b.mu.Unlock()
+	if root := req.Repo.Root; root != "" && b.here(req) {
+		if own, there, err := ReadRepository(root); err != nil {
+			return nil, fmt.Errorf("read the repository's rules: %w", err)
+		} else if there {
+			sources = append(sources, own)
+		}
+	}
+	o := b.options()
+	o.SkipTests = true
+	set, err := rules.Load(append(sources, more...), o)
+	if err != nil {
+		return nil, fmt.Errorf("try rules: %w", err)
+	}
+	return &Trial{b, set}, nil
+}
+
+// owed is the rules for a request that has some of its own, else nil.
+func (b *Book) owed(req *hook.Request) *Trial {
+	if b.cfg.Owed == nil {
+		return nil
+	}
+	more := b.cfg.Owed(req.ID)
+	if more == nil {
+		return nil
+	}
+	t, err := b.Try(req, more...)
+	if err != nil {
+		b.cfg.Logf("request %s: what it was granted cannot be used: %v", req.ID, err)
+		return nil
+	}
+	return t
+}
+
+// Explain says what the rules make of a request, part by part, and why.
+func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
+	t.b.slots <- struct{}{}
+	defer func() { <-t.b.slots }()
+	defer func() {
+		if recover() != nil {
+			v = rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "failed", Why: "The rules failed on this request."}}}
+		}
+	}()
+	return t.set.Explain(t.b.call(req, req.ToolInput))
+}
+
+// Eval says what the rules make of a request, with the time when it came.
+func (t *Trial) Eval(req *hook.Request) (v rules.Verdict) {
+	t.b.slots <- struct{}{}
+	defer func() { <-t.b.slots }()
+	defer func() {
+		if recover() != nil {
+			v = rules.Verdict{Action: rules.Ask}
+		}
+	}()
+	c := t.b.call(req, req.ToolInput)
+	c.Time = req.CreatedAt
+	return t.set.Eval(c)
+}
+
+// Call is the request as the rules see it.
+func (b *Book) Call(req *hook.Request) rules.Call { return b.call(req, req.ToolInput) }

@@ -1,0 +1,271 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"assent/broker"
+	"assent/internal/hook"
+)
+
+// Always is what approvers have assent remember: rules and grants made of requests. Its methods
+// may be called from any goroutine and return the errors below.
+type Always interface {
+	// Propose returns the rules that a request could become.
+	Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error)
+	// Find returns what is to be saved of a request's proposal with this digest, or
+	// ErrNoProposal.
+	Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, error)
+	// Save keeps x, which Find returned and the caller completed. It is in force when Save
+	// returns. ErrSavedFull.
+	Save(ctx context.Context, x hook.Saved) (hook.Saved, error)
+	// Revoke ends what was saved. It is not in force when Revoke returns. ErrNoSaved.
+	Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error)
+	// Use says whether what was saved under these ids may allow the request, and counts it, once
+	// for a request. ErrSavedOver says that it may not, and that the rules say so by now.
+	Use(ctx context.Context, requestID string, ids []string) error
+	// List returns what was saved of a kind, the newest first.
+	List(kind string) []hook.Saved
+}
+
+// What an Always may say.
+var (
+	ErrNoAlways   = errors.New("this broker saves no rules and grants")
+	ErrNoSaved    = errors.New("nothing that assent saved has this id and is in force")
+	ErrNoProposal = errors.New("the request has no such proposal now; look at its proposals again")
+	ErrSavedFull  = errors.New("too much is saved; revoke what is not needed, see: assent grants")
+	ErrSavedOver  = errors.New("it is over")
+)
+
+const (
+	// useTime bounds the look at the record before a saved rule allows.
+	useTime = 2 * time.Second
+	// longestGrant and mostCount bound a grant.
+	longestGrant = 90 * 24 * time.Hour
+	mostCount    = 100
+)
+
+// count lets a verdict stand that rests on what approvers saved, if that is not over, and counts
+// it. Otherwise the rules are asked again, which know of the end by then.
+func (s *Server) count(req *hook.Request, v hook.Verdict) hook.Verdict {
+	ctx, cancel := context.WithTimeout(s.ctx, useTime)
+	defer cancel()
+	for range 5 {
+		if v.Action != hook.ActionAllow || len(v.Saved) == 0 {
+			return v
+		}
+		// One that comes back to an answer needs nothing any more.
+		if had, err := s.cfg.Broker.Get(ctx, req.ID); err == nil && had.State == broker.Ended {
+			return hook.Verdict{Action: hook.ActionAsk, Reason: "it was answered before"}
+		}
+		err := s.cfg.Always.Use(ctx, req.ID, v.Saved)
+		if err == nil {
+			return v
+		}
+		if !errors.Is(err, ErrSavedOver) {
+			s.log.Warn("a saved rule could not be looked up, so a person is asked", zap.String("id", req.ID), zap.String("error", line(err.Error())))
+			break
+		}
+		v = s.bound(s.cfg.Rules(req, req.ToolInput), req)
+	}
+	return hook.Verdict{Action: hook.ActionAsk, Reason: "it is not certain that what was saved for it still holds", Timeout: v.Timeout, OnTimeout: v.OnTimeout}
+}
+
+// getProposals is GET /v1/requests/{id}/proposals.
+func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
+	view, err := s.cfg.Broker.Get(r.Context(), requestID(r))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	p, err := s.cfg.Always.Propose(r.Context(), &view.Request)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, p)
+}
+
+// save is POST /v1/rules {requestId, inputSha256, proposal, signature?} and POST /v1/grants with
+// expiresAt and count, of which one at least. What is saved is one of the request's proposals, as
+// they are now. A device must have signed it.
+func (s *Server) save(kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		x := hook.Saved{Kind: kind}
+		var count int64
+		fields := map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature}
+		if kind == hook.SavedGrant {
+			fields["expiresAt"], fields["count"] = &x.Bounds, &count
+		}
+		if !s.readObject(w, r, fields) {
+			return
+		}
+		x.RequestID = knownID(x.RequestID) // the spelling that is signed and kept
+		if errs := boundsOf(&x, count); len(errs) > 0 {
+			writeProblem(w, badFields(errs...))
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+		defer cancel()
+		by := principal(r)
+		x, err := by.VouchAlways(x)
+		if err != nil {
+			s.metrics.unsigned.Inc()
+			s.log.Warn("refused to save a rule that its device did not sign", zap.String("id", line(x.RequestID)),
+				zap.String("device", by.Approver.ID), zap.String("from", s.clientAddr(r).String()))
+			s.fail(w, r, err)
+			return
+		}
+		view, err := s.cfg.Broker.Get(ctx, x.RequestID)
+		if err == nil && view.InputSHA256 != x.InputSHA256 {
+			err = fmt.Errorf("save: %w", broker.ErrDigest)
+		}
+		var found hook.Saved
+		if err == nil {
+			found, err = s.cfg.Always.Find(ctx, &view.Request, x.Digest)
+		}
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		x.RequestID, x.Sentence, x.Rule, x.Tests = found.RequestID, found.Sentence, found.Rule, found.Tests
+		x, err = s.cfg.Always.Save(ctx, x)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.log.Info("saved a "+kind, zap.String("id", x.ID), zap.String("request", x.RequestID),
+			zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
+		s.writeJSON(w, r, http.StatusCreated, s.savedView(x, nil))
+	}
+}
+
+// boundsOf checks what is sent, and sets the bounds.
+func boundsOf(x *hook.Saved, count int64) (errs []fieldProblem) {
+	if len(x.Digest) != 64 || strings.Trim(x.Digest, "0123456789abcdef") != "" {
+		errs = append(errs, fieldProblem{"proposal", "want the digest of a proposal: 64 lower-case hex digits"})
+	}
+	if len(x.InputSHA256) != 64 || strings.Trim(x.InputSHA256, "0123456789abcdef") != "" {
+		errs = append(errs, fieldProblem{"inputSha256", "want the request's inputSha256: 64 lower-case hex digits"})
+	}
+	if len(x.Signature) > 1024 {
+		errs = append(errs, fieldProblem{"signature", "longer than 1 KiB"})
+	}
+	if x.Kind != hook.SavedGrant {
+		return errs
+	}
+	if x.Bounds == "" && count == 0 {
+		errs = append(errs, fieldProblem{"expiresAt", "a grant needs expiresAt or count; a rule has neither"})
+	}
+	if x.Bounds != "" {
+		at, err := time.Parse(time.RFC3339Nano, x.Bounds)
+		now := time.Now()
+		switch {
+		case err != nil || len(x.Bounds) > 64:
+			errs = append(errs, fieldProblem{"expiresAt", `want a time such as "2026-11-21T15:04:05Z"`})
+		case !at.After(now):
+			errs = append(errs, fieldProblem{"expiresAt", "lies in the past, by the broker's clock"})
+		case at.After(now.Add(longestGrant)):
+			errs = append(errs, fieldProblem{"expiresAt", "want at most 90 days; a rule has no end"})
+		}
+		x.ExpiresAt = at.UTC()
+	}
+	if count < 0 || count > mostCount {
+		errs = append(errs, fieldProblem{"count", fmt.Sprintf("want 1 to %d", mostCount)})
+		count = 0
+	}
+	x.Count = int(count)
+	return errs
+}
+
+// revokeSaved is DELETE /v1/rules/{id} and DELETE /v1/grants/{id}: of what assent itself saved,
+// nothing else. It only tightens, so a device's bearer suffices.
+func (s *Server) revokeSaved(kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
+		defer cancel()
+		by := principal(r)
+		x, err := s.cfg.Always.Revoke(ctx, kind, param(r, "id"), by.Approver)
+		if err == nil {
+			s.log.Info("revoked a "+kind, zap.String("id", x.ID), zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
+		}
+		s.noContent(w, r, err)
+	}
+}
+
+// listGrants is GET /v1/grants.
+func (s *Server) listGrants(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.savedList(hook.SavedGrant, s.inForce().Rules))
+}
+
+// savedJSON is a saved rule or grant as the API shows it (schema Saved).
+type savedJSON struct {
+	ID          string         `json:"id"`
+	Kind        string         `json:"kind"`
+	State       string         `json:"state"`
+	Sentence    string         `json:"sentence"`
+	Rule        string         `json:"rule"`
+	RequestID   string         `json:"requestId"`
+	By          hook.Approver  `json:"by"`
+	CreatedAt   time.Time      `json:"createdAt"`
+	ExpiresAt   time.Time      `json:"expiresAt,omitzero"`
+	Count       int            `json:"count,omitempty"`
+	Spent       int            `json:"spent,omitempty"`
+	Fired       int            `json:"fired"`
+	LastFired   time.Time      `json:"lastFired,omitzero"`
+	RevokedAt   time.Time      `json:"revokedAt,omitzero"`
+	RevokedBy   *hook.Approver `json:"revokedBy,omitempty"`
+	InputSHA256 string         `json:"inputSha256"`
+	Proposal    string         `json:"proposal"`
+	Signature   string         `json:"signature,omitempty"`
+	PublicKey   *hook.JWK      `json:"publicKey,omitempty"`
+	Bounds      string         `json:"bounds,omitempty"`
+}
+
+func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
+	v := savedJSON{
+		ID: x.ID, Kind: x.Kind, State: x.State(time.Now()), Sentence: x.Sentence, Rule: x.Rule, RequestID: x.RequestID, By: x.By,
+		CreatedAt: x.CreatedAt, ExpiresAt: x.ExpiresAt, Count: x.Count, Spent: len(x.Spent), RevokedAt: x.RevokedAt, RevokedBy: x.RevokedBy,
+		InputSHA256: x.InputSHA256, Proposal: x.Digest, Signature: x.Signature, PublicKey: x.PublicKey, Bounds: x.Bounds,
+	}
+	if i := slices.IndexFunc(inForce, func(r hook.RuleInForce) bool { return r.ID == x.ID }); i >= 0 {
+		v.Fired, v.LastFired = inForce[i].Fired, inForce[i].LastFired
+	}
+	if x.LastUsed.After(v.LastFired) {
+		v.LastFired = x.LastUsed
+	}
+	return v
+}
+
+func (s *Server) savedList(kind string, inForce []hook.RuleInForce) []savedJSON {
+	list := []savedJSON{}
+	for _, x := range s.cfg.Always.List(kind) {
+		list = append(list, s.savedView(x, inForce))
+	}
+	return list
+}
+
+// noAlways is the Always of a server without one.
+type noAlways struct{}
+
+func (noAlways) Propose(context.Context, *hook.Request) (hook.Proposals, error) {
+	return hook.Proposals{}, ErrNoAlways
+}
+func (noAlways) Find(context.Context, *hook.Request, string) (hook.Saved, error) {
+	return hook.Saved{}, ErrNoAlways
+}
+func (noAlways) Save(context.Context, hook.Saved) (hook.Saved, error) {
+	return hook.Saved{}, ErrNoAlways
+}
+func (noAlways) Revoke(context.Context, string, string, hook.Approver) (hook.Saved, error) {
+	return hook.Saved{}, ErrNoAlways
+}
+func (noAlways) Use(context.Context, string, []string) error { return ErrNoAlways }
+func (noAlways) List(string) []hook.Saved                    { return nil }
