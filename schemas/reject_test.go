@@ -33,6 +33,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"EventsMarker":   {{`{"assent_marker":"burp"}`, "/assent_marker"}, {`{"missed":0}`, "/missed"}, {`{"upper_bound":false}`, "/upper_bound"}, {`{"message":null}`, ""}},
 	"HookOutput":     {{`{"continue":true}`, ""}, {`{"hookSpecificOutput":{"hookEventName":"PreToolUse"}}`, "/hookSpecificOutput/hookEventName"}, {`{"hookSpecificOutput":{"decision":{"behavior":"deny"}}}`, "/hookSpecificOutput/decision"}, {`{"hookSpecificOutput":{"decision":{"message":"words with an allow"}}}`, "/hookSpecificOutput/decision"}},
 	"JWK":            {{`{"crv":"P-384"}`, "/crv"}, {`{"d":"the private part"}`, ""}},
+	"LedgerRow":      {{`{"event_timestamp":"2026-11-21T15:04:05Z"}`, "/event_timestamp"}, {`{"hook_type":"stop"}`, "/hook_type"}, {`{"lines_changed":"2"}`, "/lines_changed"}, {`{"event_id":null}`, ""}, {`{"diff":""}`, ""}},
+	"LedgerSummary":  {{`{"rows":-1}`, "/rows"}, {`{"tools":[{"value":"write"}]}`, "/tools/0"}, {`{"files":null}`, ""}},
 	"NATSInfo":       {{`{"stream":"APPROVALS"}`, "/stream"}, {`{"port":0}`, "/port"}, {`{"token":null}`, ""}},
 	"Pairing":        {{`{"expiresAt":"soon"}`, "/expiresAt"}},
 	"PairingPoll":    {{`{"expiresAt":null}`, ""}},

@@ -23,7 +23,7 @@ var events = strings.Fields(`PreToolUse PostToolUse PostToolUseFailure PostToolB
 func TestNames(t *testing.T) {
 	names := Names()
 	want := []string{"AgentEvent", "Agent", "PermissionRequest", "SessionInfo", "PermissionResponse", "AgentMessage",
-		"Decision", "Record", "ws/Message", "Problem", "Token", "Device", "Pairing", "Runtime", "NATSInfo", "EventsMarker", "HookOutput", "PermissionUpdate", "RepoContext", "ToolMutationEvent", "Envelope"}
+		"Decision", "Record", "ws/Message", "Problem", "Token", "Device", "Pairing", "Runtime", "NATSInfo", "EventsMarker", "HookOutput", "PermissionUpdate", "RepoContext", "ToolMutationEvent", "Envelope", "LedgerRow", "LedgerSummary"}
 	for _, e := range events {
 		want = append(want, "hooks/"+e)
 	}

@@ -21,6 +21,7 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/ledger"
 	"assent/internal/rabbit"
 	"assent/internal/server"
 	"assent/internal/stream"
@@ -37,6 +38,7 @@ type serveFlags struct {
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
 	amqpURL                      string
+	ledger                       bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -76,6 +78,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -169,6 +172,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		}
 	}
 
+	// The same, in the repositories of this machine.
+	var ledgers *ledger.Follower
+	if f.ledger {
+		if ledgers, err = newLedger(a.stateDir, streams, sugar.Warnf); err != nil {
+			return err
+		}
+	}
+
 	// Who may do what.
 	who, err := auth.Open(ctx, auth.Config{KV: streams, StateDir: a.stateDir, NoOwnerToken: f.noOwnerToken, Logf: sugar.Warnf})
 	if err != nil {
@@ -193,7 +204,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
-		Collectors: mutations.Collectors(),
+		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
 	})
 	if err != nil {
 		return err
@@ -207,7 +218,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, RabbitMQ, the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -218,6 +229,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g.run("history", hist.Run)
 	if mutations != nil {
 		g.run("rabbitmq", mutations.Run)
+	}
+	if ledgers != nil {
+		g.run("ledger", ledgers.Run)
 	}
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)

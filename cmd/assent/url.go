@@ -22,7 +22,7 @@ func localOnly(c *cobra.Command) bool {
 		c = c.Parent()
 	}
 	switch c.Name() {
-	case "up", "install", "uninstall", "serve", "service", "hook", "events", "nats-info":
+	case "up", "install", "uninstall", "serve", "service", "hook", "events", "nats-info", "ledger":
 		return true
 	}
 	return false

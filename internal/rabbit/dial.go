@@ -2,6 +2,7 @@ package rabbit
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -28,13 +29,17 @@ type connection struct {
 	blocked <-chan amqp.Blocking
 }
 
-// dial connects. It gives up when ctx is done; what it returns is cut off when hard is.
 func (p *Publisher) dial(ctx, hard context.Context) (*connection, error) {
+	return dial(ctx, hard, p.cfg.URL, p.cfg.TLS, p.cfg.Exchange, "assent mutations")
+}
+
+// dial connects. It gives up when ctx is done; what it returns is cut off when hard is.
+func dial(ctx, hard context.Context, url string, secure *tls.Config, exchange, name string) (*connection, error) {
 	var release []func() bool
-	conn, err := amqp.DialConfig(p.cfg.URL, amqp.Config{
-		TLSClientConfig: p.cfg.TLS.Clone(),
+	conn, err := amqp.DialConfig(url, amqp.Config{
+		TLSClientConfig: secure.Clone(),
 		Heartbeat:       heartbeat,
-		Properties:      amqp.Table{"product": "assent", "connection_name": "assent mutations"},
+		Properties:      amqp.Table{"product": "assent", "connection_name": name},
 		Dial: func(network, addr string) (net.Conn, error) {
 			c, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, network, addr)
 			if err != nil {
@@ -50,7 +55,7 @@ func (p *Publisher) dial(ctx, hard context.Context) (*connection, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	c := &connection{conn: conn}
-	if err := c.open(p.cfg.Exchange); err != nil {
+	if err := c.open(exchange); err != nil {
 		c.close()
 		return nil, err
 	}

@@ -156,7 +156,7 @@ func explain(err error) string {
 	case amqp.AccessRefused:
 		return err.Error() + " (check user, password, vhost and permissions of the AMQP URL)"
 	case amqp.PreconditionFailed:
-		return err.Error() + " (an exchange of that name has other properties; remove it)"
+		return err.Error() + " (an exchange or queue of that name has other properties; remove it)"
 	}
 	return err.Error()
 }

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/gitrepo"
+)
+
+// queryName is the other name of the program, under which it is assent ledger query.
+const queryName = "hookd-query"
+
+// commandLine is what the program was called with, whatever its name.
+func commandLine(args []string) []string {
+	if filepath.Base(args[0]) == queryName {
+		return append([]string{"ledger", "query"}, args[1:]...)
+	}
+	return args[1:]
+}
+
+func (a *app) ledgerCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ledger",
+		Short: "Which agent changed which file, on which branch, at which commit",
+		Long: `Read the ledgers of this machine's repositories: which agent changed which file, on which
+branch and at which commit. A ledger is the file .hookd/mutations.db in a git work tree. The
+broker writes them if it runs with serve --ledger; without a broker here, consume does.`,
+		Example: `  assent ledger query --since 1h
+  assent ledger stats`,
+		Args: cobra.ArbitraryArgs,
+		RunE: helpOrUnknown,
+	}
+	c.AddCommand(a.ledgerQueryCmd(), a.ledgerStatsCmd(), a.ledgerConsumeCmd())
+	return c
+}
+
+// span is the part of a ledger that flags choose.
+type span struct{ repo, since, until string }
+
+func (s *span) add(c *cobra.Command) {
+	c.Flags().StringVar(&s.repo, "repo", ".", "the git work tree, or a directory in it")
+	c.Flags().StringVar(&s.since, "since", "", "from then on: 90s, 15m, 1h, 7d ago, or a time such as 2026-02-06 or 2026-02-06T15:04")
+	c.Flags().StringVar(&s.until, "until", "", "before then, in the same words")
+}
+
+// read returns the root and the times, zero where nothing was said.
+func (s *span) read(now time.Time) (root string, since, until time.Time, err error) {
+	if since, err = moment(s.since, now); err != nil {
+		return "", since, until, usagef("--since %w", err)
+	}
+	if until, err = moment(s.until, now); err != nil {
+		return "", since, until, usagef("--until %w", err)
+	}
+	dir, err := filepath.Abs(s.repo)
+	if err != nil {
+		return "", since, until, fmt.Errorf("find the work tree: %w", err)
+	}
+	if root = gitrepo.Find(dir).Root; root == "" {
+		return "", since, until, fmt.Errorf("%s is in no git work tree; say which one with --repo DIR", dir)
+	}
+	return root, since, until, nil
+}
+
+// moment reads a time, or how long ago it was. The empty text is the zero time.
+func moment(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
+			return t, nil
+		}
+	}
+	ago, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		ago = time.Duration(n) * 24 * time.Hour
+	}
+	if err != nil || ago < 0 {
+		return time.Time{}, fmt.Errorf("%q: want how long ago, such as 1h or 7d, or a time such as 2026-02-06T15:04", text)
+	}
+	return now.Add(-ago), nil
+}
+
+// fileNames are the names under which a ledger may have a file: as it was said, and in full, for
+// agents mostly say the latter.
+func fileNames(root, file string) []string {
+	if file == "" {
+		return nil
+	}
+	names := []string{file}
+	if !filepath.IsAbs(file) {
+		if abs, err := filepath.Abs(file); err == nil {
+			names = append(names, abs)
+		}
+		names = append(names, filepath.Join(root, file))
+	}
+	for _, n := range slices.Clone(names) {
+		if !filepath.IsAbs(n) {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(filepath.Dir(n)); err == nil {
+			names = append(names, filepath.Join(real, filepath.Base(n)))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/codec"
+	"assent/internal/hook"
+	"assent/internal/ledger"
+	"assent/internal/rabbit"
+	"assent/internal/show"
+)
+
+func (a *app) ledgerConsumeCmd() *cobra.Command {
+	var address, queue string
+	c := &cobra.Command{
+		Use:   "consume",
+		Short: "Write the ledgers of this machine's repositories from RabbitMQ",
+		Long: `Write the ledgers of this machine's repositories from RabbitMQ, until Ctrl-C: for a machine
+whose broker runs elsewhere, with serve --amqp-url. Where the broker runs, serve --ledger does it
+without RabbitMQ.
+
+The queue is made at the first run and gets what happens from then on. A message is acknowledged
+when it is on the disk. What happened on other machines is passed over; what cannot be written
+waits in the queue NAME.failed and is tried again for seven days.
+
+The URL can also be said in ASSENT_AMQP_URL, which other users cannot see among the processes.`,
+		Example: `  assent ledger consume --amqp-url amqps://me:secret@rabbit.example.net/
+  ASSENT_AMQP_URL=amqp://guest:guest@127.0.0.1:5672/ assent ledger consume`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if address == "" {
+				address = os.Getenv("ASSENT_AMQP_URL")
+			}
+			if address == "" {
+				return usagef("say where RabbitMQ is: --amqp-url amqp://USER:PASSWORD@HOST:5672/, or ASSENT_AMQP_URL")
+			}
+			if _, err := rabbit.CheckURL(address); err != nil {
+				return usagef("--amqp-url: %w", err)
+			}
+			return a.consume(cmd.Context(), address, queue)
+		},
+	}
+	c.Flags().StringVar(&address, "amqp-url", "", "RabbitMQ, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	c.Flags().StringVar(&queue, "queue", "", "this consumer's own queue (default assent.ledger.HOST.USER)")
+	return c
+}
+
+// consume ends with ctx, which is no failure.
+func (a *app) consume(ctx context.Context, address, queue string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("find this machine's name: %w", err)
+	}
+	if queue == "" {
+		who, err := user.Current()
+		if err != nil {
+			return fmt.Errorf("find the user's name for the queue: %w; give one with --queue", err)
+		}
+		queue = "assent.ledger." + host + "." + who.Username
+	}
+	s := &ledgerSink{host: host, said: map[string]string{}, logf: func(format string, args ...any) {
+		fmt.Fprintln(a.err, "assent:", readable(fmt.Sprintf(format, args...)))
+	}}
+	if amqpInClear(address) {
+		s.logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
+	}
+	consumer, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: address, Queue: queue, Store: s.store, Logf: s.logf})
+	if err != nil {
+		return err
+	}
+	err = consumer.Run(ctx)
+	s.logf("%d mutations stored, %d of other machines or of no repository here passed over, %d failures", s.stored, s.passed, s.failed)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// ledgerSink stores messages of RabbitMQ in ledgers. It belongs to one goroutine.
+type ledgerSink struct {
+	host string
+	logf func(string, ...any)
+	said map[string]string // by root, why its ledger cannot be written
+
+	stored, passed, failed int
+}
+
+// maxSaid bounds said; beyond it everything may be said again.
+const maxSaid = 1000
+
+// store is rabbit's Store: an error for each message, nil for what is done with.
+func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
+	errs := make([]error, len(bodies))
+	list := make([]hook.Mutation, len(bodies)) // without a root where there is nothing to store
+	for i, body := range bodies {
+		m, err := codec.DecodeMutation(body)
+		switch {
+		case err != nil:
+			errs[i] = err
+			s.failed++
+			s.say("", fmt.Sprintf("a message cannot be read: %v", err))
+		case m.Repo.GitRoot == "" || m.Host != "" && m.Host != s.host:
+			s.passed++
+		default:
+			list[i] = m
+		}
+	}
+	why := ledger.Store(ctx, list)
+	for i, m := range list {
+		root := m.Repo.GitRoot
+		err := why[root]
+		switch {
+		case root == "":
+		case err == nil:
+			s.stored++
+			delete(s.said, root)
+		case m.Host == "" && errors.Is(err, ledger.ErrGone): // of another machine, most likely
+			s.passed++
+		default:
+			errs[i] = err
+			s.failed++
+			s.say(root, fmt.Sprintf("%v; it is tried again later", err))
+		}
+	}
+	return errs
+}
+
+// say logs what is new about a root.
+func (s *ledgerSink) say(root, what string) {
+	if s.said[root] == what {
+		return
+	}
+	if len(s.said) >= maxSaid {
+		clear(s.said)
+	}
+	s.said[root] = what
+	s.logf("ledger: %s", show.Line(what))
+}

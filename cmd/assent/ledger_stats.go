@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/ledger"
+	"assent/internal/show"
+)
+
+func (a *app) ledgerStatsCmd() *cobra.Command {
+	var s span
+	c := &cobra.Command{
+		Use:   "stats",
+		Short: "Count mutations by tool, agent, branch and file",
+		Long: `Count what the ledger of a git work tree holds, calls that were begun or failed included: by
+hook type, tool, agent, branch and file, the ten most frequent of each.`,
+		Example: `  assent ledger stats
+  assent ledger stats --repo ~/src/shop --since 7d --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, since, until, err := s.read(time.Now())
+			if err != nil {
+				return err
+			}
+			sum, err := ledger.Summarize(cmd.Context(), root, since, until)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(sum)
+			}
+			return a.printSummary(sum)
+		},
+	}
+	s.add(c)
+	c.Flags().BoolVar(&a.json, "json", false, "as JSON")
+	return c
+}
+
+func (a *app) printSummary(s ledger.Summary) error {
+	fmt.Fprintf(a.out, "%s, %.1f MB\n", show.Line(s.Path), float64(s.Bytes)/1e6)
+	if s.Rows == 0 {
+		_, err := fmt.Fprintln(a.out, "No mutation matches.")
+		return err
+	}
+	fmt.Fprintf(a.out, "%d mutations from %s to %s\n", s.Rows, show.Line(s.First), show.Line(s.Last))
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	for _, part := range []struct {
+		title  string
+		counts []ledger.Count
+	}{{"HOOK TYPE", s.HookTypes}, {"TOOL", s.Tools}, {"AGENT", s.Agents}, {"BRANCH", s.Branches}, {"FILE", s.Files}} {
+		if len(part.counts) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s\t\n", part.title)
+		for _, c := range part.counts {
+			fmt.Fprintf(w, "  %s\t%d\n", cell(c.Value), c.Rows)
+		}
+	}
+	return w.Flush()
+}

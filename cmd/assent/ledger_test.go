@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"assent/internal/ledger"
+	"assent/schemas"
+)
+
+func TestMoment(t *testing.T) {
+	zone := time.FixedZone("z", 3600)
+	now := time.Date(2026, 2, 6, 12, 0, 0, 0, zone)
+	for text, want := range map[string]time.Time{
+		"":                     {},
+		"1h":                   now.Add(-time.Hour),
+		"90s":                  now.Add(-90 * time.Second),
+		"7d":                   now.Add(-7 * 24 * time.Hour),
+		"0s":                   now,
+		"2026-02-01":           time.Date(2026, 2, 1, 0, 0, 0, 0, zone),
+		"2026-02-01T15:04":     time.Date(2026, 2, 1, 15, 4, 0, 0, zone),
+		"2026-02-01 15:04:05":  time.Date(2026, 2, 1, 15, 4, 5, 0, zone),
+		"2026-02-01T15:04:05Z": time.Date(2026, 2, 1, 15, 4, 5, 0, time.UTC),
+	} {
+		if got, err := moment(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"tomorrow", "-1h", "d", "-1d", "1.5d", "99999999d", "2026-13-01", "1", " "} {
+		if got, err := moment(text, now); err == nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(root+"/src", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("src", root+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(root + "/src")
+	if got := fileNames(root, ""); got != nil {
+		t.Errorf("%q", got)
+	}
+	for file, want := range map[string][]string{
+		"main.rs":              {"main.rs", root + "/src/main.rs", root + "/main.rs"},
+		"src/main.rs":          {"src/main.rs", root + "/src/main.rs"},
+		root + "/link/main.rs": {root + "/link/main.rs", root + "/src/main.rs"},
+		"/elsewhere/x":         {"/elsewhere/x"},
+	} {
+		got := fileNames(root, file)
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("%s: %q is not in %q", file, w, got)
+			}
+		}
+	}
+}
+
+func TestOtherName(t *testing.T) {
+	if got := commandLine([]string{"/usr/bin/hookd-query", "--since", "1h"}); !slices.Equal(got, []string{"ledger", "query", "--since", "1h"}) {
+		t.Errorf("%q", got)
+	}
+	if got := commandLine([]string{"assent", "pending"}); !slices.Equal(got, []string{"pending"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// FuzzRows: whatever a row holds, no terminal obeys it, and programs get it back.
+func FuzzRows(f *testing.F) {
+	f.Add("a", "b\x1b[2J", `{"x":1}`, int64(3))
+	f.Add("=1+1", "\u202e,\"\n", "no JSON \xff", int64(-1))
+	f.Fuzz(func(t *testing.T, agent, file, payload string, lines int64) {
+		r := ledger.Row{ID: 1, EventID: "e", EventType: "tool.mutation.write", HookType: "post_tool_use", ToolName: "write", AgentID: agent, SessionID: agent,
+			FilePath: &file, FileExt: &file, Branch: agent, HeadSHA: agent, Timestamp: "2026-02-06T12:00:00.000Z", ReceivedAt: "2026-02-06 12:00:00", RawPayload: payload}
+		if lines >= 0 {
+			r.LinesChanged = &lines
+		}
+		for _, format := range []string{"table", "csv", "json"} {
+			var out bytes.Buffer
+			p, err := ledgerPrinter(format, &out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := p.row(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.end(); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range out.String() {
+				if c != '\n' && (unicode.IsControl(c) || c == '\u202e') && (format != "json" || c != '\t' && c != '\r') {
+					t.Fatalf("%q in %s: %q", c, format, out.String())
+				}
+			}
+			switch format {
+			case "table":
+				if n := strings.Count(out.String(), "\n"); n != 3 {
+					t.Fatalf("%d lines: %q", n, out.String())
+				}
+			case "csv":
+				if rows, err := csv.NewReader(&out).ReadAll(); err != nil || len(rows) != 3 || len(rows[1]) != len(rows[0]) {
+					t.Fatalf("%q %v", rows, err)
+				}
+			case "json":
+				var docs []json.RawMessage
+				if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 2 {
+					t.Fatalf("%v in %q", err, out.String())
+				}
+				if err := schemas.Validate("LedgerRow", docs[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,234 @@
+// Package ledger keeps which agent changed which file, on which branch and at which commit, in
+// the repository itself: one SQLite file per work tree, {root}/.hookd/mutations.db, kept out of
+// git. Rows are added and never changed; each event id is in a file once.
+//
+// It writes into other people's directories by paths that come from hooks, so it is careful: see
+// checkRoot. Whatever it cannot write with certainty it leaves alone, files included that it
+// cannot read or that a newer program made.
+//
+// # Concurrency
+//
+// A Ledger belongs to one goroutine. Files may be written and read by several processes at once;
+// SQLite's locks keep them apart. The goroutine of a Follower is that of its caller.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite" // also registers the driver
+
+	"assent/internal/hook"
+)
+
+// Where a ledger is below the root of its work tree.
+const (
+	dirName  = ".hookd"
+	fileName = "mutations.db"
+)
+
+// Errors of a ledger. What is none of them may pass by itself: a full disk, a lock.
+var (
+	// ErrGone says that there is no work tree at the root, on this machine.
+	ErrGone = errors.New("there is no git work tree")
+	// ErrElsewhere says that a path leads somewhere else through a symbolic link.
+	ErrElsewhere = errors.New("a symbolic link leads elsewhere")
+	// ErrNewer says that a newer version of the program made the file.
+	ErrNewer = errors.New("a newer version of assent made this ledger; update assent")
+	// ErrDamaged says that the file is no ledger, or a damaged one. It is left as it is.
+	ErrDamaged = errors.New("the file is damaged, or no ledger of assent; move it away and a new one is begun")
+	// ErrNone says that nothing was stored for this work tree yet.
+	ErrNone = errors.New("there is no ledger yet; the broker keeps one if it runs with: assent serve --ledger")
+)
+
+// The schema of a file is told by user_version, that it is a ledger at all by application_id.
+// A change of the schema needs a new layout and a migration from each before it.
+const (
+	layout        = 1
+	applicationID = 0x6173736c // "assl"
+)
+
+//go:embed schema.sql
+var schema string
+
+// Path is where the ledger of the work tree at root is.
+func Path(root string) string { return filepath.Join(root, dirName, fileName) }
+
+// Ledger is the open file of one work tree, for writing.
+type Ledger struct {
+	path string
+	file fs.FileInfo // of the file that was opened
+	db   *sql.DB
+}
+
+// Open opens the ledger of the work tree at root, or begins it. Opening takes about a millisecond
+// and is meant to be done for each batch: a file that is kept open may be removed meanwhile, and
+// what is written then is lost without an error.
+func Open(root string) (_ *Ledger, err error) {
+	path := Path(root)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open ledger %s: %w", path, sqliteError(err))
+		}
+	}()
+	if err := checkRoot(root); err != nil {
+		return nil, err
+	}
+	if err := exclude(root); err != nil {
+		return nil, err
+	}
+	file, err := makeFile(root)
+	if err != nil {
+		return nil, err
+	}
+	// FULL: what is committed is acknowledged to a queue, which then forgets it. No WAL: it would
+	// leave files behind that a reader has to be able to write.
+	db, err := openSQLite(path, "rw", "busy_timeout(2000)", "synchronous(FULL)", "cache_size(-4000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{path: path, file: file, db: db}
+	if err := l.begin(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return l, nil
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error {
+	if err := l.db.Close(); err != nil {
+		return fmt.Errorf("close ledger %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// openSQLite opens a file with one connection.
+func openSQLite(path, mode string, pragmas ...string) (*sql.DB, error) {
+	q := url.Values{"mode": {mode}, "_pragma": pragmas, "_txlock": {"immediate"}}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// begin makes the table if the file is new, and refuses what is no ledger of this version.
+func (l *Ledger) begin() error {
+	state, err := look(l.db)
+	if err != nil {
+		return err
+	}
+	// The file that was opened has to be the one that was checked: between the two, somebody
+	// could have replaced a directory by a link.
+	if state.file != l.path {
+		return fmt.Errorf("%w: to %s", ErrElsewhere, state.file)
+	}
+	if state.tables > 0 || state.version > 0 {
+		return state.check()
+	}
+	tx, err := l.db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	var tables int
+	if err := tx.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return err
+	}
+	if tables > 0 { // another process was quicker
+		return tx.Commit()
+	}
+	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, layout)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// fileState is what a file says of itself.
+type fileState struct {
+	file                         string
+	application, version, tables int
+	odd                          int // triggers and views, which a ledger has none of
+}
+
+func look(db *sql.DB) (s fileState, err error) {
+	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema),
+		(SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index'))
+		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`).
+		Scan(&s.file, &s.application, &s.version, &s.tables, &s.odd)
+	return s, err
+}
+
+// check returns nil for a ledger of this version.
+func (s fileState) check() error {
+	switch {
+	case s.application != applicationID || s.version < 1 || s.odd > 0:
+		return ErrDamaged
+	case s.version > layout:
+		return fmt.Errorf("%w (layout %d, this is %d)", ErrNewer, s.version, layout)
+	}
+	return nil
+}
+
+// timeFormat is that of event_timestamp.
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// Add stores mutations in one transaction: all of them, or none and an error. Those whose event id
+// the file has already are passed over. It is on the disk when Add returns.
+func (l *Ledger) Add(ctx context.Context, list []hook.Mutation) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write ledger %s: %w", l.path, sqliteError(err))
+		}
+	}()
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO mutations
+		(event_type, hook_type, tool_name, agent_id, file_path, file_ext, lines_changed, branch, head_sha, raw_payload, event_timestamp, session_id, event_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (event_id) DO NOTHING`)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for i := range list {
+		m := &list[i]
+		if _, err := insert.ExecContext(ctx, m.EventType, m.HookType, m.ToolName, m.AgentID, m.FilePath, m.FileExt, m.LinesChanged,
+			m.Repo.Branch, m.Repo.HeadSHA, string(m.RawPayload), stamp(m.Timestamp), m.SessionID, m.EventID); err != nil {
+			return fmt.Errorf("event %s: %w", m.EventID, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	// Whoever removes the directory takes with it what is written to the open file.
+	if file, err := os.Lstat(l.path); err != nil || !os.SameFile(file, l.file) {
+		return errors.New("it was removed while it was written")
+	}
+	return nil
+}
+
+// Result codes of SQLite.
+const (
+	sqliteCorrupt = 11
+	sqliteNotADB  = 26
+)
+
+// sqliteError makes errors that say that the file is of no use into ErrDamaged.
+func sqliteError(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code()&0xff == sqliteCorrupt || e.Code()&0xff == sqliteNotADB) {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+)
+
+// place is how far a Follower has come, and what it left behind. It is kept in a file.
+type place struct {
+	Seq  uint64          `json:"seq"`            // everything up to here is stored, but for Held
+	Held map[string]held `json:"held,omitempty"` // by root
+}
+
+// held is a work tree whose ledger could not be written. Its mutations are in the event stream,
+// and are read from there again once it can.
+type held struct {
+	From  uint64    `json:"from"`  // the first that is not stored
+	Last  uint64    `json:"last"`  // the newest
+	Since time.Time `json:"since"` // when it began
+	Why   string    `json:"why"`
+}
+
+// maxHeld bounds the work trees that are remembered; the one that waits longest goes first.
+const maxHeld = 1000
+
+// readPlace returns the zero place if there is no file, or a damaged one: everything is then read
+// again, and what is in a ledger already is passed over.
+func readPlace(path string) (p place, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return place{}, nil
+	}
+	if err != nil {
+		return place{}, fmt.Errorf("read the ledger's place: %w", err)
+	}
+	if json.Unmarshal(b, &p) != nil {
+		return place{}, nil
+	}
+	return p, nil
+}
+
+func (p place) write(path string) error {
+	b, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("encode the ledger's place: %w", err)
+	}
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		return fmt.Errorf("write the ledger's place: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("write the ledger's place: %w", err)
+	}
+	return nil
+}
+
+// hold remembers that the ledger of a work tree cannot be written. It returns the root that had to
+// be given up for it, if one had.
+func (p *place) hold(root string, why error) (dropped string) {
+	if p.Held == nil {
+		p.Held = map[string]held{}
+	}
+	p.Held[root] = held{Since: time.Now().UTC(), Why: why.Error()}
+	if len(p.Held) <= maxHeld {
+		return ""
+	}
+	dropped = slices.MinFunc(slices.Collect(maps.Keys(p.Held)), func(a, b string) int { return p.Held[a].Since.Compare(p.Held[b].Since) })
+	delete(p.Held, dropped)
+	return dropped
+}
+
+// miss notes that the event seq is missing from the ledger of root, if that is held.
+func (p *place) miss(root string, seq uint64) bool {
+	h, ok := p.Held[root]
+	if !ok {
+		return false
+	}
+	if h.From == 0 {
+		h.From = seq
+	}
+	h.Last = seq
+	p.Held[root] = h
+	return true
+}
+
+// settle notes that nothing up to seq is to be stored any more in the ledger of root, and reports
+// whether that is all.
+func (p *place) settle(root string, seq uint64) bool {
+	h, ok := p.Held[root]
+	if ok && h.Last > seq { // more came meanwhile
+		h.From = max(h.From, seq+1)
+		p.Held[root] = h
+		return false
+	}
+	delete(p.Held, root)
+	return ok
+}

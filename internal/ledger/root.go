@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// maxRoot is the longest root that is looked at, in bytes.
+const maxRoot = 4 << 10
+
+// checkRoot refuses a root that is not, on this machine and by its real name, the top of a git
+// work tree. A hook says what the root is, and nobody has to believe it.
+func checkRoot(root string) error {
+	if !filepath.IsAbs(root) || filepath.Clean(root) != root || len(root) > maxRoot {
+		return fmt.Errorf("%w: %.200q is not the absolute path of a directory", ErrGone, root)
+	}
+	real, err := filepath.EvalSymlinks(root)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	if real != root {
+		return fmt.Errorf("%w: the work tree is really %s", ErrElsewhere, real)
+	}
+	git, err := os.Lstat(filepath.Join(root, ".git"))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	if git.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%w: .git is one", ErrElsewhere)
+	}
+	return nil
+}
+
+// makeFile makes the directory and the empty file, or sees that those that are there are our own
+// and no links.
+func makeFile(root string) (fs.FileInfo, error) {
+	r, err := os.OpenRoot(root) // what is done in it stays in it
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := r.Mkdir(dirName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	dir, err := r.Lstat(dirName)
+	if err != nil {
+		return nil, err
+	}
+	if err := ours(dirName, dir, fs.ModeDir); err != nil {
+		return nil, err
+	}
+	name := filepath.Join(dirName, fileName)
+	f, err := r.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = f.Close()
+	} else if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := r.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	return file, ours(name, file, 0)
+}
+
+// ours refuses what is not of the type want, or belongs to somebody else: they could read what is
+// written there.
+func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%w: %s is one", ErrElsewhere, name)
+	case fi.Mode().Type() != want:
+		return fmt.Errorf("%s is not what it should be, but %s; move it away", name, fi.Mode())
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	if int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
+	}
+	// A repository could bring a ledger along, under git's eyes, and have what is added to it
+	// committed. Git makes no files that others cannot read, unless the umask says so.
+	if fi.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
+	}
+	if want == 0 && st.Nlink != 1 {
+		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, st.Nlink)
+	}
+	return nil
+}
