@@ -21,6 +21,9 @@ type eventPrinter struct {
 	day  string // of the last event; for readable lines
 }
 
+// eventMargin is behind the time of an event.
+const eventMargin = 10
+
 // markerMember is in every line of JSON that is no payload, and in no line that is one.
 const markerMember = "assent_marker"
 
@@ -35,7 +38,7 @@ func (p *eventPrinter) event(e hook.Event) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(p.out, eventLine(e))
+	_, err := io.WriteString(p.out, hang(eventLine(e)+"\n", eventMargin, columns(p.out)))
 	return err
 }
 

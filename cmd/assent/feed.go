@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ each request, for assent trace.`,
 			}
 			f.app = a
 			if !a.json {
-				fmt.Fprintf(a.out, "%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID))
+				fmt.Fprint(a.out, hang(fmt.Sprintf("%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID)), feedMargin, columns(a.out)))
 			}
 			if err := f.pages(ctx, b, s.SessionID); err != nil {
 				return err
@@ -64,6 +65,7 @@ type feedPrinter struct {
 	*app
 	all     bool
 	after   uint64 // pos of the last event
+	last    string // its id
 	printed int
 	day     string
 	said    bool            // since the last prompt the agent's words were printed
@@ -125,7 +127,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages, failed := make(chan []byte), make(chan error, 1)
-	query := fmt.Sprintf("?feed=%s&after=%d", url.QueryEscape(id), f.after)
+	query := fmt.Sprintf("?feed=%s&after=%d&last=%s", url.QueryEscape(id), f.after, url.QueryEscape(f.last))
 	go func() { failed <- c.listen(ctx, query, messages, connected) }()
 	for {
 		select {
@@ -141,7 +143,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 				return fmt.Errorf("message of the broker: %w", err)
 			}
 			if msg.Reset {
-				f.after = 0
+				f.after, f.last = 0, ""
 				fmt.Fprintln(f.err, "assent: the session was forgotten, or history is made anew; its feed begins again")
 			}
 			for _, doc := range msg.Events {
@@ -164,7 +166,7 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	if e.Pos <= f.after {
 		return nil
 	}
-	f.after = e.Pos
+	f.after, f.last = e.Pos, e.EventID
 	if f.json {
 		f.printed++
 		return f.printJSON(doc)
@@ -187,9 +189,12 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	case e.Kind == feed.KindStopRequest && f.said && !f.all:
 		e.Body = "" // the agent's last words again
 	}
-	_, err := f.out.Write([]byte(eventText(&e, at, f.ofSubagent(&e), f.all)))
+	_, err := io.WriteString(f.out, hang(eventText(&e, at, f.ofSubagent(&e), f.all), feedMargin, columns(f.out)))
 	return err
 }
+
+// feedMargin is where a body begins: behind the time and the sign of its event.
+const feedMargin = 12
 
 // ofSubagent reports whether an event belongs to a subagent. Requests and decisions are the
 // system's, but a reader wants to see them where the call stands that they are about.
@@ -314,9 +319,10 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			}
 			for i := range found {
 				e := &found[i].Event
-				fmt.Fprintf(a.out, "%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
 				if l := foundLine(e, args); l != "" {
-					fmt.Fprintf(a.out, "%36s%s\n", "", elide(l, 120))
+					fmt.Fprint(a.out, hang(fmt.Sprintf("%36s%s\n", "", elide(l, 120)), 36, columns(a.out)))
 				}
 			}
 			return nil

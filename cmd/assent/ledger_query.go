@@ -115,10 +115,6 @@ func (p *rowTable) row(r ledger.Row) error {
 			return err
 		}
 	}
-	when := r.Timestamp
-	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {
-		when = t.Local().Format(time.DateTime)
-	}
 	tool := r.ToolName
 	switch r.HookType {
 	case hook.HookPreToolUse:
@@ -133,7 +129,7 @@ func (p *rowTable) row(r ledger.Row) error {
 	if r.FilePath != nil {
 		file = *r.FilePath
 	}
-	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", show.Line(when), cell(tool), cell(lines), cell(r.AgentID), cell(r.Branch),
+	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", localTime(r.Timestamp), cell(tool), cell(lines), cell(r.AgentID), cell(r.Branch),
 		cell(r.HeadSHA[:min(len(r.HeadSHA), 10)]), cell(file))
 	return err
 }
@@ -144,6 +140,15 @@ func (p *rowTable) end() error {
 		return err
 	}
 	return p.w.Flush()
+}
+
+// localTime is an event_timestamp as people read it.
+func localTime(stamp string) string {
+	t, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return cell(stamp)
+	}
+	return t.Local().Format(time.DateTime)
 }
 
 // cell is a text as a table shows it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,13 +41,12 @@ hook type, tool, agent, branch and file, the ten most frequent of each.`,
 }
 
 func (a *app) printSummary(s ledger.Summary) error {
-	fmt.Fprintf(a.out, "%s, %.1f MB\n", show.Line(s.Path), float64(s.Bytes)/1e6)
+	fmt.Fprintf(a.out, "%s, %d KB\n", show.Line(s.Path), (s.Bytes+1023)/1024)
 	if s.Rows == 0 {
 		_, err := fmt.Fprintln(a.out, "No mutation matches.")
 		return err
 	}
-	fmt.Fprintf(a.out, "%d mutations from %s to %s\n", s.Rows, show.Line(s.First), show.Line(s.Last))
-	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(a.out, "%d mutations from %s to %s\n", s.Rows, localTime(s.First), localTime(s.Last))
 	for _, part := range []struct {
 		title  string
 		counts []ledger.Count
@@ -56,10 +54,12 @@ func (a *app) printSummary(s ledger.Summary) error {
 		if len(part.counts) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s\t\n", part.title)
+		fmt.Fprintf(a.out, "\n%s\n", part.title)
 		for _, c := range part.counts {
-			fmt.Fprintf(w, "  %s\t%d\n", cell(c.Value), c.Rows)
+			if _, err := fmt.Fprintf(a.out, "%8d  %s\n", c.Rows, cell(c.Value)); err != nil {
+				return err
+			}
 		}
 	}
-	return w.Flush()
+	return nil
 }

@@ -96,6 +96,7 @@ func pastError(err error) error {
 	for is, says := range map[error]error{
 		history.ErrNotReady: server.ErrNoPast, history.ErrNotFound: server.ErrNoSession,
 		history.ErrWaiting: server.ErrSessionWaits, history.ErrQuery: server.ErrNothingToFind,
+		history.ErrSlow: server.ErrSlowSearch,
 	} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", says, err)

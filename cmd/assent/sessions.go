@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 	"text/tabwriter"
@@ -99,19 +100,27 @@ requests of it wait, and what it is about.`,
 				fmt.Fprintln(a.out, "No session was heard of yet. Is the hook installed? See: assent doctor")
 				return nil
 			}
-			w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+			var table strings.Builder
+			w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "SESSION\tSTATE\tWAIT\tLAST\tWHERE\tABOUT")
 			for i := range list {
 				s := &list[i]
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Short(s.SessionID, 13), s.stateName(), s.waits(), ago(s.LastEventAt), s.where(), s.about())
 			}
-			return w.Flush()
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			_, err = io.WriteString(a.out, hang(table.String(), sessionMargin, columns(a.out)))
+			return err
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
 }
+
+// sessionMargin is behind the id of a session.
+const sessionMargin = 15
 
 func (s *session) waits() string {
 	if s.QueueCount == 0 {

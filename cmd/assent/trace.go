@@ -70,7 +70,7 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 			for i := range rs {
 				words, fits := rs[i].signature()
 				forged = forged || !fits
-				fmt.Fprintln(a.out, rs[i].line()+words)
+				fmt.Fprintln(a.out, hang(rs[i].line()+words, 6, columns(a.out)))
 			}
 			if forged {
 				return errors.New("a signature does not fit its record: the record was changed, or the broker recorded what nobody signed")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -162,7 +163,7 @@ func (w *watch) apply(m *wsMessage) {
 		for id, n := range w.numbers {
 			if state := w.shown[id]; !still[id] && strings.HasPrefix(state, "pending") {
 				w.shown[id] = "gone"
-				fmt.Fprintf(w.out, "[%d] over while the connection was lost; see: assent trace %s\n", n, show.Line(id))
+				w.say("[%d] over while the connection was lost; see: assent trace %s\n", n, show.Line(id))
 			}
 		}
 		return
@@ -191,16 +192,22 @@ func (w *watch) show(r *request) {
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		fmt.Fprintf(w.out, "\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), r.Deadline.Local().Format("15:04:05"))
+		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), r.Deadline.Local().Format("15:04:05"))
 		w.printInput(r)
 		return
 	}
-	fmt.Fprintf(w.out, "[%d] %s\n", n, readable(stateWords(r)))
+	w.say("[%d] %s\n", n, readable(stateWords(r)))
+}
+
+// say prints lines with foreign text in them. None goes on at the left edge, where our own words
+// stand.
+func (w *watch) say(format string, args ...any) {
+	io.WriteString(w.out, hang(fmt.Sprintf(format, args...), 6, columns(w.out)))
 }
 
 func (w *watch) printInput(r *request) {
 	if r.Uninspectable != "" {
-		fmt.Fprintf(w.out, "    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
+		w.say("    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
@@ -210,7 +217,7 @@ func (w *watch) printInput(r *request) {
 		if f.Kind == "words" {
 			label += " (the agent's words)"
 		}
-		fmt.Fprintf(w.out, "    %s: %s\n", label, strings.ReplaceAll(readable(f.Text), "\n", "\n      "))
+		w.say("    %s: %s\n", label, strings.ReplaceAll(readable(f.Text), "\n", "\n      "))
 	}
 }
 
@@ -267,6 +274,6 @@ func (w *watch) command(ctx context.Context, line string) {
 		if errors.As(err, &p) {
 			err = p
 		}
-		fmt.Fprintf(w.out, "[%d] %s\n", n, readable(err.Error()))
+		w.say("[%d] %s\n", n, readable(err.Error()))
 	}
 }

@@ -81,6 +81,22 @@ func TestDecodeRefusesToGuess(t *testing.T) {
 	}
 }
 
+// What breaks off belongs to the session it names, and proves nothing about its calls.
+func TestDecodeFilesWhatIsBroken(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"session_id":"s","tool_name":"Bash","tool_input":{"command":"ls"`: "s",
+		`{"session_id":"s","tool_name":"Bash","tool_input":{}} more`:        "s",
+		`{"session_id":7,"tool_name":"Bash"`:                                "",
+		`{"session_id":"` + strings.Repeat("x", 2000) + `",`:                "",
+		`{"tool_input":{"session_id":"inner"},`:                             "",
+	} {
+		p, err := Decode("claude", "PostToolUse", []byte(raw))
+		if !errors.Is(err, ErrUnreadable) || p.SessionID != want || p.CallKey != "" || p.ToolName != "" {
+			t.Errorf("%.60s: %+v, %v", raw, p, err)
+		}
+	}
+}
+
 func TestCallKey(t *testing.T) {
 	same := [][2]string{
 		{`{"a":1,"b":[true,null]}`, `{ "b" : [true, null], "a":1 }`},

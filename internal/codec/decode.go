@@ -40,6 +40,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 	p.InputSHA256 = digest(raw)
 	members, err := object(raw)
 	if err != nil {
+		p.SessionID = sessionOf(members)
 		return p, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	var problem error
@@ -119,6 +120,21 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		p.CallKey = CallKey(p.ToolName, p.ToolInput)
 	}
 	return p, problem
+}
+
+// sessionOf is the session that a text names before it breaks: what cannot be read is filed, found
+// and forgotten with its session all the same.
+func sessionOf(members []member) string {
+	var id string
+	for _, m := range members {
+		if m.key == "session_id" && json.Unmarshal(m.value, &id) != nil {
+			return ""
+		}
+	}
+	if len(id) > maxID {
+		return ""
+	}
+	return id
 }
 
 // member is one top-level member; value is a part of the payload, without white space around.

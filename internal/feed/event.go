@@ -39,8 +39,8 @@ type Event struct {
 
 	// Data is one of the *Data types, by Kind.
 	Data any `json:"data"`
-	// Cut names members of Data that were too long: of a text its beginning is left, of other
-	// values nothing. The whole stands in Raw.
+	// Cut names members of Data that were too long, or JSON but no UTF-8: of a text its beginning
+	// is left, of other values nothing. The whole stands in Raw.
 	Cut []string `json:"cut,omitempty"`
 
 	// Raw is the hook's payload, byte for byte. It is in JSON a text, raw, or raw_base64 where

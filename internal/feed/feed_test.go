@@ -214,6 +214,36 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	}
 }
 
+// TestInvalidUTF8: whatever bytes an agent sends, an event is a text. A browser closes a WebSocket
+// that brings anything else, so one such event would keep everybody from the session's feed.
+func TestInvalidUTF8(t *testing.T) {
+	bad := "{\"a\":\"\xff\"}"
+	for typ, members := range map[string]string{
+		"PreToolUse": `"tool_name":"Bash","tool_input":` + bad, "PermissionRequest": `"tool_name":"Bash","tool_input":` + bad + `,"permission_suggestions":[` + bad + `]`,
+		"PostToolUse": `"tool_name":"Bash","tool_response":` + bad, "Elicitation": `"requested_schema":` + bad, "ElicitationResult": `"content":` + bad, "NewKind": `"x":` + bad,
+	} {
+		raw := []byte(`{"session_id":"s",` + members + `}`)
+		s := feed.New("s")
+		evs := event(hook.Event{ID: "id", Type: typ, Seq: 1, Time: start, Raw: raw}).fold(s)
+		evs = append(evs, s.Record(hook.Record{RequestID: "other", Step: hook.StepAsked, Time: start, Request: &hook.Request{ToolName: "Bash", ToolInput: hook.JSON(bad), Raw: raw}})...)
+		evs = append(evs, s.Record(hook.Record{RequestID: "other", Step: hook.StepDecided, Outcome: hook.Allowed, Time: start,
+			Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(bad), UpdatedPermissions: hook.JSON("[" + bad + "]")}})...)
+		cut := false
+		for _, ev := range evs {
+			valid(t, ev)
+			if len(ev.Cut) > 0 && len(ev.Raw) > 0 {
+				cut = true
+				if !bytes.Equal(ev.Raw, raw) {
+					t.Errorf("%s: raw is %q", typ, ev.Raw)
+				}
+			}
+		}
+		if !cut {
+			t.Errorf("%s: nothing says that a member was left out", typ)
+		}
+	}
+}
+
 // TestLongSession folds a long session in which everything is always new. What is kept of it
 // does not grow.
 func TestLongSession(t *testing.T) {
@@ -291,6 +321,7 @@ func FuzzFold(f *testing.F) {
 		}
 	}
 	f.Add("PreToolUse", []byte(`{"tool_name":"Bash","tool_input":{"command":"\ud800\u202e"},"tool_use_id":"\ud800"}`), int64(-1), true, "\xff")
+	f.Add("PreToolUse", []byte("{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"\xff\"}}"), int64(0), false, "id")
 	f.Add("TaskCreated", []byte(`{"task_id":"\ud800","task_subject":"\u0000"}`), int64(1<<62), false, "")
 	f.Fuzz(func(t *testing.T, typ string, raw []byte, ms int64, spooled bool, id string) {
 		s := feed.New("s\xff")

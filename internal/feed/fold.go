@@ -243,7 +243,8 @@ func (f *folding) toolUseID() string {
 	return f.tool
 }
 
-// Members of data that are longer are cut; the whole stands in Event.Raw.
+// Members of data that are longer are cut, as is JSON that is no UTF-8; the whole stands in
+// Event.Raw.
 const (
 	maxDataText = 32 << 10
 	maxDataJSON = 64 << 10
@@ -267,10 +268,11 @@ func (f *folding) json(member string, j hook.JSON) hook.JSON {
 	return j
 }
 
-// fits reports whether a JSON value is small and flat enough for data: a reader of JSON gives
-// up at some depth, and the value stands deeper in an event than it stood in the payload.
+// fits reports whether a JSON value can stand in data. It has to be small and flat enough: a
+// reader of JSON gives up at some depth, and the value stands deeper in an event than it stood in
+// the payload. And it has to be UTF-8: a browser closes a WebSocket that brings anything else.
 func fits(j hook.JSON) bool {
-	if len(j) > maxDataJSON {
+	if len(j) > maxDataJSON || !utf8.Valid(j) {
 		return false
 	}
 	if len(j) < 1000 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -236,6 +237,9 @@ func validate(t testing.TB, name string, v any) {
 	doc, err := json.Marshal(v)
 	if err != nil {
 		t.Fatalf("encode a %s: %v", name, err)
+	}
+	if !utf8.Valid(doc) {
+		t.Errorf("a %s is no UTF-8: %.2000q", name, doc)
 	}
 	if err := schemas.Validate(name, doc); err != nil {
 		t.Errorf("%v in\n%.2000s", err, doc)

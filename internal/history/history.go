@@ -59,6 +59,8 @@ type Config struct {
 	MaxBytes  int64
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
+
+	searchTime time.Duration // 0 means searchTime; tests set it
 }
 
 // keepFree is how much of the disk history leaves to others, in bytes. The streams stop at
@@ -75,6 +77,8 @@ var (
 	ErrWaiting = errors.New("a request of the session waits")
 	// ErrQuery says that there is nothing to search for.
 	ErrQuery = errors.New("nothing to search for")
+	// ErrSlow says that a search was given up.
+	ErrSlow = errors.New("the search took too long")
 )
 
 // History is made by Open and works while Run does.
@@ -85,6 +89,7 @@ type History struct {
 	damaged   chan error // a reader met damage
 	commands  chan command
 	attention chan struct{}
+	searches  chan struct{} // holds one for each search that runs
 
 	mu      sync.Mutex
 	db      *db           // guarded by mu; nil while there is none
@@ -123,11 +128,15 @@ func Open(cfg Config) (*History, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
+	if cfg.searchTime == 0 {
+		cfg.searchTime = searchTime
+	}
 	return &History{
 		cfg:       cfg,
 		damaged:   make(chan error, 1),
 		commands:  make(chan command, 1),
 		attention: make(chan struct{}, 1),
+		searches:  make(chan struct{}, maxSearches),
 		why:       errors.New("it is being opened"),
 		changed:   make(chan struct{}),
 	}, nil

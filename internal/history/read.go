@@ -36,10 +36,10 @@ type Session struct {
 // SessionPlace is a place in the list of sessions. The zero value is its beginning.
 type SessionPlace struct{ At, Key int64 }
 
-// Pages are no longer than this.
+// Pages are no longer than this. Every reader of a live feed that is slow to take a page holds one.
 const (
 	maxPage      = 1000
-	maxPageBytes = 4 << 20 // but one event at least
+	maxPageBytes = 512 << 10 // but one event at least
 )
 
 func pageLimit(limit int) int {
@@ -181,12 +181,37 @@ type Found struct {
 // Search returns up to limit events that have all words of the query, newest first, of those
 // older than the event with the ID before (0: from the newest). Words in double quotes must
 // stand together. A word is also found as the beginning of longer ones, unless it is frequent by
-// itself. A query without a word is ErrQuery.
+// itself. A query without a word is ErrQuery, one that takes too long ErrSlow.
 func (h *History) Search(ctx context.Context, query string, before uint64, limit int) ([]Found, error) {
 	terms := searchTerms(query)
 	if len(terms) == 0 {
 		return nil, fmt.Errorf("search: %w", ErrQuery)
 	}
+	bounded, cancel := context.WithTimeout(ctx, h.cfg.searchTime)
+	defer cancel()
+	var found []Found
+	var err error
+	select {
+	case h.searches <- struct{}{}:
+		found, err = h.search(bounded, terms, before, limit)
+		<-h.searches
+	case <-bounded.Done():
+		err = bounded.Err()
+	}
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("search: %w", ErrSlow)
+	}
+	return found, err
+}
+
+// A phrase of frequent words can keep FTS5 busy for minutes. Such searches are given up, and leave
+// half of the connections to other reads.
+const (
+	searchTime  = 5 * time.Second
+	maxSearches = readers / 2
+)
+
+func (h *History) search(ctx context.Context, terms []term, before uint64, limit int) ([]Found, error) {
 	match, err := h.match(ctx, terms)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,17 @@
 package history
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"assent/internal/feed"
 	"assent/internal/hook"
@@ -165,6 +171,94 @@ func TestSearchFrequent(t *testing.T) {
 		if found, err := h.Search(t.Context(), query, 0, 1000); err != nil || len(found) != want {
 			t.Errorf("%q found %d, want %d, %v", query, len(found), want, err)
 		}
+	}
+}
+
+// Hundreds of readers may hold a page each. Pages of large events are short, and together they are
+// the whole feed.
+func TestPagesAreBounded(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	long := strings.Repeat("x", 60_000)
+	for i := range 30 {
+		r.event("s", "PostToolUse", fmt.Sprintf(`"tool_name":"Bash","tool_use_id":"%d","tool_input":{"command":%q},"tool_response":{"stdout":%q}`, i, long, long))
+	}
+	r.catchUp()
+	for after := uint64(0); ; {
+		page, err := h.Feed(t.Context(), "s", after, maxPage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			if after < 30 {
+				t.Errorf("the feed ends at %d", after)
+			}
+			return
+		}
+		size := 0
+		for _, e := range page {
+			if after++; e.Pos != after {
+				t.Fatalf("event %d stands where %d was expected", e.Pos, after)
+			}
+			size += len(e.JSON)
+		}
+		if size > 1<<20 {
+			t.Errorf("a page of %d bytes", size)
+		}
+	}
+}
+
+// A search that would run for minutes is given up, and while such searches run everything else
+// can be read.
+func TestSearchIsBounded(t *testing.T) {
+	r := newRig(t)
+	r.cfg.searchTime = patience
+	h := r.start()
+	words := strings.Repeat("a b ", 2000)
+	for range 200 {
+		r.event("s", "UserPromptSubmit", fmt.Sprintf(`"prompt":%q`, words))
+	}
+	r.catchUp()
+	var query []string
+	for i := range maxTerms {
+		query = append(query, `"a b a b a a`+strings.Repeat(" b a", i)+`"`)
+	}
+	awful := strings.Join(query, " ")
+	d, done, err := h.reading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var searches sync.WaitGroup
+	var over atomic.Int32
+	for range readers {
+		searches.Go(func() {
+			_, _ = h.Search(ctx, awful, 0, 0)
+			over.Add(1)
+		})
+	}
+	for d.read.Stats().InUse < maxSearches {
+		runtime.Gosched()
+	}
+	done()
+	for range 50 {
+		if _, err := h.Session(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := over.Load(); n > 0 {
+		t.Errorf("reading a session waited for %d searches", n)
+	}
+	cancel()
+	searches.Wait()
+
+	h.cfg.searchTime = time.Millisecond
+	if _, err := h.Search(t.Context(), awful, 0, 0); !errors.Is(err, ErrSlow) {
+		t.Errorf("a search without an end: %v", err)
+	}
+	h.cfg.searchTime = patience
+	if found, err := h.Search(t.Context(), "a b", 0, 1); err != nil || len(found) != 1 {
+		t.Errorf("%d found afterwards, %v", len(found), err)
 	}
 }
 

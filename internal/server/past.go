@@ -60,6 +60,7 @@ var (
 	ErrNoEvent       = errors.New("no such event")
 	ErrSessionWaits  = errors.New("a request of the session waits; answer it first")
 	ErrNothingToFind = errors.New("there is no word to look for")
+	ErrSlowSearch    = errors.New("the search took too long; look for fewer or rarer words")
 	ErrPastOver      = errors.New("the watch has ended")
 )
 

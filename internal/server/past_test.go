@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -212,6 +213,45 @@ func (f *follower) positions(last uint64) string {
 		}
 	}
 	return fmt.Sprint(got)
+}
+
+// TestSocketKnowsAnotherFeed: a session was forgotten while its reader was away, and has come as far
+// again since. The reader must not put the new events behind the old ones.
+func TestSocketKnowsAnotherFeed(t *testing.T) {
+	remembering(t, func(t *testing.T, g *rig, past *memory) {
+		say := func(n int) {
+			for range n {
+				past.hook("s", "Notification", `,"message":"x"`)
+			}
+		}
+		third := func() string {
+			page := validList(t, "feed/Event", g.view("/v1/sessions/s/feed?after=2&limit=1", 200).body)
+			return decode[struct {
+				ID string `json:"event_id"`
+			}](t, string(page[0])).ID
+		}
+		follow := func(last string) string {
+			f := g.follow("?feed=s&after=3&last=" + url.QueryEscape(last))
+			defer f.conn.Close()
+			return f.positions(5)
+		}
+		say(4) // with the start of a run they are 5
+		was := third()
+		if got := follow(was); got != "[4 5]" {
+			t.Errorf("the same feed goes on with %s", got)
+		}
+		g.call(call{method: http.MethodDelete, path: "/v1/sessions/s", token: g.tokens[auth.RoleAdmin]})
+		say(4)
+		if third() == was {
+			t.Fatal("an event of another feed has the same id")
+		}
+		if got := follow(was); got != "[0 1 2 3 4 5]" {
+			t.Errorf("another feed goes on with %s", got)
+		}
+		if got := follow(""); got != "[4 5]" {
+			t.Errorf("without an id it goes on with %s", got)
+		}
+	})
 }
 
 func TestSocketFollowsFeed(t *testing.T) {

@@ -85,6 +85,7 @@ var statuses = []struct {
 	{ErrNoSession, http.StatusNotFound, ""},
 	{ErrNoEvent, http.StatusNotFound, ""},
 	{ErrSessionWaits, http.StatusConflict, ""},
+	{ErrSlowSearch, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},

@@ -26,8 +26,8 @@ var (
 )
 
 // webSocket is GET /v1/ws: the live state, or with feed=SESSION the feed of one session. It is
-// let in by a ticket, or by a bearer where the client can send one; epoch and after, or after
-// alone for a feed, ask to go on where an earlier connection was.
+// let in by a ticket, or by a bearer where the client can send one; epoch and after, or after and
+// last for a feed, ask to go on where an earlier connection was.
 func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	var p auth.Principal
@@ -89,7 +89,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.Has("feed") {
 		send = func(ctx context.Context, out *socketWriter) error {
-			return s.followFeed(ctx, q.Get("feed"), after, out)
+			return s.followFeed(ctx, q.Get("feed"), feedPlace{after, q.Get("last")}, out)
 		}
 	}
 	s.serveSocket(conn, p, send)

@@ -25,6 +25,7 @@ type follower struct {
 	onlyNew bool   // begin behind the newest message, last is not set
 	lossy   bool   // a power cut may take the stream's last messages and reuse their sequences
 	applied bool   // something was applied
+	holes   int    // places at which messages were gone
 	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
 	// caughtUp is called once, when all that was there at the start is applied. May be nil.
 	caughtUp func()
@@ -121,8 +122,11 @@ func (f *follower) pass(ctx, session context.Context) error {
 			return errOdd // a delivery was lost on the way
 		}
 		if f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
-			// Too old, forgotten, or in a damaged block, of which the server says nothing.
-			f.engine.logf("%s: %s: messages %d to %d are gone, skipping them", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1)
+			// Too old, forgotten, or in a damaged block, of which the server says nothing. A session that
+			// was forgotten leaves thousands of holes: the log gets a line when their number has doubled.
+			if f.holes++; f.holes&(f.holes-1) == 0 {
+				f.engine.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1, f.holes)
+			}
 		}
 		f.apply(m, meta)
 		f.last, f.applied = meta.Sequence.Stream, true

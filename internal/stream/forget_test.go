@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -103,4 +104,35 @@ func filesWith(t *testing.T, dir, text string) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// A forgotten session is a hole wherever an event of it stood. The log of a reader that begins
+// anew is not filled with them.
+func TestHolesInTheLog(t *testing.T) {
+	var log testLog
+	s := open(t, Config{Dir: t.TempDir(), Logf: log.Logf})
+	var mine []uint64
+	last := uint64(0)
+	for range 100 {
+		mine = append(mine, mustPublish(t, s, hook.Event{ID: uuid.NewString(), Type: "Stop", Raw: []byte(`{}`)}))
+		last = mustPublish(t, s, hook.Event{ID: uuid.NewString(), Type: "Stop", Raw: []byte(`{}`)})
+	}
+	awaitMirror(t, s, last)
+	if err := s.Forget(t.Context(), mine, nil, func(hook.Event) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	err := s.Events(ctx, 1, func(e hook.Event) {
+		if n++; e.Seq == last {
+			cancel()
+		}
+	})
+	if n != 100 || ctx.Err() == nil {
+		t.Fatalf("%d events, %v", n, err)
+	}
+	if lines := log.count("are gone"); lines == 0 || lines > 7 {
+		t.Errorf("%d lines about 99 holes", lines)
+	}
 }

@@ -44,15 +44,18 @@ func (l *testLog) Logf(format string, args ...any) {
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-func (l *testLog) has(part string) bool {
+func (l *testLog) has(part string) bool { return l.count(part) > 0 }
+
+// count is how many lines have part in them.
+func (l *testLog) count(part string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, line := range l.lines {
 		if strings.Contains(line, part) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // show prints the lines if the test failed.

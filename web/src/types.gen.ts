@@ -1237,7 +1237,7 @@ export interface FeedEventBase {
     )[]
   ];
   /**
-   * Members of data that were too long: of a text its beginning is left, other values are null. The whole stands in raw.
+   * Members of data that were too long, or JSON but no UTF-8: of a text its beginning is left, other values are null. The whole stands in raw or raw_base64.
    *
    * @minItems 1
    */
