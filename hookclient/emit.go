@@ -76,31 +76,38 @@ func Emit(cfg EmitConfig, stdin *os.File) {
 		}
 	}()
 	raw, why := readAll(stdin)
-	raw = trimBlanks(raw)
-	switch {
-	case why != "":
+	if why != "" {
 		cfg.Debug(why)
 		return
-	case len(raw) == 0:
+	}
+	line := envelope(&cfg, raw, time.Now())
+	if line == nil {
 		cfg.Debug("nothing on standard input; nothing sent")
 		return
 	}
-	head, tail := envelope(&cfg, time.Now())
-	if !isObject(raw) {
-		raw = appendText(nil, string(raw)) // no JSON cannot stand in JSON
-	}
-	oneLine(raw)
-	if err := send(cfg.Socket, net.Buffers{head, raw, tail}); err != nil {
+	if err := send(cfg.Socket, line); err != nil {
 		cfg.Debug(err.Error())
 	}
 }
 
-// send writes one line to the socket. Full queues are waited for: a burst of events must not
-// lose any.
+// send writes one line to the socket.
 func send(socket string, line net.Buffers) error {
+	addr := &net.UnixAddr{Name: socket, Net: "unix"}
+	return sendBy(func() (net.Conn, error) {
+		conn, err := net.DialUnix("unix", nil, addr)
+		if err != nil {
+			return nil, err
+		}
+		return conn, nil
+	}, line)
+}
+
+// sendBy is send over a connection that dial makes. A queue that is full is waited for: a burst of
+// events must not lose any.
+func sendBy(dial func() (net.Conn, error), line net.Buffers) error {
 	deadline := time.Now().Add(plainTimeout)
 	for pause := emitPause; ; pause *= 2 {
-		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+		conn, err := dial()
 		switch {
 		case err == nil:
 			defer conn.Close()
@@ -114,17 +121,24 @@ func send(socket string, line net.Buffers) error {
 	}
 }
 
-// envelope is what stands before and behind the payload. A path that is no UTF-8 cannot be said
-// in JSON, and is left out.
-func envelope(cfg *EmitConfig, now time.Time) (head, tail []byte) {
+// envelope is the line for a payload, nil if there is none. What is no JSON object travels as a
+// text, and a path that is no UTF-8 is left out: neither can be said in JSON.
+func envelope(cfg *EmitConfig, raw []byte, now time.Time) net.Buffers {
+	if raw = trimBlanks(raw); len(raw) == 0 {
+		return nil
+	}
+	if !isObject(raw) {
+		raw = appendText(nil, string(raw))
+	}
+	oneLine(raw)
 	o := origin(cfg.Env)
-	head = append(make([]byte, 0, 256), `{"event_type":`...)
+	head := append(make([]byte, 0, 256), `{"event_type":`...)
 	head = appendText(head, cfg.Type)
 	head = append(head, `,"tool_name":`...)
 	head = appendText(head, cfg.Tool)
 	head = append(head, `,"payload":`...)
 
-	tail = append(make([]byte, 0, 1<<10), `,"timestamp":"`...)
+	tail := append(make([]byte, 0, 1<<10), `,"timestamp":"`...)
 	tail = now.UTC().AppendFormat(tail, time.RFC3339Nano)
 	tail = append(tail, `","pid":`...)
 	tail = strconv.AppendInt(tail, int64(o.PID), 10)
@@ -153,7 +167,7 @@ func envelope(cfg *EmitConfig, now time.Time) (head, tail []byte) {
 		}
 		tail = append(tail, '}')
 	}
-	return head, append(tail, "}\n"...)
+	return net.Buffers{head, raw, append(tail, "}\n"...)}
 }
 
 // appendText appends s as a JSON text. What is no UTF-8 becomes U+FFFD.

@@ -21,6 +21,7 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/hookd"
 	"assent/internal/ledger"
 	"assent/internal/rabbit"
 	"assent/internal/server"
@@ -39,6 +40,7 @@ type serveFlags struct {
 	noLink                       bool
 	amqpURL                      string
 	ledger                       bool
+	hookdSocket                  string
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -54,6 +56,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
@@ -79,6 +82,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
 	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -187,6 +191,17 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "credentials", who.Close)
 
+	// What tells of tool calls beside the agent's own hooks.
+	var emitted *hookd.Receiver
+	var emitSocket *hookSocket
+	if f.hookdSocket != "" {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+			return err
+		}
+		defer emitSocket.Close()
+		defer emitSocket.remove()
+	}
+
 	// Events that waited in the spool while no broker ran come before any new one.
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
@@ -204,21 +219,21 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Ready: streams.Healthy,
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
-		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
+		Collectors: append(mutations.Collectors(), append(ledgerMetrics(ledgers), emitted.Collectors()...)...),
 	})
 	if err != nil {
 		return err
 	}
 	defer closing(&err, "sockets", srv.Close)
 
-	unix, err := listenUnix(socket, f.socketGroup)
+	unix, err := listenUnix("--socket", socket, f.socketGroup)
 	if err != nil {
 		return err
 	}
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, the spool, memory, the two listeners.
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, hookd, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -232,6 +247,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	if ledgers != nil {
 		g.run("ledger", ledgers.Run)
+	}
+	if emitted != nil {
+		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)

@@ -1,0 +1,170 @@
+package hookd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// maxConns is how many connections are served at once; the others wait in the socket's queue,
+	// where their emitters need not stay.
+	maxConns = 128
+	// bufSize is what each has to read into. Of longer lines maxLong are read at once.
+	bufSize = 64 << 10
+	maxLong = 4
+	// maxLine is how long a line may be: the largest payload of a hook and its envelope.
+	maxLine = 16<<20 + 64<<10
+	// patience is how long a connection may go without a whole line.
+	patience = 10 * time.Second
+	// grace is how long one connection may keep those behind it waiting.
+	grace = 200 * time.Millisecond
+	// publishTime bounds what the stream is waited for.
+	publishTime = 5 * time.Second
+	// lastWords is how long a connection may take for a line while the receiver stops.
+	lastWords = time.Second
+	// While it stops, a receiver takes what has come in until nothing did for lastCall, but not
+	// for longer than closing.
+	lastCall = 50 * time.Millisecond
+	closing  = 5 * time.Second
+)
+
+// Serve takes connections from l until ctx is done, and then those that have come by then. It
+// closes l.
+func (r *Receiver) Serve(ctx context.Context, l Listener) error {
+	defer l.Close()
+	last := make(chan time.Time, 1) // when the receiver has to be done
+	stop := context.AfterFunc(ctx, func() {
+		r.cfg.Gone() // from here on nobody can connect, so the queue only shrinks
+		last <- time.Now().Add(closing)
+		l.SetDeadline(time.Now().Add(lastCall)) // ends an Accept that waits
+	})
+	defer stop()
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	before := make(chan struct{})
+	close(before)
+	var end time.Time
+	for {
+		r.conns <- struct{}{}
+		if ctx.Err() != nil {
+			if end.IsZero() {
+				end = <-last
+			}
+			if next := time.Now().Add(lastCall); next.Before(end) {
+				l.SetDeadline(next)
+			}
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			<-r.conns
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(err, net.ErrClosed):
+				return fmt.Errorf("hookd socket %s: %w", r.cfg.Path, err)
+			}
+			r.warn("hookd socket %s: %v; trying again", r.cfg.Path, err) // out of descriptors, as a rule
+			select {
+			case <-time.After(lastCall):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		mine, turn := make(chan struct{}), before
+		before = mine
+		serving.Go(func() {
+			defer func() { <-r.conns }()
+			r.converse(ctx, conn, turn, sync.OnceFunc(func() { close(mine) }))
+		})
+	}
+}
+
+// converse reads one connection to its end. Its first line is told in its turn; through says that
+// it has been.
+func (r *Receiver) converse(ctx context.Context, conn net.Conn, turn <-chan struct{}, through func()) {
+	defer through()
+	defer conn.Close()
+	hurry := func() { conn.SetReadDeadline(time.Now().Add(lastWords)) }
+	defer context.AfterFunc(ctx, hurry)()
+	wait := func() {
+		if conn.SetReadDeadline(time.Now().Add(patience)); ctx.Err() != nil {
+			hurry()
+		}
+	}
+	in, _ := r.bufs.Get().(*bufio.Reader)
+	if in == nil {
+		in = bufio.NewReaderSize(nil, bufSize)
+	}
+	in.Reset(conn)
+	defer r.bufs.Put(in)
+	for first := true; ; {
+		wait()
+		err := r.line(in, wait, func(line []byte) {
+			if first {
+				first = false
+				inTurn(turn)
+			}
+			r.take(line)
+			through()
+		})
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.lose(err.Error())
+			}
+			return
+		}
+	}
+}
+
+// inTurn waits until the connection before has told its first line.
+func inTurn(turn <-chan struct{}) {
+	select {
+	case <-turn:
+		return
+	default:
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-turn:
+	case <-t.C:
+	}
+}
+
+// line reads one line and calls fn with it, unless it is blank. What stands before the end of the
+// connection is a line, too. wait renews the connection's deadline. An error other than io.EOF means that a line was begun and is lost.
+func (r *Receiver) line(in *bufio.Reader, wait func(), fn func([]byte)) error {
+	part, err := in.ReadSlice('\n')
+	line := part
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long <- struct{}{}
+		defer func() { <-r.long }()
+		wait()
+		line = bytes.Clone(part)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			part, err = in.ReadSlice('\n')
+			if len(line)+len(part) > maxLine {
+				return fmt.Errorf("a line of more than %d bytes", maxLine)
+			}
+			line = append(line, part...)
+		}
+	}
+	blank := len(bytes.TrimSpace(line)) == 0
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		if !blank {
+			fn(bytes.TrimSpace(line))
+		}
+		return err
+	case blank:
+		return io.EOF // nothing was begun
+	}
+	return fmt.Errorf("%d bytes came, and no end of the line: %w", len(line), err)
+}
