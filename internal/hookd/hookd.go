@@ -9,9 +9,9 @@
 // # Concurrency
 //
 // Serve accepts connections and gives each a goroutine, at most maxConns; all have ended when it
-// returns. Connections are told in the order in which they came, for one agent's follow one
-// another: a goroutine waits with its first line until the connection before it is through with
-// its own, but not longer than grace. The collectors may be asked at any time.
+// returns. First lines are handed on in the order in which they came, for one agent's follow one
+// another: a goroutine waits with its first line until that of the connection before it is handed
+// on, but for one that does not come it waits no longer than grace. The collectors may be asked at any time.
 package hookd
 
 import (

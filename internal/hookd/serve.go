@@ -23,8 +23,8 @@ const (
 	maxLine = 16<<20 + 64<<10
 	// patience is how long a connection may go without a whole line.
 	patience = 10 * time.Second
-	// grace is how long one connection may keep those behind it waiting.
-	grace = 200 * time.Millisecond
+	// grace is how long one connection may keep the next one waiting for its line.
+	grace = time.Second
 	// publishTime bounds what the stream is waited for.
 	publishTime = 5 * time.Second
 	// lastWords is how long a connection may take for a line while the receiver stops.
@@ -48,8 +48,8 @@ func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 	defer stop()
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	before := make(chan struct{})
-	close(before)
+	before := newTurn()
+	before.over()
 	var end time.Time
 	for {
 		r.conns <- struct{}{}
@@ -77,19 +77,19 @@ func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 			}
 			continue
 		}
-		mine, turn := make(chan struct{}), before
+		mine, prev := newTurn(), before
 		before = mine
 		serving.Go(func() {
 			defer func() { <-r.conns }()
-			r.converse(ctx, conn, turn, sync.OnceFunc(func() { close(mine) }))
+			r.converse(ctx, conn, prev, mine)
 		})
 	}
 }
 
-// converse reads one connection to its end. Its first line is told in its turn; through says that
-// it has been.
-func (r *Receiver) converse(ctx context.Context, conn net.Conn, turn <-chan struct{}, through func()) {
-	defer through()
+// converse reads one connection to its end. Its first line is handed on after that of the
+// connection before.
+func (r *Receiver) converse(ctx context.Context, conn net.Conn, before, mine *turn) {
+	defer mine.over()
 	defer conn.Close()
 	hurry := func() { conn.SetReadDeadline(time.Now().Add(lastWords)) }
 	defer context.AfterFunc(ctx, hurry)()
@@ -109,10 +109,11 @@ func (r *Receiver) converse(ctx context.Context, conn net.Conn, turn <-chan stru
 		err := r.line(in, wait, func(line []byte) {
 			if first {
 				first = false
-				inTurn(turn)
+				mine.read()
+				before.wait()
 			}
 			r.take(line)
-			through()
+			mine.over()
 		})
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -123,18 +124,32 @@ func (r *Receiver) converse(ctx context.Context, conn net.Conn, turn <-chan stru
 	}
 }
 
-// inTurn waits until the connection before has told its first line.
-func inTurn(turn <-chan struct{}) {
+// turn orders the first lines of two connections.
+type turn struct{ hasRead, isOver chan struct{} }
+
+func newTurn() *turn { return &turn{make(chan struct{}), make(chan struct{})} }
+
+// read says that the line is here, over that it is handed on, or that there will be none. Only the
+// connection itself calls them.
+func (t *turn) read() { closeOnce(t.hasRead) }
+func (t *turn) over() { closeOnce(t.hasRead); closeOnce(t.isOver) }
+
+func closeOnce(c chan struct{}) {
 	select {
-	case <-turn:
-		return
+	case <-c:
 	default:
+		close(c)
 	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
+}
+
+// wait returns when t is over. A line that is not here yet is not waited for longer than grace.
+func (t *turn) wait() {
+	late := time.NewTimer(grace)
+	defer late.Stop()
 	select {
-	case <-turn:
-	case <-t.C:
+	case <-t.hasRead:
+		<-t.isOver
+	case <-late.C:
 	}
 }
 
