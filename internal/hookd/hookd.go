@@ -3,15 +3,17 @@
 // own hooks go; of one that does not say in which repository it happened, the broker finds out.
 //
 // An emitter connects, writes and is gone, so what it wrote is only as safe as this process: what
-// was read is published, or spooled while nothing can be published; a kill loses what was not yet
-// read. Whoever must not lose events lets assent-hook tell of them.
+// was read is published, or spooled while nothing can be published; a kill loses what was not
+// published yet. Whoever must not lose events lets assent-hook tell of them.
 //
 // # Concurrency
 //
 // Serve accepts connections and gives each a goroutine, at most maxConns; all have ended when it
-// returns. First lines are handed on in the order in which they came, for one agent's follow one
-// another: a goroutine waits with its first line until that of the connection before it is handed
-// on, but for one that does not come it waits no longer than grace. The collectors may be asked at any time.
+// returns. They put lines into a queue, from which one goroutine makes events and publishes them,
+// so that a burst is read as quickly as it comes. First lines are queued in the order of their
+// connections, for one agent's follow one another: a goroutine waits with its first line until that
+// of the connection before it is queued, but for one that does not come it waits no longer than
+// grace. The collectors may be asked at any time.
 package hookd
 
 import (
@@ -23,8 +25,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"assent/internal/codec"
 	"assent/internal/gitrepo"
@@ -50,13 +52,16 @@ type Config struct {
 	Logf func(format string, args ...any)
 }
 
-// Receiver is made by New and works while Serve does.
+// Receiver is made by New and works while Serve does, once.
 type Receiver struct {
 	cfg   Config
 	repos gitrepo.Cache
-	conns chan struct{} // one element for each open connection
-	long  chan struct{} // one element for each line that is longer than a buffer
-	bufs  sync.Pool     // of *bufio.Reader
+	conns chan struct{}       // one element for each open connection
+	long  chan struct{}       // one element for each line that is longer than a buffer
+	bufs  sync.Pool           // of *bufio.Reader
+	queue chan []byte         // lines; closed by Serve
+	room  *semaphore.Weighted // bytes of lines in the queue
+	broke time.Time           // owned by handOn: when the stream last took no event
 
 	events, unreadable, lost prometheus.Counter
 
@@ -81,6 +86,7 @@ func New(cfg Config) *Receiver {
 	}
 	return &Receiver{
 		cfg: cfg, conns: make(chan struct{}, maxConns), long: make(chan struct{}, maxLong),
+		queue: make(chan []byte, maxQueue), room: semaphore.NewWeighted(maxQueueBytes),
 		events:     counter("assent_hookd_events_total", "Lines that came on the hookd socket."),
 		unreadable: counter("assent_hookd_unreadable_total", "Lines of the hookd socket that are no proper envelope; they are in the event stream all the same."),
 		lost:       counter("assent_hookd_lost_total", "Lines of the hookd socket that could not be taken: too long, too slow, or neither stream nor disk took them."),
@@ -99,42 +105,6 @@ func (r *Receiver) Collectors() []prometheus.Collector {
 type Listener interface {
 	net.Listener
 	SetDeadline(time.Time) error
-}
-
-// take makes an event of a line and hands it on.
-func (r *Receiver) take(line []byte) {
-	r.events.Inc()
-	e, cwd, err := codec.Envelope(line)
-	if err != nil {
-		r.unreadable.Inc()
-		r.warn("hookd socket %s: a line of %d bytes: %s; it is in the event stream as it came", show.Line(r.cfg.Path), len(line), show.Line(err.Error()))
-	}
-	if e.ID == "" {
-		e.ID = uuid.NewString()
-	}
-	if e.Time.IsZero() {
-		e.Time = time.Now()
-	}
-	e.Origin.Host = r.cfg.Host
-	p, _ := codec.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
-	if repo := &e.Origin.Repo; repo.Root != "" {
-		repo.Remote = gitrepo.StripCredentials(repo.Remote)
-	} else if e.Type != codec.Unknown {
-		*repo = r.repos.Find(place(e, p, cwd))
-	}
-
-	// Behind events of the same session that wait on disk, this one waits too.
-	if kept, err := r.cfg.Keep(p.SessionID, e, false); kept && err == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), publishTime)
-	defer cancel()
-	if _, err = r.cfg.Publish(ctx, e); err == nil {
-		return
-	}
-	if kept, keepErr := r.cfg.Keep(p.SessionID, e, true); !kept || keepErr != nil {
-		r.lose("neither the stream nor the disk takes an event: " + errors.Join(err, keepErr).Error())
-	}
 }
 
 // place is where a tool call happened, as far as its envelope says: where the caller stood, where

@@ -25,8 +25,6 @@ const (
 	patience = 10 * time.Second
 	// grace is how long one connection may keep the next one waiting for its line.
 	grace = time.Second
-	// publishTime bounds what the stream is waited for.
-	publishTime = 5 * time.Second
 	// lastWords is how long a connection may take for a line while the receiver stops.
 	lastWords = time.Second
 	// While it stops, a receiver takes what has come in until nothing did for lastCall, but not
@@ -39,6 +37,15 @@ const (
 // closes l.
 func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 	defer l.Close()
+	var handing sync.WaitGroup
+	handing.Go(func() { r.handOn(ctx) })
+	defer handing.Wait()
+	defer close(r.queue)
+	return r.accept(ctx, l)
+}
+
+// accept serves all connections. They have ended when it returns.
+func (r *Receiver) accept(ctx context.Context, l Listener) error {
 	last := make(chan time.Time, 1) // when the receiver has to be done
 	stop := context.AfterFunc(ctx, func() {
 		r.cfg.Gone() // from here on nobody can connect, so the queue only shrinks
@@ -86,8 +93,8 @@ func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 	}
 }
 
-// converse reads one connection to its end. Its first line is handed on after that of the
-// connection before.
+// converse reads one connection to its end. Its first line is queued after that of the connection
+// before.
 func (r *Receiver) converse(ctx context.Context, conn net.Conn, before, mine *turn) {
 	defer mine.over()
 	defer conn.Close()
@@ -112,7 +119,7 @@ func (r *Receiver) converse(ctx context.Context, conn net.Conn, before, mine *tu
 				mine.read()
 				before.wait()
 			}
-			r.take(line)
+			r.enqueue(line)
 			mine.over()
 		})
 		if err != nil {
@@ -129,7 +136,7 @@ type turn struct{ hasRead, isOver chan struct{} }
 
 func newTurn() *turn { return &turn{make(chan struct{}), make(chan struct{})} }
 
-// read says that the line is here, over that it is handed on, or that there will be none. Only the
+// read says that the line is here, over that it is queued, or that there will be none. Only the
 // connection itself calls them.
 func (t *turn) read() { closeOnce(t.hasRead) }
 func (t *turn) over() { closeOnce(t.hasRead); closeOnce(t.isOver) }
@@ -153,7 +160,7 @@ func (t *turn) wait() {
 	}
 }
 
-// line reads one line and calls fn with it, unless it is blank. What stands before the end of the
+// line reads one line and calls fn with it, unless it is blank; fn may not keep it. What stands before the end of the
 // connection is a line, too. wait renews the connection's deadline. An error other than io.EOF means that a line was begun and is lost.
 func (r *Receiver) line(in *bufio.Reader, wait func(), fn func([]byte)) error {
 	part, err := in.ReadSlice('\n')
