@@ -27,9 +27,9 @@ const (
 	grace = time.Second
 	// lastWords is how long a connection may take for a line while the receiver stops.
 	lastWords = time.Second
-	// While it stops, a receiver takes what has come in until nothing did for lastCall, but not
-	// for longer than closing.
-	lastCall = 50 * time.Millisecond
+	// While it stops, a receiver takes what has come in until nothing did for twice lastCall, but
+	// not for longer than closing.
+	lastCall = 100 * time.Millisecond
 	closing  = 5 * time.Second
 )
 
@@ -58,6 +58,7 @@ func (r *Receiver) accept(ctx context.Context, l Listener) error {
 	before := newTurn()
 	before.over()
 	var end time.Time
+	calls := 2 // a machine that is busy elsewhere can miss one
 	for {
 		r.conns <- struct{}{}
 		if ctx.Err() != nil {
@@ -73,7 +74,10 @@ func (r *Receiver) accept(ctx context.Context, l Listener) error {
 			<-r.conns
 			switch {
 			case ctx.Err() != nil:
-				return ctx.Err()
+				if calls--; calls == 0 {
+					return ctx.Err()
+				}
+				continue
 			case errors.Is(err, net.ErrClosed):
 				return fmt.Errorf("hookd socket %s: %w", r.cfg.Path, err)
 			}
@@ -84,6 +88,7 @@ func (r *Receiver) accept(ctx context.Context, l Listener) error {
 			}
 			continue
 		}
+		calls = 2
 		mine, prev := newTurn(), before
 		before = mine
 		serving.Go(func() {
