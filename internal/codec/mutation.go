@@ -24,7 +24,7 @@ func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
 	if m.HookType == "" {
 		return m, false, nil
 	}
-	c, err := readCall(e.Raw)
+	c, err := readCall(e)
 	if err != nil {
 		return m, false, err
 	}
@@ -64,7 +64,8 @@ type call struct {
 }
 
 // readCall reads a tool event. Of a repeated member the last counts, as in Decode.
-func readCall(raw []byte) (c call, err error) {
+func readCall(e hook.Event) (c call, err error) {
+	raw := e.Raw
 	if !utf8.Valid(raw) {
 		return c, fmt.Errorf("%w: invalid UTF-8", ErrUnreadable)
 	}
@@ -100,6 +101,9 @@ func readCall(raw []byte) (c call, err error) {
 	}
 	if len(c.session) > maxID || len(c.useID) > maxID {
 		return c, fmt.Errorf("%w: a session or tool use id of more than %d bytes", ErrUnreadable, maxID)
+	}
+	if c.tool == "" {
+		c.tool = e.Tool
 	}
 	if c.tool == "" {
 		return c, fmt.Errorf("%w: a tool event that names no tool", ErrUnreadable)

@@ -28,33 +28,36 @@ const (
 // Find returns the work tree that dir, an absolute path, stands in: the nearest directory at or
 // above it that has a .git of its own. The zero Repo means that there is none.
 func Find(dir string) hook.Repo {
-	if !path.IsAbs(dir) || len(dir) > maxPath {
+	root, g, ok := find(dir)
+	if !ok {
 		return hook.Repo{}
+	}
+	r := hook.Repo{Root: root, Remote: g.remote()}
+	r.Branch, r.Head = g.head(g.packed)
+	return r
+}
+
+func find(dir string) (root string, g gitDirs, ok bool) {
+	if !path.IsAbs(dir) || len(dir) > maxPath {
+		return "", gitDirs{}, false
 	}
 	dir = path.Clean(dir)
 	for range maxLevels {
 		if g, ok := openGit(dir); ok {
-			return g.repo(dir)
+			return dir, g, true
 		}
 		if dir == "/" {
 			break
 		}
 		dir = path.Dir(dir)
 	}
-	return hook.Repo{}
+	return "", gitDirs{}, false
 }
 
 // gitDirs are the two directories of a repository. They differ in a linked work tree only.
 type gitDirs struct {
 	own    string // HEAD
 	common string // refs, packed-refs, config
-}
-
-func (g gitDirs) repo(root string) hook.Repo {
-	r := hook.Repo{Root: root}
-	r.Branch, r.Head = g.head()
-	r.Remote = g.remote()
-	return r
 }
 
 // openGit looks for root/.git, a directory or, in linked work trees and submodules, a file
