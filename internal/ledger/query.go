@@ -94,6 +94,11 @@ func readOnce(path string, do func(*sql.DB) error) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return ErrNone
 	}
+	for _, name := range append([]string{""}, besides...) { // whose repository this is nobody knows
+		if fi, err := os.Stat(path + name); err == nil && !fi.Mode().IsRegular() {
+			return fmt.Errorf("%s is no file, but %s; move it away", fileName+name, fi.Mode())
+		}
+	}
 	db, err := openSQLite(path, "ro", "busy_timeout(5000)", "query_only(ON)", "cache_size(-8000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
 	if err != nil {
 		return err

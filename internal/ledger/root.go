@@ -73,8 +73,28 @@ func makeFile(root string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file, ours(name, file, 0)
+	if err := ours(name, file, 0); err != nil {
+		return nil, err
+	}
+	for _, suffix := range besides {
+		fi, err := r.Lstat(name + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = ours(name+suffix, fi, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return file, nil
 }
+
+// besides are the ends of the names of files that SQLite looks for beside a file, and reads and
+// writes without a question: from a FIFO it would read for ever, and write into whatever has a
+// second name there.
+var besides = []string{"-journal", "-wal", "-shm"}
 
 // ours refuses what is not of the type want, or belongs to somebody else: they could read what is
 // written there.

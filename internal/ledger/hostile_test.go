@@ -1,0 +1,80 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// A directory that somebody packed may hold more than git lets through: files that only the user
+// can read, journals, FIFOs.
+func TestJournalThatCameWithTheRepository(t *testing.T) {
+	for name, spoil := range map[string]func(journal, victim string) error{
+		"FIFO":        func(journal, _ string) error { return syscall.Mkfifo(journal, 0o600) },
+		"second name": func(journal, victim string) error { return os.Link(victim, journal) },
+		"link":        func(journal, victim string) error { return os.Symlink(victim, journal) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := repository(t)
+			add(t, root, mutation(root, 1))
+			victim := filepath.Join(t.TempDir(), "precious")
+			if err := errors.Join(os.WriteFile(victim, []byte("\x00mine"), 0o600), spoil(Path(root)+"-journal", victim)); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if failed := Store(context.Background(), []hook.Mutation{mutation(root, 2)}); failed == nil {
+					t.Error("stored")
+				}
+				_ = Query(context.Background(), root, Filter{}, func(Row) error { return nil }) // it has to end, and write nowhere
+			}()
+			select {
+			case <-done:
+			case <-time.After(20 * time.Second):
+				t.Fatal("it hangs")
+			}
+			if b, err := os.ReadFile(victim); err != nil || string(b) != "\x00mine" {
+				t.Errorf("the other file: %.20q %v", b, err)
+			}
+		})
+	}
+}
+
+func TestQueryOfAFIFO(t *testing.T) {
+	root := repository(t)
+	if err := errors.Join(os.Mkdir(root+"/.hookd", 0o700), syscall.Mkfifo(Path(root), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- Query(context.Background(), root, Filter{}, func(Row) error { return nil }) }()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("read")
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it hangs")
+	}
+}
+
+func TestNamesOfRoots(t *testing.T) {
+	for _, name := range []string{"a?b", "a#b", "a%41", "a&mode=memory", "a;b", "a\nb", "a\u202eb", "a b", "file:x", "a'b\"", "\xff\xfe"} {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := filepath.Join(dir, name)
+		git(t, dir, "init", "-q", root)
+		add(t, root, mutation(root, 1))
+		if got := rows(t, root, Filter{}); len(got) != 1 {
+			t.Errorf("%q: %d rows", name, len(got))
+		}
+	}
+}
