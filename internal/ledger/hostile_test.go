@@ -93,6 +93,26 @@ func TestOtherTables(t *testing.T) {
 	add(t, root, mutation(root, 2))
 }
 
+// Times that are none must not turn the pages in a circle.
+func TestOddTimes(t *testing.T) {
+	for _, value := range []string{"''", "x'41'"} {
+		root := repository(t)
+		add(t, root, mutation(root, 1))
+		change(t, Path(root), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 5001)
+			INSERT INTO mutations (event_type, hook_type, tool_name, agent_id, branch, head_sha, raw_payload, event_timestamp, session_id, event_id)
+			SELECT '', '', '', '', '', '', '', `+value+`, '', 'x'||i FROM n`)
+		n, enough := 0, errors.New("enough")
+		if err := Query(t.Context(), root, Filter{}, func(Row) error {
+			if n++; n > 12_000 {
+				return enough
+			}
+			return nil
+		}); errors.Is(err, enough) {
+			t.Errorf("%s: rows come again and again", value)
+		}
+	}
+}
+
 func TestNamesOfRoots(t *testing.T) {
 	for _, name := range []string{"a?b", "a#b", "a%41", "a&mode=memory", "a;b", "a\nb", "a\u202eb", "a b", "file:x", "a'b\"", "\xff\xfe"} {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
