@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -110,6 +111,24 @@ func TestOddTimes(t *testing.T) {
 		}); errors.Is(err, enough) {
 			t.Errorf("%s: rows come again and again", value)
 		}
+	}
+}
+
+// A repository's own .gitignore counts more than info/exclude.
+func TestGitignoreThatWantsTheLedger(t *testing.T) {
+	root := repository(t)
+	if err := os.WriteFile(root+"/.gitignore", []byte("!/.hookd/\n!*.db\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	add(t, root, mutation(root, 1))
+	if status := git(t, root, "status", "--porcelain", "--untracked-files=all"); strings.Contains(status, "hookd") {
+		t.Errorf("git status:\n%s", status)
+	}
+	if err := os.WriteFile(root+"/.hookd/.gitignore", []byte("!*\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open(root); err == nil || !strings.Contains(err.Error(), ".gitignore") {
+		t.Errorf("%v %v", l, err)
 	}
 }
 

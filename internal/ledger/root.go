@@ -59,6 +59,9 @@ func makeFile(root string) (fs.FileInfo, error) {
 	if err := ours(dirName, dir, fs.ModeDir); err != nil {
 		return nil, err
 	}
+	if err := ignore(r); err != nil {
+		return nil, err
+	}
 	name := filepath.Join(dirName, fileName)
 	f, err := r.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -95,6 +98,29 @@ func makeFile(root string) (fs.FileInfo, error) {
 // writes without a question: from a FIFO it would read for ever, and write into whatever has a
 // second name there.
 var besides = []string{"-journal", "-wal", "-shm"}
+
+// ignore makes a .gitignore in the directory. A repository's own may say that the ledger is to be
+// committed, and counts more than info/exclude; the one beside the ledger counts most.
+func ignore(r *os.Root) error {
+	const all = "*\n"
+	name := filepath.Join(dirName, ".gitignore")
+	fi, err := r.Lstat(name)
+	if err == nil {
+		err = ours(name, fi, 0)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && fi.Size() == 0:
+		return r.WriteFile(name, []byte(all), 0o600)
+	case err != nil:
+		return err
+	}
+	if fi.Size() == int64(len(all)) {
+		if have, err := r.ReadFile(name); err != nil || string(have) == all {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not the one that assent makes, and git could commit the ledger; remove it", name)
+}
 
 // ours refuses what is not of the type want, or belongs to somebody else: they could read what is
 // written there.
