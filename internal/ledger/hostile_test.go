@@ -132,6 +132,20 @@ func TestGitignoreThatWantsTheLedger(t *testing.T) {
 	}
 }
 
+// Within the git directory, too, nothing is written through a link.
+func TestExcludeLeadsToTheConfiguration(t *testing.T) {
+	root := repository(t)
+	at := root + "/.git/info/exclude"
+	if err := errors.Join(os.Remove(at), os.Symlink("../config", at)); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open(root); err == nil {
+		l.Close()
+		t.Error("opened")
+	}
+	git(t, root, "status")
+}
+
 func TestNamesOfRoots(t *testing.T) {
 	for _, name := range []string{"a?b", "a#b", "a%41", "a&mode=memory", "a;b", "a\nb", "a\u202eb", "a b", "file:x", "a'b\"", "\xff\xfe"} {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
