@@ -146,6 +146,22 @@ func TestExcludeLeadsToTheConfiguration(t *testing.T) {
 	git(t, root, "status")
 }
 
+func TestSomebodyElsesWorkTree(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	root := repository(t)
+	if err := os.Chown(root, 4242, -1); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := Open(root); err == nil || !strings.Contains(err.Error(), "4242") {
+		t.Errorf("%v %v", l, err)
+	}
+	if _, err := os.Lstat(root + "/.hookd"); err == nil {
+		t.Error("written")
+	}
+}
+
 func TestNamesOfRoots(t *testing.T) {
 	for _, name := range []string{"a?b", "a#b", "a%41", "a&mode=memory", "a;b", "a\nb", "a\u202eb", "a b", "file:x", "a'b\"", "\xff\xfe"} {
 		dir, err := filepath.EvalSymlinks(t.TempDir())

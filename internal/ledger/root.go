@@ -28,6 +28,12 @@ func checkRoot(root string) error {
 	if real != root {
 		return fmt.Errorf("%w: the work tree is really %s", ErrElsewhere, real)
 	}
+	// Its owner could put anything in our way, between a look and a write too.
+	if top, err := os.Lstat(root); err != nil {
+		return err
+	} else if err := owned("the work tree", top); err != nil {
+		return err
+	}
 	git, err := os.Lstat(filepath.Join(root, ".git"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return ErrGone
@@ -131,20 +137,24 @@ func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
 	case fi.Mode().Type() != want:
 		return fmt.Errorf("%s is not what it should be, but %s; move it away", name, fi.Mode())
 	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	if int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
+	if err := owned(name, fi); err != nil {
+		return err
 	}
 	// A repository could bring a ledger along, under git's eyes, and have what is added to it
 	// committed. Git makes no files that others cannot read, unless the umask says so.
 	if fi.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
 	}
-	if want == 0 && st.Nlink != 1 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && want == 0 && st.Nlink != 1 {
 		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, st.Nlink)
+	}
+	return nil
+}
+
+// owned refuses what belongs to another user.
+func owned(name string, fi fs.FileInfo) error {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
 	}
 	return nil
 }
