@@ -209,16 +209,25 @@ func (p *rowCSV) row(r ledger.Row) error {
 		if s == nil {
 			return ""
 		}
-		return show.Line(*s)
+		return csvText(*s)
 	}
 	lines := ""
 	if r.LinesChanged != nil {
 		lines = strconv.FormatInt(*r.LinesChanged, 10)
 	}
 	return p.w.Write([]string{
-		strconv.FormatInt(r.ID, 10), show.Line(r.EventType), show.Line(r.HookType), show.Line(r.ToolName), show.Line(r.AgentID), text(r.FilePath), text(r.FileExt),
-		lines, show.Line(r.Branch), show.Line(r.HeadSHA), show.Line(r.Timestamp), show.Line(r.ReceivedAt), show.Line(r.SessionID), show.Line(r.EventID),
+		strconv.FormatInt(r.ID, 10), csvText(r.EventType), csvText(r.HookType), csvText(r.ToolName), csvText(r.AgentID), text(r.FilePath), text(r.FileExt),
+		lines, csvText(r.Branch), csvText(r.HeadSHA), csvText(r.Timestamp), csvText(r.ReceivedAt), csvText(r.SessionID), csvText(r.EventID),
 	})
+}
+
+// csvText is a text as CSV has it: a spreadsheet computes what begins with one of these, and agents
+// choose the names of files. A quote before it makes it text, and before a quote it stays clear.
+func csvText(s string) string {
+	if s != "" && strings.IndexByte("=+-@'", s[0]) >= 0 {
+		return "'" + show.Line(s)
+	}
+	return show.Line(s)
 }
 
 func (p *rowCSV) header() error {

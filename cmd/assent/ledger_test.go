@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,4 +130,22 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A spreadsheet must not compute what an agent called a file.
+func TestCSVHoldsNoFormulas(t *testing.T) {
+	var b strings.Builder
+	p, err := ledgerPrinter("csv", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := `=HYPERLINK("http://example.com")`
+	if err := errors.Join(p.row(ledger.Row{FilePath: &file, AgentID: "@a", Branch: "'=b"}), p.end()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`,"'=HYPERLINK(""http`, ",'@a,", ",''=b,"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in %s", want, b.String())
+		}
+	}
 }

@@ -208,6 +208,9 @@ func linesChanged(input map[string]json.RawMessage) *int64 {
 	return &sum
 }
 
+// maxOrigin is how long what a hook adds to its event may be, in bytes: a header takes no more.
+const maxOrigin = 4 << 10
+
 // EncodeMutation writes the document (schema ToolMutationEvent). The payload in it is compacted
 // and otherwise as it was.
 func EncodeMutation(m hook.Mutation) ([]byte, error) {
@@ -267,6 +270,9 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 		return bad("raw_payload is not an object")
 	case len(m.SessionID) > maxID || len(m.ToolUseID) > maxID:
 		return bad("a session or tool use id of more than %d bytes", maxID)
+	case len(m.AgentID) > maxOrigin || len(m.Host) > maxOrigin || len(m.Repo.GitRoot) > maxOrigin || len(m.Repo.Branch) > maxOrigin ||
+		len(m.Repo.HeadSHA) > maxOrigin || m.Repo.RemoteURL != nil && len(*m.Repo.RemoteURL) > maxOrigin:
+		return bad("an agent, a host or a part of repo of more than %d bytes", maxOrigin)
 	case m.SourcePID < 0 || m.LinesChanged != nil && *m.LinesChanged < 0:
 		return bad("a number below zero")
 	}

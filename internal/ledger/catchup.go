@@ -70,7 +70,7 @@ func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caug
 			idle.Stop()
 			flush()
 			idle.Reset(readIdle)
-			if end {
+			if end || len(open) == 0 { // none is left to read for
 				cancel()
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite" // also registers the driver
 
@@ -57,6 +58,9 @@ const (
 
 //go:embed schema.sql
 var schema string
+
+// sequence is the table that SQLite makes for AUTOINCREMENT.
+const sequence = "\nCREATE TABLE sqlite_sequence(name,seq);"
 
 // Path is where the ledger of the work tree at root is.
 func Path(root string) string { return filepath.Join(root, dirName, fileName) }
@@ -156,13 +160,15 @@ func (l *Ledger) begin() error {
 type fileState struct {
 	file                         string
 	application, version, tables int
-	odd                          int // triggers and views, which a ledger has none of
+	odd                          int // what a ledger has not: triggers, views, tables and indexes of others
 }
 
+// look compares the tables and indexes to the letter: an expression in somebody's index is computed
+// at each insert, with as much time and memory as it wants. ANALYZE may have been here.
 func look(db *sql.DB) (s fileState, err error) {
-	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema),
-		(SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index'))
-		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`).
+	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')),
+		(SELECT count(*) FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND instr(?, coalesce(sql, ' ') || ';') = 0)
+		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`, schema+sequence).
 		Scan(&s.file, &s.application, &s.version, &s.tables, &s.odd)
 	return s, err
 }
@@ -170,10 +176,12 @@ func look(db *sql.DB) (s fileState, err error) {
 // check returns nil for a ledger of this version.
 func (s fileState) check() error {
 	switch {
-	case s.application != applicationID || s.version < 1 || s.odd > 0:
+	case s.application != applicationID || s.version < 1:
 		return ErrDamaged
 	case s.version > layout:
 		return fmt.Errorf("%w (layout %d, this is %d)", ErrNewer, s.version, layout)
+	case s.odd > 0 || s.tables != strings.Count(schema+sequence, "\nCREATE ")+1:
+		return fmt.Errorf("%w: it has other tables or indexes", ErrDamaged)
 	}
 	return nil
 }

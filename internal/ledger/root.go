@@ -28,6 +28,12 @@ func checkRoot(root string) error {
 	if real != root {
 		return fmt.Errorf("%w: the work tree is really %s", ErrElsewhere, real)
 	}
+	// Its owner could put anything in our way, between a look and a write too.
+	if top, err := os.Lstat(root); err != nil {
+		return err
+	} else if err := owned("the work tree", top); err != nil {
+		return err
+	}
 	git, err := os.Lstat(filepath.Join(root, ".git"))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return ErrGone
@@ -59,6 +65,9 @@ func makeFile(root string) (fs.FileInfo, error) {
 	if err := ours(dirName, dir, fs.ModeDir); err != nil {
 		return nil, err
 	}
+	if err := ignore(r); err != nil {
+		return nil, err
+	}
 	name := filepath.Join(dirName, fileName)
 	f, err := r.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -73,7 +82,50 @@ func makeFile(root string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return file, ours(name, file, 0)
+	if err := ours(name, file, 0); err != nil {
+		return nil, err
+	}
+	for _, suffix := range besides {
+		fi, err := r.Lstat(name + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = ours(name+suffix, fi, 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return file, nil
+}
+
+// besides are the ends of the names of files that SQLite looks for beside a file, and reads and
+// writes without a question: from a FIFO it would read for ever, and write into whatever has a
+// second name there.
+var besides = []string{"-journal", "-wal", "-shm"}
+
+// ignore makes a .gitignore in the directory. A repository's own may say that the ledger is to be
+// committed, and counts more than info/exclude; the one beside the ledger counts most.
+func ignore(r *os.Root) error {
+	const all = "*\n"
+	name := filepath.Join(dirName, ".gitignore")
+	fi, err := r.Lstat(name)
+	if err == nil {
+		err = ours(name, fi, 0)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && fi.Size() == 0:
+		return r.WriteFile(name, []byte(all), 0o600)
+	case err != nil:
+		return err
+	}
+	if fi.Size() == int64(len(all)) {
+		if have, err := r.ReadFile(name); err != nil || string(have) == all {
+			return err
+		}
+	}
+	return fmt.Errorf("%s is not the one that assent makes, and git could commit the ledger; remove it", name)
 }
 
 // ours refuses what is not of the type want, or belongs to somebody else: they could read what is
@@ -85,20 +137,24 @@ func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
 	case fi.Mode().Type() != want:
 		return fmt.Errorf("%s is not what it should be, but %s; move it away", name, fi.Mode())
 	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	if int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
+	if err := owned(name, fi); err != nil {
+		return err
 	}
 	// A repository could bring a ledger along, under git's eyes, and have what is added to it
 	// committed. Git makes no files that others cannot read, unless the umask says so.
 	if fi.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
 	}
-	if want == 0 && st.Nlink != 1 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && want == 0 && st.Nlink != 1 {
 		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, st.Nlink)
+	}
+	return nil
+}
+
+// owned refuses what belongs to another user.
+func owned(name string, fi fs.FileInfo) error {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d); run assent ledger consume as that user", name, st.Uid)
 	}
 	return nil
 }

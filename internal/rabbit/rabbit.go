@@ -92,13 +92,19 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read how far RabbitMQ has got: %w", err)
 	}
-	if !ok {
-		if seq, err = cfg.Newest(ctx); err == nil {
-			err = cfg.Save(ctx, seq)
-		}
-		if err != nil {
+	newest, err := cfg.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
+	}
+	switch {
+	case !ok:
+		seq = newest
+		if err := cfg.Save(ctx, seq); err != nil {
 			return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
 		}
+	case seq > newest: // else all until there would be passed over, and nobody told
+		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
+		seq = 0
 	}
 	p.place.Store(seq)
 	p.saved = seq
