@@ -292,7 +292,7 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 // patternInside says whether every file that a pattern such as ~/.aws/* fits is meant.
 func (e *scope) patternInside(w shell.Word, dir string, patterns []pathPattern) bool {
 	first := strings.IndexAny(w.Text, "*?[")
-	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"") || strings.Contains(w.Text, "..") {
+	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"") || strings.Contains(w.Text, "..") || !e.spend(10*len(patterns)) {
 		return false
 	}
 	directory := w.Text[:strings.LastIndexByte(w.Text[:first], '/')+1]
