@@ -224,13 +224,20 @@ func fileProgram(base string, op operation) truth {
 	switch base {
 	case "cat", "head", "tail", "less", "more", "grep", "egrep", "fgrep", "zgrep", "rg", "awk", "gawk", "mawk", "sort", "uniq", "wc", "cut",
 		"diff", "cmp", "comm", "join", "paste", "nl", "od", "xxd", "hexdump", "strings", "base64", "base32", "tac", "rev", "fold", "fmt", "jq", "yq", "bat", "batcat",
-		"source", ".", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "bzcat", "xzcat", "look", "ag", "ack":
+		"source", ".", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "bzcat", "xzcat", "look", "ag", "ack",
+		"unexpand", "tsort", "hd", "basenc", "nawk", "colordiff", "ripgrep", "rgrep", "ugrep", "zstdcat", "gzcat", "bzgrep", "xzgrep", "zless", "zmore", "pr", "hexyl":
 		if op == opRead {
 			return yes
 		}
 		return no
-	case "cp", "mv", "scp", "rsync", "install", "ln", "dd", "sed", "perl", "vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "code", "tar", "zip", "gzip", "gunzip", "bzip2", "xz", "patch":
+	case "cp", "mv", "scp", "rsync", "install", "ln", "dd", "sed", "perl", "vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "code", "tar", "zip", "gzip", "gunzip", "bzip2", "xz", "patch",
+		"gsed", "zstd", "unzstd", "unxz", "lzma", "unlzma", "bunzip2":
 		return yes
+	case "shuf", "iconv", "plutil", "textutil", "split", "csplit":
+		if op == opRead {
+			return yes
+		}
+		return perhaps
 	case "rm", "tee", "touch", "chmod", "chown", "chgrp", "truncate", "shred", "unlink", "rmdir":
 		if op == opRead {
 			return no

@@ -274,6 +274,8 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 			return likely
 		case !e.mayTouch(pathTokens(w, dir), patterns):
 			return no
+		case e.patternInside(w, dir, patterns):
+			return yes
 		case hiddenNames(w.Text):
 			return likely
 		}
@@ -285,6 +287,17 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		}
 	}
 	return no
+}
+
+// patternInside says whether every file that a pattern such as ~/.aws/* fits is meant.
+func (e *scope) patternInside(w shell.Word, dir string, patterns []pathPattern) bool {
+	first := strings.IndexAny(w.Text, "*?[")
+	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"") || strings.Contains(w.Text, "..") || !e.spend(10*len(patterns)) {
+		return false
+	}
+	directory := w.Text[:strings.LastIndexByte(w.Text[:first], '/')+1]
+	at, ok := e.place(dir, directory+"\x01") // a name that only a wildcard fits
+	return ok && dir != unknownDir && e.touches(at, patterns)
 }
 
 // pathTokens is what a word that is not static may become as a path, seen from dir.

@@ -147,6 +147,10 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	switch u.Base {
 	case "rm", "mv", "chmod", "chown", "chgrp", "shred", "rmdir", "unlink":
 		destroys = true
+	case "cp", "rsync", "ditto": // what is copied over the project may hold a .git or a .claude
+		destroys = u.Base != "cp" || slices.ContainsFunc(u.Argv, func(w shell.Word) bool {
+			return w.Text == "--recursive" || w.Text == "--archive" || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "rRa")
+		})
 	}
 	controls := false
 	switch u.Base {
@@ -159,6 +163,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 		if why := p.word(w, u, e, readsNames); why != "" {
 			return why
+		}
+		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
+			return quote(w.Text) + " may name " + ownPlace
 		}
 		if destroys && e.holdsProject(w, u) {
 			return quote(w.Text) + " holds the project with its .git and .claude"
@@ -174,6 +181,15 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	return ""
+}
+
+// takesScript knows programs that are given programs, with names of files in them.
+func takesScript(base string) bool {
+	switch strings.TrimRight(base, "0123456789.") {
+	case "sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "ruby", "python", "node", "deno", "bun", "php", "lua", "ed", "ex", "vi", "vim", "nvim", "osascript", "sqlite":
+		return true
+	}
+	return false
 }
 
 // listsState says whether a word of the command is a directory above assent's state.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -73,7 +74,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		i := r.add(u, at)
 		at.dir.lost()
 		return i
-	case "test", "[", "printf", "read":
+	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye":
 		r.builtin(u.Program, argv, start, end)
 	case "find":
 		return r.find(u, at, levels)
@@ -139,6 +140,12 @@ func (r *reader) cd(argv []Word, at place) {
 	at.dir.move(to)
 }
 
+var (
+	// onlyTexts are the formats of printf that print their words as they are.
+	onlyTexts = regexp.MustCompile(`^([^%]|%%|%-?[0-9]*(\.[0-9]+)?[sbqc])*$`)
+	number    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+)
+
 // builtin doubts the forms of some builtins that set variables or evaluate their words.
 func (r *reader) builtin(name string, argv []Word, start, end int) {
 	switch name {
@@ -161,9 +168,22 @@ func (r *reader) builtin(name string, argv []Word, start, end int) {
 			r.doubt(DoubtBuiltin, start, end, "printf -v sets a variable.")
 		}
 		if r.opts.Zsh {
+			words := argv[1:]
+			if len(words) > 1 && words[0].Text == "--" {
+				words = words[1:]
+			}
+			computes := len(words) > 0 && !onlyTexts.MatchString(words[0].Text)
+			for i, w := range words {
+				if !w.Static || strings.ContainsRune(w.Text, '[') || computes && i > 0 && !number.MatchString(w.Text) {
+					r.doubt(DoubtZsh, start, end, "In zsh printf evaluates its words, and can run commands or set variables.")
+				}
+			}
+		}
+	case "exit", "return", "break", "continue", "shift", "logout", "bye":
+		if r.opts.Zsh {
 			for _, w := range argv[1:] {
-				if !w.Static || strings.ContainsRune(w.Text, '[') {
-					r.doubt(DoubtZsh, start, end, "In zsh printf evaluates its words, and can run commands.")
+				if !integer(w) {
+					r.doubt(DoubtZsh, start, end, "In zsh "+name+" evaluates its word, and can run commands.")
 				}
 			}
 		}
