@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"assent/internal/shell/bashtest"
 )
 
 // alone reads a text with a reader that has never read another.
@@ -38,7 +40,7 @@ func TestReadAfterAnother(t *testing.T) {
 	for seed := range uint64(4) {
 		wg.Go(func() {
 			before, n := "", 0
-			mutants(seed, func(text string) bool {
+			bashtest.Mutants(bashtest.Seeds, seed, func(text string) bool {
 				sameAlone(t, before, text)
 				before = text
 				n++
@@ -63,8 +65,8 @@ func TestReadIsKept(t *testing.T) {
 }
 
 func FuzzReadAfterAnother(f *testing.F) {
-	for i, s := range seeds {
-		f.Add(strings.ReplaceAll(seeds[len(seeds)-1-i], "⏎", "\n"), strings.ReplaceAll(s, "⏎", "\n"))
+	for i, s := range bashtest.Seeds {
+		f.Add(strings.ReplaceAll(bashtest.Seeds[len(bashtest.Seeds)-1-i], "⏎", "\n"), strings.ReplaceAll(s, "⏎", "\n"))
 	}
 	f.Fuzz(func(t *testing.T, before, text string) { sameAlone(t, before, text) })
 }
