@@ -405,6 +405,9 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
 			continue
 		}
+		if !e.spend(60) {
+			return "There is too much in it to compare."
+		}
 		if e.mayTouch(tokens, []pathPattern{*q}) {
 			return quote(whole.Text) + " may become " + ownPlace
 		}
