@@ -65,11 +65,11 @@ func TestSaveAndRevoke(t *testing.T) {
 		kv := authtest.NewKV()
 		s := open(t, kv, "")
 		defer s.Close()
-		told := 0
-		s.Notify(func() { told++ })
+		var told atomic.Int64 // the watch tells too
+		s.Notify(func() { told.Add(1) })
 		x := s.mustSave(t, sample(hook.SavedRule, "mytool"))
-		if !s.allows(t, "mytool") || s.allows(t, "other") || told == 0 {
-			t.Errorf("what was saved is not in force, or more is; told %d times", told)
+		if !s.allows(t, "mytool") || s.allows(t, "other") || told.Load() == 0 {
+			t.Errorf("what was saved is not in force, or more is; told %d times", told.Load())
 		}
 		if err := s.Use(ctx, "q", []string{x.ID}); err != nil {
 			t.Error(err)
