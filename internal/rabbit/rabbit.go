@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -115,7 +116,10 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 // a password.
 func CheckURL(text string) (server string, err error) {
 	u, err := amqp.ParseURI(text)
-	if err != nil || u.Host == "" {
+	// An @ behind the host is that of a password with a character in it that ends the host, and
+	// then part of the password stands where host and port are.
+	_, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "/?#"); err != nil || u.Host == "" || end >= 0 && strings.Contains(rest[end:], "@") {
 		return "", errors.New("not an AMQP URL; want amqp://USER:PASSWORD@HOST:5672/VHOST, or amqps:// for TLS, with special characters percent-encoded")
 	}
 	return fmt.Sprintf("%s:%d", u.Host, u.Port), nil

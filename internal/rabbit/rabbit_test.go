@@ -517,12 +517,14 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 func TestCheckURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"amqp://guest:guest@127.0.0.1/": "127.0.0.1:5672", "amqps://u:p%40@rabbit.example.net:5999/vhost": "rabbit.example.net:5999", "amqps://[::1]": "::1:5671",
+		"amqp://u:p%2F%3F%23@h/a%40b": "h:5672",
 	} {
 		if got, err := rabbit.CheckURL(url); got != want || err != nil {
 			t.Errorf("%s: %q, %v", url, got, err)
 		}
 	}
-	for _, url := range []string{"", "localhost:5672", "http://u:secret@h/", "amqp://u:secret%zz@h/", "amqp://u:secret@h:port/", "amqp://u:secret @h/"} {
+	for _, url := range []string{"", "localhost:5672", "http://u:secret@h/", "amqp://u:secret%zz@h/", "amqp://u:secret@h:port/", "amqp://u:secret @h/",
+		"amqp://secret:123/4@host/", "amqp://secret:123?4@host/", "amqp://secret:123#4@host/", "amqp://secret/@host/", "amqp:///secret@host/"} {
 		if got, err := rabbit.CheckURL(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %q, %v", url, got, err)
 		}
