@@ -55,6 +55,8 @@ type Config struct {
 	// Logf hears what an operator should know; nil discards it. It gets neither payloads nor the
 	// password.
 	Logf func(format string, args ...any)
+
+	patience patience
 }
 
 // Publisher is made by Open and works while Run does.
@@ -68,6 +70,7 @@ type Publisher struct {
 	careful uint64 // events up to this one are published one at a time
 	refused uint64 // an event that RabbitMQ refuses
 	taken   uint64 // the last event that was looked at
+	doubted bool   // RabbitMQ was there and confirmed nothing
 }
 
 // Open checks cfg and finds the place where reading goes on. Without one it is the end of the
@@ -87,6 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
+	cfg.patience = cfg.patience.orDefault()
 	p := &Publisher{cfg: cfg, server: server}
 	p.counts = newCounts(p)
 	seq, ok, err := cfg.Load(ctx)
@@ -143,6 +147,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 		}
 		if p.place.Load() != before || time.Since(begun) > time.Minute {
 			pause.reset()
+		}
+		if errors.Is(err, errSilent) {
+			p.counts.unanswered.Inc()
 		}
 		if why := explain(err); why != said {
 			said = why
