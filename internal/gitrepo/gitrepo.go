@@ -61,7 +61,8 @@ type gitDirs struct {
 }
 
 // openGit looks for root/.git, a directory or, in linked work trees and submodules, a file
-// that names one. A directory without HEAD is no repository; git walks past it too.
+// that names one. A directory without HEAD, objects and refs is no repository; git walks past it
+// too.
 func openGit(root string) (gitDirs, bool) {
 	own := path.Join(root, ".git")
 	fi, err := os.Lstat(own)
@@ -90,6 +91,11 @@ func openGit(root string) (gitDirs, bool) {
 	g := gitDirs{own: own, common: own}
 	if c := resolve(own, firstLine(readSmall(path.Join(own, "commondir")))); c != "" {
 		g.common = c
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if fi, err := os.Stat(path.Join(g.common, name)); err != nil || !fi.IsDir() {
+			return gitDirs{}, false
+		}
 	}
 	return g, true
 }

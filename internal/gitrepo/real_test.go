@@ -262,3 +262,32 @@ func TestCacheIsBounded(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestWhatGitWalksPast: a .git that lacks something is no repository, and the one around it counts,
+// for git and for us.
+func TestWhatGitWalksPast(t *testing.T) {
+	l := newLab(t)
+	outer := filepath.Join(l.root, "outer")
+	l.git(l.root, "init", "-q", "-b", "trunk", outer)
+	for _, lacks := range []string{"", "HEAD", "objects", "refs"} {
+		inner := filepath.Join(outer, "inner"+lacks)
+		l.git(l.root, "init", "-q", "-b", "inner", inner)
+		if lacks != "" {
+			if err := os.RemoveAll(filepath.Join(inner, ".git", lacks)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := Find(inner), l.says(inner); got != want {
+			t.Errorf("without %q: got %+v, git says %+v", lacks, got, want)
+		}
+		if lacks == "" || lacks == "HEAD" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(inner, ".git", lacks), nil, 0o600); err != nil { // a file is not enough
+			t.Fatal(err)
+		}
+		if got := Find(inner); got.Root != outer {
+			t.Errorf("with a file %s: got %+v", lacks, got)
+		}
+	}
+}

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite" // also registers the driver
 
@@ -43,6 +44,8 @@ var (
 	ErrElsewhere = errors.New("a symbolic link leads elsewhere")
 	// ErrNewer says that a newer version of the program made the file.
 	ErrNewer = errors.New("a newer version of assent made this ledger; update assent")
+	// ErrBusy says that another program holds the file's lock, for longer than was waited for it.
+	ErrBusy = errors.New("another program keeps it locked")
 	// ErrDamaged says that the file is no ledger, or a damaged one. It is left as it is.
 	ErrDamaged = errors.New("the file is damaged, or no ledger of assent; move it away and a new one is begun")
 	// ErrNone says that nothing was stored for this work tree yet.
@@ -72,10 +75,21 @@ type Ledger struct {
 	db   *sql.DB
 }
 
+// noTreeError marks errors of checkRoot.
+type noTreeError struct{ error }
+
+func (e noTreeError) Unwrap() error { return e.error }
+
+// lockWait is how long another program's lock is waited for.
+const lockWait = 2 * time.Second
+
 // Open opens the ledger of the work tree at root, or begins it. Opening takes about a millisecond
 // and is meant to be done for each batch: a file that is kept open may be removed meanwhile, and
 // what is written then is lost without an error.
-func Open(root string) (_ *Ledger, err error) {
+func Open(root string) (*Ledger, error) { return open(root, lockWait) }
+
+// open waits for locks for as long as it is told to.
+func open(root string, wait time.Duration) (_ *Ledger, err error) {
 	path := Path(root)
 	defer func() {
 		if err != nil {
@@ -83,6 +97,9 @@ func Open(root string) (_ *Ledger, err error) {
 		}
 	}()
 	if err := checkRoot(root); err != nil {
+		return nil, noTreeError{err}
+	}
+	if err := untracked(root); err != nil {
 		return nil, err
 	}
 	if err := exclude(root); err != nil {
@@ -94,7 +111,7 @@ func Open(root string) (_ *Ledger, err error) {
 	}
 	// FULL: what is committed is acknowledged to a queue, which then forgets it. No WAL: it would
 	// leave files behind that a reader has to be able to write.
-	db, err := openSQLite(path, "rw", "busy_timeout(2000)", "synchronous(FULL)", "cache_size(-4000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
+	db, err := openSQLite(path, "rw", fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(FULL)", "cache_size(-4000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
 	if err != nil {
 		return nil, err
 	}
@@ -228,14 +245,22 @@ func (l *Ledger) Add(ctx context.Context, list []hook.Mutation) (err error) {
 
 // Result codes of SQLite.
 const (
+	sqliteBusy    = 5
 	sqliteCorrupt = 11
 	sqliteNotADB  = 26
 )
 
-// sqliteError makes errors that say that the file is of no use into ErrDamaged.
+// sqliteError makes errors that say that the file is of no use into ErrDamaged, and those of a lock
+// into ErrBusy.
 func sqliteError(err error) error {
 	var e *sqlite.Error
-	if errors.As(err, &e) && (e.Code()&0xff == sqliteCorrupt || e.Code()&0xff == sqliteNotADB) {
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqliteBusy:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case sqliteCorrupt, sqliteNotADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"assent/internal/gitrepo"
 )
 
 // maxRoot is the longest root that is looked at, in bytes.
@@ -43,6 +45,22 @@ func checkRoot(root string) error {
 	}
 	if git.Mode()&fs.ModeSymlink != 0 {
 		return fmt.Errorf("%w: .git is one", ErrElsewhere)
+	}
+	return nil
+}
+
+// untracked refuses a ledger that git has under its eyes, whoever put it there: git commit -a would
+// take what is added to it.
+func untracked(root string) error {
+	if gitrepo.CommonDir(root) == "" {
+		return ErrGone
+	}
+	tracked, err := gitrepo.Tracked(root, dirName)
+	if err != nil {
+		return fmt.Errorf("look whether git tracks %s: %w; see git status", dirName, err)
+	}
+	if tracked {
+		return fmt.Errorf("git tracks %s, which came with the repository or was added to it, and would commit what is written there; take it out of git: git rm -r --cached %s", dirName, dirName)
 	}
 	return nil
 }
@@ -140,8 +158,7 @@ func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
 	if err := owned(name, fi); err != nil {
 		return err
 	}
-	// A repository could bring a ledger along, under git's eyes, and have what is added to it
-	// committed. Git makes no files that others cannot read, unless the umask says so.
+	// What came with a repository git makes readable for others, unless the umask says otherwise.
 	if fi.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
 	}
