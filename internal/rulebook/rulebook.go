@@ -17,6 +17,7 @@
 package rulebook
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,8 +120,11 @@ func (cfg Config) list() []*file {
 // Eval says what the rules make of a request with this input.
 func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 	owed := b.owed(req)
-	b.slots <- struct{}{}
-	defer func() { <-b.slots }()
+	leave, err := b.enter()
+	if err != nil {
+		return hook.Verdict{Action: hook.ActionAsk, Reason: err.Error()}
+	}
+	defer leave()
 	defer func() {
 		if p := recover(); p != nil { // the value could quote a command
 			b.cfg.Logf("request %s: the rules failed on it (%T), so a person is asked", req.ID, p)
@@ -144,6 +148,26 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 	}
 	b.count(&v)
 	return v
+}
+
+// busyTime is how long a request waits for its turn. A turn takes some milliseconds, unless a
+// file system that it looks at does not answer.
+const busyTime = 2 * time.Second
+
+// enter returns when it is the caller's turn, who then calls leave.
+func (b *Book) enter() (leave func(), err error) {
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		t := time.NewTimer(busyTime)
+		defer t.Stop()
+		select {
+		case b.slots <- struct{}{}:
+		case <-t.C:
+			return nil, errors.New("the rules are busy: too many requests, or a directory of one does not answer")
+		}
+	}
+	return func() { <-b.slots }, nil
 }
 
 // setFor returns the rules for a request, nil where there are none, and why none of them may allow

@@ -17,8 +17,11 @@ type Trial struct {
 // Try returns the rules for requests from where req is from, and more. An error says why no rule
 // may allow anything there.
 func (b *Book) Try(req *hook.Request, more ...rules.Source) (*Trial, error) {
-	b.slots <- struct{}{}
-	defer func() { <-b.slots }()
+	leave, err := b.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if _, doubt := b.setFor(req); doubt != "" {
 		return nil, errors.New(doubt)
 	}
@@ -60,8 +63,11 @@ func (b *Book) owed(req *hook.Request) *Trial {
 
 // Explain says what the rules make of a request, part by part, and why.
 func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
-	t.b.slots <- struct{}{}
-	defer func() { <-t.b.slots }()
+	leave, err := t.b.enter()
+	if err != nil {
+		return rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "busy", Why: err.Error()}}}
+	}
+	defer leave()
 	defer func() {
 		if recover() != nil {
 			v = rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "failed", Why: "The rules failed on this request."}}}
@@ -72,8 +78,11 @@ func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
 
 // Eval says what the rules make of a request, with the time when it came.
 func (t *Trial) Eval(req *hook.Request) (v rules.Verdict) {
-	t.b.slots <- struct{}{}
-	defer func() { <-t.b.slots }()
+	leave, err := t.b.enter()
+	if err != nil {
+		return rules.Verdict{Action: rules.Ask}
+	}
+	defer leave()
 	defer func() {
 		if recover() != nil {
 			v = rules.Verdict{Action: rules.Ask}
