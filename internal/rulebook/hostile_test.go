@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"assent/internal/hook"
 )
@@ -130,5 +131,48 @@ func TestLargeRepositoriesAreBounded(t *testing.T) {
 	}
 	if sum > maxRepoBytes || len(s.repos) < 2 {
 		t.Errorf("%d repositories with %d bytes are remembered", len(s.repos), sum)
+	}
+}
+
+// TestARepositoryInTheProject: by standing in a repository inside of it, which it may have made
+// itself, an agent does not leave the project's rules behind.
+func TestARepositoryInTheProject(t *testing.T) {
+	s := newShelf(t)
+	s.put("user.yaml", "version: 1\nallow: [\"Bash(ls:*)\", \"Bash(make:*)\"]\n")
+	s.put("work/.assent/rules.yaml", "version: 1\nrules: [{id: no-make, action: deny, match: {command: {program: make}}}, {id: slow, action: ask, timeout: 1m, on_timeout: deny, match: {command: {program: ls, any_arg: -l}}}]\n")
+	s.put("work/inner/.assent/rules.yaml", "version: 1\nrules: [{id: inner, action: ask, timeout: 2m, match: {command: {program: ls, any_arg: -l}}}]\n")
+	s.open()
+	for command, want := range map[string]hook.Verdict{
+		"ls":     {Action: hook.ActionAllow, Rule: "Bash(ls:*)"},
+		"make x": {Action: hook.ActionDeny, Rule: "no-make"},
+		"ls -l":  {Action: hook.ActionAsk, Rule: "inner", OnTimeout: hook.Deny},
+	} {
+		req := s.request(command)
+		req.CWD, req.Repo.Root = s.path("work/inner"), s.path("work/inner")
+		v := s.Eval(req, req.ToolInput)
+		if v.Action != want.Action || v.Rule != want.Rule || want.OnTimeout == hook.Deny && (v.OnTimeout != hook.Deny || v.Timeout != time.Minute) {
+			t.Errorf("%s: %+v", command, v)
+		}
+		if trial, err := s.Try(req); err != nil || string(trial.Explain(req).Action) != string(want.Action) {
+			t.Errorf("%s: tried %v", command, err)
+		}
+	}
+	if err := os.Remove(s.path("user.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(s.path("work/inner/.assent/rules.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	s.Reload()
+	alone := s.request("make x")
+	alone.CWD, alone.Repo.Root = s.path("work/inner"), s.path("work/inner")
+	if v := s.Eval(alone, alone.ToolInput); v.Action != hook.ActionDeny {
+		t.Errorf("with no other file: %+v", v)
+	}
+	s.put("work/.assent/rules.yaml", broken)
+	req := s.request("ls")
+	req.CWD, req.Repo.Root = s.path("work/inner"), s.path("work/inner")
+	if v := s.Eval(req, req.ToolInput); v.Action != hook.ActionAsk || !strings.Contains(v.Reason, "broken") {
+		t.Errorf("with a broken file: %+v", v)
 	}
 }

@@ -28,7 +28,10 @@ func (b *Book) Try(req *hook.Request, more ...rules.Source) (*Trial, error) {
 	b.mu.Lock()
 	sources := b.sources[:len(b.sources):len(b.sources)]
 	b.mu.Unlock()
-	if root := req.Repo.Root; root != "" && b.here(req) {
+	for _, root := range []string{req.Repo.Root, b.around(req)} {
+		if root == "" || !b.here(req) {
+			continue
+		}
 		if own, there, err := ReadRepository(root); err != nil {
 			return nil, fmt.Errorf("read the repository's rules: %w", err)
 		} else if there {
