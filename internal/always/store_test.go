@@ -296,3 +296,41 @@ func TestBoundsOfTheStore(t *testing.T) {
 		}
 	})
 }
+
+// TestSignedOnce: two replicas that get the same signed words at the same time save one thing.
+func TestSignedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := authtest.NewKV()
+		s, other := open(t, kv, ""), open(t, kv, "")
+		defer s.Close()
+		defer other.Close()
+		x := sample(hook.SavedGrant, "mytool")
+		x.Count, x.PublicKey = 1, &hook.JWK{}
+		var all sync.WaitGroup
+		ids := make([]string, 8)
+		for i := range ids {
+			all.Go(func() {
+				kept, err := []*Store{s, other}[i%2].Save(ctx, x)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = kept.ID
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		for _, id := range ids {
+			if id != ids[0] || len(s.List("")) != 1 || len(other.List("")) != 1 {
+				t.Fatalf("saved %v", ids)
+			}
+		}
+		if err := s.Use(ctx, "q", ids[:1]); err != nil {
+			t.Error(err)
+		}
+		for _, store := range []*Store{s, other} {
+			if _, err := store.Save(ctx, x); !errors.Is(err, ErrBefore) {
+				t.Errorf("saved again when it was spent: %v", err)
+			}
+		}
+	})
+}

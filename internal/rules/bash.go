@@ -76,9 +76,6 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			units[i] = s.explainUnit(u, e, &own, covered[i])
 		}
 	}
-	if e.work > maxWork {
-		o.refuse("too-much", "There is too much in it to compare.")
-	}
 	// Files after commands: a command's rule may permit its redirections.
 	commands := 0
 	for i := range script.Units {
@@ -127,6 +124,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 // tool.
 func (s *Set) wholeCommand(e *scope, o *outcome) {
 	for _, r := range s.guardScripts {
+		e.charge(r)
+		if !e.spend(r.match.command.script.cost(len(e.command))) {
+			break // nothing is allowed, then
+		}
 		if r.match.command.script.match(e.command) {
 			t, _ := r.match.circumstances(e, e.cwd, true, true)
 			o.guard(r, t)
@@ -154,6 +155,7 @@ func (s *Set) scriptAllowed(e *scope) *rule {
 func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 	if u.Kind == shell.Command {
 		s.guards.guards(u, func(r *rule) bool {
+			e.charge(r)
 			t := r.match.command.guards(u, e)
 			if t != no {
 				c, _ := r.match.circumstances(e, u.Dir, u.DirKnown, true)
@@ -164,6 +166,7 @@ func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 		})
 	}
 	for _, r := range s.guardFiles {
+		e.charge(r)
 		t := r.match.file.guardsUnit(u, e)
 		if t != no {
 			c, _ := r.match.circumstances(e, u.Dir, u.DirKnown, true)
@@ -171,6 +174,7 @@ func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 		}
 		o.guard(r, t)
 	}
+	e.charge(nil)
 }
 
 // guardsUnit says whether a rule about files is meant by a part of a command.

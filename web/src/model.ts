@@ -107,6 +107,8 @@ export function approver(by: Approver | undefined): string {
   if (by.kind === "owner-cli") return "a command on the machine";
   const name = visibleLine(by.name ?? ""); // a device brings its own
   if (by.kind === "rule") return `the rule ${name || visibleLine(by.id ?? "")}${by.file ? ` in ${visibleLine(by.file)}` : ""}`;
+  // One that calls itself what is said of others.
+  if (/rule|on the machine|somebody|owner-cli/i.test(name)) return `the ${visibleLine(by.kind)} “${name}”`;
   return name || visibleLine(by.id || by.kind);
 }
 
