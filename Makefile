@@ -16,7 +16,7 @@ run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(GO) test $(RACE) -shuffle=on ./...
+	$(GO) test $(RACE) -shuffle=on -timeout 40m ./...
 
 check: ## all that CI runs
 	./.ci/check

@@ -46,7 +46,7 @@ func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 		s.over = over
 	}
 	s.seenLocked(ev.Agent, p.CWD, p.PermissionMode, kind, ev.Origin, ev.Time)
-	if !ev.Spooled && ev.Seq > 0 {
+	if !ev.Spooled && !ev.Emitted && ev.Seq > 0 {
 		switch kind {
 		case "PostToolUse", "PostToolUseFailure":
 			if t := s.turn(p.AgentID); t != nil && p.CallKey != "" && !usedBefore {

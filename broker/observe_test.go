@@ -554,3 +554,22 @@ func TestSessionsKeepNoLongTexts(t *testing.T) {
 		}
 	})
 }
+
+// What came in an envelope proves nothing: the agent's own hook may tell of the same call, and the
+// second of them would retire another request.
+func TestEmittedProvesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		a := r.request("x")
+		w := r.ask(a)
+		for _, kind := range []string{"PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd"} {
+			ev, p := r.event(kind, a)
+			ev.Emitted = true
+			r.b.Observe(ev, p)
+			synctest.Wait()
+		}
+		if !w.waits() {
+			t.Errorf("answer %+v", w.got())
+		}
+		r.wantPending(a)
+	})
+}

@@ -30,6 +30,14 @@ func Drain(dir, target string, fn func(SpoolRecord) error) (n int, err error) {
 	return s.drain(target, drainPatience, fn)
 }
 
+// Keep writes an event to the spool directory dir, for Drain to hand out. Unless create is set it
+// does so only if events of the same session wait there already, which are to come first; kept
+// says whether it did.
+func Keep(dir, session string, r SpoolRecord, create bool) (kept bool, err error) {
+	s := spool{dir: dir}
+	return s.appendTo(session, &r, create)
+}
+
 // drain is Drain with a given patience with whoever else drains.
 func (s *spool) drain(target string, patience time.Duration, fn func(SpoolRecord) error) (n int, err error) {
 	if s.empty() {

@@ -42,6 +42,10 @@ func appendEvent(b []byte, e *hook.Event) []byte {
 	b = append(b, hook.HeaderEventTime+": "...)
 	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
 	b = append(b, "\r\n"...)
+	if e.Emitted {
+		b = appendHeader(b, hook.HeaderEmitted, "1")
+	}
+	b = appendHeader(b, hook.HeaderTool, e.Tool)
 	o := &e.Origin
 	b = appendHeader(b, hook.HeaderHost, o.Host)
 	if o.PID > 0 {

@@ -52,6 +52,7 @@ type scanner struct {
 	objects [maxDepth/8 + 1]byte // bit d: the container at depth d is an object
 
 	event, session member
+	anyKey         bool // keys may be written with escapes: nobody asks what they say
 }
 
 // document reports whether the input is a JSON object with nothing but blanks around it.
@@ -155,7 +156,7 @@ func (s *scanner) closer() byte {
 // key reads a key and its colon. At the top level it says which member begins.
 func (s *scanner) key() (name *member, ok bool) {
 	k, escaped, ok := s.str()
-	if !ok || escaped && s.depth == 1 {
+	if !ok || escaped && s.depth == 1 && !s.anyKey {
 		return nil, false
 	}
 	s.blanks()

@@ -46,6 +46,7 @@ func equal(t *testing.T, got []string, want ...string) {
 func TestSpoolRecordKeepsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "assent", "spool")
 	e := event("id", "Post\nToolUse", "\x00\xff{\"a\":\"\xf8AS1\r\n\r\n\"}")
+	e.Emitted, e.Tool = true, "write it"
 	e.Origin = hook.Origin{Host: "h", PID: 5, AgentLabel: "ü: %41", ProjectDir: "/a b",
 		Repo: hook.Repo{Root: "/r", Branch: "b/c", Head: "abc", Remote: "git@h:x"}}
 	put(t, dir, "s", "/run/a b.sock", e)

@@ -116,6 +116,10 @@ func decodeRecord(body []byte) (SpoolRecord, error) {
 				return SpoolRecord{}, errRecord
 			}
 			e.Time = t
+		case hook.HeaderEmitted:
+			e.Emitted = value != ""
+		case hook.HeaderTool:
+			e.Tool = value
 		case hook.HeaderHost:
 			e.Origin.Host = value
 		case hook.HeaderPID:

@@ -18,6 +18,7 @@ func Usage(name string) string {
 An agent runs it; it reads the event on standard input and always exits 0.
 
 usage: ` + name + ` [flags]
+       ` + name + ` emit TYPE [TOOL]    tells a hookd socket, and waits for no answer; see: ` + name + ` emit --help
        ` + name + ` --version
 
 ` + Flags + `
@@ -28,5 +29,29 @@ Example, in the settings of Claude Code:
 
 Example, by hand:
   echo '{"hook_event_name":"Stop","session_id":"s"}' | ` + name + ` --socket /tmp/assent.sock
+`
+}
+
+// EmitUsage is the help text of the emitter called name.
+func EmitUsage(name string) string {
+	return name + ` tells of one tool call of a coding agent, for RabbitMQ and the ledgers.
+An agent runs it as a hook. It reads the hook's JSON on standard input, sends it in an envelope of
+one line to a socket, waits for no answer, prints nothing and always exits 0.
+
+usage: ` + name + ` TYPE [TOOL]
+
+  TYPE    pre_tool_use, post_tool_use or post_tool_use_failure
+  TOOL    the tool, if the JSON does not say it
+
+The socket is $HOOKD_SOCKET, else hookd.sock in $XDG_RUNTIME_DIR or in /run/user/UID. Without it
+nothing happens. With HOOKD_DEBUG=1 the reason is said on standard error. A broker listens there
+if it runs with: assent serve --hookd-socket PATH
+
+Example, in the settings of Claude Code:
+  {"hooks": {"PostToolUse": [{"matcher": "Write|Edit|MultiEdit", "hooks": [
+    {"type": "command", "command": "hookd-emit post_tool_use"}]}]}}
+
+Example, by hand:
+  echo '{"tool_name":"Write","tool_input":{"file_path":"/tmp/a"}}' | HOOKD_DEBUG=1 ` + name + ` post_tool_use
 `
 }

@@ -1,9 +1,11 @@
-// Assent-hook is what an agent runs on every hook event: see package hookclient.
+// Assent-hook is what an agent runs on every hook event: see package hookclient. With the word
+// emit, or under the name hookd-emit, it tells a hookd socket instead, and asks nobody.
 package main
 
 import (
 	"errors"
 	"os"
+	"path"
 
 	"assent/hookclient"
 )
@@ -12,11 +14,26 @@ import (
 var built = "devel"
 
 func main() {
-	if len(os.Args) == 2 && (os.Args[1] == "--version" || os.Args[1] == "-version") {
-		os.Stdout.WriteString("assent-hook version " + built + "\n") //nolint:errcheck // nowhere to say so
-		return
+	if len(os.Args) == 0 {
+		return // nobody calls a program so
 	}
-	cfg, err := hookclient.ReadConfig(os.Args[1:], os.Getenv)
+	args := os.Args[1:]
+	emits := path.Base(os.Args[0]) == hookclient.EmitName
+	switch {
+	case len(args) == 1 && (args[0] == "--version" || args[0] == "-version"):
+		os.Stdout.WriteString("assent-hook version " + built + "\n") //nolint:errcheck // nowhere to say so
+	case emits:
+		emit(hookclient.EmitName, args)
+	case len(args) > 0 && args[0] == "emit":
+		emit("assent-hook emit", args[1:])
+	default:
+		run(args)
+	}
+}
+
+// run hands one event to the broker.
+func run(args []string) {
+	cfg, err := hookclient.ReadConfig(args, os.Getenv)
 	if errors.Is(err, hookclient.ErrHelp) {
 		os.Stdout.WriteString(hookclient.Usage("assent-hook")) //nolint:errcheck // nowhere to say so
 		return
@@ -31,4 +48,24 @@ func main() {
 	}
 	cfg.Warn = warn
 	hookclient.Run(cfg, os.Stdin, os.Stdout)
+}
+
+// emit sends one event to a hookd socket. Also its mistakes are silent, unless they are asked for.
+func emit(name string, args []string) {
+	debug := func(line string) {
+		if os.Getenv("HOOKD_DEBUG") == "1" {
+			os.Stderr.WriteString(name + ": " + line + "\n") //nolint:errcheck // nowhere to say so
+		}
+	}
+	cfg, err := hookclient.ReadEmit(args, os.Getenv)
+	if errors.Is(err, hookclient.ErrHelp) {
+		os.Stdout.WriteString(hookclient.EmitUsage(name)) //nolint:errcheck // nowhere to say so
+		return
+	}
+	if err != nil {
+		debug(err.Error())
+		return
+	}
+	cfg.Debug = debug
+	hookclient.Emit(cfg, os.Stdin)
 }

@@ -106,6 +106,11 @@ func TestHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, name := range []string{"objects", "refs"} {
+		if err := os.Mkdir(filepath.Join(repo, ".git", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	p.Dir = repo
 	p.run(t, "")
 	got := <-b.calls

@@ -49,7 +49,7 @@ func (r remembered) List(kind string) []hook.Saved { return r.store.List(kind) }
 func savedError(err error) error {
 	for is, says := range map[error]error{
 		always.ErrNotFound: server.ErrNoSaved, always.ErrFull: server.ErrSavedFull,
-		always.ErrOver: server.ErrSavedOver, always.ErrUnavailable: broker.ErrUnavailable,
+		always.ErrBefore: server.ErrSavedBefore, always.ErrOver: server.ErrSavedOver, always.ErrUnavailable: broker.ErrUnavailable,
 	} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", says, err)

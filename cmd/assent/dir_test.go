@@ -38,7 +38,7 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 				}
 			}
 			a := &app{stateDir: dir, out: t.Output(), err: t.Output()}
-			l, sockErr := listenUnix(filepath.Join(dir, "s"), "")
+			l, sockErr := listenUnix("--socket", filepath.Join(dir, "s"), "")
 			if sockErr == nil {
 				l.remove()
 				l.Close()

@@ -10,7 +10,7 @@ import (
 func TestNoNameInsideOfARepository(t *testing.T) {
 	repo, home := t.TempDir(), t.TempDir()
 	program := filepath.Join(home, "v1", "assent-hook")
-	for _, dir := range []string{filepath.Join(repo, ".git"), filepath.Join(repo, "bin"), filepath.Join(repo, "sub"), filepath.Join(home, "v1"), filepath.Join(home, "bin")} {
+	for _, dir := range []string{filepath.Join(repo, ".git", "objects"), filepath.Join(repo, ".git", "refs"), filepath.Join(repo, "bin"), filepath.Join(repo, "sub"), filepath.Join(home, "v1"), filepath.Join(home, "bin")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}

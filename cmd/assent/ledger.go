@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assent/internal/gitrepo"
 )
@@ -41,9 +42,13 @@ broker writes them if it runs with serve --ledger; without a broker here, consum
 }
 
 // span is the part of a ledger that flags choose.
-type span struct{ repo, since, until string }
+type span struct {
+	repo, since, until string
+	flags              *pflag.FlagSet
+}
 
 func (s *span) add(c *cobra.Command) {
+	s.flags = c.Flags()
 	c.Flags().StringVar(&s.repo, "repo", ".", "the git work tree, or a directory in it")
 	c.Flags().StringVar(&s.since, "since", "", "from then on: 90s, 15m, 1h, 7d ago, or a time such as 2026-02-06 or 2026-02-06T15:04")
 	c.Flags().StringVar(&s.until, "until", "", "before then, in the same words")
@@ -51,11 +56,19 @@ func (s *span) add(c *cobra.Command) {
 
 // read returns the root and the times, zero where nothing was said.
 func (s *span) read(now time.Time) (root string, since, until time.Time, err error) {
+	for name, text := range map[string]string{"since": s.since, "until": s.until} {
+		if text == "" && s.flags.Changed(name) { // of a script, most likely, whose variable is not set
+			return "", since, until, usagef("--%s is empty: want how long ago, such as 1h, or a time; leave it out for all", name)
+		}
+	}
 	if since, err = moment(s.since, now); err != nil {
 		return "", since, until, usagef("--since %w", err)
 	}
 	if until, err = moment(s.until, now); err != nil {
 		return "", since, until, usagef("--until %w", err)
+	}
+	if !until.IsZero() && !since.Before(until) {
+		return "", since, until, usagef("--until %s is not after --since %s: no time is between them", s.until, s.since)
 	}
 	dir, err := filepath.Abs(s.repo)
 	if err != nil {

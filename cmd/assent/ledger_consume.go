@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -64,7 +65,7 @@ func (a *app) consume(ctx context.Context, address, queue string) error {
 		}
 		queue = "assent.ledger." + host + "." + who.Username
 	}
-	s := &ledgerSink{host: host, said: map[string]string{}, logf: func(format string, args ...any) {
+	s := &ledgerSink{host: host, said: map[string]string{}, rest: map[string]rest{}, logf: func(format string, args ...any) {
 		fmt.Fprintln(a.err, "assent:", readable(fmt.Sprintf(format, args...)))
 	}}
 	if amqpInClear(address) {
@@ -87,11 +88,25 @@ type ledgerSink struct {
 	host string
 	logf func(string, ...any)
 	said map[string]string // by root, why its ledger cannot be written
+	rest map[string]rest   // by root; ledgers that are locked
 
 	stored, passed, failed int
 }
 
-// maxSaid bounds said; beyond it everything may be said again.
+// rest is the time for which a locked ledger is left alone: to find out that it still is takes
+// seconds, in which nothing else is stored.
+type rest struct {
+	until time.Time
+	pause time.Duration
+	why   error
+}
+
+const (
+	restFirst = 30 * time.Second
+	restLast  = 10 * time.Minute
+)
+
+// maxSaid bounds said and rest; beyond it everything may be said, and tried, again.
 const maxSaid = 1000
 
 // store is rabbit's Store: an error for each message, nil for what is done with.
@@ -107,11 +122,19 @@ func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
 			s.say("", fmt.Sprintf("a message cannot be read: %v", err))
 		case m.Repo.GitRoot == "" || m.Host != "" && m.Host != s.host:
 			s.passed++
+		case time.Now().Before(s.rest[m.Repo.GitRoot].until):
+			errs[i] = s.rest[m.Repo.GitRoot].why
+			s.failed++
 		default:
 			list[i] = m
 		}
 	}
 	why := ledger.Store(ctx, list)
+	for root, err := range why {
+		if errors.Is(err, ledger.ErrBusy) {
+			s.leave(root, err)
+		}
+	}
 	for i, m := range list {
 		root := m.Repo.GitRoot
 		err := why[root]
@@ -120,6 +143,7 @@ func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
 		case err == nil:
 			s.stored++
 			delete(s.said, root)
+			delete(s.rest, root)
 		case m.Host == "" && errors.Is(err, ledger.ErrGone): // of another machine, most likely
 			s.passed++
 		default:
@@ -129,6 +153,15 @@ func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
 		}
 	}
 	return errs
+}
+
+// leave leaves a locked ledger alone, each time longer.
+func (s *ledgerSink) leave(root string, why error) {
+	pause := min(max(restFirst, 2*s.rest[root].pause), restLast)
+	if len(s.rest) >= maxSaid {
+		clear(s.rest)
+	}
+	s.rest[root] = rest{time.Now().Add(pause), pause, why}
 }
 
 // say logs what is new about a root.

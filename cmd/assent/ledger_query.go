@@ -129,8 +129,8 @@ func (p *rowTable) row(r ledger.Row) error {
 	if r.FilePath != nil {
 		file = *r.FilePath
 	}
-	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", localTime(r.Timestamp), cell(tool), cell(lines), cell(r.AgentID), cell(r.Branch),
-		cell(r.HeadSHA[:min(len(r.HeadSHA), 10)]), cell(file))
+	_, err := fmt.Fprintf(p.w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", localTime(r.Timestamp), orDash(show.Line(tool)), orDash(show.Line(lines)), orDash(show.Line(r.AgentID)), orDash(show.Line(r.Branch)),
+		orDash(show.Line(r.HeadSHA[:min(len(r.HeadSHA), 10)])), orDash(show.Line(file)))
 	return err
 }
 
@@ -146,17 +146,9 @@ func (p *rowTable) end() error {
 func localTime(stamp string) string {
 	t, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
-		return cell(stamp)
+		return orDash(show.Line(stamp))
 	}
 	return t.Local().Format(time.DateTime)
-}
-
-// cell is a text as a table shows it.
-func cell(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return show.Line(s)
 }
 
 // rowJSON writes one array, a row to a line.
@@ -217,16 +209,25 @@ func (p *rowCSV) row(r ledger.Row) error {
 		if s == nil {
 			return ""
 		}
-		return show.Line(*s)
+		return csvText(*s)
 	}
 	lines := ""
 	if r.LinesChanged != nil {
 		lines = strconv.FormatInt(*r.LinesChanged, 10)
 	}
 	return p.w.Write([]string{
-		strconv.FormatInt(r.ID, 10), show.Line(r.EventType), show.Line(r.HookType), show.Line(r.ToolName), show.Line(r.AgentID), text(r.FilePath), text(r.FileExt),
-		lines, show.Line(r.Branch), show.Line(r.HeadSHA), show.Line(r.Timestamp), show.Line(r.ReceivedAt), show.Line(r.SessionID), show.Line(r.EventID),
+		strconv.FormatInt(r.ID, 10), csvText(r.EventType), csvText(r.HookType), csvText(r.ToolName), csvText(r.AgentID), text(r.FilePath), text(r.FileExt),
+		lines, csvText(r.Branch), csvText(r.HeadSHA), csvText(r.Timestamp), csvText(r.ReceivedAt), csvText(r.SessionID), csvText(r.EventID),
 	})
+}
+
+// csvText is a text as CSV has it: a spreadsheet computes what begins with one of these, and agents
+// choose the names of files. A quote before it makes it text, and before a quote it stays clear.
+func csvText(s string) string {
+	if s != "" && strings.IndexByte("=+-@'", s[0]) >= 0 {
+		return "'" + show.Line(s)
+	}
+	return show.Line(s)
 }
 
 func (p *rowCSV) header() error {

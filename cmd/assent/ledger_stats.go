@@ -56,7 +56,7 @@ func (a *app) printSummary(s ledger.Summary) error {
 		}
 		fmt.Fprintf(a.out, "\n%s\n", part.title)
 		for _, c := range part.counts {
-			if _, err := fmt.Fprintf(a.out, "%8d  %s\n", c.Rows, cell(c.Value)); err != nil {
+			if _, err := fmt.Fprintf(a.out, "%8d  %s\n", c.Rows, orDash(show.Line(c.Value))); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,4 +131,52 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A spreadsheet must not compute what an agent called a file.
+func TestCSVHoldsNoFormulas(t *testing.T) {
+	var b strings.Builder
+	p, err := ledgerPrinter("csv", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := `=HYPERLINK("http://example.com")`
+	if err := errors.Join(p.row(ledger.Row{FilePath: &file, AgentID: "@a", Branch: "'=b"}), p.end()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`,"'=HYPERLINK(""http`, ",'@a,", ",''=b,"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in %s", want, b.String())
+		}
+	}
+}
+
+// A script whose variable is not set must not get everything, and a span without any time in it is
+// a mistake, not an empty answer.
+func TestSpanThatIsNone(t *testing.T) {
+	t.Chdir(t.TempDir()) // in no work tree: what passes the flags ends there
+	for _, tt := range []struct {
+		args  []string
+		usage bool
+	}{
+		{[]string{"--since", ""}, true},
+		{[]string{"--until", ""}, true},
+		{[]string{"--since", "1h", "--until", "2h"}, true},
+		{[]string{"--since", "2026-02-06", "--until", "2026-02-06"}, true},
+		{[]string{"--since", "2h", "--until", "1h"}, false},
+		{[]string{"--until", "1h"}, false},
+		{nil, false},
+	} {
+		for _, command := range []string{"query", "stats"} {
+			c := (&app{}).ledgerCmd()
+			c.SetArgs(append([]string{command}, tt.args...))
+			c.SetOut(io.Discard)
+			c.SetErr(io.Discard)
+			var usage *exitError
+			err := c.Execute()
+			if is := errors.As(err, &usage) && usage.code == exitUsage; err == nil || is != tt.usage {
+				t.Errorf("%s %q: %v", command, tt.args, err)
+			}
+		}
+	}
 }

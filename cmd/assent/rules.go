@@ -208,7 +208,7 @@ func printLine(w io.Writer, text string, line, column int) {
 		}
 	}
 	number := fmt.Sprintf("%5d | ", line)
-	row, marks := underlined(strings.TrimSuffix(lines[line-1], "\r"), from, from, pageWidth-len(number))
+	row, marks := underlined(strings.TrimSuffix(lines[line-1], "\r"), from, from, ruleColumns-len(number))
 	fmt.Fprintf(w, "%s%s\n%s%s\n", number, row, strings.Repeat(" ", len(number)-2)+"| ", marks)
 }
 

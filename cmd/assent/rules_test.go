@@ -45,11 +45,11 @@ func FuzzUnderlined(f *testing.F) {
 		if strings.Contains(line, "\n") || start < 0 || start > len(line) || end < start || end > len(line) {
 			t.Skip()
 		}
-		text, marks := underlined(line, start, end, pageWidth)
+		text, marks := underlined(line, start, end, ruleColumns)
 		if !utf8.ValidString(text) || readable(text) != text || strings.ContainsAny(text, "\n\t") {
 			t.Errorf("not safe to show: %q", text)
 		}
-		if width(text) > pageWidth || strings.Contains(text, "……") && !strings.Contains(line, "…") || width(marks) > pageWidth || !strings.HasSuffix(marks, "^") {
+		if width(text) > ruleColumns || strings.Contains(text, "……") && !strings.Contains(line, "…") || width(marks) > ruleColumns || !strings.HasSuffix(marks, "^") {
 			t.Errorf("%d and %d columns:\n%q\n%q", width(text), width(marks), text, marks)
 		}
 	})

@@ -8,19 +8,19 @@ import (
 	"assent/internal/show"
 )
 
-// pageWidth is how wide the output for people is.
-const pageWidth = 80
+// ruleColumns is how wide the output for people is.
+const ruleColumns = 80
 
-// glyph is one character of a text as it is shown.
-type glyph struct {
+// cell is one character of a text as it is shown.
+type cell struct {
 	text       string
 	start, end int // bytes of the text
 	width      int // columns
 }
 
 // cells takes one line of foreign text apart. Marks stay with the character that they stand on.
-func cells(line string) []glyph {
-	var all []glyph
+func cells(line string) []cell {
+	var all []cell
 	for i := 0; i < len(line); {
 		_, n := utf8.DecodeRuneInString(line[i:])
 		end := i + n
@@ -32,7 +32,7 @@ func cells(line string) []glyph {
 			end += n
 		}
 		text := show.Line(line[i:end])
-		all = append(all, glyph{text, i, end, width(text)})
+		all = append(all, cell{text, i, end, width(text)})
 		i = end
 	}
 	return all
@@ -54,7 +54,7 @@ func width(text string) int {
 	return n
 }
 
-func cellsWidth(cs []glyph) int {
+func cellsWidth(cs []cell) int {
 	n := 0
 	for _, c := range cs {
 		n += c.width
@@ -65,8 +65,8 @@ func cellsWidth(cs []glyph) int {
 // underlined shows a line of foreign text in at most so many columns, and a second line with marks
 // below the bytes from start to end, one at least. What is too long is cut to the surroundings.
 func underlined(line string, start, end, most int) (text, marks string) {
-	dots := []glyph{{text: "…", width: 1}}
-	var before, part, after []glyph
+	dots := []cell{{text: "…", width: 1}}
+	var before, part, after []cell
 	// No more than this is ever shown, and a line can be very long.
 	if cut := start - 4*most; cut > 0 {
 		for cut < start && !utf8.RuneStart(line[cut]) {
@@ -93,7 +93,7 @@ func underlined(line string, start, end, most int) (text, marks string) {
 		}
 	}
 	if len(part) == 0 { // behind the last character
-		part = []glyph{{" ", len(line), len(line), 1}}
+		part = []cell{{" ", len(line), len(line), 1}}
 	}
 	if cellsWidth(before)+cellsWidth(part)+cellsWidth(after) > most {
 		room := most - 2 // dots at both ends
@@ -104,7 +104,7 @@ func underlined(line string, start, end, most int) (text, marks string) {
 		room -= cellsWidth(part)
 		take := min(cellsWidth(after), room/2)
 		if b := lastCells(before, room-take); len(b) < len(before) {
-			before = append(append([]glyph(nil), dots...), b...)
+			before = append(append([]cell(nil), dots...), b...)
 		}
 		if a := firstCells(after, most-1-cellsWidth(before)-cellsWidth(part)); len(a) < len(after) {
 			after = append(a, dots...)
@@ -113,7 +113,7 @@ func underlined(line string, start, end, most int) (text, marks string) {
 	return strings.TrimRight(join(before)+join(part)+join(after), " "), strings.Repeat(" ", cellsWidth(before)) + strings.Repeat("^", cellsWidth(part))
 }
 
-func join(cs []glyph) string {
+func join(cs []cell) string {
 	var b strings.Builder
 	for _, c := range cs {
 		b.WriteString(c.text)
@@ -122,23 +122,23 @@ func join(cs []glyph) string {
 }
 
 // firstCells returns as many of the first cells as fit into n columns.
-func firstCells(cs []glyph, n int) []glyph {
+func firstCells(cs []cell, n int) []cell {
 	for i, c := range cs {
 		if n -= c.width; n < 0 {
-			return append([]glyph(nil), cs[:i]...)
+			return append([]cell(nil), cs[:i]...)
 		}
 	}
-	return append([]glyph(nil), cs...)
+	return append([]cell(nil), cs...)
 }
 
 // lastCells is firstCells for the end.
-func lastCells(cs []glyph, n int) []glyph {
+func lastCells(cs []cell, n int) []cell {
 	for i := len(cs) - 1; i >= 0; i-- {
 		if n -= cs[i].width; n < 0 {
-			return append([]glyph(nil), cs[i+1:]...)
+			return append([]cell(nil), cs[i+1:]...)
 		}
 	}
-	return append([]glyph(nil), cs...)
+	return append([]cell(nil), cs...)
 }
 
 // wrapped breaks a text that is safe to show into lines, the first after indent, the others after
@@ -149,7 +149,7 @@ func wrapped(text, indent, more string) string {
 	at, fresh := width(indent), true
 	for _, word := range strings.Fields(text) {
 		w := width(word)
-		if !fresh && at+1+w > pageWidth {
+		if !fresh && at+1+w > ruleColumns {
 			b.WriteString("\n" + more)
 			at, fresh = width(more), true
 		}

@@ -77,7 +77,7 @@ func (a *app) printTests(results []rules.TestResult, verbose bool) error {
 			}
 			continue
 		}
-		name := show.Short(r.Name, pageWidth-16)
+		name := show.Short(r.Name, ruleColumns-16)
 		switch {
 		case r.Failed != "":
 			fmt.Fprintf(a.out, "FAIL  %s\n", name)

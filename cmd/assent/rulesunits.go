@@ -39,7 +39,7 @@ func (a *app) printUnits(v *rules.Verdict, indent string) {
 		u := &units[i]
 		switch {
 		case u.Kind == "tool":
-			fmt.Fprintln(a.out, indent+show.Short(u.Text, pageWidth-len(indent)))
+			fmt.Fprintln(a.out, indent+show.Short(u.Text, ruleColumns-len(indent)))
 		case u.End > u.Start:
 			a.printPlace(v.Command, u.Start, u.End, indent)
 		}
@@ -86,7 +86,7 @@ func (a *app) printPlace(command string, start, end int, indent string) {
 	if strings.Contains(command, "\n") {
 		prefix += fmt.Sprintf("%d: ", number)
 	}
-	text, marks := underlined(line, start-from, end-from, pageWidth-len(prefix))
+	text, marks := underlined(line, start-from, end-from, ruleColumns-len(prefix))
 	fmt.Fprintf(a.out, "%s%s\n%s%s\n", prefix, text, strings.Repeat(" ", len(prefix)), marks)
 }
 

@@ -22,6 +22,7 @@ import (
 	"assent/internal/codec"
 	"assent/internal/history"
 	"assent/internal/hook"
+	"assent/internal/hookd"
 	"assent/internal/ledger"
 	"assent/internal/push"
 	"assent/internal/rabbit"
@@ -44,6 +45,7 @@ type serveFlags struct {
 	noLink                       bool
 	amqpURL                      string
 	ledger                       bool
+	hookdSocket                  string
 }
 
 func (a *app) serveCmd() *cobra.Command {
@@ -59,6 +61,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
@@ -86,8 +89,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
-	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
-	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	f.addMutations(fl)
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -103,6 +105,13 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
 	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
 	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
+}
+
+// addMutations declares the flags that say who else hears what tools did to files.
+func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
+	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
 // serve is the picture of the system: the streams below, the broker on them, the server on
@@ -210,6 +219,17 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	files.Own, files.Saved, files.Owed = "", saved.Sources, saved.Owed
 	book := rulebook.Open(files)
 
+	// What tells of tool calls beside the agent's own hooks.
+	var emitted *hookd.Receiver
+	var emitSocket *hookSocket
+	if f.hookdSocket != "" {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+			return err
+		}
+		defer emitSocket.Close()
+		defer emitSocket.remove()
+	}
+
 	// Events that waited in the spool while no broker ran come before any new one.
 	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
 	spool.drain(ctx)
@@ -241,7 +261,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
-		Collectors: append(mutations.Collectors(), ledgerMetrics(ledgers)...),
+		Collectors: append(mutations.Collectors(), append(ledgerMetrics(ledgers), emitted.Collectors()...)...),
 	})
 	if err != nil {
 		return err
@@ -252,14 +272,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
-	unix, err := listenUnix(socket, f.socketGroup)
+	unix, err := listenUnix("--socket", socket, f.socketGroup)
 	if err != nil {
 		return err
 	}
 	defer unix.Close()
 	defer unix.remove()
 
-	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules,
+	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, hookd,
 	// notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
@@ -276,6 +296,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		g.run("ledger", ledgers.Run)
 	}
 	g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+	if emitted != nil {
+		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
+	}
 	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)

@@ -42,7 +42,8 @@ The service gets this terminal's state directory and socket by name, so that the
 assent install wrote reach it.`,
 		Example: `  assent service install
   assent service install --print
-  assent service install -- --public-url https://box.example.net`,
+  assent service install -- --public-url https://box.example.net
+  assent service install -- --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"`,
 		Args: func(c *cobra.Command, args []string) error {
 			if n := c.ArgsLenAtDash(); len(args) > 0 && n != 0 {
 				return fmt.Errorf("takes no argument, got %q; flags of serve come after --", args[0])

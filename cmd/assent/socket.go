@@ -34,9 +34,9 @@ func (f *serveFlags) socketPath(stateDir string) (string, error) {
 	return socket, nil
 }
 
-// hookSocket is the hooks' listener. It stands under its path until remove.
+// hookSocket is a listener for hooks. It stands under its path until remove.
 type hookSocket struct {
-	net.Listener
+	*net.UnixListener
 	path string
 	gone sync.Once
 }
@@ -44,21 +44,21 @@ type hookSocket struct {
 // remove takes the socket away, once: later another broker's may stand there.
 func (s *hookSocket) remove() { s.gone.Do(func() { os.Remove(s.path) }) }
 
-// listenUnix opens the hook socket, 0600, or 0660 for a group. A socket that nobody answers is
+// listenUnix opens a socket for hooks, 0600, or 0660 for a group; flag is the one that names it. A socket that nobody answers is
 // what a killed broker left, and is replaced; one that answers belongs to another broker.
 //
 // The new socket takes the old one's place in one step: a hook that finds no socket file gives
 // up at once, so there must be no moment without one.
-func listenUnix(path, group string) (*hookSocket, error) {
+func listenUnix(flag, path, group string) (*hookSocket, error) {
 	if err := makeOwnDir(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("directory of the socket: %w", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another --socket", path)
+		return nil, fmt.Errorf("another broker answers on %s; stop it or choose another %s", path, flag)
 	}
 	if fi, err := os.Lstat(path); err == nil && fi.Mode()&os.ModeSocket == 0 {
-		return nil, fmt.Errorf("%s is there and is no socket; choose another --socket", path)
+		return nil, fmt.Errorf("%s is there and is no socket; choose another %s", path, flag)
 	}
 	tmp := path + ".new"
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -83,7 +83,7 @@ func listenUnix(path, group string) (*hookSocket, error) {
 		os.Remove(tmp)
 		return nil, fmt.Errorf("open the hook socket: %w", err)
 	}
-	return &hookSocket{Listener: l, path: path}, nil
+	return &hookSocket{UnixListener: l, path: path}, nil
 }
 
 func giveGroup(path, group string) error {

@@ -33,7 +33,7 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	if f.socket, err = f.socketPath(a.stateDir); err != nil {
 		return serviceSpec{}, err
 	}
-	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules} {
+	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket} {
 		if *path == "" {
 			continue
 		}
@@ -42,6 +42,8 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 		}
 	}
 	f.noLink = true
+	amqpURL := f.amqpURL
+	f.amqpURL = "" // there is a password in it, and other users see the flags of a program
 	s := serviceSpec{
 		program: program,
 		args:    append([]string{"serve", "--state-dir", a.stateDir}, f.args()...),
@@ -53,9 +55,15 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	if d := env("XDG_CONFIG_HOME"); filepath.IsAbs(d) { // where the rules stand
 		s.env = append(s.env, "XDG_CONFIG_HOME="+d)
 	}
+	if amqpURL != "" {
+		s.env = append(s.env, "ASSENT_AMQP_URL="+amqpURL)
+	}
 	for _, text := range append(append([]string{program}, s.args...), s.env...) {
 		// Braces are the service library's own template language.
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) || strings.Contains(text, "{{") {
+			if amqpURL != "" && strings.HasSuffix(text, amqpURL) {
+				text = "what --amqp-url says" // and not its password
+			}
 			return s, usagef("%q cannot be written into a service file; use another path", text)
 		}
 	}

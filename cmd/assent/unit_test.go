@@ -54,7 +54,8 @@ func TestServiceSpec(t *testing.T) {
 	t.Chdir(t.TempDir())
 	a := &app{stateDir: "/home/dev/state & more"}
 	env := map[string]string{"XDG_RUNTIME_DIR": "/run/user/7", "XDG_STATE_HOME": "/home/dev/my state", "ASSENT_TOKEN": "secret", "XDG_CONFIG_HOME": "/x"}
-	f, err := parseServeFlags([]string{"--tls-cert", "c.pem", "--tls-key", "/k.pem"})
+	f, err := parseServeFlags([]string{"--tls-cert", "c.pem", "--tls-key", "/k.pem", "--hookd-socket", "hookd.sock", "--ledger",
+		"--amqp-url", "amqp://me:pa%2Fss@rabbit.example.net/"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +67,14 @@ func TestServiceSpec(t *testing.T) {
 	unit := s.systemdUnit()
 	for _, part := range []string{
 		`ExecStart="/opt/my tools/assent" serve --state-dir "/home/dev/state & more"`, "--socket /run/user/7/assent/hook.sock", "--no-link", "/c.pem",
+		"/hookd.sock", " --ledger", "Environment=ASSENT_AMQP_URL=amqp://me:pa%%2Fss@rabbit.example.net/\n",
 		`Environment="XDG_STATE_HOME=/home/dev/my state"`, "Restart=on-failure", "UMask=0077", "WantedBy=default.target",
 	} {
 		if !strings.Contains(unit, part) {
 			t.Errorf("no %s in\n%s", part, unit)
 		}
 	}
-	for _, part := range []string{"network", "secret", "multi-user", " c.pem"} {
+	for _, part := range []string{"network", "secret", "multi-user", " c.pem", " hookd.sock", "--amqp-url"} {
 		if strings.Contains(unit, part) {
 			t.Errorf("%s in\n%s", part, unit)
 		}

@@ -46,7 +46,7 @@ as it is.`,
 			ctx, stop := untilHangup(cmd.Context())
 			defer stop()
 			given := cmd.Flags().Changed
-			u := &up{app: a, f: f, otherFlags: given("listen") || given("socket") || given("tls-cert") || given("public-url") || given("trusted-proxy")}
+			u := &up{app: a, f: f, otherFlags: slices.ContainsFunc([]string{"listen", "socket", "tls-cert", "public-url", "trusted-proxy", "amqp-url", "ledger", "hookd-socket"}, given)}
 			return u.run(ctx)
 		},
 	}
@@ -58,6 +58,7 @@ as it is.`,
 	fl.StringVar(&f.role, "role", f.role, "what the paired browser may do: view, approve or admin")
 	f.serve.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults of the others
 	f.serve.addListen(fl)
+	f.serve.addMutations(fl)
 	return c
 }
 

@@ -116,7 +116,7 @@ func answerAtOnce(path string) (net.Listener, error) {
 // time runs a command as a whole process, input on a pipe as an agent gives it.
 func (b *bench) time(input []byte, name string, args ...string) (time.Duration, error) {
 	cmd := exec.Command(name, args...)
-	cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg"), "PATH=" + os.Getenv("PATH")}
+	cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg"), "PATH=" + os.Getenv("PATH"), "HOOKD_SOCKET=" + b.hookd()}
 	cmd.Dir = b.dir
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -56,8 +56,8 @@ func run(bin, only string, long bool) error {
 		name string
 		run  func() ([]row, error)
 	}{
-		{"hook", b.hookCost}, {"stored", b.stored}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready},
-		{"feed", b.feed}, {"followed", b.followed}, {"soak", b.soak}, {"ledger", b.ledger},
+		{"hook", b.hookCost}, {"stored", b.stored}, {"latency", b.latency}, {"blocked", b.blocked}, {"approvers", b.approvers}, {"ready", b.ready}, {"rules", b.rules},
+		{"feed", b.feed}, {"followed", b.followed}, {"soak", b.soak}, {"ledger", b.ledger}, {"emit", b.emit},
 	} {
 		if !strings.Contains(part.name, only) {
 			continue

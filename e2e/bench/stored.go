@@ -70,7 +70,7 @@ func (b *bench) herd(n, atOnce int, input func(int) []byte, name string, args ..
 		wg.Go(func() {
 			defer func() { <-slots }()
 			cmd := exec.Command(name, args...)
-			cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg")}
+			cmd.Env = []string{"HOME=" + b.dir, "XDG_STATE_HOME=" + filepath.Join(b.dir, "xdg"), "HOOKD_SOCKET=" + b.hookd()}
 			cmd.Stdin = bytes.NewReader(input(i))
 			if out, err := cmd.CombinedOutput(); (err != nil || len(out) > 0) && name != b.empty {
 				errs <- fmt.Errorf("%s: %w, printed %q", name, err, out)

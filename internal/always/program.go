@@ -14,6 +14,10 @@ func never(u *shell.Unit) string {
 		return "the program is not one of the system's, and what it does may change"
 	}
 	bare := strings.TrimSuffix(strings.TrimRight(name, "0123456789."), "-")
+	switch name {
+	case "i386", "x86_64", "linux32", "linux64", "uname26", "run0":
+		bare = "setarch" // whose names these are, and sudo's likes
+	}
 	sub := ""
 	if len(u.Argv) > 1 {
 		sub = u.Argv[1].Text
@@ -27,16 +31,20 @@ func never(u *shell.Unit) string {
 		"guile", "racket", "sbcl", "clisp", "ecl", "emacs", "emacsclient", "vim", "vi", "nvim", "view", "ex", "ed", "nano", "pico", "joe", "micro", "hx", "code", "m", "dc", "bc", "gdb", "lldb", "octave", "matlab", "gnuplot", "maxima", "sage",
 		"raku", "rakudo", "awk", "gawk", "mawk", "nawk", "sed", "gsed", "ocaml", "dotnet", "mono", "wine", "qemu", "wasmtime", "wasmer", "wasmedge", "nim", "crystal", "v", "zig", "tcc", "nix-instantiate", "gs", "latex", "pdflatex", "tex", "xelatex", "lualatex",
 		"psql", "mysql", "mariadb", "sqlite", "sqlcmd", "sqlplus", "mongo", "mongosh", "redis-cli", "clickhouse", "clickhouse-client", "duckdb", "cqlsh", "influx", "usql", "pgcli", "mycli", "litecli",
+		"pythonw", "py", "jupyter", "ts-node-dev", "vite-node", "gdbserver", "fzf",
 		"ansible", "ansible-console", "ansible-playbook", "msfconsole", "xdotool", "ydotool", "dbus-send", "gdbus", "busctl", "qdbus":
 		return "`" + name + "` is an interpreter: it runs whatever it is given"
 	case "sudo", "doas", "su", "runuser", "sg", "newgrp", "pkexec", "gosu", "chroot", "nsenter", "unshare", "systemd-run", "machinectl", "firejail", "bwrap", "fakeroot", "proot",
 		"env", "timeout", "gtimeout", "time", "nice", "ionice", "chrt", "nohup", "stdbuf", "setsid", "unbuffer", "command", "builtin", "exec", "eval", "source", ".", "xargs", "find", "fd", "fdfind", "parallel", "watch", "entr", "flock", "strace", "ltrace", "perf", "valgrind",
-		"script", "tmux", "screen", "at", "batch", "crontab", "start-stop-daemon", "setarch", "taskset", "numactl", "prlimit", "choom", "catchsegv", "ld.so", "rlwrap", "sshpass", "caffeinate", "arch", "open", "xdg-open", "run-parts", "tee", "dd", "install", "ln":
+		"script", "tmux", "screen", "at", "batch", "crontab", "start-stop-daemon", "setarch", "taskset", "numactl", "prlimit", "choom", "catchsegv", "ld.so", "rlwrap", "sshpass", "caffeinate", "arch", "open", "xdg-open", "run-parts",
+		"nsjail", "dzdo", "sudoedit", "xvfb-run", "dbus-run-session", "systemd-inhibit", "cpulimit", "faketime", "hyperfine", "ssh-agent", "gpg-agent",
+		"doppler", "op", "aws-vault", "chamber", "envchain", "cross-env", "dotenv", "dotenvx", "concurrently", "pm2", "foreman", "honcho", "overmind", "nodemon", "watchexec", "cargo-watch",
+		"mpirun", "mpiexec", "srun", "sbatch", "qsub", "torchrun", "accelerate", "tee", "dd", "install", "ln":
 		return "`" + name + "` runs or changes other things than itself: a rule for it would be one for those"
 	case "patch", "tar", "bsdtar", "gtar", "unzip", "cpio", "pax", "7z", "7za", "7zr", "unrar", "ar", "jar", "dpkg", "rpm", "apt", "apt-get", "yum", "dnf", "apk", "pacman", "snap", "flatpak":
 		return "`" + name + "` does what a file says that may be another one next time"
 	case "npx", "bunx", "uvx", "pipx", "pnpx", "dlx", "direnv", "mise", "asdf", "rtx", "nix", "nix-shell", "nix-env", "guix", "conda", "mamba", "micromamba", "rye", "hatch", "poetry", "pipenv", "uv", "bundle", "rbenv", "pyenv", "nvm", "fnm", "volta", "sdk", "corepack",
-		"docker", "podman", "nerdctl", "buildah", "ctr", "crictl", "lxc", "incus", "vagrant", "multipass", "wsl", "ssh", "mosh", "rsh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "lftp", "smbclient", "rclone":
+		"docker", "docker-compose", "podman-compose", "lima", "limactl", "colima", "orb", "distrobox", "toolbox", "podman", "nerdctl", "buildah", "ctr", "crictl", "lxc", "incus", "vagrant", "multipass", "wsl", "ssh", "mosh", "rsh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "lftp", "smbclient", "rclone":
 		return "`" + name + "` runs other programs, or works on another machine: a rule for it would be one for those"
 	}
 	runs := map[string][]string{
@@ -44,7 +52,7 @@ func never(u *shell.Unit) string {
 		"pnpm":    {"exec", "dlx", "create", "config", "env", "link"},
 		"yarn":    {"exec", "dlx", "create", "config", "node", "link"},
 		"go":      {"run", "tool", "generate", "env", "install", "get"},
-		"cargo":   {"run", "install", "script", "login", "config"},
+		"cargo":   {"run", "watch", "install", "script", "login", "config"},
 		"gh":      {"alias", "extension", "api", "config", "auth", "codespace", "secret", "ssh-key", "gpg-key"},
 		"kubectl": {"exec", "run", "debug", "attach", "cp", "plugin", "proxy", "port-forward", "config", "edit"},
 		"oc":      {"exec", "run", "debug", "rsh", "rsync", "plugin", "config", "edit"},
@@ -52,6 +60,12 @@ func never(u *shell.Unit) string {
 		"brew":    {"sh", "irb", "ruby", "bundle", "command", "test", "services"},
 		"pip":     {"config"}, "mvn": {"exec:java", "exec:exec"}, "composer": {"exec", "config", "global"}, "dotnet": {"exec", "run", "tool"},
 	}[bare]
+	if name == "git" && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool {
+		return w.Text == "-c" || strings.HasPrefix(w.Text, "--exec-path=") || strings.HasPrefix(w.Text, "--config-env") ||
+			strings.HasPrefix(w.Text, "--upload-pack") || strings.HasPrefix(w.Text, "--receive-pack") || strings.HasPrefix(w.Text, "--exec=")
+	}) {
+		return "this flag of `git` can name a program that it runs"
+	}
 	// Also where flags stand before it.
 	for _, word := range u.Argv[min(1, len(u.Argv)):] {
 		if slices.Contains(runs, word.Text) && (word.Text == sub || strings.HasPrefix(sub, "-")) {

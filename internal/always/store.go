@@ -17,11 +17,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +45,7 @@ type KV interface {
 // Errors of a Store.
 var (
 	ErrNotFound    = errors.New("nothing that assent saved has this id and is in force")
+	ErrBefore      = errors.New("this device has saved just this before, and it is over; take another request like it, or another end")
 	ErrOver        = errors.New("a grant that this rests on is over")
 	ErrFull        = errors.New("too much is saved; revoke what is not needed, see: assent grants")
 	ErrUnavailable = errors.New("the store of what was saved is not available; try again")
@@ -264,7 +267,8 @@ func (s *Store) active(kind string) []hook.Saved {
 }
 
 // Save keeps x, whose Kind, Sentence, Rule, Tests, RequestID, InputSHA256, Digest, By and bounds
-// are filled in, and returns it as it is kept. It is in force when Save returns.
+// are filled in, and returns it as it is kept. It is in force when Save returns. What a device
+// signed is saved once: while it is in force it is returned again, after that it is ErrBefore.
 func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 	if len(s.active("")) >= MaxActive {
 		return hook.Saved{}, ErrFull
@@ -275,7 +279,21 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 	}
 	var b [6]byte
 	_, _ = rand.Read(b[:]) // never fails
+	if x.PublicKey != nil {
+		// What is signed may be sent again, by others too: it is the same thing then.
+		sum := sha256.Sum256([]byte(strings.Join([]string{
+			x.By.ID, x.RequestID, x.InputSHA256, x.Kind, x.Digest, x.Bounds, strconv.Itoa(x.Count),
+		}, "\n")))
+		copy(b[:], sum[:])
+	}
 	x.ID = prefix + hex.EncodeToString(b[:])
+	if x.PublicKey != nil {
+		if had, err := s.change(ctx, x.ID, func(*hook.Saved) error { return errUnchanged }); err == nil {
+			return again(had)
+		} else if !errors.Is(err, ErrNotFound) {
+			return hook.Saved{}, err
+		}
+	}
 	x.CreatedAt = time.Now().UTC()
 	x.Rule, x.Tests = named(x.Rule, x.ID), named(x.Tests, x.ID)
 	if _, err := load([]hook.Saved{x}, "proposal"); err != nil {
@@ -287,12 +305,27 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 	}
 	rev, err := s.cfg.KV.Create(ctx, keyPrefix+x.ID, value)
 	if err != nil {
+		if value, rev, getErr := s.cfg.KV.Get(ctx, keyPrefix+x.ID); getErr == nil { // another replica was first, or our own try
+			var had hook.Saved
+			if json.Unmarshal(value, &had) == nil && had.ID == x.ID {
+				s.apply(keyPrefix+x.ID, value, rev)
+				return again(had)
+			}
+		}
 		return hook.Saved{}, fmt.Errorf("%w: save %s: %w", ErrUnavailable, x.ID, err)
 	}
 	if !s.applied(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
 		s.tell()
 	}
 	return x, nil
+}
+
+// again is the answer to what was saved before.
+func again(had hook.Saved) (hook.Saved, error) {
+	if had.State(time.Now()) != hook.StateActive {
+		return hook.Saved{}, ErrBefore
+	}
+	return had, nil
 }
 
 // Revoke ends what was saved, for good. It is not in force when Revoke returns. ErrNotFound.

@@ -65,11 +65,11 @@ func TestSaveAndRevoke(t *testing.T) {
 		kv := authtest.NewKV()
 		s := open(t, kv, "")
 		defer s.Close()
-		told := 0
-		s.Notify(func() { told++ })
+		var told atomic.Int64 // the watch tells too
+		s.Notify(func() { told.Add(1) })
 		x := s.mustSave(t, sample(hook.SavedRule, "mytool"))
-		if !s.allows(t, "mytool") || s.allows(t, "other") || told == 0 {
-			t.Errorf("what was saved is not in force, or more is; told %d times", told)
+		if !s.allows(t, "mytool") || s.allows(t, "other") || told.Load() == 0 {
+			t.Errorf("what was saved is not in force, or more is; told %d times", told.Load())
 		}
 		if err := s.Use(ctx, "q", []string{x.ID}); err != nil {
 			t.Error(err)
@@ -293,6 +293,44 @@ func TestBoundsOfTheStore(t *testing.T) {
 		defer s.Close()
 		if n := len(kv.Values()); n != 0 {
 			t.Errorf("%d that are long over are kept", n)
+		}
+	})
+}
+
+// TestSignedOnce: two replicas that get the same signed words at the same time save one thing.
+func TestSignedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := authtest.NewKV()
+		s, other := open(t, kv, ""), open(t, kv, "")
+		defer s.Close()
+		defer other.Close()
+		x := sample(hook.SavedGrant, "mytool")
+		x.Count, x.PublicKey = 1, &hook.JWK{}
+		var all sync.WaitGroup
+		ids := make([]string, 8)
+		for i := range ids {
+			all.Go(func() {
+				kept, err := []*Store{s, other}[i%2].Save(ctx, x)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = kept.ID
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		for _, id := range ids {
+			if id != ids[0] || len(s.List("")) != 1 || len(other.List("")) != 1 {
+				t.Fatalf("saved %v", ids)
+			}
+		}
+		if err := s.Use(ctx, "q", ids[:1]); err != nil {
+			t.Error(err)
+		}
+		for _, store := range []*Store{s, other} {
+			if _, err := store.Save(ctx, x); !errors.Is(err, ErrBefore) {
+				t.Errorf("saved again when it was spent: %v", err)
+			}
 		}
 	})
 }

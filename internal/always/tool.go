@@ -2,7 +2,10 @@ package always
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	neturl "net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -44,13 +47,7 @@ func (w *where) patterns(at string) ([]string, bool) {
 		return nil, false
 	}
 	all := []string{at}
-	real, err := filepath.EvalSymlinks(at)
-	if err != nil { // what is not there yet
-		if dir, err := filepath.EvalSymlinks(path.Dir(at)); err == nil {
-			real = path.Join(dir, path.Base(at))
-		}
-	}
-	if real != "" && real != at {
+	if real := leads(at); real != "" && real != at {
 		if strings.ContainsAny(real, "*?[]{}$\\") || real == "/" || show.Line(real) != real {
 			return nil, false
 		}
@@ -59,9 +56,42 @@ func (w *where) patterns(at string) ([]string, bool) {
 	return all, true
 }
 
+// leads is where a clean path leads when links are followed, also of what is not there yet; empty
+// where that is not certain.
+func leads(at string) string {
+	real, err := filepath.EvalSymlinks(at)
+	if err == nil {
+		return real
+	}
+	if _, err := os.Lstat(at); at == "/" || !errors.Is(err, fs.ErrNotExist) {
+		return "" // also a link to what is not there
+	}
+	if real = leads(path.Dir(at)); real == "" {
+		return ""
+	}
+	return path.Join(real, path.Base(at))
+}
+
+// inProject says whether a place is in the project, as it is spelled and where links lead.
+func (w *where) inProject(at string) bool {
+	real := leads(at)
+	return below(w.project, at) && real != "" && (below(w.project, real) || below(leads(w.project), real))
+}
+
+// really names where links lead from a place, for a person; empty where that is the place itself.
+func (w *where) really(at string) string {
+	if w.elsewhere {
+		return ""
+	}
+	if real := leads(at); real != at && real != "" {
+		return " (which leads to " + real + ")"
+	}
+	return ""
+}
+
 // below says whether a clean path lies in a directory, which is no home and not everything.
 func below(dir, at string) bool {
-	return dir != "/" && (at == dir || strings.HasPrefix(at, dir+"/"))
+	return dir != "/" && dir != "" && (at == dir || strings.HasPrefix(at, dir+"/"))
 }
 
 // narrowProject says whether the project is a directory of which all may be meant.
@@ -119,7 +149,7 @@ func (w *where) file(tool, at string, op []string, verb string) ([]candidate, st
 	if !ok {
 		return nil, "its path cannot be named in a rule"
 	}
-	inside := below(w.project, at) && w.narrowProject()
+	inside := w.inProject(at) && w.narrowProject()
 	if !inside && verb != "Read" {
 		return nil, "it changes a file outside the project"
 	}
@@ -127,7 +157,7 @@ func (w *where) file(tool, at string, op []string, verb string) ([]candidate, st
 	if tool == "NotebookEdit" {
 		call.Input = map[string]any{"notebook_path": at}
 	}
-	all := []candidate{{sentence: verb + " the file " + at, drafts: []draft{{match: match{File: &file{Op: op, Path: patterns}}, test: call}}}}
+	all := []candidate{{sentence: verb + " the file " + at + w.really(at), drafts: []draft{{match: match{File: &file{Op: op, Path: patterns}}, test: call}}}}
 	dir := path.Dir(at)
 	beside, ok := w.patterns(dir)
 	if !inside || !ok || strings.HasPrefix(path.Base(at), ".") {
@@ -138,7 +168,7 @@ func (w *where) file(tool, at string, op []string, verb string) ([]candidate, st
 		f.Path, f.Not = append(f.Path, d+"/*"), append(f.Not, d+"/.*")
 	}
 	return append(all, candidate{
-		sentence: verb + " the files directly in " + dir + ", but not hidden ones",
+		sentence: verb + " the files directly in " + dir + w.really(dir) + ", but not hidden ones",
 		drafts:   []draft{{match: match{File: f}, test: call}},
 	}), ""
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"assent/internal/hook"
 )
@@ -37,12 +38,47 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err
 			}
+		} else if err := checkKinds(ms, r); err != nil {
+			return err
 		}
 	} else if r.ToolName == "AskUserQuestion" {
 		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
 	}
 	if len(d.UpdatedPermissions) > 0 {
 		return checkUpdates(d.UpdatedPermissions, r.Suggestions)
+	}
+	return nil
+}
+
+// checkKinds wants the members of a changed input to be what they were: a text a text, under the
+// same name. Rules that deny commands and paths look at texts, and what an agent makes of a list in
+// the place of a command nobody knows.
+func checkKinds(ms []member, r *hook.Request) error {
+	before, err := object(r.ToolInput)
+	if err != nil {
+		return nil // there was nothing to change
+	}
+	kind := func(v []byte) string {
+		switch {
+		case len(v) == 0:
+			return ""
+		case strings.ContainsRune("-0123456789", rune(v[0])):
+			return "number"
+		case v[0] == 't' || v[0] == 'f':
+			return "boolean"
+		}
+		return string(v[:1])
+	}
+	for _, m := range ms {
+		for _, was := range before {
+			switch {
+			case !strings.EqualFold(m.key, was.key):
+			case m.key != was.key:
+				return &FieldError{"updatedInput", "has " + m.key + " where the request has " + was.key}
+			case kind(m.value) != kind(was.value):
+				return &FieldError{"updatedInput", m.key + " is no longer of the kind that it was"}
+			}
+		}
 	}
 	return nil
 }

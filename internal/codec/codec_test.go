@@ -155,6 +155,7 @@ func TestEncodeClaude(t *testing.T) {
 func TestCheckDecisionNamesTheField(t *testing.T) {
 	q := &hook.Request{ToolName: "AskUserQuestion", ToolInput: hook.JSON(`{"questions":[{"question":"Q?"}]}`)}
 	b := &hook.Request{ToolName: "Bash", ToolInput: hook.JSON(`{}`), Suggestions: hook.JSON(`[{"type":"toolAlwaysAllow","tool":"Bash"}]`)}
+	ls := &hook.Request{ToolName: "Bash", ToolInput: hook.JSON(`{"command":"ls"}`)}
 	for name, c := range map[string]struct {
 		r     *hook.Request
 		d     string
@@ -167,6 +168,9 @@ func TestCheckDecisionNamesTheField(t *testing.T) {
 		"deny with input":        {b, `{"behavior":"deny","updatedInput":{}}`, "updatedInput"},
 		"input no object":        {b, `{"behavior":"allow","updatedInput":[]}`, "updatedInput"},
 		"input ambiguous":        {b, `{"behavior":"allow","updatedInput":{"command":"ls","Command":"rm"}}`, "updatedInput"},
+		"command as a list":      {ls, `{"behavior":"allow","updatedInput":{"command":["git","push","-f"]}}`, "updatedInput"},
+		"command as a number":    {ls, `{"behavior":"allow","updatedInput":{"command":1}}`, "updatedInput"},
+		"command in capitals":    {ls, `{"behavior":"allow","updatedInput":{"COMMAND":"ls"}}`, "updatedInput"},
 		"question plainly":       {q, `{"behavior":"allow"}`, "updatedInput"},
 		"question, no answers":   {q, `{"behavior":"allow","updatedInput":{"questions":[{"question":"Q?"}]}}`, "updatedInput"},
 		"question, other one":    {q, `{"behavior":"allow","updatedInput":{"questions":[{"question":"R?"}],"answers":{"R?":"x"}}}`, "updatedInput"},

@@ -24,7 +24,7 @@ func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
 	if m.HookType == "" {
 		return m, false, nil
 	}
-	c, err := readCall(e.Raw)
+	c, err := readCall(e)
 	if err != nil {
 		return m, false, err
 	}
@@ -64,7 +64,8 @@ type call struct {
 }
 
 // readCall reads a tool event. Of a repeated member the last counts, as in Decode.
-func readCall(raw []byte) (c call, err error) {
+func readCall(e hook.Event) (c call, err error) {
+	raw := e.Raw
 	if !utf8.Valid(raw) {
 		return c, fmt.Errorf("%w: invalid UTF-8", ErrUnreadable)
 	}
@@ -100,6 +101,9 @@ func readCall(raw []byte) (c call, err error) {
 	}
 	if len(c.session) > maxID || len(c.useID) > maxID {
 		return c, fmt.Errorf("%w: a session or tool use id of more than %d bytes", ErrUnreadable, maxID)
+	}
+	if c.tool == "" {
+		c.tool = e.Tool
 	}
 	if c.tool == "" {
 		return c, fmt.Errorf("%w: a tool event that names no tool", ErrUnreadable)
@@ -204,6 +208,9 @@ func linesChanged(input map[string]json.RawMessage) *int64 {
 	return &sum
 }
 
+// maxOrigin is how long what a hook adds to its event may be, in bytes: a header takes no more.
+const maxOrigin = 4 << 10
+
 // EncodeMutation writes the document (schema ToolMutationEvent). The payload in it is compacted
 // and otherwise as it was.
 func EncodeMutation(m hook.Mutation) ([]byte, error) {
@@ -263,6 +270,9 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 		return bad("raw_payload is not an object")
 	case len(m.SessionID) > maxID || len(m.ToolUseID) > maxID:
 		return bad("a session or tool use id of more than %d bytes", maxID)
+	case len(m.AgentID) > maxOrigin || len(m.Host) > maxOrigin || len(m.Repo.GitRoot) > maxOrigin || len(m.Repo.Branch) > maxOrigin ||
+		len(m.Repo.HeadSHA) > maxOrigin || m.Repo.RemoteURL != nil && len(*m.Repo.RemoteURL) > maxOrigin:
+		return bad("an agent, a host or a part of repo of more than %d bytes", maxOrigin)
 	case m.SourcePID < 0 || m.LinesChanged != nil && *m.LinesChanged < 0:
 		return bad("a number below zero")
 	}

@@ -53,6 +53,10 @@ func (s *Session) Event(e hook.Event, p hook.Payload, d hook.Detail) []Event {
 	if s.s.seenBefore(e.ID) {
 		return nil
 	}
+	if e.Emitted && s.s.Hooked {
+		return nil // the agent's own hooks tell of the same calls, and of more
+	}
+	s.s.Hooked = s.s.Hooked || !e.Emitted
 	f := folding{s: &s.s, e: &e, p: &p, d: &d, row: rowOf(eventType(e, p))}
 	f.fold()
 	return f.out

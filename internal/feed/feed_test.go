@@ -342,3 +342,27 @@ func FuzzFold(f *testing.F) {
 		s.Info(start)
 	})
 }
+
+// TestEmitted: a session whose agent has hooks of its own is told by them alone; without any, what
+// hookd-emit tells is better than nothing.
+func TestEmitted(t *testing.T) {
+	s := feed.New("s")
+	tell := func(id string, emitted bool) int {
+		p := hook.Payload{SessionID: "s", ToolName: "Write", CallKey: "Write x"}
+		return len(s.Event(hook.Event{ID: id, Type: "PostToolUse", Seq: 1, Time: start, Emitted: emitted}, p, hook.Detail{ToolUseID: id}))
+	}
+	if tell("a", true) == 0 {
+		t.Error("what alone tells is left out")
+	}
+	if tell("b", false) == 0 {
+		t.Error("a hook is left out")
+	}
+	saved := encode(t, s)
+	s = new(feed.Session)
+	if err := json.Unmarshal(saved, s); err != nil {
+		t.Fatal(err)
+	}
+	if tell("c", true) != 0 {
+		t.Error("told twice")
+	}
+}

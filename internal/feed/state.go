@@ -51,6 +51,7 @@ type state struct {
 	Seen     seenIDs   `json:"seen,omitzero"`
 	Clock    clock     `json:"clock,omitzero"`
 	Mood     mood      `json:"mood,omitzero"`
+	Hooked   bool      `json:"hooked,omitempty"` // an event came from the agent's own hooks
 
 	Agent          string      `json:"agent,omitempty"`
 	CWD            string      `json:"cwd,omitempty"`

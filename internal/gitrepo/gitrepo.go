@@ -28,20 +28,30 @@ const (
 // Find returns the work tree that dir, an absolute path, stands in: the nearest directory at or
 // above it that has a .git of its own. The zero Repo means that there is none.
 func Find(dir string) hook.Repo {
-	if !path.IsAbs(dir) || len(dir) > maxPath {
+	root, g, ok := find(dir)
+	if !ok {
 		return hook.Repo{}
+	}
+	r := hook.Repo{Root: root, Remote: g.remote()}
+	r.Branch, r.Head = g.head(g.packed)
+	return r
+}
+
+func find(dir string) (root string, g gitDirs, ok bool) {
+	if !path.IsAbs(dir) || len(dir) > maxPath {
+		return "", gitDirs{}, false
 	}
 	dir = path.Clean(dir)
 	for range maxLevels {
 		if g, ok := openGit(dir); ok {
-			return g.repo(dir)
+			return dir, g, true
 		}
 		if dir == "/" {
 			break
 		}
 		dir = path.Dir(dir)
 	}
-	return hook.Repo{}
+	return "", gitDirs{}, false
 }
 
 // gitDirs are the two directories of a repository. They differ in a linked work tree only.
@@ -50,15 +60,9 @@ type gitDirs struct {
 	common string // refs, packed-refs, config
 }
 
-func (g gitDirs) repo(root string) hook.Repo {
-	r := hook.Repo{Root: root}
-	r.Branch, r.Head = g.head()
-	r.Remote = g.remote()
-	return r
-}
-
 // openGit looks for root/.git, a directory or, in linked work trees and submodules, a file
-// that names one. A directory without HEAD is no repository; git walks past it too.
+// that names one. A directory without HEAD, objects and refs is no repository; git walks past it
+// too.
 func openGit(root string) (gitDirs, bool) {
 	own := path.Join(root, ".git")
 	fi, err := os.Lstat(own)
@@ -87,6 +91,11 @@ func openGit(root string) (gitDirs, bool) {
 	g := gitDirs{own: own, common: own}
 	if c := resolve(own, firstLine(readSmall(path.Join(own, "commondir")))); c != "" {
 		g.common = c
+	}
+	for _, name := range []string{"objects", "refs"} {
+		if fi, err := os.Stat(path.Join(g.common, name)); err != nil || !fi.IsDir() {
+			return gitDirs{}, false
+		}
 	}
 	return g, true
 }

@@ -17,7 +17,8 @@ const (
 	sha256 = "3333333333333333333333333333333333333333333333333333333333333333"
 )
 
-// tree writes files below a new directory; a content of "-> x" makes a symbolic link.
+// tree writes files below a new directory; a content of "-> x" makes a symbolic link. What else git
+// wants in a .git is there.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -28,6 +29,13 @@ func tree(t *testing.T, files map[string]string) string {
 		p := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
+		}
+		if before, _, ok := strings.Cut(p, "/.git/"); ok {
+			for _, dir := range []string{"objects", "refs"} {
+				if err := os.MkdirAll(filepath.Join(before, ".git", dir), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
 		if target, ok := strings.CutPrefix(content, "-> "); ok {
 			err = os.Symlink(target, p)

@@ -14,8 +14,8 @@ const (
 )
 
 // head returns the branch that is checked out, empty when HEAD is detached, and the object
-// name it stands at, empty before the first commit.
-func (g gitDirs) head() (branch, sha string) {
+// name it stands at, empty before the first commit. packed looks a ref up in packed-refs.
+func (g gitDirs) head(packed func(ref string) string) (branch, sha string) {
 	line := firstLine(readSmall(path.Join(g.own, "HEAD")))
 	for i := range maxSymrefs {
 		target, isRef := strings.CutPrefix(line, "ref:")
@@ -35,7 +35,7 @@ func (g gitDirs) head() (branch, sha string) {
 			branch = strings.TrimPrefix(ref, "refs/heads/")
 		}
 		if line = firstLine(readSmall(path.Join(g.common, ref))); line == "" {
-			return branch, g.packed(ref)
+			return branch, packed(ref)
 		}
 	}
 	return branch, ""

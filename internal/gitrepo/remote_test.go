@@ -95,11 +95,8 @@ func FuzzFind(f *testing.F) {
 	f.Add([]byte("ref: refs/heads/m\n"), []byte(sha1a+" refs/heads/m\n"), []byte("[remote \"origin\"]\nurl=\"a\\\nb\n"))
 	f.Add([]byte(sha1a), []byte("#"), []byte("[remote \"\\"))
 	f.Fuzz(func(t *testing.T, head, packed, conf []byte) {
-		root := t.TempDir()
+		root := tree(t, map[string]string{".git/HEAD": ""})
 		for name, b := range map[string][]byte{"HEAD": head, "packed-refs": packed, "config": conf} {
-			if err := os.MkdirAll(filepath.Join(root, ".git"), 0o755); err != nil {
-				t.Fatal(err)
-			}
 			if err := os.WriteFile(filepath.Join(root, ".git", name), b, 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,10 @@ const (
 	HeaderRepoRemote = "Assent-Repo-Remote"
 	// HeaderSpooled marks a message on hooks.<EventType> that waited in a spool file.
 	HeaderSpooled = "Assent-Spooled"
+	// HeaderEmitted marks one that came in an envelope of hookd-emit, HeaderTool says which tool
+	// the envelope named.
+	HeaderEmitted = "Assent-Emitted"
+	HeaderTool    = "Assent-Tool"
 )
 
 const hexDigits = "0123456789ABCDEF"

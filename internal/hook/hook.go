@@ -29,6 +29,11 @@ type Event struct {
 	Stored time.Time
 	// Spooled says that the event waited in a spool file and came late. It proves nothing.
 	Spooled bool
+	// Emitted says that the event came in an envelope of hookd-emit, beside the agent's own hook,
+	// which may tell of the same call. It proves nothing either.
+	Emitted bool
+	// Tool is what hookd-emit was told that the tool is. The payload's tool_name wins.
+	Tool string
 	// Attempt counts from 1; a retry with the same ID is a reattach.
 	Attempt int
 	// Origin is where the hook ran.

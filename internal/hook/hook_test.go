@@ -66,3 +66,21 @@ func FuzzHeader(f *testing.F) {
 		}
 	})
 }
+
+// TestWho: what calls itself something else is told apart from it.
+func TestWho(t *testing.T) {
+	rule := Approver{Kind: KindRule, ID: "x", Name: "x", File: "/etc/r.yaml"}
+	for want, a := range map[string]Approver{
+		`rule "x" in /etc/r.yaml`:          rule,
+		`phone`:                            {Kind: "device", ID: "d", Name: "phone"},
+		`owner-cli`:                        {Kind: "owner-cli"},
+		`owner`:                            {Kind: "owner-cli", Name: "owner"},
+		`device "owner"`:                   {Kind: "device", Name: "owner"},
+		`token "owner-cli"`:                {Kind: "token", Name: "owner-cli"},
+		`device "Rule "x" in /etc/r.yaml"`: {Kind: "device", Name: `Rule "x" in /etc/r.yaml`},
+	} {
+		if got := a.Who(); got != want {
+			t.Errorf("%+v is %s, want %s", a, got, want)
+		}
+	}
+}

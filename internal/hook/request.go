@@ -1,6 +1,9 @@
 package hook
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MaxRequest is the largest PermissionRequest payload that is held, in bytes; larger ones are
 // handed back. MaxEvent is the largest event that is published whole; beyond it a marker with
@@ -110,11 +113,21 @@ type Approver struct {
 	File string `json:"file,omitempty"` // of a rule, where it stands
 }
 
-// KindRule is the Kind of a rule.
-const KindRule = "rule"
+// mistakable says whether a name looks like another kind of approver.
+func mistakable(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "rule") || strings.Contains(name, "owner")
+}
+
+// KindRule is the Kind of a rule, kindOwner that of commands on the broker's machine.
+const (
+	KindRule  = "rule"
+	kindOwner = "owner-cli"
+)
 
 // Who names the approver for a person: `phone`, `rule "go-test" in ~/.config/assent/rules.yaml`.
-// Names and files are foreign text, which the caller makes safe to look at.
+// Names and files are foreign text, which the caller makes safe to look at. A device that calls
+// itself a rule is `device "rule …"`: whoever pairs it chooses the name.
 func (a *Approver) Who() string {
 	name := a.Name
 	if name == "" {
@@ -127,6 +140,8 @@ func (a *Approver) Who() string {
 		return `rule "` + name + `"`
 	case name == "":
 		return a.Kind
+	case a.Kind != kindOwner && mistakable(name):
+		return a.Kind + ` "` + name + `"`
 	}
 	return name
 }

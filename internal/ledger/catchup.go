@@ -70,7 +70,7 @@ func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caug
 			idle.Stop()
 			flush()
 			idle.Reset(readIdle)
-			if end {
+			if end || len(open) == 0 { // none is left to read for
 				cancel()
 			}
 		}
@@ -88,7 +88,7 @@ func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caug
 }
 
 // caughtUp notes what catchUp came to.
-func (f *Follower) caughtUp(c caughtUp) error {
+func (f *Follower) caughtUp(c caughtUp) {
 	for root, seq := range c.lost {
 		f.place.settle(root, seq)
 		f.lost(root)
@@ -98,9 +98,8 @@ func (f *Follower) caughtUp(c caughtUp) error {
 			f.cfg.Logf("ledger: %s can be written again and has what it missed", Path(root))
 		}
 	}
-	if len(c.lost)+len(c.upTo) == 0 {
-		return nil
+	if len(c.lost)+len(c.upTo) > 0 {
+		f.unsaved = true
+		f.count(func(*Stats) {})
 	}
-	f.count(func(*Stats) {})
-	return f.keepPlace()
 }

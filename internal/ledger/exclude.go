@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -57,6 +58,11 @@ func addLine(r *os.Root, path string) error {
 	for line := range bytes.Lines(have) {
 		if string(bytes.TrimRight(line, " \t\r\n")) == excludeLine {
 			return nil
+		}
+	}
+	for _, name := range []string{filepath.Dir(excludeFile), excludeFile} {
+		if fi, err := r.Lstat(name); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%w: %s is one", ErrElsewhere, name)
 		}
 	}
 	if err := r.Mkdir(filepath.Dir(excludeFile), 0o777); err != nil && !errors.Is(err, os.ErrExist) {

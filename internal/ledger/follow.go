@@ -38,6 +38,10 @@ const (
 	batchWait  = 20 * time.Millisecond
 )
 
+// saveEvery is how often the place is kept at most: it may be large, and what came since is read
+// again after a crash, which stores nothing twice.
+const saveEvery = 500 * time.Millisecond
+
 // retryEvery is how often ledgers that could not be written are looked at. readIdle is how long
 // the stream may be silent while what they missed is read again.
 const (
@@ -66,6 +70,7 @@ type Follower struct {
 	// Owned by Run.
 	place   place
 	written uint64 // place.Seq in the file
+	unsaved bool   // the place is to be kept soon
 	batch   []item
 	bytes   int // of the batch's payloads
 
@@ -158,7 +163,14 @@ func (f *Follower) pass(ctx context.Context) error {
 	defer retry.Stop()
 	due := time.NewTimer(0)
 	due.Stop()
+	save, saving := time.NewTimer(0), false
+	save.Stop()
+	defer save.Stop()
 	for {
+		if f.unsaved && !saving {
+			save.Reset(saveEvery)
+			saving = true
+		}
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), f.keepPlace())
@@ -183,7 +195,10 @@ func (f *Follower) pass(ctx context.Context) error {
 			}
 		case c := <-caught:
 			catching = false
-			if err := f.caughtUp(c); err != nil {
+			f.caughtUp(c)
+		case <-save.C:
+			saving = false
+			if err := f.keepPlace(); err != nil {
 				return err
 			}
 		case <-retry.C:
@@ -217,7 +232,7 @@ func (f *Follower) begin(ctx context.Context) (err error) {
 		f.cfg.Logf("ledger: the event stream ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", newest, f.place.Seq)
 		f.place = place{}
 	}
-	f.written = f.place.Seq
+	f.written, f.unsaved = f.place.Seq, false
 	clear(f.batch)
 	f.batch, f.bytes = f.batch[:0], 0
 	f.count(func(*Stats) {})
@@ -299,9 +314,7 @@ func (f *Follower) store(ctx context.Context) error {
 		s.Stored += stored
 		s.Failed += missed
 	})
-	if stored+missed > 0 || f.place.Seq-f.written >= batchItems {
-		return f.keepPlace()
-	}
+	f.unsaved = f.unsaved || stored+missed > 0 || f.place.Seq-f.written >= batchItems
 	return nil
 }
 
@@ -315,6 +328,6 @@ func (f *Follower) keepPlace() error {
 	if err := f.place.write(f.cfg.Path); err != nil {
 		return err
 	}
-	f.written = f.place.Seq
+	f.written, f.unsaved = f.place.Seq, false
 	return nil
 }

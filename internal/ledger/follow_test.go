@@ -363,3 +363,26 @@ func TestQueryAfterAKill(t *testing.T) {
 		t.Errorf("%d rows", len(got))
 	}
 }
+
+// On a full disk a ledger opens and takes nothing. The stream may be large: it is not read on.
+func TestCatchUpStopsWithoutALedger(t *testing.T) {
+	root := repository(t)
+	add(t, root, mutation(root, 0))
+	s := newEvents()
+	for n := range 4 * batchItems {
+		s.put(t, mutation(root, n+1))
+	}
+	read := 0
+	f := NewFollower(Config{Events: s.follow, EventBounds: s.bounds, Host: "here", Mutation: func(e hook.Event) (hook.Mutation, bool, error) {
+		if read++; read == 1 { // it could be opened, and is gone now
+			if err := os.Rename(root, root+".away"); err != nil {
+				t.Error(err)
+			}
+		}
+		return decode(e)
+	}})
+	f.catchUp(t.Context(), map[string]held{root: {From: 1, Last: 4 * batchItems}})
+	if read != batchItems {
+		t.Errorf("read %d events, want %d", read, batchItems)
+	}
+}

@@ -22,6 +22,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"modernc.org/sqlite" // also registers the driver
 
@@ -42,6 +44,8 @@ var (
 	ErrElsewhere = errors.New("a symbolic link leads elsewhere")
 	// ErrNewer says that a newer version of the program made the file.
 	ErrNewer = errors.New("a newer version of assent made this ledger; update assent")
+	// ErrBusy says that another program holds the file's lock, for longer than was waited for it.
+	ErrBusy = errors.New("another program keeps it locked")
 	// ErrDamaged says that the file is no ledger, or a damaged one. It is left as it is.
 	ErrDamaged = errors.New("the file is damaged, or no ledger of assent; move it away and a new one is begun")
 	// ErrNone says that nothing was stored for this work tree yet.
@@ -58,6 +62,9 @@ const (
 //go:embed schema.sql
 var schema string
 
+// sequence is the table that SQLite makes for AUTOINCREMENT.
+const sequence = "\nCREATE TABLE sqlite_sequence(name,seq);"
+
 // Path is where the ledger of the work tree at root is.
 func Path(root string) string { return filepath.Join(root, dirName, fileName) }
 
@@ -68,10 +75,21 @@ type Ledger struct {
 	db   *sql.DB
 }
 
+// noTreeError marks errors of checkRoot.
+type noTreeError struct{ error }
+
+func (e noTreeError) Unwrap() error { return e.error }
+
+// lockWait is how long another program's lock is waited for.
+const lockWait = 2 * time.Second
+
 // Open opens the ledger of the work tree at root, or begins it. Opening takes about a millisecond
 // and is meant to be done for each batch: a file that is kept open may be removed meanwhile, and
 // what is written then is lost without an error.
-func Open(root string) (_ *Ledger, err error) {
+func Open(root string) (*Ledger, error) { return open(root, lockWait) }
+
+// open waits for locks for as long as it is told to.
+func open(root string, wait time.Duration) (_ *Ledger, err error) {
 	path := Path(root)
 	defer func() {
 		if err != nil {
@@ -79,6 +97,9 @@ func Open(root string) (_ *Ledger, err error) {
 		}
 	}()
 	if err := checkRoot(root); err != nil {
+		return nil, noTreeError{err}
+	}
+	if err := untracked(root); err != nil {
 		return nil, err
 	}
 	if err := exclude(root); err != nil {
@@ -90,7 +111,7 @@ func Open(root string) (_ *Ledger, err error) {
 	}
 	// FULL: what is committed is acknowledged to a queue, which then forgets it. No WAL: it would
 	// leave files behind that a reader has to be able to write.
-	db, err := openSQLite(path, "rw", "busy_timeout(2000)", "synchronous(FULL)", "cache_size(-4000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
+	db, err := openSQLite(path, "rw", fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(FULL)", "cache_size(-4000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
 	if err != nil {
 		return nil, err
 	}
@@ -156,13 +177,15 @@ func (l *Ledger) begin() error {
 type fileState struct {
 	file                         string
 	application, version, tables int
-	odd                          int // triggers and views, which a ledger has none of
+	odd                          int // what a ledger has not: triggers, views, tables and indexes of others
 }
 
+// look compares the tables and indexes to the letter: an expression in somebody's index is computed
+// at each insert, with as much time and memory as it wants. ANALYZE may have been here.
 func look(db *sql.DB) (s fileState, err error) {
-	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema),
-		(SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index'))
-		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`).
+	err = db.QueryRow(`SELECT d.file, a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4')),
+		(SELECT count(*) FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND instr(?, coalesce(sql, ' ') || ';') = 0)
+		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`, schema+sequence).
 		Scan(&s.file, &s.application, &s.version, &s.tables, &s.odd)
 	return s, err
 }
@@ -170,10 +193,12 @@ func look(db *sql.DB) (s fileState, err error) {
 // check returns nil for a ledger of this version.
 func (s fileState) check() error {
 	switch {
-	case s.application != applicationID || s.version < 1 || s.odd > 0:
+	case s.application != applicationID || s.version < 1:
 		return ErrDamaged
 	case s.version > layout:
 		return fmt.Errorf("%w (layout %d, this is %d)", ErrNewer, s.version, layout)
+	case s.odd > 0 || s.tables != strings.Count(schema+sequence, "\nCREATE ")+1:
+		return fmt.Errorf("%w: it has other tables or indexes", ErrDamaged)
 	}
 	return nil
 }
@@ -220,14 +245,22 @@ func (l *Ledger) Add(ctx context.Context, list []hook.Mutation) (err error) {
 
 // Result codes of SQLite.
 const (
+	sqliteBusy    = 5
 	sqliteCorrupt = 11
 	sqliteNotADB  = 26
 )
 
-// sqliteError makes errors that say that the file is of no use into ErrDamaged.
+// sqliteError makes errors that say that the file is of no use into ErrDamaged, and those of a lock
+// into ErrBusy.
 func sqliteError(err error) error {
 	var e *sqlite.Error
-	if errors.As(err, &e) && (e.Code()&0xff == sqliteCorrupt || e.Code()&0xff == sqliteNotADB) {
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqliteBusy:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case sqliteCorrupt, sqliteNotADB:
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err

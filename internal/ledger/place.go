@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -23,11 +24,18 @@ type held struct {
 	From  uint64    `json:"from"`  // the first that is not stored
 	Last  uint64    `json:"last"`  // the newest
 	Since time.Time `json:"since"` // when it began
-	Why   string    `json:"why"`
+	// NoTree says that there is no work tree of ours. It may come back, as a disk does; but anybody
+	// can tell of any number of roots that never were, so these go first when there are too many.
+	NoTree bool   `json:"no_tree,omitempty"`
+	Why    string `json:"why"` // for people
 }
 
 // maxHeld bounds the work trees that are remembered; the one that waits longest goes first.
-const maxHeld = 1000
+// maxWhy bounds what is kept of the reason, in bytes.
+const (
+	maxHeld = 1000
+	maxWhy  = 200
+)
 
 // readPlace returns the zero place if there is no file, or a damaged one: everything is then read
 // again, and what is in a ledger already is passed over.
@@ -65,11 +73,25 @@ func (p *place) hold(root string, why error) (dropped string) {
 	if p.Held == nil {
 		p.Held = map[string]held{}
 	}
-	p.Held[root] = held{Since: time.Now().UTC(), Why: why.Error()}
+	var none noTreeError
+	h := held{Since: time.Now().UTC(), NoTree: errors.As(why, &none) || errors.Is(why, ErrGone), Why: why.Error()}
+	if len(h.Why) > maxWhy { // the reason itself stands behind the path
+		h.Why = "…" + strings.ToValidUTF8(h.Why[len(h.Why)-maxWhy:], "")
+	}
+	p.Held[root] = h
 	if len(p.Held) <= maxHeld {
 		return ""
 	}
-	dropped = slices.MinFunc(slices.Collect(maps.Keys(p.Held)), func(a, b string) int { return p.Held[a].Since.Compare(p.Held[b].Since) })
+	dropped = slices.MinFunc(slices.Collect(maps.Keys(p.Held)), func(a, b string) int {
+		x, y := p.Held[a], p.Held[b]
+		if x.NoTree != y.NoTree {
+			if x.NoTree {
+				return -1
+			}
+			return 1
+		}
+		return x.Since.Compare(y.Since)
+	})
 	delete(p.Held, dropped)
 	return dropped
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -93,6 +94,11 @@ type stopError struct{ error }
 func readOnce(path string, do func(*sql.DB) error) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return ErrNone
+	}
+	for _, name := range append([]string{""}, besides...) { // whose repository this is nobody knows
+		if fi, err := os.Stat(path + name); err == nil && !fi.Mode().IsRegular() {
+			return fmt.Errorf("%s is no file, but %s; move it away", fileName+name, fi.Mode())
+		}
 	}
 	db, err := openSQLite(path, "ro", "busy_timeout(5000)", "query_only(ON)", "cache_size(-8000)", "temp_store(MEMORY)", "trusted_schema(OFF)")
 	if err != nil {
@@ -219,16 +225,16 @@ type query struct{ c conditions }
 // run reads page by page, each behind the last row of the one before.
 func (q query) run(ctx context.Context, db *sql.DB, f Filter, fn func(Row) error) error {
 	const columns = `id, event_id, event_type, hook_type, tool_name, agent_id, session_id, file_path, file_ext, lines_changed, branch, head_sha, event_timestamp, received_at`
-	after, id := "", int64(0)
+	after, id := "", int64(math.MinInt64)
 	if f.Newest > 0 {
 		var err error
 		if after, id, err = q.begin(ctx, db, f.Newest); err != nil {
 			return err
 		}
 	}
-	for {
+	for first := true; ; first = false {
 		c := conditions{append([]string{}, q.c.sql...), append([]any{}, q.c.args...)}
-		if after != "" {
+		if !first || after != "" {
 			c.add("event_timestamp >= ?", after) // SQLite begins there in the index; the next line says the rest
 			c.add("(event_timestamp, id) > (?, ?)", after, id)
 		}
@@ -249,6 +255,9 @@ func (q query) run(ctx context.Context, db *sql.DB, f Filter, fn func(Row) error
 			return err
 		}
 		for _, r := range page {
+			if r.Timestamp < after || r.Timestamp == after && r.ID <= id { // no text, and the pages would turn in a circle
+				return fmt.Errorf("%w: row %d has an event_timestamp that is none", ErrDamaged, r.ID)
+			}
 			after, id = r.Timestamp, r.ID
 			if f.Payload {
 				if err := db.QueryRowContext(ctx, "SELECT raw_payload FROM mutations WHERE id = ?", r.ID).Scan(&r.RawPayload); err != nil {

@@ -248,14 +248,27 @@ func TestLedgerThatCameWithTheRepository(t *testing.T) {
 	add(t, from, mutation(from, 1))
 	git(t, from, "add", "--force", ".hookd")
 	git(t, from, "commit", "-qm", "ledger")
-	defer syscall.Umask(syscall.Umask(0o022))
-	to := filepath.Join(filepath.Dir(from), "clone")
-	git(t, from, "clone", "-q", from, to)
-	if l, err := Open(to); err == nil || !strings.Contains(err.Error(), "came with the repository") {
+	for _, umask := range []int{0o022, 0o077} { // with the latter it looks like one of ours
+		func() {
+			defer syscall.Umask(syscall.Umask(umask))
+			to := filepath.Join(filepath.Dir(from), fmt.Sprintf("clone%o", umask))
+			git(t, from, "clone", "-q", from, to)
+			if l, err := Open(to); err == nil || !strings.Contains(err.Error(), "came with the repository") {
+				t.Errorf("%v %v", l, err)
+			}
+			if status := git(t, to, "status", "--porcelain"); status != "" {
+				t.Errorf("git status %s", status)
+			}
+		}()
+	}
+	// Nor in the repository where somebody added it; what helps is what the error says.
+	if l, err := Open(from); err == nil || !strings.Contains(err.Error(), "git rm -r --cached .hookd") {
 		t.Errorf("%v %v", l, err)
 	}
-	if status := git(t, to, "status", "--porcelain"); status != "" {
-		t.Errorf("git status %s", status)
+	git(t, from, "rm", "-rq", "--cached", ".hookd")
+	add(t, from, mutation(from, 2))
+	if got := rows(t, from, Filter{}); len(got) != 2 {
+		t.Errorf("%d rows", len(got))
 	}
 }
 

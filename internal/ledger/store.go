@@ -3,16 +3,29 @@ package ledger
 import (
 	"context"
 	"errors"
+	"time"
 
 	"assent/internal/hook"
 )
 
 // Store adds mutations to the ledgers of their work trees, those of one in one transaction. What it
-// could not store it tells by root; the others are not held up by that. Mutations without a root
-// have no ledger.
+// could not store it tells by root; the others are not held up by that: for locks it waits two
+// seconds in all, however many there are. Mutations without a root have no ledger.
 func Store(ctx context.Context, list []hook.Mutation) (failed map[string]error) {
+	return store(list, func(root string, some []hook.Mutation, wait time.Duration) error {
+		return storeOne(ctx, root, some, wait)
+	})
+}
+
+func store(list []hook.Mutation, one func(root string, some []hook.Mutation, wait time.Duration) error) (failed map[string]error) {
+	wait := lockWait
 	for root, some := range byRoot(list) {
-		if err := storeOne(ctx, root, some); err != nil {
+		begun := time.Now()
+		err := one(root, some, wait)
+		if errors.Is(err, ErrBusy) {
+			wait = max(0, wait-time.Since(begun))
+		}
+		if err != nil {
 			if failed == nil {
 				failed = map[string]error{}
 			}
@@ -32,8 +45,8 @@ func byRoot(list []hook.Mutation) map[string][]hook.Mutation {
 	return roots
 }
 
-func storeOne(ctx context.Context, root string, list []hook.Mutation) error {
-	l, err := Open(root)
+func storeOne(ctx context.Context, root string, list []hook.Mutation, wait time.Duration) error {
+	l, err := open(root, wait)
 	if err != nil {
 		return err
 	}

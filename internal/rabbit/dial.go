@@ -1,6 +1,7 @@
 package rabbit
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,10 @@ import (
 const (
 	// dialTime bounds connecting, TLS and AMQP's own greeting.
 	dialTime = 10 * time.Second
+	// answerTime bounds each answer after that, and confirmTime that to a message, which RabbitMQ may
+	// first have to write to several disks. A server may send heartbeats and yet never answer.
+	answerTime  = 10 * time.Second
+	confirmTime = 30 * time.Second
 	// writeTime bounds one write. A server that does not read for so long is as good as away; the
 	// library cannot close a connection while a write hangs.
 	writeTime = 10 * time.Second
@@ -21,41 +26,70 @@ const (
 	heartbeat = 5 * time.Second
 )
 
+// errSilent says that the connection is there, and RabbitMQ does not answer.
+var errSilent = errors.New("RabbitMQ sends no answer")
+
+// patience is how long answers are waited for. Zero values mean the constants.
+type patience struct{ answer, confirm time.Duration }
+
+func (p patience) orDefault() patience {
+	return patience{cmp.Or(p.answer, answerTime), cmp.Or(p.confirm, confirmTime)}
+}
+
+// target is what to connect to, and how.
+type target struct {
+	url      string
+	tls      *tls.Config
+	exchange string
+	name     string
+	patience patience
+	gate     *gate // nil: everything is read at once
+}
+
 // connection is a connection with its one channel, in confirm mode, and the exchange declared.
 type connection struct {
+	target
 	conn    *amqp.Connection
+	socket  net.Conn
+	release func() bool // of hard
 	channel *amqp.Channel
 	lost    <-chan *amqp.Error
 	blocked <-chan amqp.Blocking
 }
 
-func (p *Publisher) dial(ctx, hard context.Context) (*connection, error) {
-	return dial(ctx, hard, p.cfg.URL, p.cfg.TLS, p.cfg.Exchange, "assent mutations")
-}
-
 // dial connects. It gives up when ctx is done; what it returns is cut off when hard is.
-func dial(ctx, hard context.Context, url string, secure *tls.Config, exchange, name string) (*connection, error) {
+func dial(ctx, hard context.Context, to target) (*connection, error) {
+	c := &connection{target: to}
 	var release []func() bool
-	conn, err := amqp.DialConfig(url, amqp.Config{
-		TLSClientConfig: secure.Clone(),
+	var err error
+	c.conn, err = amqp.DialConfig(to.url, amqp.Config{
+		TLSClientConfig: to.tls.Clone(),
 		Heartbeat:       heartbeat,
-		Properties:      amqp.Table{"product": "assent", "connection_name": name},
+		Properties:      amqp.Table{"product": "assent", "connection_name": to.name},
 		Dial: func(network, addr string) (net.Conn, error) {
-			c, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, network, addr)
+			socket, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}
-			context.AfterFunc(hard, func() { c.Close() })
-			release = append(release, context.AfterFunc(ctx, func() { c.Close() }))
+			c.socket = timedConn{socket}
+			if to.gate != nil {
+				c.socket = &gatedConn{Conn: c.socket, gate: to.gate}
+			}
+			c.release = context.AfterFunc(hard, func() { c.socket.Close() })
+			release = append(release, context.AfterFunc(ctx, func() { c.socket.Close() }))
 			// Lifted by the library when the greeting is over.
-			return timedConn{c}, c.SetDeadline(time.Now().Add(dialTime))
+			return c.socket, c.socket.SetDeadline(time.Now().Add(dialTime))
 		},
 	})
 	if err != nil {
+		for _, stop := range append(release, c.release) {
+			if stop != nil {
+				stop()
+			}
+		}
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	c := &connection{conn: conn}
-	if err := c.open(exchange); err != nil {
+	if err := c.open(); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -65,18 +99,28 @@ func dial(ctx, hard context.Context, url string, secure *tls.Config, exchange, n
 	return c, ctx.Err()
 }
 
+// ask does something that waits for an answer, and cuts the connection when none comes.
+func (c *connection) ask(do func() error) error {
+	late := time.AfterFunc(c.patience.answer, func() { c.socket.Close() })
+	err := do()
+	if !late.Stop() {
+		return fmt.Errorf("%w within %v", errSilent, c.patience.answer)
+	}
+	return err
+}
+
 // open makes the channel. A user that may not declare the exchange may still publish to one that
 // somebody else declared.
-func (c *connection) open(exchange string) error {
-	err := c.declare(exchange, (*amqp.Channel).ExchangeDeclare)
+func (c *connection) open() error {
+	err := c.declare((*amqp.Channel).ExchangeDeclare)
 	var refused *amqp.Error
 	if errors.As(err, &refused) && refused.Code == amqp.AccessRefused {
-		err = c.declare(exchange, (*amqp.Channel).ExchangeDeclarePassive)
+		err = c.declare((*amqp.Channel).ExchangeDeclarePassive)
 	}
 	if err != nil {
-		return fmt.Errorf("declare exchange %s: %w", exchange, err)
+		return fmt.Errorf("declare exchange %s: %w", c.exchange, err)
 	}
-	if err := c.channel.Confirm(false); err != nil {
+	if err := c.ask(func() error { return c.channel.Confirm(false) }); err != nil {
 		return fmt.Errorf("ask for confirms: %w", err)
 	}
 	c.lost = c.channel.NotifyClose(make(chan *amqp.Error, 1)) // it ends with the connection
@@ -85,16 +129,23 @@ func (c *connection) open(exchange string) error {
 }
 
 // declare opens a channel for it: a refusal costs the channel.
-func (c *connection) declare(exchange string, how func(*amqp.Channel, string, string, bool, bool, bool, bool, amqp.Table) error) (err error) {
-	if c.channel, err = c.conn.Channel(); err != nil {
-		return err
-	}
-	return how(c.channel, exchange, amqp.ExchangeTopic, true, false, false, false, nil)
+func (c *connection) declare(how func(*amqp.Channel, string, string, bool, bool, bool, bool, amqp.Table) error) error {
+	return c.ask(func() (err error) {
+		if c.channel, err = c.conn.Channel(); err != nil {
+			return err
+		}
+		return how(c.channel, c.exchange, amqp.ExchangeTopic, true, false, false, false, nil)
+	})
 }
 
 // close says goodbye, for a second at most.
 func (c *connection) close() {
+	if c.gate != nil {
+		c.gate.lift()
+	}
 	_ = c.conn.CloseDeadline(time.Now().Add(time.Second)) // it may be gone already
+	c.release()
+	_ = c.socket.Close()
 }
 
 // timedConn bounds each write.

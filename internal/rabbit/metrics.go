@@ -10,9 +10,9 @@ import (
 
 // counts is what the operator watches.
 type counts struct {
-	published, unreadable, repeated, missed prometheus.Counter
-	connected                               prometheus.Gauge
-	lag                                     prometheus.GaugeFunc
+	published, unreadable, repeated, missed, unanswered prometheus.Counter
+	connected                                           prometheus.Gauge
+	lag                                                 prometheus.GaugeFunc
 }
 
 func newCounts(p *Publisher) counts {
@@ -24,6 +24,7 @@ func newCounts(p *Publisher) counts {
 		unreadable: counter("assent_amqp_unreadable_total", "Tool events that could not be passed on to RabbitMQ."),
 		repeated:   counter("assent_amqp_repeated_total", "Tool events that told of a mutation again."),
 		missed:     counter("assent_amqp_missed_total", "Events that left the stream before they were passed on to RabbitMQ."),
+		unanswered: counter("assent_amqp_unanswered_total", "Connections that were given up because RabbitMQ was there and did not answer."),
 		connected:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_amqp_connected", Help: "1 while RabbitMQ is there."}),
 		lag: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "assent_amqp_lag_events", Help: "Events of all types in the stream that RabbitMQ is behind.",
@@ -37,7 +38,7 @@ func (p *Publisher) Collectors() []prometheus.Collector {
 		return nil
 	}
 	c := p.counts
-	return []prometheus.Collector{c.published, c.unreadable, c.repeated, c.missed, c.connected, c.lag}
+	return []prometheus.Collector{c.published, c.unreadable, c.repeated, c.missed, c.unanswered, c.connected, c.lag}
 }
 
 // Place is the sequence of the last event that is done with.

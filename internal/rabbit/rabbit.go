@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,6 +55,8 @@ type Config struct {
 	// Logf hears what an operator should know; nil discards it. It gets neither payloads nor the
 	// password.
 	Logf func(format string, args ...any)
+
+	patience patience
 }
 
 // Publisher is made by Open and works while Run does.
@@ -67,6 +70,7 @@ type Publisher struct {
 	careful uint64 // events up to this one are published one at a time
 	refused uint64 // an event that RabbitMQ refuses
 	taken   uint64 // the last event that was looked at
+	doubted bool   // RabbitMQ was there and confirmed nothing
 }
 
 // Open checks cfg and finds the place where reading goes on. Without one it is the end of the
@@ -86,19 +90,26 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
+	cfg.patience = cfg.patience.orDefault()
 	p := &Publisher{cfg: cfg, server: server}
 	p.counts = newCounts(p)
 	seq, ok, err := cfg.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read how far RabbitMQ has got: %w", err)
 	}
-	if !ok {
-		if seq, err = cfg.Newest(ctx); err == nil {
-			err = cfg.Save(ctx, seq)
-		}
-		if err != nil {
+	newest, err := cfg.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
+	}
+	switch {
+	case !ok:
+		seq = newest
+		if err := cfg.Save(ctx, seq); err != nil {
 			return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
 		}
+	case seq > newest: // else all until there would be passed over, and nobody told
+		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
+		seq = 0
 	}
 	p.place.Store(seq)
 	p.saved = seq
@@ -109,7 +120,10 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 // a password.
 func CheckURL(text string) (server string, err error) {
 	u, err := amqp.ParseURI(text)
-	if err != nil || u.Host == "" {
+	// An @ behind the host is that of a password with a character in it that ends the host, and
+	// then part of the password stands where host and port are.
+	_, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "/?#"); err != nil || u.Host == "" || end >= 0 && strings.Contains(rest[end:], "@") {
 		return "", errors.New("not an AMQP URL; want amqp://USER:PASSWORD@HOST:5672/VHOST, or amqps:// for TLS, with special characters percent-encoded")
 	}
 	return fmt.Sprintf("%s:%d", u.Host, u.Port), nil
@@ -133,6 +147,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 		}
 		if p.place.Load() != before || time.Since(begun) > time.Minute {
 			pause.reset()
+		}
+		if errors.Is(err, errSilent) {
+			p.counts.unanswered.Inc()
 		}
 		if why := explain(err); why != said {
 			said = why

@@ -239,28 +239,47 @@ func bind(t testing.TB, url, name string) {
 	}
 }
 
-// take returns the next n messages with an id that did not come before.
-func take(t *testing.T, url, queue string, n int) (got []amqp.Delivery) {
-	t.Helper()
-	ch := channel(t, url)
-	seen := map[string]bool{}
-	eventually(t, fmt.Sprintf("%d messages", n), func() bool {
+// queueReader reads a queue and drops what it has seen, as docs/rabbitmq.md tells services to.
+type queueReader struct {
+	t          *testing.T
+	url, queue string
+	seen       map[string]bool
+	repeats    int
+}
+
+func reader(t *testing.T, url, queue string) *queueReader {
+	return &queueReader{t: t, url: url, queue: queue, seen: map[string]bool{}}
+}
+
+// take returns the next n messages with an id that did not come before, in this or an earlier call.
+func (r *queueReader) take(n int) (got []amqp.Delivery) {
+	r.t.Helper()
+	ch := channel(r.t, r.url)
+	eventually(r.t, fmt.Sprintf("%d messages", n), func() bool {
 		for len(got) < n {
-			m, ok, err := ch.Get(queue, true)
+			m, ok, err := ch.Get(r.queue, true)
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			if !ok {
 				return false
 			}
-			if !seen[m.MessageId] {
-				seen[m.MessageId] = true
-				got = append(got, m)
+			if r.seen[m.MessageId] {
+				r.repeats++
+				continue
 			}
+			r.seen[m.MessageId] = true
+			got = append(got, m)
 		}
 		return true
 	})
 	return got
+}
+
+// take is a reader's first take.
+func take(t *testing.T, url, queue string, n int) []amqp.Delivery {
+	t.Helper()
+	return reader(t, url, queue).take(n)
 }
 
 func toolUse(t *testing.T, m amqp.Delivery) string {
@@ -295,7 +314,8 @@ func TestPublisher(t *testing.T) {
 		s.add(hook.Event{Type: "Stop", Raw: []byte(`{}`)})
 		s.add(hook.Event{Type: "PostToolUse", Raw: []byte(`{"tool_name":[]}`), Missed: 3})
 		s.write("s", 1, "\n")
-		got := take(t, r.URL(), "place", 2)
+		queue := reader(t, r.URL(), "place")
+		got := queue.take(2)
 		inOrder(t, got, "s", 0)
 		if m := got[0]; m.RoutingKey != "tool.mutation.write" || m.ContentType != "application/json" || m.DeliveryMode != amqp.Persistent ||
 			m.Type != "ToolMutationEvent" || m.AppId != "assent" || m.Timestamp.Unix() != 1795273200 {
@@ -313,7 +333,7 @@ func TestPublisher(t *testing.T) {
 		}
 		p = publish(t, r.URL(), s)
 		s.write("s", 2, "")
-		inOrder(t, take(t, r.URL(), "place", 1), "s", 2)
+		inOrder(t, queue.take(1), "s", 2)
 	})
 
 	t.Run("a message too large", func(t *testing.T) {
@@ -338,14 +358,15 @@ func TestPublisher(t *testing.T) {
 		bind(t, r.URL(), "hangs")
 		p := publish(t, r.URL(), s)
 		s.write("s", 0, "")
-		inOrder(t, take(t, r.URL(), "hangs", 1), "s", 0)
+		got := reader(t, r.URL(), "hangs")
+		inOrder(t, got.take(1), "s", 0)
 		r.Pause()
 		for i := range 3000 {
 			s.write("s", i+1, strings.Repeat("x", 4000))
 		}
 		eventually(t, "the silence is noticed", func() bool { return p.metric("assent_amqp_connected") == 0 })
 		r.Resume()
-		inOrder(t, take(t, r.URL(), "hangs", 3000), "s", 1)
+		inOrder(t, got.take(3000), "s", 1)
 
 		eventually(t, "it is back", func() bool { return p.metric("assent_amqp_lag_events") == 0 })
 		r.Pause()
@@ -361,7 +382,8 @@ func TestPublisher(t *testing.T) {
 		bind(t, r.URL(), "short")
 		p := publish(t, r.URL(), s)
 		s.write("s", 0, "")
-		inOrder(t, take(t, r.URL(), "short", 1), "s", 0)
+		got := reader(t, r.URL(), "short")
+		inOrder(t, got.take(1), "s", 0)
 		ctl(t, r, "set_vm_memory_high_watermark", "absolute", "1MB")
 		for i := range 3000 {
 			s.write("s", i+1, strings.Repeat("x", 2000))
@@ -371,7 +393,7 @@ func TestPublisher(t *testing.T) {
 			t.Error("there is no lag")
 		}
 		ctl(t, r, "set_vm_memory_high_watermark", "0.4")
-		inOrder(t, take(t, r.URL(), "short", 3000), "s", 1)
+		inOrder(t, got.take(3000), "s", 1)
 		if !strings.Contains(p.said(), "takes messages again") {
 			t.Error("it does not say that it is over")
 		}
@@ -470,7 +492,8 @@ func TestTLS(t *testing.T) {
 	publish(t, url+"?cacertfile="+cert, s).stop()
 	p := publish(t, url+"?cacertfile="+cert, s)
 	s.write("s", 0, "")
-	inOrder(t, take(t, r.URL(), "tls", 1), "s", 0)
+	got := reader(t, r.URL(), "tls")
+	inOrder(t, got.take(1), "s", 0)
 	p.stop()
 
 	text, err := os.ReadFile(cert)
@@ -481,7 +504,7 @@ func TestTLS(t *testing.T) {
 	pool.AppendCertsFromPEM(text)
 	publishWith(t, rabbit.Config{URL: url, TLS: &tls.Config{RootCAs: pool}}, s)
 	s.write("s", 1, "")
-	inOrder(t, take(t, r.URL(), "tls", 1), "s", 1)
+	inOrder(t, got.take(1), "s", 1)
 }
 
 // certificate writes one for 127.0.0.1 that is its own authority.
@@ -517,12 +540,14 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 func TestCheckURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"amqp://guest:guest@127.0.0.1/": "127.0.0.1:5672", "amqps://u:p%40@rabbit.example.net:5999/vhost": "rabbit.example.net:5999", "amqps://[::1]": "::1:5671",
+		"amqp://u:p%2F%3F%23@h/a%40b": "h:5672",
 	} {
 		if got, err := rabbit.CheckURL(url); got != want || err != nil {
 			t.Errorf("%s: %q, %v", url, got, err)
 		}
 	}
-	for _, url := range []string{"", "localhost:5672", "http://u:secret@h/", "amqp://u:secret%zz@h/", "amqp://u:secret@h:port/", "amqp://u:secret @h/"} {
+	for _, url := range []string{"", "localhost:5672", "http://u:secret@h/", "amqp://u:secret%zz@h/", "amqp://u:secret@h:port/", "amqp://u:secret @h/",
+		"amqp://secret:123/4@host/", "amqp://secret:123?4@host/", "amqp://secret:123#4@host/", "amqp://secret/@host/", "amqp:///secret@host/"} {
 		if got, err := rabbit.CheckURL(url); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %q, %v", url, got, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -39,13 +40,17 @@ type session struct {
 	fail    context.CancelCauseFunc // ends hard
 	flights chan flight
 	clear   chan struct{} // holds a token while RabbitMQ takes messages
+	held    atomic.Bool   // RabbitMQ takes none at the moment
+	excused atomic.Bool   // it took none since that was last looked at
+	ready   func()        // to be called when all is well
 	// Owned by the goroutine that publishes.
 	seen idRing
 	sent uint64 // sequence of the last event that was published
 }
 
 // session connects, calls ready and publishes until something is wrong or ctx is done. Then it
-// waits a little for what is on its way.
+// waits a little for what is on its way. After RabbitMQ confirmed nothing, all is well only when it
+// does again.
 func (p *Publisher) session(ctx context.Context, ready func()) error {
 	hard, fail := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer fail(nil)
@@ -53,14 +58,19 @@ func (p *Publisher) session(ctx context.Context, ready func()) error {
 	defer stopReading()
 	defer context.AfterFunc(hard, stopReading)()
 
-	c, err := p.dial(ctx, hard)
+	c, err := dial(ctx, hard, target{url: p.cfg.URL, tls: p.cfg.TLS, exchange: p.cfg.Exchange, name: "assent mutations", patience: p.cfg.patience})
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	ready()
-	p.counts.connected.Set(1)
+	well := func() {
+		ready()
+		p.counts.connected.Set(1)
+	}
 	defer p.counts.connected.Set(0)
+	if !p.doubted {
+		well()
+	}
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(drainTime, func() { fail(context.Canceled) })
 	})()
@@ -68,7 +78,8 @@ func (p *Publisher) session(ctx context.Context, ready func()) error {
 	s := &session{
 		p: p, channel: c.channel, hard: hard, reading: reading, fail: fail,
 		flights: make(chan flight, window), clear: make(chan struct{}, 1),
-		seen: newIDRing(recent),
+		ready: well,
+		seen:  newIDRing(recent),
 	}
 	s.clear <- struct{}{}
 	watched := make(chan struct{})
@@ -117,10 +128,13 @@ func (s *session) watch(c *connection) {
 					return
 				}
 				held = true
+				s.held.Store(true)
 			case !b.Active && held:
 				s.p.cfg.Logf("rabbitmq: %s takes messages again", s.p.server)
 				s.clear <- struct{}{}
 				held = false
+				s.excused.Store(true)
+				s.held.Store(false)
 			}
 		case err := <-c.lost:
 			if err == nil { // the library closes its channel when we close the connection
@@ -168,16 +182,16 @@ func (s *session) take(e hook.Event) {
 		}
 		s.sent = e.Seq
 	}
+	select {
+	case s.flights <- f:
+	case <-s.reading.Done():
+		return
+	}
 	if f.confirm != nil && e.Seq <= s.p.careful {
 		select {
 		case <-f.confirm.Done():
 		case <-s.reading.Done():
-			return
 		}
-	}
-	select {
-	case s.flights <- f:
-	case <-s.reading.Done():
 	}
 }
 
@@ -227,9 +241,7 @@ func (s *session) land() {
 				return
 			}
 			if f.confirm != nil {
-				select {
-				case <-f.confirm.Done():
-				case <-s.hard.Done():
+				if !s.settled(f.confirm) {
 					return
 				}
 				if !f.confirm.Acked() {
@@ -237,6 +249,10 @@ func (s *session) land() {
 					return
 				}
 				s.p.counts.published.Inc()
+				if s.p.doubted {
+					s.p.doubted = false
+					s.ready()
+				}
 			}
 			s.p.place.Store(f.seq)
 			if !due {
@@ -252,6 +268,28 @@ func (s *session) land() {
 	}
 }
 
+// settled waits until RabbitMQ has confirmed a message or refused it. If it does neither, and does
+// not say why either, the session ends.
+func (s *session) settled(confirm *amqp.DeferredConfirmation) bool {
+	late := time.NewTimer(s.p.cfg.patience.confirm)
+	defer late.Stop()
+	for {
+		select {
+		case <-confirm.Done():
+			return true
+		case <-s.hard.Done():
+			return false
+		case <-late.C:
+			if s.excused.Swap(false) || s.held.Load() {
+				late.Reset(s.p.cfg.patience.confirm)
+				continue
+			}
+			s.fail(fmt.Errorf("%w: a message is not confirmed within %v", errSilent, s.p.cfg.patience.confirm))
+			return false
+		}
+	}
+}
+
 // lose ends the session after a failure that is, more often than not, that of the connection. Then
 // watch knows the reason, and goes first.
 func (s *session) lose(err error) {
@@ -263,8 +301,12 @@ func (s *session) lose(err error) {
 }
 
 // suspect looks for a message that RabbitMQ closes the channel over, such as one larger than it
-// takes. What was on its way goes once more, each alone; the one that fails again is left out.
+// takes. What was on its way goes once more, each alone; the one that fails again is left out. What
+// RabbitMQ did not confirm goes alone too, so that it does not come again and again by the thousand.
 func (p *Publisher) suspect(why error, s *session) {
+	if errors.Is(why, errSilent) {
+		p.careful, p.doubted = max(p.careful, s.sent), true
+	}
 	var refused *amqp.Error
 	if !errors.As(why, &refused) || refused.Code != amqp.PreconditionFailed || s.sent == 0 {
 		return

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -90,6 +91,9 @@ func (f *file) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.trustsWay(f.path); err != nil {
+		return nil, err
+	}
 	if err := f.trusted(filepath.Dir(path), true); err != nil {
 		return nil, err
 	}
@@ -106,6 +110,57 @@ func (f *file) read() ([]byte, error) {
 		return nil, err
 	}
 	return whole(in, maxFile)
+}
+
+// trustsWay looks at the links on the way to a path: who can turn one chooses which file counts,
+// of those that may be trusted. A link counts like the file: its owner, and who may write to its
+// directory.
+func (f *file) trustsWay(to string) error {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	const maxLinks = 40
+	links, at := 0, "/"
+	rest := strings.Split(to, "/")
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		if part == "" || part == "." {
+			continue
+		}
+		if part == ".." {
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, part)
+		fi, err := os.Lstat(next)
+		if err != nil {
+			return err
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return errors.New("too many links lead to it")
+		}
+		if err := f.trusted(at, true); err != nil {
+			return fmt.Errorf("the link %s on the way to it: %w", next, err)
+		}
+		if err := f.owns("the link "+next, next, fi); err != nil {
+			return err
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return err
+		}
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return nil
 }
 
 func (f *file) trusted(path string, dir bool) error {
@@ -125,13 +180,8 @@ func (f *file) trusts(path string, fi fs.FileInfo, dir bool) error {
 	} else if !fi.Mode().IsRegular() {
 		return errors.New("it is no regular file")
 	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-		switch {
-		case f.root:
-			return fmt.Errorf("%s must belong to root and belongs to uid %d; run: chown root %s", what, st.Uid, path)
-		case int(st.Uid) != os.Geteuid():
-			return fmt.Errorf("%s belongs to another user (uid %d), who could write any rule; run: chown %d %s", what, st.Uid, os.Geteuid(), path)
-		}
+	if err := f.owns(what, path, fi); err != nil {
+		return err
 	}
 	if fi.Mode().Perm()&0o022 != 0 && (!dir || fi.Mode()&os.ModeSticky == 0) {
 		return fmt.Errorf("others may write to %s, and so write any rule; run: chmod go-w %s", what, path)
@@ -163,6 +213,23 @@ func whole(in *os.File, most int64) ([]byte, error) {
 		return nil, errors.New("it is being written")
 	}
 	return b, nil
+}
+
+// owns says why what belongs to somebody else.
+func (f *file) owns(what, path string, fi fs.FileInfo) error {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	chown := "chown"
+	if fi.Mode()&fs.ModeSymlink != 0 {
+		chown = "chown -h"
+	}
+	switch {
+	case !ok || st.Uid == 0:
+	case f.root:
+		return fmt.Errorf("%s must belong to root and belongs to uid %d; run: %s root %s", what, st.Uid, chown, path)
+	case int(st.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to another user (uid %d), who could write any rule; run: %s %d %s", what, st.Uid, chown, os.Geteuid(), path)
+	}
+	return nil
 }
 
 func (f *file) problem(err error) hook.RuleProblem {

@@ -17,9 +17,13 @@ import (
 // repoFile is where a repository keeps its rules, below its root.
 const repoFile = ".assent/rules.yaml"
 
-// maxRepos bounds the repositories that are remembered; the one that was not asked about for
-// longest goes first.
-const maxRepos = 64
+// maxRepos bounds the repositories that are remembered, and maxRepoBytes their files in all, as the
+// rules in memory take some hundred times as much. The one that was not asked about for longest
+// goes first.
+const (
+	maxRepos     = 64
+	maxRepoBytes = 1 << 20
+)
 
 // repo is the rules of one repository, with all others.
 type repo struct {
@@ -29,6 +33,14 @@ type repo struct {
 	state    hook.RuleFile
 	problems []hook.RuleProblem
 	used     time.Time
+}
+
+// size is the length of its file, if its rules are remembered.
+func (r *repo) size() int64 {
+	if r.set == nil {
+		return 0
+	}
+	return r.seen.size
 }
 
 // repository returns the rules for requests from the repository at root, nil if it has none of
@@ -102,13 +114,18 @@ func (b *Book) remember(root string, r *repo, sources []rules.Source) {
 	if len(sources) != len(b.sources) || len(sources) > 0 && &sources[0] != &b.sources[0] {
 		return
 	}
-	if len(b.repos) >= maxRepos {
+	sum := r.size()
+	for _, o := range b.repos {
+		sum += o.size()
+	}
+	for len(b.repos) > 0 && (len(b.repos) >= maxRepos || sum > maxRepoBytes) {
 		oldest := ""
 		for k, o := range b.repos {
 			if oldest == "" || o.used.Before(b.repos[oldest].used) {
 				oldest = k
 			}
 		}
+		sum -= b.repos[oldest].size()
 		delete(b.repos, oldest)
 	}
 	b.repos[root] = r
@@ -118,8 +135,11 @@ func (b *Book) remember(root string, r *repo, sources []rules.Source) {
 // error: there is none.
 func openBelow(root string) (*os.File, stamp, error) {
 	dir, err := os.OpenRoot(root)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, stamp{}, nil // nothing to be seen from here, and so nothing to obey
+	}
+	if err != nil { // too many open files, perhaps: what it would deny is not known
+		return nil, stamp{}, err
 	}
 	defer dir.Close()
 	in, err := dir.OpenFile(repoFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)

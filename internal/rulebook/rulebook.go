@@ -17,6 +17,7 @@
 package rulebook
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,8 +120,11 @@ func (cfg Config) list() []*file {
 // Eval says what the rules make of a request with this input.
 func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 	owed := b.owed(req)
-	b.slots <- struct{}{}
-	defer func() { <-b.slots }()
+	leave, err := b.enter()
+	if err != nil {
+		return hook.Verdict{Action: hook.ActionAsk, Reason: err.Error()}
+	}
+	defer leave()
 	defer func() {
 		if p := recover(); p != nil { // the value could quote a command
 			b.cfg.Logf("request %s: the rules failed on it (%T), so a person is asked", req.ID, p)
@@ -131,10 +135,24 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 	if owed != nil && doubt == "" {
 		set = owed.set
 	}
+	var outer *rules.Set
+	if root := b.around(req); root != "" && owed == nil {
+		var why string
+		if outer, why = b.repository(root); doubt == "" {
+			doubt = why
+		}
+		if set == nil {
+			set, outer = outer, nil
+		}
+	}
 	if set == nil {
 		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
 	}
-	v = verdict(set.Eval(b.call(req, input)))
+	call := b.call(req, input)
+	v = verdict(set.Eval(call))
+	if outer != nil {
+		v = stricter(v, verdict(outer.Eval(call)))
+	}
 	switch {
 	case doubt == "":
 	case v.Action == hook.ActionAllow:
@@ -144,6 +162,26 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 	}
 	b.count(&v)
 	return v
+}
+
+// busyTime is how long a request waits for its turn. A turn takes some milliseconds, unless a
+// file system that it looks at does not answer.
+const busyTime = 2 * time.Second
+
+// enter returns when it is the caller's turn, who then calls leave.
+func (b *Book) enter() (leave func(), err error) {
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		t := time.NewTimer(busyTime)
+		defer t.Stop()
+		select {
+		case b.slots <- struct{}{}:
+		case <-t.C:
+			return nil, errors.New("the rules are busy: too many requests, or a directory of one does not answer")
+		}
+	}
+	return func() { <-b.slots }, nil
 }
 
 // setFor returns the rules for a request, nil where there are none, and why none of them may allow
@@ -168,6 +206,43 @@ func (b *Book) setFor(req *hook.Request) (set *rules.Set, doubt string) {
 		}
 	}
 	return set, doubt
+}
+
+// around is the project's directory where the agent stands in another repository, such as a
+// submodule or one that it made itself; else empty. The project's own rules hold there too.
+func (b *Book) around(req *hook.Request) string {
+	dir := req.ProjectDir
+	if dir == "" || dir == req.Repo.Root || !b.here(req) {
+		return ""
+	}
+	return dir
+}
+
+// stricter is what two sets of rules say together.
+func stricter(x, y hook.Verdict) hook.Verdict {
+	rank := func(v *hook.Verdict) int {
+		switch {
+		case v.Action == hook.ActionDeny:
+			return 3
+		case v.Action == hook.ActionAsk && v.Rule != "":
+			return 2
+		case v.Action == hook.ActionAsk:
+			return 1
+		}
+		return 0
+	}
+	if rank(&y) > rank(&x) {
+		x, y = y, x
+	}
+	if y.Action == hook.ActionAsk {
+		if y.Timeout > 0 && (x.Timeout == 0 || y.Timeout < x.Timeout) {
+			x.Timeout = y.Timeout
+		}
+		if y.OnTimeout == hook.Deny {
+			x.OnTimeout = hook.Deny
+		}
+	}
+	return x
 }
 
 // here reports whether the request's files are those that the broker sees, as far as it can tell.

@@ -68,15 +68,19 @@ func (s *shelf) open() *shelf {
 
 // says evaluates a command of an agent in the repository work.
 func (s *shelf) says(command string) hook.Verdict {
+	req := s.request(command)
+	return s.Eval(req, req.ToolInput)
+}
+
+func (s *shelf) request(command string) *hook.Request {
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	req := &hook.Request{
+	return &hook.Request{
 		ID: "r", Agent: "claude", ToolName: "Bash", ToolInput: input, CWD: s.path("work"), SessionID: "s", PermissionMode: "default",
 		Origin: hook.Origin{Host: "here", ProjectDir: s.path("work"), Repo: hook.Repo{Root: s.path("work")}},
 	}
-	return s.Eval(req, req.ToolInput)
 }
 
 // want holds what becomes of ls.

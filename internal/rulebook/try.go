@@ -17,15 +17,21 @@ type Trial struct {
 // Try returns the rules for requests from where req is from, and more. An error says why no rule
 // may allow anything there.
 func (b *Book) Try(req *hook.Request, more ...rules.Source) (*Trial, error) {
-	b.slots <- struct{}{}
-	defer func() { <-b.slots }()
+	leave, err := b.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if _, doubt := b.setFor(req); doubt != "" {
 		return nil, errors.New(doubt)
 	}
 	b.mu.Lock()
 	sources := b.sources[:len(b.sources):len(b.sources)]
 	b.mu.Unlock()
-	if root := req.Repo.Root; root != "" && b.here(req) {
+	for _, root := range []string{req.Repo.Root, b.around(req)} {
+		if root == "" || !b.here(req) {
+			continue
+		}
 		if own, there, err := ReadRepository(root); err != nil {
 			return nil, fmt.Errorf("read the repository's rules: %w", err)
 		} else if there {
@@ -60,8 +66,11 @@ func (b *Book) owed(req *hook.Request) *Trial {
 
 // Explain says what the rules make of a request, part by part, and why.
 func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
-	t.b.slots <- struct{}{}
-	defer func() { <-t.b.slots }()
+	leave, err := t.b.enter()
+	if err != nil {
+		return rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "busy", Why: err.Error()}}}
+	}
+	defer leave()
 	defer func() {
 		if recover() != nil {
 			v = rules.Verdict{Action: rules.Ask, Refused: []rules.Refusal{{Code: "failed", Why: "The rules failed on this request."}}}
@@ -72,8 +81,11 @@ func (t *Trial) Explain(req *hook.Request) (v rules.Verdict) {
 
 // Eval says what the rules make of a request, with the time when it came.
 func (t *Trial) Eval(req *hook.Request) (v rules.Verdict) {
-	t.b.slots <- struct{}{}
-	defer func() { <-t.b.slots }()
+	leave, err := t.b.enter()
+	if err != nil {
+		return rules.Verdict{Action: rules.Ask}
+	}
+	defer leave()
 	defer func() {
 		if recover() != nil {
 			v = rules.Verdict{Action: rules.Ask}

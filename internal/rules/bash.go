@@ -31,7 +31,8 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	e.command = command
-	script := shell.Read(command, shell.Options{Dir: e.cwd, Home: e.home, Project: e.project, Zsh: e.call.Shell != "bash"})
+	script := shell.Borrow(command, shell.Options{Dir: e.cwd, Home: e.home, Project: e.project, Zsh: e.call.Shell != "bash"})
+	defer script.Release()
 	e.units = script.Units
 	for _, d := range script.Doubts {
 		o.refused = append(o.refused, Refusal{d.Code, d.Start, d.End, d.Why})
@@ -74,9 +75,6 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if explain {
 			units[i] = s.explainUnit(u, e, &own, covered[i])
 		}
-	}
-	if e.work > maxWork {
-		o.refuse("too-much", "There is too much in it to compare.")
 	}
 	// Files after commands: a command's rule may permit its redirections.
 	commands := 0
@@ -126,6 +124,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 // tool.
 func (s *Set) wholeCommand(e *scope, o *outcome) {
 	for _, r := range s.guardScripts {
+		e.charge(r)
+		if !e.spend(r.match.command.script.cost(len(e.command))) {
+			break // nothing is allowed, then
+		}
 		if r.match.command.script.match(e.command) {
 			t, _ := r.match.circumstances(e, e.cwd, true, true)
 			o.guard(r, t)
@@ -153,6 +155,7 @@ func (s *Set) scriptAllowed(e *scope) *rule {
 func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 	if u.Kind == shell.Command {
 		s.guards.guards(u, func(r *rule) bool {
+			e.charge(r)
 			t := r.match.command.guards(u, e)
 			if t != no {
 				c, _ := r.match.circumstances(e, u.Dir, u.DirKnown, true)
@@ -163,6 +166,7 @@ func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 		})
 	}
 	for _, r := range s.guardFiles {
+		e.charge(r)
 		t := r.match.file.guardsUnit(u, e)
 		if t != no {
 			c, _ := r.match.circumstances(e, u.Dir, u.DirKnown, true)
@@ -170,6 +174,7 @@ func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
 		}
 		o.guard(r, t)
 	}
+	e.charge(nil)
 }
 
 // guardsUnit says whether a rule about files is meant by a part of a command.
@@ -223,13 +228,20 @@ func fileProgram(base string, op operation) truth {
 	switch base {
 	case "cat", "head", "tail", "less", "more", "grep", "egrep", "fgrep", "zgrep", "rg", "awk", "gawk", "mawk", "sort", "uniq", "wc", "cut",
 		"diff", "cmp", "comm", "join", "paste", "nl", "od", "xxd", "hexdump", "strings", "base64", "base32", "tac", "rev", "fold", "fmt", "jq", "yq", "bat", "batcat",
-		"source", ".", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "bzcat", "xzcat", "look", "ag", "ack":
+		"source", ".", "md5sum", "sha1sum", "sha256sum", "sha512sum", "column", "expand", "zcat", "bzcat", "xzcat", "look", "ag", "ack",
+		"unexpand", "tsort", "hd", "basenc", "nawk", "colordiff", "ripgrep", "rgrep", "ugrep", "zstdcat", "gzcat", "bzgrep", "xzgrep", "zless", "zmore", "pr", "hexyl":
 		if op == opRead {
 			return yes
 		}
 		return no
-	case "cp", "mv", "scp", "rsync", "install", "ln", "dd", "sed", "perl", "vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "code", "tar", "zip", "gzip", "gunzip", "bzip2", "xz", "patch":
+	case "cp", "mv", "scp", "rsync", "install", "ln", "dd", "sed", "perl", "vi", "vim", "nvim", "nano", "emacs", "ed", "ex", "code", "tar", "zip", "gzip", "gunzip", "bzip2", "xz", "patch",
+		"gsed", "zstd", "unzstd", "unxz", "lzma", "unlzma", "bunzip2":
 		return yes
+	case "shuf", "iconv", "plutil", "textutil", "split", "csplit":
+		if op == opRead {
+			return yes
+		}
+		return perhaps
 	case "rm", "tee", "touch", "chmod", "chown", "chgrp", "truncate", "shred", "unlink", "rmdir":
 		if op == opRead {
 			return no

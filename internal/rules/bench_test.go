@@ -10,7 +10,7 @@ import (
 
 // BenchmarkHostile is the worst that is known for the time of one call.
 func BenchmarkHostile(b *testing.B) {
-	s := load(b, example)
+	s := load(b, example+"\nuse: [builtin/readonly@1, builtin/git-read@1]\n")
 	for name, cmd := range map[string]string{
 		"units":   strings.Repeat("a;", 5000),
 		"words":   "rm -r " + strings.Repeat("a ", 4990),
@@ -19,6 +19,9 @@ func BenchmarkHostile(b *testing.B) {
 		"long":    "cat " + strings.Repeat("a", 60_000),
 		"nested":  strings.Repeat("$(", 30_000),
 		"globs":   "cat " + strings.Repeat("*", 9_000),
+		"stars":   "git diff " + strings.Repeat("a* ", 3_300),
+		"hidden":  "cd ~/.x && cat " + strings.Repeat("x*y ", 2_400),
+		"below":   "grep x " + strings.Repeat("**/*.go ", 1_200),
 	} {
 		c := bash(cmd)
 		b.Run(name, func(b *testing.B) {

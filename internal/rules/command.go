@@ -126,7 +126,7 @@ func (m *commandMatch) argsAllowed(words []shell.Word, e *scope) ([]shell.Word, 
 		words = withoutFlags(words)
 	}
 	for _, alternatives := range args {
-		if len(words) == 0 || !words[0].Static || strings.HasPrefix(words[0].Text, "-") || !matchAny(alternatives, words[0].Text) {
+		if len(words) == 0 || !words[0].Static || strings.HasPrefix(words[0].Text, "-") || !matchArg(alternatives, words[0].Text) {
 			return nil, fault{"args", wrongArg(words, alternatives)}
 		}
 		words = words[1:]
@@ -159,6 +159,17 @@ func quote(s string) string { return "`" + short(s) + "`" }
 func matchAny(gs []glob, s string) bool {
 	for i := range gs {
 		if gs[i].match(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchArg is matchAny for an allow: scripts/* does not lead out of scripts.
+func matchArg(gs []glob, s string) bool {
+	climbs := strings.Contains("/"+s+"/", "/../")
+	for i := range gs {
+		if gs[i].match(s) && !(climbs && !gs[i].exact && gs[i].re == nil && strings.Contains(gs[i].src, "/")) {
 			return true
 		}
 	}

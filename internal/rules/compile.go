@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,12 +195,30 @@ func (c *compiler) pattern(w word) glob {
 	if !ok {
 		return textGlob(w.text)
 	}
+	n := size(expr)
+	if c.size += n; c.out.source.Layer == Repository && c.size > maxForeignSize {
+		c.problem(w.at, "the regular expressions of this file are too large; say it with plain patterns")
+		return glob{src: w.text, exact: true}
+	}
 	re, err := regexp.Compile(`^(?:` + expr + `)\z`)
 	if err != nil {
 		c.problem(w.at, "%q is no regular expression: %v", short(expr), err)
 		return glob{src: w.text, exact: true}
 	}
-	return glob{src: w.text, re: re}
+	return glob{src: w.text, re: re, size: n}
+}
+
+// size is how many instructions a regular expression has, and so what a byte of text costs.
+func size(expr string) int {
+	parsed, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(prog.Inst)
 }
 
 func (c *compiler) paths(n *yaml.Node) []pathPattern {

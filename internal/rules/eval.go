@@ -20,7 +20,10 @@ type scope struct {
 
 	operands []shell.Word     // scratch
 	places   map[string]place // paths that were resolved, with their directory
+	dir      dirFacts         // of the last unit: most commands run in one
 	work     int              // steps taken; beyond maxWork nothing is allowed
+	foreign  bool             // work is that of repositories' rules, and other the rest; else the other way round
+	other    int
 }
 
 // maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
@@ -32,6 +35,44 @@ const maxWork = 100_000
 func (e *scope) spend(n int) bool {
 	e.work += n
 	return e.work <= maxWork
+}
+
+// charge has r pay for the steps that follow. Repositories' rules have an account of their own:
+// by using up the time they could otherwise soften the denials of all others.
+func (e *scope) charge(r *rule) {
+	if foreign := r != nil && r.layer == Repository; foreign != e.foreign {
+		e.work, e.other, e.foreign = e.other, e.work, foreign
+	}
+}
+
+// spendOn is spend for a comparison of a text of n bytes with patterns.
+func (e *scope) spendOn(gs []glob, n int) bool {
+	steps := 0
+	for i := range gs {
+		steps += gs[i].cost(n)
+	}
+	return e.spend(steps)
+}
+
+// among says whether a text matches one of the patterns of a guard.
+func (e *scope) among(gs []glob, s string) truth {
+	switch {
+	case !e.spendOn(gs, len(s)):
+		return perhaps
+	case matchAny(gs, s):
+		return yes
+	}
+	return no
+}
+
+// meets is meet within the time that is left.
+func (e *scope) meets(a, b []token) bool {
+	if !e.spend(20) {
+		return true
+	}
+	met, steps := meeting(a, b)
+	e.spend(steps / 8)
+	return met
 }
 
 // place remembers what it resolved.
@@ -128,7 +169,7 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	if s.protect == nil { // the zero Set
 		return Verdict{Action: Ask, Reason: "no rules are loaded"}
 	}
-	e := &scope{call: c}
+	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
@@ -156,6 +197,9 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 		units = s.bash(e, o, explain)
 	} else {
 		units = s.tool(e, o, explain)
+	}
+	if e.work > maxWork || e.other > maxWork {
+		o.refuse("too-much", "There is too much in it to compare.")
 	}
 	v := s.verdict(c, o)
 	v.Units = units

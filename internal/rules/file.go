@@ -82,6 +82,8 @@ type compiler struct {
 	*reader
 	out *rulesFile
 	ids map[string]int // id to line
+	// size is that of all regular expressions, in instructions.
+	size int
 }
 
 func (c *compiler) defaults(n *yaml.Node) {
@@ -111,6 +113,10 @@ func (c *compiler) add(r *rule, at *yaml.Node) {
 
 func (c *compiler) strings(n *yaml.Node, a Action) {
 	for _, w := range c.list(n, "rule strings, such as Bash(npm test:*)") {
+		if len(w.text) > maxWords && c.out.source.Layer == Repository {
+			c.problem(w.at, "the rule string has %d bytes, more than %d", len(w.text), maxWords)
+			continue
+		}
 		m, err := readRuleString(w.text, c.out.source.Dir, a != Allow)
 		if err != nil {
 			c.problem(w.at, "rule string %q: %v", short(w.text), err)
@@ -173,6 +179,11 @@ func (c *compiler) rule(n *yaml.Node) {
 		c.problem(n, "the key action is missing, expected allow, ask or deny")
 	case matchNode == nil:
 		c.problem(n, "the key match is missing: it says what the rule is about")
+	}
+	for _, s := range []string{r.id, r.message, r.note} {
+		if len(s) > maxWords {
+			c.problem(n, "an id, a message or a note has %d bytes, more than %d", len(s), maxWords)
+		}
 	}
 	if messageNode != nil && r.action != Deny && r.action != "" {
 		c.problem(messageNode, "message is what the agent reads of a deny; this rule says %s", r.action)

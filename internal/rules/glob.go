@@ -34,6 +34,7 @@ type glob struct {
 	tokens []token
 	exact  bool // no wildcards: src is the text itself
 	re     *regexp.Regexp
+	size   int    // of re, in instructions
 	need   string // a part that every match has; a quick look before the walk
 }
 
@@ -48,6 +49,17 @@ func (g glob) match(s string) bool {
 		return false
 	}
 	return matchTokens(g.tokens, s)
+}
+
+// cost is how many steps a comparison with a text of n bytes takes at most.
+func (g *glob) cost(n int) int {
+	switch {
+	case g.exact:
+		return 0
+	case g.re != nil:
+		return g.size * n / 64
+	}
+	return len(g.tokens) * n / 64
 }
 
 // textGlob compiles a pattern in which only * is special and matches anything, as in Claude
@@ -273,9 +285,15 @@ const maxMeet = 1 << 20
 // meet says whether some text matches both patterns. It is asked about words whose text is
 // known at run time only.
 func meet(a, b []token) bool {
+	met, _ := meeting(a, b)
+	return met
+}
+
+// meeting is meet, and says how many steps it took.
+func meeting(a, b []token) (met bool, steps int) {
 	alphabet := letters(a, b)
 	if len(a)*len(b)*len(alphabet) > maxMeet {
-		return true
+		return true, 0
 	}
 	width := len(b) + 1
 	seen := make([]bool, (len(a)+1)*width)
@@ -292,7 +310,7 @@ func meet(a, b []token) bool {
 		todo = todo[:len(todo)-1]
 		i, j := k/width, k%width
 		if i == len(a) && j == len(b) {
-			return true
+			return true, steps
 		}
 		if i < len(a) {
 			free(a, i, func(i int) { visit(i, j) })
@@ -303,11 +321,12 @@ func meet(a, b []token) bool {
 		if i == len(a) || j == len(b) {
 			continue
 		}
+		steps += len(alphabet)
 		for _, c := range alphabet {
 			step(a, i, c, func(i int) { step(b, j, c, func(j int) { visit(i, j) }) })
 		}
 	}
-	return false
+	return false, steps
 }
 
 // letters returns the characters that the patterns tell apart, and one for all others.

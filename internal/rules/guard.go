@@ -26,7 +26,7 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	if len(argv) == 0 {
 		return no
 	}
-	found := m.programGuarded(argv[0])
+	found := m.programGuarded(argv[0], e)
 	if found == no && (m.text == nil || m.text.src[0] != '*') {
 		return no
 	}
@@ -35,7 +35,7 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 		if !e.spend(20 * len(argv)) {
 			return perhaps
 		}
-		found = found.or(textGuarded(m.text, argv))
+		found = found.or(e.textGuarded(m.text, argv))
 	}
 	if found == no {
 		return no
@@ -58,7 +58,7 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	return found
 }
 
-func (m *commandMatch) programGuarded(w shell.Word) truth {
+func (m *commandMatch) programGuarded(w shell.Word, e *scope) truth {
 	if m.programs == nil {
 		return yes
 	}
@@ -66,10 +66,11 @@ func (m *commandMatch) programGuarded(w shell.Word) truth {
 		return perhaps
 	}
 	base := w.Text[strings.LastIndexByte(w.Text, '/')+1:]
-	if matchAny(m.programs, base) || base != w.Text && matchAny(m.programs, w.Text) {
-		return yes
+	found := e.among(m.programs, base)
+	if found != yes && base != w.Text {
+		found = found.or(e.among(m.programs, w.Text))
 	}
-	return no
+	return found
 }
 
 // argsGuarded finds the wanted words in their order, with flags and their values between them.
@@ -157,17 +158,14 @@ func wanted(args [][]glob, rest, exact bool, words []shell.Word, e *scope) truth
 
 func wordGuarded(gs []glob, w shell.Word, e *scope) truth {
 	if w.Static {
-		if matchAny(gs, w.Text) {
-			return yes
-		}
-		return no
+		return e.among(gs, w.Text)
 	}
 	text := wordTokens(w)
-	if len(text) == 1 && text[0].kind == anything || !e.spend(20*len(gs)) {
+	if len(text) == 1 && text[0].kind == anything {
 		return perhaps
 	}
-	for _, g := range gs {
-		if meet(text, globTokens(g)) {
+	for i := range gs {
+		if e.meets(text, globTokens(gs[i])) {
 			return perhaps
 		}
 	}
@@ -216,7 +214,7 @@ func anyWord(gs []glob, words []shell.Word, e *scope) truth {
 }
 
 // textGuarded compares a rule string with the words of a command, the way its author saw it.
-func textGuarded(g *glob, argv []shell.Word) truth {
+func (e *scope) textGuarded(g *glob, argv []shell.Word) truth {
 	var b strings.Builder
 	static := true
 	for i, w := range argv {
@@ -228,6 +226,9 @@ func textGuarded(g *glob, argv []shell.Word) truth {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t)
+	}
+	if !e.spend(g.cost(b.Len())) {
+		return perhaps
 	}
 	if g.match(b.String()) {
 		return yes
@@ -242,7 +243,7 @@ func textGuarded(g *glob, argv []shell.Word) truth {
 		}
 		text = append(text, wordTokens(w)...)
 	}
-	if meet(text, globTokens(*g)) {
+	if e.meets(text, globTokens(*g)) {
 		return perhaps
 	}
 	return no
@@ -274,6 +275,8 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 			return likely
 		case !e.mayTouch(pathTokens(w, dir), patterns):
 			return no
+		case e.patternInside(w, dir, patterns):
+			return yes
 		case hiddenNames(w.Text):
 			return likely
 		}
@@ -285,6 +288,17 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		}
 	}
 	return no
+}
+
+// patternInside says whether every file that a pattern such as ~/.aws/* fits is meant.
+func (e *scope) patternInside(w shell.Word, dir string, patterns []pathPattern) bool {
+	first := strings.IndexAny(w.Text, "*?[")
+	if !w.Glob || first < 0 || strings.ContainsAny(w.Text, "$`{}()\\'\"") || strings.Contains(w.Text, "..") || !e.spend(10*len(patterns)) {
+		return false
+	}
+	directory := w.Text[:strings.LastIndexByte(w.Text[:first], '/')+1]
+	at, ok := e.place(dir, directory+"\x01") // a name that only a wildcard fits
+	return ok && dir != unknownDir && e.touches(at, patterns)
 }
 
 // pathTokens is what a word that is not static may become as a path, seen from dir.

@@ -323,7 +323,7 @@ func (e *surroundings) touches(at place, patterns []pathPattern) bool {
 }
 
 // mayTouch says whether a text that is known in part may become a path in one of the patterns.
-func (e *surroundings) mayTouch(text []token, patterns []pathPattern) bool {
+func (e *scope) mayTouch(text []token, patterns []pathPattern) bool {
 	if len(text) == 1 && text[0].kind == anything {
 		return true
 	}
@@ -340,7 +340,7 @@ func (e *surroundings) mayTouch(text []token, patterns []pathPattern) bool {
 		} else {
 			full = append(full, token{kind: below}, token{kind: anything})
 		}
-		if meet(text, full) {
+		if e.meets(text, full) {
 			return true
 		}
 	}

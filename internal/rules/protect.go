@@ -130,14 +130,14 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
 		}
 	}
-	if p.hasSign(u.Dir) {
+	if e.facts(p, u.Dir).sign {
 		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
 	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
 	readsNames := namesOnly(u.Base) && !(p.listsState(u, e) && e.readsComputed())
-	if !readsNames && p.aboveState(u.Dir, e) && searchesBelow(u) {
+	if !readsNames && e.facts(p, u.Dir).above && searchesBelow(u) {
 		return "it searches " + quote(u.Dir) + ", below which assent keeps its state"
 	}
 	if len(u.Argv) == 0 {
@@ -147,6 +147,10 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	switch u.Base {
 	case "rm", "mv", "chmod", "chown", "chgrp", "shred", "rmdir", "unlink":
 		destroys = true
+	case "cp", "rsync", "ditto": // what is copied over the project may hold a .git or a .claude
+		destroys = u.Base != "cp" || slices.ContainsFunc(u.Argv, func(w shell.Word) bool {
+			return w.Text == "--recursive" || w.Text == "--archive" || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "rRa")
+		})
 	}
 	controls := false
 	switch u.Base {
@@ -159,6 +163,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 		if why := p.word(w, u, e, readsNames); why != "" {
 			return why
+		}
+		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
+			return quote(w.Text) + " may name " + ownPlace
 		}
 		if destroys && e.holdsProject(w, u) {
 			return quote(w.Text) + " holds the project with its .git and .claude"
@@ -176,9 +183,18 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	return ""
 }
 
+// takesScript knows programs that are given programs, with names of files in them.
+func takesScript(base string) bool {
+	switch strings.TrimRight(base, "0123456789.") {
+	case "sed", "gsed", "awk", "gawk", "mawk", "nawk", "perl", "ruby", "python", "node", "deno", "bun", "php", "lua", "ed", "ex", "vi", "vim", "nvim", "osascript", "sqlite":
+		return true
+	}
+	return false
+}
+
 // listsState says whether a word of the command is a directory above assent's state.
 func (p *protection) listsState(u *shell.Unit, e *scope) bool {
-	if p.aboveState(u.Dir, e) {
+	if e.facts(p, u.Dir).above {
 		return true
 	}
 	for _, w := range u.Argv[min(1, len(u.Argv)):] {
@@ -279,6 +295,19 @@ func (p *protection) aboveState(dir string, e *scope) bool {
 	}
 }
 
+// dirFacts is what protection knows about a directory.
+type dirFacts struct {
+	dir                string
+	known, sign, above bool // see hasSign and aboveState
+}
+
+func (e *scope) facts(p *protection, dir string) *dirFacts {
+	if e.dir.dir != dir || !e.dir.known {
+		e.dir = dirFacts{dir, true, p.hasSign(dir), p.aboveState(dir, e)}
+	}
+	return &e.dir
+}
+
 func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
 	text := w.Text
 	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
@@ -303,7 +332,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !p.aboveState(dir, e) {
+	if !sign && !mayLead(text) && !e.facts(p, dir).above {
 		return ""
 	}
 	for _, t := range spellings(text) {
@@ -330,7 +359,8 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 
 // mayLead says whether a word may lead out of the directory that a command runs in.
 func mayLead(s string) bool {
-	return s != "" && (s[0] == '/' || s[0] == '-' || strings.Contains(s, "..") || strings.ContainsAny(s, "=:@") && strings.IndexByte(s, '/') > 0)
+	slash := strings.IndexByte(s, '/')
+	return slash == 0 || slash > 0 && (s[0] == '-' || strings.ContainsAny(s, "=:@")) || strings.Contains(s, "..")
 }
 
 // span is a brace expansion such as {1..5}.
@@ -374,6 +404,9 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 		}
 		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
 			continue
+		}
+		if !e.spend(60) {
+			return "There is too much in it to compare."
 		}
 		if e.mayTouch(tokens, []pathPattern{*q}) {
 			return quote(whole.Text) + " may become " + ownPlace

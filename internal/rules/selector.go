@@ -104,7 +104,12 @@ func (m *mcpMatch) guards(e *scope) bool {
 
 func inputMatches(ms []inputMatch, e *scope) bool {
 	for _, m := range ms {
-		if v, ok := scalar(e.member(m.key)); !ok || !matchAny(m.want, v) {
+		raw := e.member(m.key)
+		if !e.spend(len(raw)/64) || !e.spendOn(m.want, len(raw)) {
+			return false // and nothing is allowed
+		}
+		v, ok := scalar(raw)
+		if !ok || !matchAny(m.want, v) {
 			return false
 		}
 	}

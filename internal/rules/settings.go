@@ -22,6 +22,8 @@ func (e *scope) strangeRepository(dir string) string {
 	}
 	for ; ; dir = path.Dir(dir) {
 		switch {
+		case dir == e.project && !there("HEAD"): // neither, or the project's own
+			return ""
 		case there(".git"):
 			if dir == e.project {
 				return ""

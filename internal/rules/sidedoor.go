@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"strings"
 
 	"assent/internal/shell"
@@ -39,7 +40,8 @@ func sideDoors(program string) []string {
 	case "date":
 		return []string{"-s=", "--set="}
 	case "go":
-		return []string{"-exec=", "-toolexec=", "-vettool=", "-overlay=", "-modfile=", "-o=", "-C="}
+		return []string{"-exec=", "-toolexec=", "-vettool=", "-overlay=", "-modfile=", "-o=", "-C=", "-pkgdir=", "-outputdir=", "-compiler=", "-gccgoflags=",
+			"-coverprofile=", "-cpuprofile=", "-memprofile=", "-blockprofile=", "-mutexprofile=", "-trace="}
 	case "gofmt":
 		return []string{"-w"}
 	case "npm", "pnpm", "yarn":
@@ -49,7 +51,7 @@ func sideDoors(program string) []string {
 	case "cargo":
 		return []string{"--config=", "--manifest-path=", "-C="}
 	case "pytest", "py.test":
-		return []string{"-p=", "-c=", "--rootdir=", "--confcutdir=", "--override-ini="}
+		return []string{"-p=", "-c=", "--rootdir=", "--confcutdir=", "-o=", "--override-ini=", "--pdbcls=", "--basetemp=", "--junitxml=", "--junit-xml=", "--log-file="}
 	case "node", "nodejs":
 		return []string{"-r=", "--require=", "--import=", "--loader=", "--experimental-loader="}
 	case "rsync":
@@ -67,6 +69,9 @@ func (m *commandMatch) sideDoor(u *shell.Unit) string {
 	if m.flags != nil && m.flags.only != nil {
 		return ""
 	}
+	if door := m.sideWord(u); door != "" {
+		return door
+	}
 	doors := sideDoors(u.Base)
 	if doors == nil {
 		return ""
@@ -80,7 +85,7 @@ func (m *commandMatch) sideDoor(u *shell.Unit) string {
 			continue
 		}
 		for _, door := range doors {
-			if isDoor(t, door) && !m.namesFlag(t) {
+			if isDoor(t, door, !writesOneDash(u.Base)) && !m.namesFlag(t) {
 				return t
 			}
 		}
@@ -88,8 +93,61 @@ func (m *commandMatch) sideDoor(u *shell.Unit) string {
 	return ""
 }
 
+// The commonest spellings of what runs a command or writes a file in these languages.
+var (
+	sedRuns = regexp.MustCompile(`[/|#,:@!][gpIiMm0-9]*[ew]([ ;}\n]|$)|(^|[;{}\n ])([0-9]+|[$]|/[^/]*/)?!?[ \t]*[ewW]([ ;}\n]|$)`)
+	awkRuns = regexp.MustCompile(`system[ \t]*\(|\|&?[ \t]*"|>[ \t]*"|@[a-z]`)
+)
+
+// sideWord finds what opens a side door by where it stands, or is no flag at all.
+func (m *commandMatch) sideWord(u *shell.Unit) string {
+	words := u.Argv[1:]
+	sub := ""
+	for i, w := range words {
+		t, door := w.Prefix, false
+		switch u.Base {
+		case "git":
+			switch {
+			case strings.HasPrefix(t, "ext::"): // an address that is a command
+				door = true
+			case sub == "" && strings.HasPrefix(t, "-"):
+				door = strings.HasPrefix(t, "-c") || strings.HasPrefix(t, "--namespace") || strings.HasPrefix(t, "--attr-source") || strings.HasPrefix(t, "--super-prefix") || strings.HasPrefix(t, "--shallow-file")
+			case sub == "":
+				sub = t
+				door = t == "filter-branch" || t == "daemon" || t == "instaweb"
+			case strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--"):
+				letters := map[string]string{"clone": "cu", "rebase": "x", "difftool": "x", "grep": "O"}[sub]
+				door = letters != "" && strings.ContainsAny(t, letters)
+			case i > 0 && words[i-1].Text == sub:
+				door = sub == "submodule" && t == "foreach" || sub == "bisect" && t == "run" || sub == "hook" && t == "run"
+			}
+		case "make", "gmake":
+			name, value, is := strings.Cut(t, "=")
+			switch strings.TrimRight(name, ":+?!") {
+			case "SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES":
+				door = is
+			default:
+				door = is && strings.ContainsAny(value, "$`")
+			}
+		case "sed", "gsed":
+			door = sedRuns.MatchString(w.Text)
+		case "awk", "gawk", "mawk", "nawk":
+			door = awkRuns.MatchString(w.Text)
+		case "go":
+			door = strings.Contains(w.Text, "extld") // the linker's linker, within -ldflags
+		case "tar", "gtar", "bsdtar":
+			host, _, is := strings.Cut(t, ":")
+			door = is && !strings.Contains(host, "/") // an archive of another machine
+		}
+		if door && !m.namesFlag(t) {
+			return w.Text
+		}
+	}
+	return ""
+}
+
 // isDoor says whether a word is the flag, in full, shortened, with its value, or in a cluster.
-func isDoor(word, door string) bool {
+func isDoor(word, door string, clusters bool) bool {
 	flag, value := strings.CutSuffix(door, "=")
 	name, _, _ := strings.Cut(word, "=")
 	switch {
@@ -100,7 +158,7 @@ func isDoor(word, door string) bool {
 	case len(flag) > 2 || strings.HasPrefix(word, "--"):
 		return strings.HasPrefix(word, "--") && name[1:] == flag // Go takes --exec for -exec
 	default:
-		return value && !digits(word[1:]) && strings.IndexByte(word[1:], flag[1]) >= 0
+		return clusters && value && !digits(word[1:]) && strings.IndexByte(word[1:], flag[1]) >= 0
 	}
 }
 

@@ -111,9 +111,12 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	}
 	s.toolGuards(e, o)
 	for _, r := range s.guardFiles {
+		e.charge(r)
 		found := no
 		for _, at := range places {
-			if r.match.file.guards(t.op, at, e) {
+			if !e.spend(10 + 4*len(r.match.file.paths)) {
+				found = found.or(perhaps)
+			} else if r.match.file.guards(t.op, at, e) {
 				found = yes
 			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
 				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
@@ -127,10 +130,12 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	}
 	if t.url != nil {
 		for _, r := range s.guardURLs {
+			e.charge(r)
 			s.noteGuard(r, r.match.url.guards(*t.url), e, o)
 		}
 	}
 
+	e.charge(nil)
 	covers := func(r *rule) (bool, fault) {
 		m := r.match
 		switch {
@@ -268,6 +273,7 @@ func (e *scope) toolPlaces(t *target) ([]place, bool) {
 // toolGuards asks the rules that deny or ask about tools, MCP servers, or anything.
 func (s *Set) toolGuards(e *scope, o *outcome) {
 	for _, r := range s.guardTools {
+		e.charge(r)
 		m := r.match
 		found := yes
 		switch {

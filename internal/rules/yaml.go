@@ -20,6 +20,11 @@ const (
 	maxFile     = 4 << 20
 	maxForeign  = 256 << 10 // of a repository's file
 	maxProblems = 50
+	maxWords    = 4 << 10 // of an id, a message or a note: the record of each request keeps them
+
+	// maxForeignSize bounds the regular expressions of a repository's file, in instructions of some
+	// 100 bytes each: a{1,1000} has as many as there is room for in an expression of ten characters.
+	maxForeignSize = 50_000
 )
 
 // reader turns YAML nodes into values and collects what is wrong, with its place. Anchors,

@@ -24,7 +24,7 @@ type Always interface {
 	// ErrNoProposal.
 	Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, error)
 	// Save keeps x, which Find returned and the caller completed. It is in force when Save
-	// returns. ErrSavedFull.
+	// returns. ErrSavedFull, ErrSavedBefore.
 	Save(ctx context.Context, x hook.Saved) (hook.Saved, error)
 	// Revoke ends what was saved. It is not in force when Revoke returns. ErrNoSaved.
 	Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error)
@@ -41,7 +41,9 @@ var (
 	ErrNoSaved    = errors.New("nothing that assent saved has this id and is in force")
 	ErrNoProposal = errors.New("the request has no such proposal now; look at its proposals again")
 	ErrSavedFull  = errors.New("too much is saved; revoke what is not needed, see: assent grants")
-	ErrSavedOver  = errors.New("it is over")
+	// ErrSavedBefore keeps a signature from serving twice.
+	ErrSavedBefore = errors.New("this device has saved just this before, and it is over; take another request like it, or another end")
+	ErrSavedOver   = errors.New("it is over")
 )
 
 const (

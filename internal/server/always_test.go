@@ -69,7 +69,11 @@ func (m *keeper) Find(ctx context.Context, r *hook.Request, digest string) (hook
 }
 
 func (m *keeper) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
-	return m.store.Save(ctx, x)
+	x, err := m.store.Save(ctx, x)
+	if errors.Is(err, always.ErrBefore) {
+		err = server.ErrSavedBefore
+	}
+	return x, err
 }
 
 func (m *keeper) Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error) {
@@ -423,6 +427,39 @@ func TestADeviceSignsWhatItSaves(t *testing.T) {
 		// Ending it takes no key.
 		if r := g.call(call{method: "DELETE", path: "/v1/grants/" + x.ID, token: p.bearer}); r.status != http.StatusNoContent {
 			t.Errorf("revoke: %d", r.status)
+		}
+	})
+}
+
+// A signature, which everybody with the role view can read, saves one thing once: with a stolen
+// bearer it neither doubles a count nor brings back what was revoked.
+func TestASignatureServesOnce(t *testing.T) {
+	withMemory(t, func(t *testing.T, g *rig, m *keeper) {
+		p := g.paired(auth.RoleApprove, "phone")
+		w := m.raises(g, "mytool x")
+		digest, sum := g.proposals(w.id).Proposals[0].Digest, g.get(w.id).InputSHA256
+		save := func(kind string, count int) reply {
+			body := fields{"requestId": w.id, "inputSha256": sum, "proposal": digest, "signature": p.key.Sign(auth.AlwaysText(w.id, sum, digest, kind, "", count))}
+			if count > 0 {
+				body["count"] = count
+			}
+			return g.call(call{method: "POST", path: "/v1/" + kind + "s", token: p.bearer, body: mustJSON(body)})
+		}
+		for kind, count := range map[string]int{"rule": 0, "grant": 3} {
+			if r := save(kind, count); r.status != http.StatusCreated {
+				t.Fatalf("%s: %d %s", kind, r.status, r.body)
+			}
+			save(kind, count)
+			if n := len(m.List(kind)); n != 1 {
+				t.Errorf("%s: %d are saved", kind, n)
+			}
+			g.call(call{method: "DELETE", path: "/v1/" + kind + "s/" + m.List(kind)[0].ID, token: p.bearer})
+			if r := save(kind, count); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"proposal"`) {
+				t.Errorf("%s, sent again after it was revoked: %d %s", kind, r.status, r.body)
+			}
+		}
+		if !g.asks(w) || !g.asks(m.raises(g, "mytool x")) {
+			t.Error("what was revoked answers")
 		}
 	})
 }

@@ -142,6 +142,8 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 		Agent:   get(hook.HeaderAgent),
 		Time:    time.Now(),
 		Spooled: h.Get(hook.HeaderSpooled) != "",
+		Emitted: h.Get(hook.HeaderEmitted) != "", // of an envelope that waited in the spool
+		Tool:    get(hook.HeaderTool),
 		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
 		Origin: hook.Origin{
 			Host:       get(hook.HeaderHost),

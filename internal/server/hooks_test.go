@@ -34,6 +34,7 @@ func TestPlainEventIsPublishedAsItCame(t *testing.T) {
 			hook.HeaderRequestID: id, hook.HeaderAttempt: "2", hook.HeaderEventTime: "2026-11-20T10:00:00.123456789Z",
 			hook.HeaderHost: "b%C3%BCro", hook.HeaderPID: "42", hook.HeaderAgentLabel: "a%20b", hook.HeaderProjectDir: "/p",
 			hook.HeaderRepoRoot: "/r", hook.HeaderRepoBranch: "main", hook.HeaderRepoHead: "abc", hook.HeaderRepoRemote: "https://x",
+			hook.HeaderEmitted: "1", hook.HeaderTool: "write%20it",
 		}})
 		if r.status != http.StatusNoContent || r.body != "" {
 			t.Fatalf("%d %q", r.status, r.body)
@@ -46,7 +47,7 @@ func TestPlainEventIsPublishedAsItCame(t *testing.T) {
 			ID: id, Type: "PreToolUse", Agent: "claude", Attempt: 2, Time: time.Date(2026, 11, 20, 10, 0, 0, 123456789, time.UTC),
 			Origin: hook.Origin{Host: "büro", PID: 42, AgentLabel: "a b", ProjectDir: "/p",
 				Repo: hook.Repo{Root: "/r", Branch: "main", Head: "abc", Remote: "https://x"}},
-			Raw: []byte(body),
+			Raw: []byte(body), Emitted: true, Tool: "write it",
 		}
 		if fmt.Sprintf("%+v", got[0]) != fmt.Sprintf("%+v", want) {
 			t.Errorf("published\n%+v\nwant\n%+v", got[0], want)

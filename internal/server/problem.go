@@ -93,6 +93,7 @@ var statuses = []struct {
 	{ErrSlowSearch, http.StatusServiceUnavailable, ""},
 	{ErrNoSaved, http.StatusNotFound, ""},
 	{ErrNoProposal, http.StatusConflict, "proposal"},
+	{ErrSavedBefore, http.StatusConflict, "proposal"},
 	{ErrSavedFull, http.StatusConflict, "full"},
 	{ErrNoAlways, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},

@@ -1,16 +1,12 @@
 package shell
 
 import (
-	"bytes"
 	"flag"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"assent/internal/shell/bashtest"
 )
 
 var (
@@ -28,21 +24,21 @@ func TestBashReadsTheSame(t *testing.T) {
 	tried, certain, bad := 0, 0, 0
 	flush := func() {
 		certain += len(batch)
-		for _, text := range disagreements(t, batch) {
+		for _, text := range bashtest.Differences(t, readCommands, batch) {
 			if bad++; bad <= 20 {
-				t.Errorf("bash reads %q\nas          %q\nwe read     %q", text, pretty(t, text), Commands(text, Options{Dir: "/p", Home: "/h"}))
+				t.Errorf("bash reads %q\nas          %q\nwe read     %q", text, bashtest.Pretty(t, text), readCommands(text))
 			}
 		}
 		batch = batch[:0]
 	}
-	for _, s := range seeds {
+	for _, s := range bashtest.Seeds {
 		batch = append(batch, certainOnly(strings.ReplaceAll(s, "⏎", "\n"))...)
 	}
 	flush()
-	if certain < len(seeds)/2 {
-		t.Errorf("only %d of %d plain commands are read without doubt", certain, len(seeds))
+	if certain < len(bashtest.Seeds)/2 {
+		t.Errorf("only %d of %d plain commands are read without doubt", certain, len(bashtest.Seeds))
 	}
-	mutants(*mutantSeed, func(text string) bool {
+	bashtest.Mutants(bashtest.Seeds, *mutantSeed, func(text string) bool {
 		tried++
 		if batch = append(batch, certainOnly(text)...); len(batch) >= 400 {
 			flush()
@@ -56,94 +52,11 @@ func TestBashReadsTheSame(t *testing.T) {
 	}
 }
 
+func readCommands(text string) []string { return Commands(text, Options{Dir: "/p", Home: "/h"}) }
+
 func certainOnly(text string) []string {
-	if len(Read(text, Options{Dir: "/p", Home: "/h"}).Doubts) > 0 || unprintable.MatchString(text) || controlled.MatchString(text) {
+	if len(Read(text, Options{Dir: "/p", Home: "/h"}).Doubts) > 0 || !bashtest.Printable(text) {
 		return nil
 	}
 	return []string{text}
-}
-
-// bash prints $'…' decoded, control characters and all, which then are refused.
-var controlled = regexp.MustCompile(`\$'[^']*\\[^nt\\']`)
-
-// bash reads a list after a here-document well, and then prints it without its separators.
-var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*[;&]|(?s:<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])`)
-
-// disagreements returns the texts that bash reads differently. It asks about all at once, and
-// about each only when that does not come out even.
-func disagreements(t *testing.T, texts []string) []string {
-	if len(texts) == 0 {
-		return nil
-	}
-	var script strings.Builder
-	for i, text := range texts {
-		fmt.Fprintf(&script, ": mark%d\n%s\n", i, text)
-	}
-	fmt.Fprintf(&script, ": mark%d\n", len(texts))
-	out, err := prettyPrint(t, script.String())
-	if err == nil {
-		at := 0
-		var bad []string
-		for i, text := range texts {
-			head, next := fmt.Sprintf(": mark%d\n", i), fmt.Sprintf("\n: mark%d\n", i+1)
-			if !strings.HasPrefix(out[at:], head) {
-				bad = nil
-				at = -1
-				break
-			}
-			n := strings.Index(out[at+len(head)-1:], next)
-			if n < 0 {
-				at = -1
-				break
-			}
-			from := at + len(head)
-			to := at + len(head) - 1 + n
-			at = to + 1
-			if !alike(text, out[from:max(from, to)]) {
-				bad = append(bad, text)
-			}
-		}
-		if at >= 0 {
-			return bad
-		}
-	}
-	if len(texts) == 1 {
-		return texts
-	}
-	half := len(texts) / 2
-	return append(disagreements(t, texts[:half]), disagreements(t, texts[half:])...)
-}
-
-func alike(text, printed string) bool {
-	o := Options{Dir: "/p", Home: "/h"}
-	a, b := Commands(text, o), Commands(printed, o)
-	slices.Sort(a)
-	slices.Sort(b)
-	return slices.Equal(a, b)
-}
-
-func prettyPrint(t *testing.T, script string) (string, error) {
-	file := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("bash", "--norc", "--noprofile", "--pretty-print", file)
-	cmd.Env = []string{"PATH=/nowhere", "LC_ALL=C.UTF-8"}
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		return out.String(), err
-	}
-	if errs.Len() > 0 {
-		return out.String(), fmt.Errorf("%s", errs.String())
-	}
-	return out.String(), nil
-}
-
-func pretty(t *testing.T, text string) string {
-	out, err := prettyPrint(t, text)
-	if err != nil {
-		return out + "; " + err.Error()
-	}
-	return out
 }

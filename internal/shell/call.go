@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,7 +17,7 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at place) int {
 	if len(c.Args) == 0 {
 		return -1
 	}
-	argv := make([]Word, 0, len(c.Args)+1)
+	argv := r.argv(len(c.Args))
 	for _, w := range c.Args {
 		argv = append(argv, r.word(w, at))
 	}
@@ -73,7 +74,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		i := r.add(u, at)
 		at.dir.lost()
 		return i
-	case "test", "[", "printf", "read":
+	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye":
 		r.builtin(u.Program, argv, start, end)
 	case "find":
 		return r.find(u, at, levels)
@@ -104,7 +105,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 			r.guess(argv, start, end, at)
 		case inner < len(argv):
 			if u.Program != "command" && u.Program != "builtin" && u.Program != "noglob" {
-				at.dir = at.dir.copy() // a process of its own
+				at.dir = r.keep(*at.dir) // a process of its own
 			}
 			i := r.command(argv[inner:], start, end, at.through(u.Program), levels+1)
 			r.also(i, argv)
@@ -139,6 +140,12 @@ func (r *reader) cd(argv []Word, at place) {
 	at.dir.move(to)
 }
 
+var (
+	// onlyTexts are the formats of printf that print their words as they are.
+	onlyTexts = regexp.MustCompile(`^([^%]|%%|%-?[0-9]*(\.[0-9]+)?[sbqc])*$`)
+	number    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+)
+
 // builtin doubts the forms of some builtins that set variables or evaluate their words.
 func (r *reader) builtin(name string, argv []Word, start, end int) {
 	switch name {
@@ -161,9 +168,22 @@ func (r *reader) builtin(name string, argv []Word, start, end int) {
 			r.doubt(DoubtBuiltin, start, end, "printf -v sets a variable.")
 		}
 		if r.opts.Zsh {
+			words := argv[1:]
+			if len(words) > 1 && words[0].Text == "--" {
+				words = words[1:]
+			}
+			computes := len(words) > 0 && !onlyTexts.MatchString(words[0].Text)
+			for i, w := range words {
+				if !w.Static || strings.ContainsRune(w.Text, '[') || computes && i > 0 && !number.MatchString(w.Text) {
+					r.doubt(DoubtZsh, start, end, "In zsh printf evaluates its words, and can run commands or set variables.")
+				}
+			}
+		}
+	case "exit", "return", "break", "continue", "shift", "logout", "bye":
+		if r.opts.Zsh {
 			for _, w := range argv[1:] {
-				if !w.Static || strings.ContainsRune(w.Text, '[') {
-					r.doubt(DoubtZsh, start, end, "In zsh printf evaluates its words, and can run commands.")
+				if !integer(w) {
+					r.doubt(DoubtZsh, start, end, "In zsh "+name+" evaluates its word, and can run commands.")
 				}
 			}
 		}
@@ -187,7 +207,7 @@ func (r *reader) git(u Unit, at place) int {
 		r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
 	}
 	argv := u.Argv
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	i := 1
 	for i < len(argv) && argv[i].Static {
 		switch argv[i].Text {
@@ -292,7 +312,7 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at place) int {
 	if u.Program == "zsh" || u.Program == "ksh" || u.Program == "mksh" {
 		r.doubt(DoubtInline, u.Start, u.End, "The script is for another shell.")
 	}
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	at = at.through(u.Program + " -c")
 	if !known {
@@ -338,7 +358,7 @@ func (r *reader) within(w Word, at place) {
 func (r *reader) heredocScripts(s *syntax.Stmt, at place) {
 	at = at.through("stdin")
 	at.denyOnly = true
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	at.stdin = Inherit
 	for _, d := range s.Redirs {
 		if d.Hdoc == nil {

@@ -11,7 +11,9 @@ import (
 // left out, and [[ ]], whose words bash prints anew. It is for comparing a text with bash's own
 // reading of it, which bash --pretty-print FILE prints without running anything.
 func Commands(text string, o Options) []string {
-	r := &reader{opts: o, bones: true}
+	r := newReader(o, false)
+	defer r.release()
+	r.bones = true
 	r.top(text)
 	var out []string
 	for _, u := range r.units {

@@ -142,13 +142,13 @@ func TestZsh(t *testing.T) {
 	zsh := here
 	zsh.Zsh = true
 	for _, text := range []string{
-		"ls =ls", "echo $x[y]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
+		"ls =ls", "echo $x[y]", "echo \"$x[$y]\"", "[ $a -eq 1 ]", "printf %d $x", "printf '%d' 'a[1]'", "printf %d PATH=3", "printf -- %d PATH++", "printf %d x", "printf '%*s' PATH=3 x", "exit 'a[$(rm x)]'", "(return PATH=3)", "for x in a; do break 'a[$(rm x)]'; done", "ls >!x", "echo [a", "time -p ls", "{ ls }; }",
 	} {
 		if s := Read(text, zsh); len(s.Doubts) == 0 {
 			t.Errorf("%q: no doubt although zsh may read it", text)
 		}
 	}
-	for _, text := range []string{"git status", "ls -la | grep x > y 2>&1", "for f in a b; do ls \"$f\"; done", "git commit -m \"$(cat <<'EOF'\nx (y)\nEOF\n)\"", "find . -name '*.go' -exec ls {} \\;", "[ -f x ] && cat ~/x", "echo ${x:-y} {a,b} HEAD~1 stash@{0}", "[ 1 -eq 1 ]", "if [[ -n $x ]]; then ls; fi"} {
+	for _, text := range []string{"git status", "exit 1", "printf '%s=%-5s\\n' a=b c", "printf a=b", "printf '%d\\n' 3", "ls -la | grep x > y 2>&1", "for f in a b; do ls \"$f\"; done", "git commit -m \"$(cat <<'EOF'\nx (y)\nEOF\n)\"", "find . -name '*.go' -exec ls {} \\;", "[ -f x ] && cat ~/x", "echo ${x:-y} {a,b} HEAD~1 stash@{0}", "[ 1 -eq 1 ]", "if [[ -n $x ]]; then ls; fi"} {
 		if s := Read(text, zsh); len(s.Doubts) > 0 {
 			t.Errorf("%q: %+v", text, s.Doubts)
 		}

@@ -4,15 +4,17 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"assent/internal/shell/bashtest"
 )
 
 // FuzzRead looks for texts that break a promise: no panic, places within the text, bounds kept,
 // and nothing without a doubt that holds what must always be doubted.
 func FuzzRead(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range bashtest.Seeds {
 		f.Add(strings.ReplaceAll(s, "⏎", "\n"), true)
 	}
-	for _, s := range fragments {
+	for _, s := range bashtest.Fragments {
 		f.Add("ls "+s, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, zsh bool) {

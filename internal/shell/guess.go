@@ -49,7 +49,7 @@ func (r *reader) guess(argv []Word, start, end int, at place) {
 	}
 	at = at.through(argv[0].Text)
 	at.denyOnly = true
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	before := len(r.doubts)
 	tried := 0
 	for i := 1; i < len(argv) && tried < maxGuesses; i++ {

@@ -2,8 +2,6 @@ package shell
 
 import (
 	"errors"
-	"io"
-	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +16,6 @@ const (
 	maxInline  = 4        // bash -c within bash -c
 	maxUnits   = 2_000    // of a script
 	maxDoubts  = 64       // kept; one suffices to refuse
-	maxFrames  = 64 * 16  // of the parser's stack, looked at once in each KiB of text
 	maxScripts = 64       // inner scripts in all
 	maxGuesses = 12       // starts of an inner command tried for a program like sudo
 )
@@ -26,14 +23,24 @@ const (
 // Read reads text as bash would run it: bash -c text, not interactively, in o.Dir. It takes time
 // in proportion to the text, at most some milliseconds, and never panics.
 func Read(text string, o Options) Script {
-	r := &reader{opts: o}
+	s := Borrow(text, o)
+	s.reader.units, s.reader.words = nil, nil // they are the caller's now
+	s.Release()
+	return s
+}
+
+// Borrow is Read for who needs the script for a moment only: its Units and what they hold are
+// used again for another text after Release. Their texts may be kept.
+func Borrow(text string, o Options) Script {
+	r := newReader(o, false)
 	r.top(text)
 	if len(r.units) == 0 && len(r.doubts) == 0 {
 		r.doubt(DoubtSyntax, 0, len(text), "There is no command.")
 	}
-	s := Script{Text: text, Units: r.units, Doubts: r.doubts}
+	s := Script{Text: text, Units: r.units, Doubts: r.doubts, reader: r}
 	if o.Zsh && len(s.Doubts) == 0 && !sameInZsh(text) {
-		z := &reader{opts: o, zsh: true}
+		z := newReader(o, true)
+		defer z.release()
 		z.top(text)
 		if len(z.doubts) > 0 || !sameUnits(r.units, z.units) {
 			s.Doubts = append(s.Doubts, Doubt{Code: DoubtZsh, End: len(text), Why: "zsh may read this differently than bash."})
@@ -42,12 +49,20 @@ func Read(text string, o Options) Script {
 	return s
 }
 
-// reader is one reading. It is used by one goroutine and then thrown away.
+// Release gives a script from Borrow back, once. It must not be used any more.
+func (s *Script) Release() {
+	if s.reader != nil {
+		s.reader.release()
+		s.reader = nil
+	}
+}
+
+// reader is one reading. It is used by one goroutine and then released.
 type reader struct {
-	opts   Options
-	zsh    bool // the second reading, as zsh
-	bones  bool // write substitutions in words as $()
-	parser *syntax.Parser
+	opts  Options
+	zsh   bool // the second reading, as zsh
+	bones bool // write substitutions in words as $()
+	memory
 
 	units  []Unit
 	doubts []Doubt
@@ -81,7 +96,7 @@ func (p place) through(how string) place {
 }
 
 func (r *reader) top(text string) {
-	at := place{dir: &where{dir: r.opts.Dir, known: r.opts.Dir != ""}, out: -1}
+	at := place{dir: r.keep(where{dir: r.opts.Dir, known: r.opts.Dir != ""}), out: -1}
 	if len(text) > maxChars && utf8.RuneCountInString(text) > maxChars {
 		// It cannot be allowed, and to parse it could take long.
 		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
@@ -105,14 +120,8 @@ func (r *reader) script(text string, at place) {
 	r.characters(text)
 	r.lines(text)
 	strange := len(r.doubts) > before
-	if r.parser == nil {
-		variant := syntax.LangBash
-		if r.zsh {
-			variant = syntax.LangZsh
-		}
-		r.parser = syntax.NewParser(syntax.Variant(variant))
-	}
-	file, err := r.parser.Parse(&source{rest: text}, "")
+	r.source = source{text: text}
+	file, err := r.parser.Parse(&r.source, "")
 	switch {
 	case errors.Is(err, errDeep):
 		r.doubt(DoubtNesting, 0, len(text), "It is nested too deeply to be read.")
@@ -134,30 +143,6 @@ func syntaxError(err error) string {
 		return pe.Text
 	}
 	return "unreadable"
-}
-
-var errDeep = errors.New("nested too deeply")
-
-// source hands the text to the parser, which takes at most a KiB at a time, and stops it when its
-// stack has grown too deep. The parser recurses as deep as the text nests, has no bound of its
-// own, and a stack that overflows takes the whole process with it.
-type source struct {
-	rest string
-	read bool
-	pcs  [1]uintptr
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	if s.read && runtime.Callers(maxFrames, s.pcs[:]) > 0 {
-		return 0, errDeep
-	}
-	s.read = true
-	if s.rest == "" {
-		return 0, io.EOF
-	}
-	n := copy(p, s.rest)
-	s.rest = s.rest[n:]
-	return n, nil
 }
 
 func (r *reader) doubt(code string, start, end int, why string) {
@@ -192,7 +177,7 @@ func (r *reader) add(u Unit, at place) int {
 	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
 	u.Via, u.DenyOnly = at.via, at.denyOnly
 	if r.units == nil {
-		r.units = make([]Unit, 0, 8)
+		r.units = make([]Unit, 0, 16)
 	}
 	r.units = append(r.units, u)
 	return len(r.units) - 1

@@ -23,6 +23,7 @@ type Script struct {
 	Text   string
 	Units  []Unit  // in the order in which they stand in Text
 	Doubts []Doubt // any: no rule may allow
+	reader *reader // of a borrowed script: whose units they are
 }
 
 // Doubt is a reason why the script may do other things than its units say.
@@ -106,8 +107,8 @@ type Word struct {
 	// MaybeFlag says that the word is not static and may become, or bring, an argument that
 	// begins with a dash.
 	MaybeFlag  bool
-	Start, End int // bytes of Script.Text; of a script within a word, those of the word
 	tilde      bool
+	Start, End int // bytes of Script.Text; of a script within a word, those of the word
 }
 
 // Stream says where standard input or output is connected.

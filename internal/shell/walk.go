@@ -45,11 +45,6 @@ func (w *where) move(to string) {
 	w.maybe = w.maybe || !same
 }
 
-func (w *where) copy() *where {
-	c := *w
-	return &c
-}
-
 func (r *reader) tooDeep(n syntax.Node) bool {
 	if r.depth <= maxNesting {
 		return false
@@ -70,7 +65,7 @@ func (r *reader) stmts(list []*syntax.Stmt, at place) {
 
 // subshell walks commands whose cd ends with them.
 func (r *reader) subshell(list []*syntax.Stmt, at place) {
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	r.stmts(list, at)
 }
@@ -85,7 +80,7 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 		r.doubtAt(DoubtSyntax, s, "It is put in the background in a way that bash does not know.")
 	}
 	if s.Background {
-		at.dir = at.dir.copy()
+		at.dir = r.keep(*at.dir)
 	}
 	var redirected []int
 	if len(s.Redirs) > 0 {
@@ -270,7 +265,7 @@ func (r *reader) binary(b *syntax.BinaryCmd, at place) {
 // stage walks one command of a pipe; each has a shell of its own.
 func (r *reader) stage(s *syntax.Stmt, at place, stdin, stdout Stream) {
 	shell := at.dir
-	at.dir = shell.copy()
+	at.dir = r.keep(*shell)
 	at.dir.settle()
 	before := *at.dir
 	if stdout == Pipe {

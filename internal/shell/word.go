@@ -72,6 +72,11 @@ func (r *reader) piece(w *syntax.Word, at place) Word {
 				out.Text, out.Prefix = part.Value, part.Value
 				return out
 			}
+		case *syntax.DblQuoted:
+			if s, ok := onlyText(part); ok && r.depth+2 <= maxNesting {
+				out.Text, out.Prefix = s, s
+				return out
+			}
 		}
 	}
 	var b wordText
@@ -88,6 +93,18 @@ func (r *reader) piece(w *syntax.Word, at place) Word {
 		out.Static, out.Prefix, out.Glob, out.MaybeFlag = false, b.prefix, b.many, b.dash
 	}
 	return out
+}
+
+// onlyText returns the text of "…" that holds nothing else.
+func onlyText(q *syntax.DblQuoted) (string, bool) {
+	if q.Dollar || len(q.Parts) != 1 {
+		return "", false
+	}
+	lit, ok := q.Parts[0].(*syntax.Lit)
+	if !ok || strings.IndexByte(lit.Value, '\\') >= 0 {
+		return "", false
+	}
+	return lit.Value, true
 }
 
 // plainText says that an unquoted literal means itself.

@@ -131,7 +131,7 @@ func (w wrap) options(argv []Word, seen func(name, value string)) (int, bool) {
 // env reads env NAME=VALUE COMMAND.
 func (r *reader) env(u Unit, at place, levels int) int {
 	argv := u.Argv
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	unknown := func() int {
 		r.doubt(DoubtWrapper, u.Start, u.End, "The options of env are not all known.")
 		r.guess(argv, u.Start, u.End, at)
@@ -199,7 +199,7 @@ func (r *reader) xargs(u Unit, at place, levels int) int {
 		inner = append(inner, Word{Text: "…", Glob: true, MaybeFlag: true, Start: u.Start, End: u.End})
 	}
 	at.stdin = DevNull // xargs reads its own input, and gives the command none
-	at.dir = at.dir.copy()
+	at.dir = r.keep(*at.dir)
 	i = r.command(inner, u.Start, u.End, at.through("xargs"), levels+1)
 	r.also(i, argv)
 	return i
@@ -268,7 +268,7 @@ func (r *reader) find(u Unit, at place, levels int) int {
 			}
 			if len(inner) > 0 {
 				to := at.through("find -" + how)
-				to.dir = to.dir.copy()
+				to.dir = r.keep(*to.dir)
 				if strings.HasSuffix(how, "dir") {
 					to.dir.lost()
 				}

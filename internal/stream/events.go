@@ -76,6 +76,10 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	if e.Spooled {
 		put(hook.HeaderSpooled, "1")
 	}
+	if e.Emitted {
+		put(hook.HeaderEmitted, "1")
+	}
+	put(hook.HeaderTool, e.Tool)
 	o := e.Origin
 	put(hook.HeaderHost, o.Host)
 	if o.PID != 0 {
@@ -152,6 +156,8 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 		Seq:     seq,
 		Stored:  stored,
 		Spooled: get(hook.HeaderSpooled) != "",
+		Emitted: get(hook.HeaderEmitted) != "",
+		Tool:    get(hook.HeaderTool),
 		Attempt: number(hook.HeaderAttempt),
 		Origin: hook.Origin{
 			Host:       get(hook.HeaderHost),

@@ -102,6 +102,8 @@ export function approver(by: Approver | undefined): string {
   if (by.kind === "owner-cli") return words.outcome.ownerCli;
   const name = visibleLine(by.name ?? ""); // a device brings its own
   if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
+  // One that calls itself what is said of others.
+  if (/rule|on the machine|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
   return name || visibleLine(by.id || by.kind);
 }
 

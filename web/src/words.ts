@@ -134,6 +134,7 @@ export const words = {
     allowed: "Allowed",
     denied: "Denied",
     by: (word: string, who: string) => `${word} by ${who}`,
+    named: (kind: string, name: string) => `the ${kind} “${name}”`,
     expired: "Expired: nobody answered in time. The agent asks in its own terminal.",
     expiredDenied: "Expired: nobody answered in time, so the agent was told no.",
     handedBack: "Handed back: the agent asks in its own terminal.",

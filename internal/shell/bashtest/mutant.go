@@ -1,13 +1,13 @@
-package shell
+package bashtest
 
 import (
 	"math/rand/v2"
 	"strings"
 )
 
-// seeds are commands of the kinds that agents run, and the constructs that shells have. "⏎" is a
+// Seeds are commands of the kinds that agents run, and the constructs that shells have. "⏎" is a
 // line end.
-var seeds = strings.Split(strings.TrimSpace(`
+var Seeds = strings.Split(strings.TrimSpace(`
 git status
 git log --oneline -5 | head -3
 ls -la /tmp; cat a.txt && echo done || true
@@ -96,19 +96,19 @@ for x in a; do for y in b; do ls; done; done
 case a in a) case b in b) ls;; esac;; esac
 `), "\n")
 
-// fragments are what mutants get: tokens that change how what follows is read.
-var fragments = []string{
+// Fragments are what mutants get: tokens that change how what follows is read.
+var Fragments = []string{
 	";", "&", "&&", "||", "|", "|&", "\n", " ", "\t", "(", ")", "{", "}", "{ ", "; }", "$(", "`", "\"", "'", "\\", "\\\n", " \\\n", "\\\n ", "#", " #", "# ", "$", "$$", "$'", "$\"", "${", "$((", "))", "((", "[[", "]]", " ]] ", "[", "]",
 	"<", ">", "<<", "<<<", ">>", ">&", "<&", ">&-", "<&-", ">&1", "<&0", ">&--x", "2>", "&>", "<>", ">|", "<(", ">(", "<<EOF\n", "<<'EOF'\n", "\nEOF\n", "<<-EOF\n", "EOF", "<<E\\OF\n", "<<\"\"\n",
 	"!", "! ", " ! ", "*", "?", "~", "=", "+=", "a=", "a[0]=", "a=(", "{a,b}", "{1..3}", "@(a|b)", "!(a)", "?(x)", "+(x)", ";;", ";&", ";;&", "esac", "done", "fi", "then ", "do ", "if ", "while ", "for x in ", "case x in ", "time ", "time -p ", "time -- ", "coproc ", "function f ", "f()", "select x in ", "until ", "let ", "export ", "declare ", "eval ",
 	"{x}>", "2", "10", "-", "--", "-c", "\\;", "{}", "+", "%", "^", ",", ":", "rm -rf x", " rm x ", "\nrm x\n", ";rm x", "$x", "${x}", "${x:-y}", "${x#", "${#", "$#", "$1", "\"$@\"", "é", "日本", "&;", ";|", "|;", "\\\\", "\\'", "\\\"", "\\`", "\\$", "''", "\"\"", "$(<f)", "$[1+1]", "$((1))", "$( (ls) )", "$((ls))", "((1))", ">(", "x()", "\n\n", "\n#c\n", "#c\\\n", "else ", "elif ", "in ", "]", "=~", "==", "-eq 1", "<a", ">b", "2>&1", "-o", "-a", "\v", "\r", "$\\\n", "<\\\n<", "|\\\n|",
 }
 
-// mutants yields commands made of the seeds, the same ones for the same number.
-func mutants(seed uint64, yield func(string) bool) {
+// Mutants yields commands made of those in from, the same ones for the same number.
+func Mutants(from []string, seed uint64, yield func(string) bool) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	pick := func(list []string) string { return list[rng.IntN(len(list))] }
-	whole := func() string { return strings.ReplaceAll(pick(seeds), "⏎", "\n") }
+	whole := func() string { return strings.ReplaceAll(pick(from), "⏎", "\n") }
 	for {
 		s := whole()
 		for range rng.IntN(4) + 1 {
@@ -116,11 +116,11 @@ func mutants(seed uint64, yield func(string) bool) {
 			to := min(len(s), at+rng.IntN(6))
 			switch rng.IntN(9) {
 			case 0, 1, 2, 3:
-				s = s[:at] + pick(fragments) + s[at:]
+				s = s[:at] + pick(Fragments) + s[at:]
 			case 4:
 				s = s[:at] + s[to:]
 			case 5:
-				s = s[:at] + pick(fragments) + s[to:]
+				s = s[:at] + pick(Fragments) + s[to:]
 			case 6:
 				other := whole()
 				cut := rng.IntN(len(other) + 1)

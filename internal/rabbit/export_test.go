@@ -1,0 +1,9 @@
+package rabbit
+
+import "time"
+
+// Hasten makes answers be waited for no longer than that.
+func (c *Config) Hasten(wait time.Duration) { c.patience = patience{wait, wait} }
+
+// Hasten makes answers be waited for no longer than that.
+func (c *ConsumerConfig) Hasten(wait time.Duration) { c.patience = patience{wait, wait} }
