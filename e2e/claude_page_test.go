@@ -86,23 +86,12 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	answer("echo")
 	more(2)
 
-	a.prompt(term,
-		[]modelserver.Use{a.touch("one.txt")},
-		[]modelserver.Use{a.touch("one.txt")},
-		[]modelserver.Use{run("python3 -c pass")},
-	)
-	answer("one.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option")
-	b.see(open, "python3 -c pass") // the second touch passed unasked
-	b.tap(open + " button.third")
-	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "no more files"))
-	b.tap(open + " button.deny")
-	more(3)
 	results := a.model.Results()
 	text := func(i int) string { return results[i].Content }
-	if len(results) != 9 {
+	if len(results) != 6 {
 		t.Fatalf("the model read %+v", results)
 	}
-	for i, want := range map[int]string{4: "Blue", 5: "echo: hello", 8: "no more files"} {
+	for i, want := range map[int]string{4: "Blue", 5: "echo: hello"} {
 		if !strings.Contains(text(i), want) {
 			t.Errorf("result %d is %q, want %q in it", i, text(i), want)
 		}
@@ -110,7 +99,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	if got, _ := os.ReadFile(a.path("old.txt")); string(got) != "one\nthree\n" {
 		t.Errorf("the file holds %q", got)
 	}
-	if !a.exists("out.txt") || !a.exists("new.txt") || !a.exists("one.txt") {
+	if !a.exists("out.txt") || !a.exists("new.txt") {
 		t.Error("what was allowed did not happen")
 	}
 	for _, r := range a.settled() {
