@@ -51,17 +51,16 @@ func TestClaudeTerminalYesWithdraws(t *testing.T) {
 const withdrawnIn = 250 * time.Millisecond
 
 func TestClaudeTerminalNoWithdraws(t *testing.T) {
-	t.Parallel()
 	terminalTurnsDown(t, "No")
 }
 
 func TestClaudeTerminalEscWithdraws(t *testing.T) {
-	t.Parallel()
 	terminalTurnsDown(t, "Escape")
 }
 
 // terminalTurnsDown measures from the key to the record, three times, and takes the best: the
-// client, whose own 50 to 100 ms are in it, and tmux share the machine with the other tests. A
+// client, whose own 50 to 100 ms are in it, and tmux share the machine with other packages' tests;
+// those of this package wait meanwhile. A
 // delay of assent's own would be in all three.
 func terminalTurnsDown(t *testing.T, label string) {
 	a := newAgent(t)
