@@ -209,11 +209,11 @@ func (v *Vendor) take(b *Browser, r *http.Request) (Got, error) {
 	case r.Method != http.MethodPost:
 		return g, errors.New("method " + r.Method)
 	case r.Header.Get("Content-Encoding") != "aes128gcm":
-		return g, fmt.Errorf("Content-Encoding %q", r.Header.Get("Content-Encoding"))
+		return g, fmt.Errorf("header Content-Encoding: %q", r.Header.Get("Content-Encoding"))
 	case len(body) > 4096:
 		return g, errors.New("a body above 4096 bytes")
 	case !topicForm.MatchString(g.Topic):
-		return g, fmt.Errorf("Topic %q", g.Topic)
+		return g, fmt.Errorf("header Topic: %q", g.Topic)
 	case g.Urgency != "" && g.Urgency != "high" && g.Urgency != "normal" && g.Urgency != "low" && g.Urgency != "very-low":
 		return g, fmt.Errorf("Urgency %q", g.Urgency)
 	}
@@ -228,7 +228,7 @@ func (v *Vendor) take(b *Browser, r *http.Request) (Got, error) {
 func checkSender(header, origin, want string) (subject string, err error) {
 	scheme, rest, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "vapid") {
-		return "", fmt.Errorf("Authorization is %q", scheme)
+		return "", fmt.Errorf("header Authorization: scheme %q", scheme)
 	}
 	params := map[string]string{}
 	for part := range strings.SplitSeq(rest, ",") {
