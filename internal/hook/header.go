@@ -26,6 +26,16 @@ const (
 	HeaderTool    = "Assent-Tool"
 )
 
+// Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.
+// Values are percent-encoded. They are for whoever keeps a report; what the agent is told stands in
+// the body.
+const (
+	HeaderOutcome = "Assent-Outcome"
+	HeaderByKind  = "Assent-By-Kind"
+	HeaderByName  = "Assent-By-Name"
+	HeaderByFile  = "Assent-By-File"
+)
+
 const hexDigits = "0123456789ABCDEF"
 
 // EscapeHeader percent-encodes a header value: every byte but the unreserved ones of RFC 3986

@@ -217,7 +217,15 @@ func (s *Server) waitOf(h http.Header, id string, arrived time.Time) wait {
 	if err != nil {
 		s.log.Warn("a hook's fallback is unreadable, so it will abstain", zap.String("id", id))
 	}
-	return wait{arrived.Add(patience - min(2*time.Second, patience/10)), fallback}
+	return wait{arrived.Add(patience - min(headStart, patience/10)), fallback}
+}
+
+// headStart is how much earlier than the hook's own patience ends we answer, at most.
+const headStart = 2 * time.Second
+
+// patience is a hook's, of which waitOf made this wait.
+func patience(wait time.Duration) time.Duration {
+	return min(wait+headStart, wait*10/9)
 }
 
 func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook.Request {
