@@ -66,6 +66,9 @@ it. What a service answers may repeat parts of its URL, which is a secret.`,
 // sendCommand is the command below notices that delivers one message.
 const sendCommand = "send"
 
+// noNotices in the place of a path is for a broker that tells nobody.
+const noNotices = "off"
+
 // noticesPath is the file of notices, "" where there is no home.
 func noticesPath(given string) string {
 	if given != "" {
@@ -81,7 +84,7 @@ func noticesPath(given string) string {
 // to start.
 func readNotices(given string, warnf func(string, ...any)) []push.Notice {
 	path := noticesPath(given)
-	if path == "" {
+	if path == "" || given == noNotices {
 		return nil
 	}
 	list, err := push.ReadNotices(path)

@@ -1,5 +1,7 @@
 package hook
 
+import "strconv"
+
 // Headers between hook client and broker, and of messages on hooks.<EventType>. Values are
 // percent-encoded.
 const (
@@ -121,4 +123,25 @@ func Subject(eventType string) string {
 		return "hooks.Unknown"
 	}
 	return "hooks." + eventType
+}
+
+// OriginFrom reads the headers that say where a hook ran; get returns a header's value as it came.
+func OriginFrom(get func(name string) string) Origin {
+	text := func(name string) string { return UnescapeHeader(get(name)) }
+	pid, err := strconv.ParseInt(get(HeaderPID), 10, 32)
+	if err != nil {
+		pid = 0
+	}
+	return Origin{
+		Host:       text(HeaderHost),
+		PID:        int(pid),
+		AgentLabel: text(HeaderAgentLabel),
+		ProjectDir: text(HeaderProjectDir),
+		Repo: Repo{
+			Root:   text(HeaderRepoRoot),
+			Branch: text(HeaderRepoBranch),
+			Head:   text(HeaderRepoHead),
+			Remote: text(HeaderRepoRemote),
+		},
+	}
 }

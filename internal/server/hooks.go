@@ -145,18 +145,7 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 		Emitted: h.Get(hook.HeaderEmitted) != "", // of an envelope that waited in the spool
 		Tool:    get(hook.HeaderTool),
 		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
-		Origin: hook.Origin{
-			Host:       get(hook.HeaderHost),
-			PID:        int(number(h.Get(hook.HeaderPID), 0)),
-			AgentLabel: get(hook.HeaderAgentLabel),
-			ProjectDir: get(hook.HeaderProjectDir),
-			Repo: hook.Repo{
-				Root:   get(hook.HeaderRepoRoot),
-				Branch: get(hook.HeaderRepoBranch),
-				Head:   get(hook.HeaderRepoHead),
-				Remote: get(hook.HeaderRepoRemote),
-			},
-		},
+		Origin:  hook.OriginFrom(h.Get),
 	}
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
