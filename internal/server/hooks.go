@@ -105,6 +105,8 @@ func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req *hook.Requ
 		s.log.Warn("handing back was not recorded", zap.String("id", req.ID), zap.String("error", line(err.Error())))
 	}
 	s.metrics.answer(string(hook.HandedBack))
+	handed := answer{outcome: hook.HandedBack}
+	handed.setHeader(w.Header())
 	w.WriteHeader(http.StatusNoContent)
 }
 
