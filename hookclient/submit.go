@@ -2,6 +2,8 @@ package hookclient
 
 import (
 	"context"
+	"errors"
+	"os"
 	"time"
 
 	"assent/internal/hook"
@@ -39,7 +41,7 @@ func Submit(ctx context.Context, cfg Config, e hook.Event) Answer {
 		began := time.Now()
 		r := c.put(waited, n)
 		switch {
-		case waited.Err() == nil:
+		case waited.Err() == nil && !errors.Is(r.err, os.ErrDeadlineExceeded): // which comes a little before
 			lost = r
 		case time.Since(began) >= awayPause: // held until the time was up
 			lost = reply{}

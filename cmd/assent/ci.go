@@ -213,13 +213,14 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	defer func() { _ = os.Remove(settings) }() // the directory may be one that stays
 	r.checkOthers()
 	r.say("%s", r.about())
 	code, err = r.agent.run(r.app, settings, socket)
 	if err != nil {
 		return 0, err
 	}
-	r.settled(ctx)
+	r.settled()
 	return code, nil
 }
 
@@ -228,10 +229,7 @@ func (r *ciRun) about() string {
 	if r.url != "" {
 		return fmt.Sprintf("asks the broker at %s; a request waits for %v at most", r.url, r.f.timeout)
 	}
-	if !r.f.keep {
-		return fmt.Sprintf("asks a broker of its own; what no rule decides is denied after %v", r.f.timeout)
-	}
-	return fmt.Sprintf("asks a broker of its own; a request waits for %v at most: assent pending --state-dir %s", r.f.timeout, r.stateDir)
+	return fmt.Sprintf("asks a broker of its own; a request waits for %v at most; to answer one: assent pending --state-dir %s", r.f.timeout, show.Line(r.stateDir))
 }
 
 // guardedDir is the directory whose files no rule of a private broker lets anybody touch.
@@ -244,7 +242,7 @@ func (r *ciRun) guardedDir() string {
 
 // settled takes over what the relay kept. A hook that the agent left behind is over by now, or is
 // none that anybody hears.
-func (r *ciRun) settled(context.Context) {
+func (r *ciRun) settled() {
 	requests, omitted, events, lost := r.relay.Settled()
 	r.rep.Requests, r.rep.Omitted = requests, omitted
 	switch {

@@ -22,6 +22,7 @@ type ciAgent struct {
 	words    []string
 	at       int    // of the word that names the client
 	settings string // what it was given with --settings, "" if nothing
+	decider  string // the tool of --permission-prompt-tool, "" if none
 }
 
 // clientPackage is how a package runner (npx, pnpm dlx, …) calls the client.
@@ -46,7 +47,7 @@ func newCIAgent(words []string) (ciAgent, error) {
 			break
 		}
 		switch name {
-		case "--settings", "--permission-mode":
+		case "--settings", "--permission-mode", "--permission-prompt-tool":
 			if !given {
 				if i++; i == len(words) {
 					return a, usagef("%s needs a value", name)
@@ -57,7 +58,9 @@ func newCIAgent(words []string) (ciAgent, error) {
 				a.settings = value // taken out: claude reads one, and gets it with our hooks in it
 				continue
 			}
-			if !slices.Contains(install.Modes, value) {
+			if name == "--permission-prompt-tool" {
+				a.decider = value
+			} else if !slices.Contains(install.Modes, value) {
 				return a, usagef("--permission-mode %s: then Claude Code decides without asking any hook, and no rule would count; want one of %s", value, strings.Join(install.Modes, ", "))
 			}
 			rest = append(rest, name+"="+value)

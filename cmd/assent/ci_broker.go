@@ -195,8 +195,12 @@ func (r *ciRun) writeSettings(socket string) (path string, err error) {
 	return path, nil
 }
 
-// checkOthers says what in the settings of this machine and project gets between the agent and us.
+// checkOthers says what in the command line and in the settings of this machine and project gets
+// between the agent and us.
 func (r *ciRun) checkOthers() {
+	if d := r.agent.decider; d != "" && !strings.Contains(d, "assent") {
+		r.problem("second-decider", "the tool "+d+" answers permission requests too: both are asked, and the first decision counts, which this report may not see", false)
+	}
 	o, err := r.agentOptions()
 	if err != nil {
 		return // the agent says so itself

@@ -30,9 +30,10 @@ func Markdown(run Run) []byte {
 		b.WriteString("\nNo permission was asked for.\n")
 		return []byte(b.String())
 	}
-	b.WriteString("\n| | Request | Settled by | After |\n|---|---|---|---|\n")
+	// A list and no table: in a table a | would end even a code span.
+	b.WriteString("\n")
 	for _, r := range run.Requests {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", r.Verdict, cell(r.Tool+": "+r.Summary), cell(r.who()), took(r.LatencyMS))
+		fmt.Fprintf(&b, "- %s %s: %s, after %s\n", r.Verdict, code(r.Tool+": "+r.Summary), settledBy(r), took(r.LatencyMS))
 	}
 	if run.Omitted > 0 {
 		fmt.Fprintf(&b, "\n%d more are not listed.\n", run.Omitted)
@@ -50,8 +51,9 @@ func denied(b *strings.Builder, r Request) {
 	fmt.Fprintf(b, "\n## Denied: %s\n\n", code(r.Tool+": "+r.Summary))
 	if r.Text != "" && r.Text != r.Summary {
 		fenced(b, "", r.Text)
+		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "Settled by: %s\n", code(r.who()))
+	fmt.Fprintf(b, "Settled by: %s\n", settledBy(r))
 	if r.Reason != "" {
 		fmt.Fprintf(b, "\nWhy: %s\n", code(r.Reason))
 	}
@@ -63,15 +65,26 @@ func denied(b *strings.Builder, r Request) {
 	}
 	for i, p := range r.Proposals {
 		if i == 0 {
-			b.WriteString("\nThis rule would have allowed it:\n\n")
+			b.WriteString("\nThis rule would have allowed it; to put among `rules:` in a rules file:\n\n")
 		} else {
 			b.WriteString("\nOr this one:\n\n")
 		}
 		fenced(b, "yaml", "# "+p.Sentence+"\n"+p.Rule)
+		if len(p.Warnings) > 0 {
+			b.WriteString("\n")
+		}
 		for _, w := range p.Warnings {
 			fmt.Fprintf(b, "- Mind: %s\n", code(w))
 		}
 	}
+}
+
+// settledBy is who, with names in code.
+func settledBy(r Request) string {
+	if r.By.Kind == Rule || r.By.Name != "" {
+		return code(r.who())
+	}
+	return r.who()
 }
 
 func seconds(s float64) string { return fmt.Sprintf("%g seconds", s) }
@@ -85,9 +98,6 @@ func code(text string) string {
 	fence := strings.Repeat("`", longest(text)+1)
 	return fence + " " + text + " " + fence
 }
-
-// cell is code inside of a table, where a | ends a cell even in code.
-func cell(text string) string { return strings.ReplaceAll(code(text), "|", `\|`) }
 
 // fenced is a block of code.
 func fenced(b *strings.Builder, lang, text string) {
