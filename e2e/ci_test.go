@@ -158,3 +158,29 @@ printf '{"session_id":"s","hook_event_name":"PermissionRequest","cwd":"/","tool_
 		t.Errorf("the large one: %+v", last)
 	}
 }
+
+// A broker with a certificate of its own is asked when it is named, and its approver is named.
+func TestCIAsksOverHTTPS(t *testing.T) {
+	t.Parallel()
+	dir := tempDir(t)
+	cert, key := certificate(t, dir)
+	d := newDaemon(t, "--tls-cert", cert, "--tls-key", key)
+	d.client = trusting(t, cert)
+	d.start()
+	url, _ := d.owner()
+	cmd, at, out, errs := ciCommand(t, `printf '{"session_id":"s","hook_event_name":"PermissionRequest","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}' | "$BIN/assent-hook" --socket "$ASSENT_SOCKET"`,
+		"--cacert", cert, "--url", url)
+	cmd.Env = append(cmd.Env, "ASSENT_TOKEN="+d.createToken("submit", "ci"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	d.allow(d.waitPending(1)[0])
+	if code := exitOf(t, cmd.Wait()); code != 0 || out.tail(1<<12) != allowed {
+		t.Errorf("exit code %d, the hook printed %q\n%s", code, out.tail(1<<12), errs.tail(1<<14))
+	}
+	c := &ciRun{agent: &agent{t: t}, report: filepath.Join(at, "report")}
+	if q := c.one(); q.Verdict != report.Allowed || q.By.Kind != report.Person || c.reported().Broker != url {
+		t.Errorf("report %+v", q)
+	}
+}

@@ -66,11 +66,13 @@ func TestSubmit(t *testing.T) {
 // A broker that died while it held the request is the reason that is given when the time is up.
 func TestSubmitSaysThatTheBrokerDied(t *testing.T) {
 	t.Parallel()
-	var s *httptest.Server
-	s = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = s.Listener.Close()
+	s := httptest.NewUnstartedServer(nil)
+	listener := s.Listener
+	s.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		_ = listener.Close()
 		panic(http.ErrAbortHandler)
-	}))
+	})
+	s.Start()
 	t.Cleanup(s.Close)
 	got := Submit(t.Context(), Config{URL: s.URL, Timeout: time.Second}, submitted)
 	if !got.Expired || got.Answered || !strings.Contains(got.Why, "does not answer") {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -130,11 +131,25 @@ func (b *ciBroker) propose(ctx context.Context, req *hook.Request) ([]report.Pro
 		return nil, "there was no time to make one"
 	}
 	var list []report.Proposal
-	for _, x := range p.Proposals {
-		list = append(list, report.Proposal{Sentence: x.Sentence, Warnings: x.Warnings, Rule: x.Rule})
+	for i, x := range p.Proposals {
+		id := fmt.Sprintf("ci-%.8s-%d", req.ID, i+1)
+		list = append(list, report.Proposal{Sentence: x.Sentence, Warnings: x.Warnings, Rule: named(x.Rule, id)})
 	}
 	return list, p.Reason
 }
+
+// named gives each rule of a proposal an id, so that it can be put into a file as it is.
+func named(rules, id string) string {
+	n := 0
+	return ruleStart.ReplaceAllStringFunc(rules, func(string) string {
+		if n++; n > 1 {
+			return fmt.Sprintf("  - id: %s-%d\n    action:", id, n)
+		}
+		return "  - id: " + id + "\n    action:"
+	})
+}
+
+var ruleStart = regexp.MustCompile(`(?m)^  - action:`)
 
 // checkVersion finds the version of the client, and returns why nothing may be allowed under it;
 // empty if it may.
