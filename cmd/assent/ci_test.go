@@ -7,7 +7,7 @@ import (
 
 func TestCommandLineOfTheAgent(t *testing.T) {
 	for line, want := range map[string]struct{ words, settings, decider, err string }{
-		"claude -p hi":                                  {words: "claude|-p|hi"},
+		"claude -p hi": {words: "claude|-p|hi"},
 		"timeout 9 /opt/claude -p hi --settings {}":     {words: "timeout|9|/opt/claude|-p|hi", settings: "{}"},
 		"npx -y @anthropic-ai/claude-code@2.1.329 -p":   {words: "npx|-y|@anthropic-ai/claude-code@2.1.329|-p"},
 		"./wrapper -p hi --settings=a.json":             {words: "./wrapper|-p|hi", settings: "a.json"},
