@@ -16,11 +16,11 @@ type entry struct {
 
 	// The hooks that wait.
 	waiters  []*waiter
-	answered int  // hooks that were given the recorded answer
+	answered int       // hooks that were given the recorded answer
 	twin     string    // id of the other way of asking that shares the answer
 	until    time.Time // when that one's agent gives up, if that is before the deadline
 	hidden   bool      // being handed back: never shown as pending
-	ruled    bool // a rule is about to answer: not shown as pending, unless it fails
+	ruled    bool      // a rule is about to answer: not shown as pending, unless it fails
 
 	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
 	askedAt uint64
