@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assent/e2e/modelserver"
@@ -184,5 +185,26 @@ func TestClaudeToolComesBackToTheNextBroker(t *testing.T) {
 		if s.ID != r.ID && s.Outcome == "allowed" {
 			t.Errorf("another request: %+v", s)
 		}
+	}
+}
+
+// A client that is killed or ended takes its questions with it.
+func TestClaudeToolGoesWithTheClient(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t)
+			a.noHooks()
+			a.promptTool()
+			run := a.headless([]modelserver.Use{a.touch("out.txt")})
+			r := a.waitPending(1)[0]
+			if err := run.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			a.until(r.ID, "withdrawn", func(r request) bool { return r.Outcome == "withdrawn" })
+			if a.exists("out.txt") {
+				t.Error("the command ran")
+			}
+		})
 	}
 }

@@ -35,8 +35,9 @@ Where Claude Code also runs assent's hooks, both ask about one call and share on
 Flags and what stands in for them are those of assent-hook, but --timeout is ` + mcpWait.String() + `:
 
 ` + hookclient.Flags,
-		Example: `  claude mcp add assent -- assent mcp
-  claude -p "…" --permission-prompt-tool mcp__assent__approve`,
+		Example: `  claude -p "…" --permission-prompt-tool mcp__assent__approve --mcp-config assent.json
+  where assent.json says that assent is "assent mcp":
+  {"mcpServers": {"assent": {"command": "assent", "args": ["mcp", "--timeout", "300s"]}}}`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
