@@ -57,8 +57,8 @@ func (e *entry) sameCall(r *hook.Request) bool {
 		(e.AgentID == r.AgentID || e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != "")
 }
 
-// joinLocked makes r the twin of e: from here on r is e's request, with e's id. What r would do when nobody
-// answers does not matter; when it would do it does: the agent takes that for the answer.
+// joinLocked makes r the twin of e: from here on r is e's request, with e's id. The agent takes the
+// first answer, so what r's side says when its time is up ends the request for both.
 func (b *Broker) joinLocked(e *entry, r *hook.Request) {
 	e.twin = r.ID
 	if r.Deadline.Before(e.Deadline) && (e.until.IsZero() || r.Deadline.Before(e.until)) {

@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,10 +19,8 @@ import (
 func (a *agent) promptTool(args ...string) {
 	a.t.Helper()
 	config := filepath.Join(a.config.Dir, "mcp.json")
-	b := object(a.t, map[string]any{"mcpServers": map[string]any{"assent": map[string]any{
-		"command": program("assent"), "args": append([]string{"mcp", "--socket", a.socket}, args...),
-	}}})
-	if err := os.WriteFile(config, b, 0o600); err != nil {
+	out := a.assent(append([]string{"mcp", "--print"}, args...)...)
+	if err := os.WriteFile(config, []byte(out), 0o600); err != nil {
 		a.t.Fatal(err)
 	}
 	a.config.Args = append(a.config.Args, "--mcp-config", config, "--permission-prompt-tool", "mcp__assent__approve")
@@ -206,5 +206,55 @@ func TestClaudeToolGoesWithTheClient(t *testing.T) {
 				t.Error("the command ran")
 			}
 		})
+	}
+}
+
+// The same over HTTP, with a token that can only ask, in the file where hooks have it too.
+func TestClaudeToolAsksABrokerElsewhere(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.noHooks()
+	url, _ := a.owner()
+	conf := filepath.Join(a.config.Home(), ".config", "assent")
+	if err := os.MkdirAll(conf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(conf, "hook.conf"), []byte("token = "+a.createToken("submit", "ci")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(a.config.Dir, "mcp.json")
+	b := object(t, map[string]any{"mcpServers": map[string]any{"assent": map[string]any{"command": program("assent"), "args": []string{"mcp", "--url", url}}}})
+	if err := os.WriteFile(config, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.config.Args = []string{"--mcp-config", config, "--permission-prompt-tool", "mcp__assent__approve"}
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	a.allow(a.waitPending(1)[0])
+	a.result(run)
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	// A token that is no longer good is a denial that says so.
+	if err := os.WriteFile(filepath.Join(conf, "hook.conf"), []byte("token = nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.result(a.headless([]modelserver.Use{a.touch("two.txt")}))
+	res := a.model.Results()
+	if last := res[len(res)-1]; !strings.Contains(last.Content, "does not accept the token") || a.exists("two.txt") {
+		t.Errorf("the model read %+v", res)
+	}
+}
+
+// A repository cannot name a broker of its own by a variable, which Claude Code hands to the server.
+func TestMCPTakesNoPlaceFromTheEnvironment(t *testing.T) {
+	dir := tempDir(t)
+	for _, env := range []string{"ASSENT_SOCKET=" + dir + "/evil.sock", "ASSENT_URL=http://127.0.0.1:9"} {
+		cmd := exec.Command(program("assent"), "mcp")
+		cmd.Env = []string{"HOME=" + dir, env, "ASSENT_TOKEN=t"}
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "--socket or --url") {
+			t.Errorf("%s: %v %s", env, err, out)
+		}
 	}
 }
