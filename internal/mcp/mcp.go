@@ -11,7 +11,8 @@
 // # Concurrency
 //
 // The SDK calls the tool in a goroutine for each call, which ends with its answer, when the agent
-// cancels the call, or with Serve. At most maxCalls of them wait; more are denied at once.
+// cancels the call, or with Serve; a second one beside it tells the agent that it waits. At most
+// maxCalls calls wait; more are denied at once.
 package mcp
 
 import (
@@ -20,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -41,6 +43,9 @@ type Config struct {
 	// Session is the agent's session, Dir where it works.
 	Session, Dir string
 	Version      string
+	// Alive is how often the agent is told that a call still waits; 0 means every minute. Claude
+	// Code gives up on a tool of which it hears nothing for 30 minutes.
+	Alive time.Duration
 	// Warn hears, in one line, why a call was denied for want of a decision.
 	Warn func(line string)
 }
@@ -93,7 +98,9 @@ func (d *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 		// checked; here it is the call of this tool, so the model made it.
 		return said("Nothing was asked: the agent itself calls this tool before others run, the model cannot.", true), nil
 	}
+	stop := d.alive(ctx, r)
 	printed, err := d.cfg.Ask(ctx, q.payload(d.cfg.Session, d.cfg.Dir))
+	stop()
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // the agent has the answer from elsewhere, or is gone
@@ -105,6 +112,36 @@ func (d *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 		return d.undecided(err.Error()), nil
 	}
 	return said(text, false), nil
+}
+
+// alive tells the agent from time to time that a call still waits, until stop is called, which
+// waits for the end of it.
+func (d *desk) alive(ctx context.Context, r *mcp.CallToolRequest) (stop func()) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	every := d.cfg.Alive
+	if every == 0 {
+		every = time.Minute
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for n := 1.0; ; n++ {
+			select {
+			case <-tick.C:
+				// An agent that cannot be told is going away, which ends the call.
+				_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: "waiting for an approver"})
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 // undecided denies a call that nobody decided.

@@ -16,15 +16,27 @@ import (
 // desktop is a client of the server, over pipes. ask is what the broker does.
 func desktop(t *testing.T, ask func(context.Context, []byte) ([]byte, error)) *mcp.ClientSession {
 	t.Helper()
+	return listening(t, ask, nil)
+}
+
+// listening is desktop for who wants to hear of progress.
+func listening(t *testing.T, ask func(context.Context, []byte) ([]byte, error), heard chan any) *mcp.ClientSession {
+	t.Helper()
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, Config{Ask: ask, Session: "s1", Dir: "/work", Version: "test"}, in, out)
+		served <- Serve(ctx, Config{Ask: ask, Session: "s1", Dir: "/work", Version: "test", Alive: time.Millisecond}, in, out)
 		out.Close()
 	}()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			if heard != nil {
+				heard <- r.Params.ProgressToken
+			}
+		},
+	})
 	cs, err := client.Connect(ctx, &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -132,6 +144,28 @@ func TestCancelledCall(t *testing.T) {
 		t.Error("a cancelled call has an answer")
 	}
 	<-gone
+}
+
+// While a call waits the agent hears of it again and again.
+func TestWaitingIsProgress(t *testing.T) {
+	heard, enough := make(chan any, 1000), make(chan struct{})
+	cs := listening(t, func(context.Context, []byte) ([]byte, error) {
+		<-enough
+		return hookSays(`{"behavior":"allow"}`), nil
+	}, heard)
+	go func() {
+		for range 3 {
+			if token := <-heard; token != "p1" {
+				t.Errorf("progress of %v", token)
+			}
+		}
+		close(enough)
+	}()
+	params := &mcp.CallToolParams{Name: ToolName, Arguments: json.RawMessage(question1)}
+	params.SetProgressToken("p1")
+	if res, err := cs.CallTool(t.Context(), params); err != nil || res.IsError {
+		t.Errorf("%+v %v", res, err)
+	}
 }
 
 // Calls are answered in the order of their answers, and too many at once are denied.
