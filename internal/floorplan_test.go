@@ -108,6 +108,8 @@ var forbidden = []struct {
 	{"assent/internal/relay", "assent/broker", "it stands before a broker, and is none"},
 	{"assent/internal/relay", "assent/internal/server", "nothing imports server"},
 	{"assent/internal/relay", "assent/internal/always", "rules are proposed by a function that is handed in"},
+	{"assent/internal/mcp", "assent/...", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
+	{"assent/internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
 }
 

@@ -26,6 +26,8 @@ const (
 	// the envelope named.
 	HeaderEmitted = "Assent-Emitted"
 	HeaderTool    = "Assent-Tool"
+	// HeaderVia says how a PermissionRequest was asked, see Request.Via.
+	HeaderVia = "Assent-Via"
 )
 
 // Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.

@@ -285,7 +285,7 @@ func decisionOf(body []byte) (behavior hook.Behavior, message string) {
 
 // eventOf reads the headers of a hook.
 func eventOf(h http.Header, raw []byte) hook.Event {
-	e := hook.Event{ID: hook.UnescapeHeader(h.Get(hook.HeaderRequestID)), Agent: hook.UnescapeHeader(h.Get(hook.HeaderAgent)), Time: time.Now(), Raw: raw, Origin: hook.OriginFrom(h.Get)}
+	e := hook.Event{ID: hook.UnescapeHeader(h.Get(hook.HeaderRequestID)), Agent: hook.UnescapeHeader(h.Get(hook.HeaderAgent)), Time: time.Now(), Via: hook.UnescapeHeader(h.Get(hook.HeaderVia)), Raw: raw, Origin: hook.OriginFrom(h.Get)}
 	if _, err := uuid.Parse(e.ID); err != nil {
 		e.ID = uuid.NewString()
 	}

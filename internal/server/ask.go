@@ -28,6 +28,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 		return
 	}
 	waiting, err := s.cfg.Broker.Enter(*req)
+	s.calls.entered(req)
 	if err != nil {
 		s.waiting.Add(-1)
 		done()
@@ -35,7 +36,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 		return
 	}
 	p := principal(r) // nobody, on the unix socket
-	if ruled := req.Verdict.Decides() && s.rule(req, waiting); !ruled && s.hold(w, req, waiting, p, done) {
+	ruled := waiting.ID() == req.ID && req.Verdict.Decides() && s.rule(req, waiting)
+	if !ruled && s.hold(w, req, waiting, p, done) {
 		return
 	}
 	defer done()
@@ -45,7 +47,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.OnRevoke(cancel)()
-	s.answerHere(w, req.ID, s.await(ctx, req, waiting))
+	s.answerHere(w, waiting.ID(), s.await(ctx, req, waiting))
 }
 
 // answerHere answers on a connection that is still net/http's.
@@ -141,7 +143,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	switch {
 	case decides:
 		body, err = codec.Encode(req.Agent, *a.Decision, req)
-	case a.Outcome == hook.Expired && a.Fallback == hook.Deny:
+	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // of twins each as it was told
 		body, err = codec.EncodeDeny(req.Agent, hook.TimeoutWords(s.patienceOf(req)))
 	}
 	if err != nil {

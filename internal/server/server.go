@@ -94,6 +94,7 @@ type Server struct {
 	roster  roster
 	log     *zap.Logger
 	names   names
+	calls   calls
 	metrics metrics
 	assets  map[string]asset
 	waiting atomic.Int64 // hooks inside broker.Ask
