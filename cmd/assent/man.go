@@ -114,7 +114,7 @@ func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath
 func (a *app) overHTTPS() string {
 	var p page
 	p.section("ASSENT HOOK")
-	about, _, _ := strings.Cut(a.hookCmd().Long, " Its flags")
+	about, _, _ := strings.Cut(a.hookCmd().Long, "\nIts flags")
 	p.text(about)
 	return p.String()
 }
