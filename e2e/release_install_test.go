@@ -234,8 +234,13 @@ func TestReleaseInstallScriptRefuses(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(in.home, "full/share/man"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, ok := in.run("--prefix", filepath.Join(in.home, "full"), "--from", dist)
-	if left := below(t, filepath.Join(in.home, "full")); ok || len(left) != 1 {
+	full := filepath.Join(in.home, "full")
+	out, ok := in.run("--prefix", full, "--from", dist)
+	if left := below(t, full+"/bin"); ok || len(left) > 0 || !strings.Contains(out, "the programs are as they were") {
+		t.Errorf("%v %s, and there are %q", ok, out, left)
+	}
+	out, ok = in.run("--prefix", full, "--remove")
+	if left := below(t, full); !ok || !slices.Equal(left, []string{"share/man"}) {
 		t.Errorf("%v %s, and there are %q", ok, out, left)
 	}
 }

@@ -88,6 +88,9 @@ func (o options) extras(ctx context.Context, root, work string) ([]file, error) 
 func take(from, path string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "testdata" {
+			return filepath.SkipDir
+		}
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || strings.HasSuffix(d.Name(), ".go") {
 			return err
 		}

@@ -90,17 +90,17 @@ check() {
   Fetch this script again, together with the archive. If it stays so, tell the maintainers."
 }
 
-# Takes away the files of the list $2 that are not in the list $1, and the directories left empty.
+# Takes away the files of the list $1, and the directories left empty.
 forget() {
-	[ -f "$2" ] || return 0
 	while IFS= read -r file; do
 		case $file in bin/* | share/*) ;; *) continue ;; esac
 		case /$file/ in */../*) continue ;; esac
-		if grep -qxF -e "$file" "$1"; then continue; fi
 		rm -f "$prefix/$file"
 		dir=${file%/*}
-		while [ "$dir" != "${dir%/*}" ] && rmdir "$prefix/$dir" 2>/dev/null; do dir=${dir%/*}; done
-	done <"$2"
+		while rmdir "$prefix/$dir" 2>/dev/null; do
+			case $dir in */*) dir=${dir%/*} ;; *) break ;; esac
+		done
+	done <"$1"
 }
 
 main() {
@@ -128,9 +128,9 @@ main() {
 	list=$prefix/share/assent/installed
 	if [ -n "$remove" ]; then
 		[ -f "$list" ] || fail "this script installed no assent in $prefix"
-		forget /dev/null "$list"
+		forget "$list"
 		rm -f "$list"
-		rmdir "$prefix/share/assent" 2>/dev/null || true
+		rmdir "$prefix/share/assent" "$prefix/share" 2>/dev/null || true
 		echo "Removed assent from $prefix. What it kept lies in ~/.local/state/assent."
 		return
 	fi
@@ -138,25 +138,31 @@ main() {
 	choose
 	work=$(mktemp -d "${TMPDIR:-/tmp}/assent-install.XXXXXX")
 	new=
-	trap 'rm -rf "$work"; [ -z "$new" ] || undo' EXIT
+	trap 'undo; rm -rf "$work"' EXIT
 	trap 'exit 1' HUP INT TERM
 	fetch "${from%/}/$archive.tar.gz" "$work/archive.tar.gz"
 	check "$work/archive.tar.gz"
 	tar -xzf "$work/archive.tar.gz" -C "$work"
 
-	# First all files go beside their places, then each into its place: an agent that runs the
-	# hook meanwhile finds the old one or the new one.
+	# What is written down can be removed, also if the rest of this fails.
 	(cd "$work/$archive" && find bin share ! -type d | LC_ALL=C sort) >"$work/list"
+	mkdir -p "$prefix/bin" "${list%/*}"
+	[ -f "$list" ] || : >"$list"
+	grep -vxF -f "$work/list" "$list" >"$work/gone" || true
+	cat "$work/list" "$work/gone" >"$work/both"
+	cp "$work/both" "$list"
+
+	# The programs go beside their places first, and into them last: an agent that runs the hook
+	# meanwhile finds the old one or the new one.
 	new=.assent-$$
-	while IFS= read -r file; do
-		mkdir -p "$prefix/${file%/*}"
-		cp -P "$work/$archive/$file" "$prefix/$file$new" || fail "cannot write to $prefix"
-	done <"$work/list"
-	while IFS= read -r file; do
-		mv -f "$prefix/$file$new" "$prefix/$file"
-	done <"$work/list"
-	forget "$work/list" "$list"
-	mkdir -p "${list%/*}"
+	for file in assent assent-hook hookd-emit; do
+		cp -P "$work/$archive/bin/$file" "$prefix/bin/$file$new" || fail "cannot write to $prefix/bin"
+	done
+	cp -R "$work/$archive/share" "$prefix/" || fail "cannot write to $prefix/share; the programs are as they were"
+	for file in assent assent-hook hookd-emit; do
+		mv -f "$prefix/bin/$file$new" "$prefix/bin/$file"
+	done
+	forget "$work/gone"
 	cp "$work/list" "$list"
 
 	echo "Installed assent $version in $prefix."
@@ -173,7 +179,8 @@ main() {
 
 # What was not moved into its place is taken away.
 undo() {
-	while IFS= read -r file; do rm -f "$prefix/$file$new"; done <"$work/list"
+	[ -n "$new" ] || return 0
+	for file in assent assent-hook hookd-emit; do rm -f "$prefix/bin/$file$new"; done
 }
 
 # The last line: of a script that arrives in part, nothing runs.
