@@ -110,7 +110,7 @@ func TestManPages(t *testing.T) {
 		t.Fatalf("%d pages (%v)", len(pages), err)
 	}
 	for _, page := range pages {
-		out, err := exec.Command(groff, "-man", "-Tascii", "-ww", "-z", page).CombinedOutput()
+		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()
 		if err != nil || len(out) > 0 {
 			t.Errorf("%s: %v %s", filepath.Base(page), err, out)
 		}
