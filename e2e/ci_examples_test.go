@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"assent/e2e/claude"
 	"assent/e2e/modelserver"
@@ -26,6 +29,8 @@ import (
 // job is one run of an example.
 type job struct {
 	t       *testing.T
+	ctx     context.Context // ends what still runs
+	cancel  func()
 	dir     string
 	project string
 	env     map[string]string // of all steps; a runner's own, and what the settings of the project hold
@@ -43,6 +48,8 @@ const exampleRelease = "https://downloads.example/assent/0.1.0"
 func newJob(t *testing.T, release, client string) *job {
 	t.Helper()
 	j := &job{t: t, dir: tempDir(t), release: release}
+	j.ctx, j.cancel = context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(j.cancel)
 	j.project = filepath.Join(j.dir, "project")
 	for _, d := range []string{"project/ci", "project/src", "home", "bin", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(j.dir, d), 0o755); err != nil {
@@ -53,10 +60,8 @@ func newJob(t *testing.T, release, client string) *job {
 		j.write(filepath.Join("project", name), example(t, from), 0o644)
 	}
 	j.write("project/package.json", `{"name": "project", "scripts": {"test": "touch tested"}}`, 0o644)
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Skip("this test needs npm, as the examples do")
-	}
+	npm := need(t, "npm")
+	need(t, "curl")
 	j.write("bin/npm", fmt.Sprintf(`#!/bin/sh
 [ "$1" = install ] || exec '%s' "$@"
 [ "$*" = "install --global --prefix $HOME/.local @anthropic-ai/claude-code@%s" ] || { echo "npm $*" >&2; exit 1; }
@@ -106,14 +111,20 @@ func (j *job) read(path string) string {
 
 // sh runs a command line in the project, and returns its exit code.
 func (j *job) sh(env map[string]string, words ...string) int {
-	c := exec.CommandContext(j.t.Context(), words[0], words[1:]...)
+	c := exec.CommandContext(j.ctx, words[0], words[1:]...)
 	c.Dir, c.Stdout, c.Stderr = j.project, &j.log, &j.log
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 5 * time.Second
 	for _, e := range []map[string]string{j.env, env} {
 		for k, v := range e {
 			c.Env = append(c.Env, k+"="+v)
 		}
 	}
-	_ = c.Run() // the code says it
+	if err := c.Run(); c.ProcessState == nil {
+		j.t.Error(err)
+		return -1
+	}
 	return c.ProcessState.ExitCode()
 }
 
@@ -240,7 +251,7 @@ func TestCIExamplesWithAnApprover(t *testing.T) {
 				defer close(over)
 				service(j)
 			}()
-			defer func() { <-over }()
+			defer func() { j.cancel(); <-over }()
 			for range 2 {
 				eventually(t, 3*soon, "a request", func() bool {
 					select {

@@ -205,8 +205,8 @@ func checkCommand(line []string) string {
 		return "has no help"
 	}
 	for i, word := range words {
-		if word == "--" && slices.Contains(path, "rules") {
-			return "" // what follows is a command that rules are asked about
+		if word == "--" && (slices.Contains(path, "rules") || slices.Contains(path, "ci")) {
+			return "" // what follows is a command that rules are asked about, or an agent
 		}
 		if word == "--" {
 			return checkCommand(append([]string{"assent", "serve"}, words[i+1:]...))
