@@ -59,6 +59,7 @@ function Book({ book }: { book: Rules }) {
         </p>
       ) : (
         <>
+          <h3>{words.book.rules}</h3>
           <input type="search" class="find" aria-label={words.book.search} placeholder={words.book.search} maxLength={200} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
           <p class="quiet">{words.book.since}</p>
           {fitting.length === 0 && <p class="quiet">{words.book.noMatch}</p>}
