@@ -46,7 +46,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.")
 	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.")
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
-	m.unsigned = one("assent_signatures_refused_total", "Decisions of devices that their key did not sign.")
+	m.unsigned = one("assent_signatures_refused_total", "What devices sent and their key did not sign: decisions, rules, subscriptions.")
 	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.")
 	m.sockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_websockets", Help: "Open WebSockets."})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
