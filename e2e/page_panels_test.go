@@ -73,10 +73,10 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 	}
 	b.view("Rules")
 	eventually(t, soon, "three are listed", func() bool { return b.count(".rule .ask") == 3 })
-	b.see(".book", "1 of 3 used")
+	b.see(".book", "1 of 3 used, last")
 	b.see(".book", "until it is revoked")
 	b.see(".book", "for 14 min more")
-	b.see(".book", "used once, last")
+	b.see(".book", "not used yet")
 	b.see(".book", "No rules yet")
 	b.accessible("saved")
 	b.nothingCut("saved")

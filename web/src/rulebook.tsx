@@ -172,8 +172,7 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
         {!active && <span>{words.book.grantStates[x.state] ?? visibleLine(x.state)}</span>}
         {active && !x.expiresAt && !x.count && <span>{words.book.forGood}</span>}
         {active && x.expiresAt && <span>{words.book.left(since(Math.max(0, Date.parse(x.expiresAt) - now.value)))}</span>}
-        {x.count ? <span>{words.book.spent(x.spent ?? 0, x.count)}</span> : null}
-        {x.lastFired ? <span>{words.book.used(Math.max(x.fired, x.spent ?? 0), ago(x.lastFired))}</span> : active && <span>{words.book.unused}</span>}
+        <span>{usesOf(x)}</span>
         <span>{words.book.grantedBy(approver(x.by))}</span>
       </div>
       {active && mayDecide() && (
@@ -194,6 +193,14 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
       )}
     </li>
   );
+}
+
+/** How often it was used, as far as that is known. */
+function usesOf(x: Saved): string {
+  const last = x.lastFired ? ago(x.lastFired) : "";
+  if (x.count) return words.book.spent(x.spent ?? 0, x.count, last);
+  if (last) return words.book.used(x.fired, last);
+  return x.state === "active" ? words.book.unused : "";
 }
 
 /** Of several rules that were saved together, the others are named id/2, id/3. */

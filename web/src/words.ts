@@ -407,7 +407,7 @@ export const words = {
     grantedBy: (who: string) => `saved by ${who}`,
     noGrants: "Nothing. A request can be allowed together with what is like it, for a while or from now on: More answers, on its card.",
     left: (time: string) => `for ${time} more`,
-    spent: (used: number, of: number) => `${used} of ${of} used`,
+    spent: (used: number, of: number, last: string) => `${used} of ${of} used${last && `, last ${last}`}`,
     grantStates: { active: "active", expired: "over", spent: "used up", revoked: "revoked" } as Readonly<Record<string, string>>,
     revoke: "Revoke",
     revokeNow: "Revoke now",
