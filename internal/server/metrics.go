@@ -18,7 +18,10 @@ type metrics struct {
 	unreadable  prometheus.Counter
 	oversize    prometheus.Counter
 	unpublished prometheus.Counter
+	eventTime   prometheus.Histogram
+	answerTime  prometheus.Histogram
 	sockets     prometheus.Gauge
+	watching    *prometheus.GaugeVec // by kind of approver
 	dropped     prometheus.Counter
 	unsigned    prometheus.Counter
 	unpaired    *prometheus.CounterVec // by step of pairing
@@ -48,6 +51,20 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
 	m.unsigned = one("assent_signatures_refused_total", "Decisions of devices that their key did not sign.")
 	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.")
+	timing := func(name, help string, buckets ...float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		m.registry.MustRegister(h)
+		return h
+	}
+	m.eventTime = timing("assent_hook_event_seconds", "What a plain event's hook was kept for, until the event was durable.",
+		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5)
+	m.answerTime = timing("assent_hook_answer_seconds", "From the moment of a decision until its waiting hook had it, durable.",
+		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30)
+	m.watching = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "assent_approver_connections", Help: "Open WebSockets of those who may decide."}, []string{"kind"})
+	m.registry.MustRegister(m.watching)
+	for _, kind := range approverKinds { // there from the start, as 0
+		m.watching.WithLabelValues(kind)
+	}
 	m.sockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_websockets", Help: "Open WebSockets."})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "assent_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version},
@@ -58,6 +75,16 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	gauge("assent_rules_problems", "What is wrong with the files of rules; above 0, see GET /v1/rules.", ruleProblems)
 	gauge("assent_hooks_waiting", "Hooks connected to this broker that wait.", waiting)
 	return m
+}
+
+// approverKinds are those of credentials that may decide.
+var approverKinds = []string{"device", "owner-cli", "token"}
+
+// watches counts one more WebSocket of an approver, and returns what counts it off.
+func (m *metrics) watches(kind string) (ends func()) {
+	g := m.watching.WithLabelValues(kind)
+	g.Inc()
+	return g.Dec
 }
 
 // eventTypes are Claude Code's 33 hook events; another one is counted as "other".
