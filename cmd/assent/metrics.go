@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,7 +24,7 @@ type requestMetrics struct {
 }
 
 func newRequestMetrics() *requestMetrics {
-	return &requestMetrics{
+	m := &requestMetrics{
 		asked:     prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_requests_total", Help: "Permission requests taken."}),
 		overruled: prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_requests_overruled_total", Help: "Denied requests whose tool ran all the same."}),
 		settled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -32,7 +33,19 @@ func newRequestMetrics() *requestMetrics {
 			Buckets: []float64{.01, .1, 1, 5, 15, 30, 60, 120, 300, 600, 1800, 3600, 14400, 86400},
 		}, []string{"outcome", "decider"}),
 	}
+	// There from the start, as 0: the first one is an increase, too.
+	for _, kind := range deciders {
+		m.settled.WithLabelValues(string(hook.Allowed), kind)
+		m.settled.WithLabelValues(string(hook.Denied), kind)
+	}
+	for _, outcome := range []hook.Outcome{hook.Expired, hook.Withdrawn, hook.HandedBack} {
+		m.settled.WithLabelValues(string(outcome), "none")
+	}
+	return m
 }
+
+// deciders are the kinds of approvers.
+var deciders = []string{hook.KindRule, "device", "token", "owner-cli"}
 
 // recorded is a broker's Config.Recorded. Another replica's requests are that one's to count.
 func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {
@@ -51,11 +64,10 @@ func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {
 
 // decider is a label from a fixed list, whatever the record says.
 func decider(by *hook.Approver) string {
-	if by == nil {
+	switch {
+	case by == nil:
 		return "none"
-	}
-	switch by.Kind {
-	case hook.KindRule, "device", "token", "owner-cli":
+	case slices.Contains(deciders, by.Kind):
 		return by.Kind
 	}
 	return "other"

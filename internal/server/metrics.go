@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"assent/internal/hook"
 )
 
 // metrics counts what the operator watches. Its labels come from fixed lists, never from
@@ -34,23 +36,28 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 		m.registry.MustRegister(c)
 		return c
 	}
-	vec := func(name, label, help string) *prometheus.CounterVec {
+	vec := func(name, label, help string, values ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		m.registry.MustRegister(c)
+		for _, v := range values { // there from the start, as 0: the first one is an increase, too
+			c.WithLabelValues(v)
+		}
 		return c
 	}
 	gauge := func(name, help string, n func() int) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) }))
 	}
-	m.events = vec("assent_events_total", "type", "Hook events received.")
+	m.events = vec("assent_events_total", "type", "Hook events received.", append(slices.Clone(eventTypes), "other")...)
 	m.unreadable = one("assent_events_unreadable_total", "Hook payloads that could not be read.")
 	m.oversize = one("assent_events_oversize_total", "Hook payloads too large to be read or held.")
 	m.unpublished = one("assent_events_unpublished_total", "Hook events that could not be made durable.")
-	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.")
-	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.")
+	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.",
+		"allowed", "denied", "expired", "withdrawn", "handed_back", "gone", "refused")
+	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.", append(slices.Clone(approverKinds), hook.KindRule)...)
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
 	m.unsigned = one("assent_signatures_refused_total", "Decisions of devices that their key did not sign.")
-	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.")
+	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.",
+		"redeem", "start", "poll", "confirm")
 	timing := func(name, help string, buckets ...float64) prometheus.Histogram {
 		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 		m.registry.MustRegister(h)
@@ -62,7 +69,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30)
 	m.watching = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "assent_approver_connections", Help: "Open WebSockets of those who may decide."}, []string{"kind"})
 	m.registry.MustRegister(m.watching)
-	for _, kind := range approverKinds { // there from the start, as 0
+	for _, kind := range approverKinds {
 		m.watching.WithLabelValues(kind)
 	}
 	m.sockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_websockets", Help: "Open WebSockets."})
