@@ -354,7 +354,9 @@ func dashboardQueries(t *testing.T) map[string]string {
 			Title   string
 			Targets []struct{ Expr, RefID string }
 		}
-		Templating struct{ List []struct{ Name, Query string } }
+		Templating struct {
+			List []struct{ Name, Query string }
+		}
 	}
 	b, err := os.ReadFile("../docs/examples/grafana.json")
 	if err == nil {
