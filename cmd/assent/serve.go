@@ -256,8 +256,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// Who is told that a request waits.
 	ring, err := push.Open(ctx, push.Config{
 		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
-		May:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
-		Notices: readNotices(f.notices, sugar.Warnf), Deliver: deliverNotice, Logf: sugar.Warnf,
+		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
+		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "", Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(),
+			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
