@@ -70,8 +70,9 @@ type answer struct {
 	status      int
 	contentType string
 	body        []byte // nil with 204
-	// decides says that it carries a person's or a rule's decision.
-	decides bool
+	// decides says that it carries a person's or a rule's decision, of settledAt.
+	decides   bool
+	settledAt time.Time
 }
 
 // await blocks until the request is over. ctx is the hook's connection.
@@ -128,7 +129,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	if body == nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides}
+	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, settledAt: a.SettledAt}
 }
 
 // answered hears how the writing went.
@@ -136,6 +137,7 @@ func (s *Server) answered(id string, a answer, err error) {
 	if err != nil {
 		s.log.Warn("the hook went away before its answer", zap.String("id", id), zap.String("error", line(err.Error())))
 	} else if a.decides {
+		s.metrics.answerTime.Observe(max(0, time.Since(a.settledAt).Seconds()))
 		s.cfg.Broker.Delivered(id)
 	}
 }

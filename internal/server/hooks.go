@@ -79,6 +79,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 	}
 	if !asks {
 		w.WriteHeader(http.StatusNoContent)
+		s.metrics.eventTime.Observe(time.Since(arrived).Seconds())
 		return nil
 	}
 	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID, arrived))
