@@ -82,6 +82,9 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.sockets.Inc()
 	defer s.metrics.sockets.Dec()
+	if p.Role.Includes(auth.RoleApprove) && !q.Has("feed") {
+		defer s.metrics.watches(p.Approver.Kind)()
+	}
 	send := func(ctx context.Context, out *socketWriter) error {
 		watcher := s.cfg.Broker.Watch(q.Get("epoch"), after)
 		defer watcher.Close()

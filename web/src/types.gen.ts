@@ -766,6 +766,14 @@ export interface PermissionRequest {
    * How the hook reached the broker.
    */
   channel?: "socket" | "remote" | "plain";
+  /**
+   * The agent's own name of the tool call, where it is known.
+   */
+  toolUseId?: string;
+  /**
+   * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
+   */
+  via?: "mcp";
   state?: "pending" | "ended";
   /**
    * No hook is connected at the moment; it may come back.
