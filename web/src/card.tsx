@@ -194,13 +194,15 @@ function Where({ item: { request: r } }: { item: Item }) {
   const head = r.repo?.head?.slice(0, 8);
   return (
     <div class="where">
-      <b>{visibleLine(sessionName(r))}</b>
-      {repo && <span>{visibleLine(repo)}</span>}
-      {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
-      {r.host && <span>{visibleLine(r.host)}</span>}
-      {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-      {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
-      {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      <div>
+        <b>{visibleLine(sessionName(r))}</b>
+        {repo && <span>{visibleLine(repo)}</span>}
+        {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
+        {r.host && <span>{visibleLine(r.host)}</span>}
+        {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
+        {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
+        {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      </div>
       <Age at={r.createdAt} />
     </div>
   );

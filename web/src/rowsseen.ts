@@ -1,7 +1,8 @@
 // Which rows of a long list have been on the screen, whole: as seen.ts asks it of a card's parts,
 // but looking only at the rows that are near the screen.
+import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { add } from "./seen";
 
 interface Looked {
@@ -9,9 +10,10 @@ interface Looked {
   spans: [number, number][];
 }
 
-/** The ids (data-request) of the list's rows that were seen as they are now. */
-export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>): ReadonlySet<string> {
-  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+/** The ids (data-request) of the list's rows that were seen as they are now. A signal: it changes
+ * with every scroll, and a thousand rows need not be gone through for that. */
+export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>): ReadonlySignal<ReadonlySet<string>> {
+  const seen = useSignal<ReadonlySet<string>>(new Set());
   const state = useRef({ near: new Set<HTMLElement>(), looked: new Map<string, Looked>(), done: new Map<string, number>(), frame: 0 }).current;
   const observer = useRef<IntersectionObserver | undefined>(undefined);
 
@@ -39,7 +41,7 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
         news = true;
       }
     }
-    if (news) setSeen(new Set(state.done.keys()));
+    if (news) seen.value = new Set(state.done.keys());
   };
   const soon = () => {
     cancelAnimationFrame(state.frame);
