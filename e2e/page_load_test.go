@@ -53,7 +53,8 @@ func TestPageScrollsAThousand(t *testing.T) {
 			return gaps.length + " frames, ms a frame: median " + q(.5) + ", p95 " + q(.95) + ", worst " + q(1) + "; page " + document.documentElement.scrollHeight + " px";
 		})()`, chromedp.EvalAwaitPromise))
 		after := b.busy()
-		t.Logf("%s: %s; the page's thread was busy for %.1f s of them, script for %.2f s", name, figures, after["TaskDuration"]-before["TaskDuration"], after["ScriptDuration"]-before["ScriptDuration"])
+		spent := func(what string) float64 { return after[what] - before[what] }
+		t.Logf("%s: %s; the page's thread worked for %.2f s, of them script %.2f s, style %.2f s, layout %.2f s", name, figures, spent("ThreadTime"), spent("ScriptDuration"), spent("RecalcStyleDuration"), spent("LayoutDuration"))
 	}
 	// One is settled: it goes, the others stay.
 	before := b.count(".one:not(.over)")

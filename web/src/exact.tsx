@@ -22,7 +22,8 @@ const run = /\t| +|[^ \t]+/g;
 const manySpaces = 24;
 const longWord = 24; // characters; a longer one may break anywhere, where the line is full
 const unbreakable = /^[\w.]+$/; // what no browser breaks by itself
-const mostRows = 3000; // of one text; each is an element
+const narrow = /^[ -~⟦⟧]*$/; // of what length and width are the same
+export const mostRows = 3000; // of one text; each is an element
 /** Longer texts are broken wherever a line is full, which takes no element for each word. */
 export const mostWords = 20_000; // characters
 
@@ -85,7 +86,7 @@ export function lineOf(line: string, marks: readonly Mark[] = [], first = 0, pla
       else if (text.length > 1 && start > 0) show((from, to) => <span class="spaces">{line.slice(from, to)}</span>);
     } else if (!plainly && !unbreakable.test(text)) {
       put(start);
-      const long = text.length > longWord || /[^ -~]/.test(text);
+      const long = text.length > longWord || !narrow.test(text);
       out.push(<span class={long ? "long-word" : "word-whole"}>{marked(pieces, start, end, (from, to) => line.slice(from, to))}</span>);
       at = end;
     }
@@ -156,10 +157,15 @@ export function Rows({ rows, marks = [], from = 0, several = rows.length > 1 || 
   const all = (
     <>
       {shown}
-      {rest.length > 0 && rest.map((r) => (r.blank ? words.exact.blankLines(r.blank) : r.text.replace(longGap, gapText))).join(words.exact.lineEnd + "\n")}
+      {rest.length > 0 && plainText(rest)}
     </>
   );
-  return plainly ? <Full>{all}</Full> : all;
+  return plainly || rest.length > 0 ? <Full>{all}</Full> : all;
+}
+
+/** Lines in one piece: where each ends is written out, for they have no numbers. */
+export function plainText(lines: readonly { text: string; blank: number }[]): string {
+  return lines.map((l) => (l.blank ? words.exact.blankLines(l.blank) : l.text.replace(longGap, gapText))).join(words.exact.lineEnd + "\n");
 }
 
 function gapText(gap: string): string {

@@ -56,9 +56,9 @@ function remarkable(u: Unit): boolean {
 function Units({ units, more }: { units: readonly Unit[]; more: number }) {
   const row = (u: Unit, i: number) => (
     <li key={i}>
-      <span class="does">{u.guessed ? words.shell.perhaps(words.shell.does[u.kind]) : words.shell.does[u.kind]}</span> <code>{u.text || "…"}</code>
-      {!!u.via?.length && <small>{words.shell.via(u.via.join(" › "))}</small>}
-      {u.dir && <small>{words.shell.dir(u.dir)}</small>}
+      <span class="does">{u.guessed ? words.shell.perhaps(words.shell.does[u.kind]) : words.shell.does[u.kind]}</span> <code>{u.text || "…"}</code>{" "}
+      {!!u.via?.length && <small>{words.shell.via(u.via.join(" › "))}</small>}{" "}
+      {u.dir && <small>{words.shell.dir(u.dir)}</small>}{" "}
       {u.dirUnknown && <small>{words.shell.dirUnknown}</small>}
     </li>
   );
