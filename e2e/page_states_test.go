@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -15,7 +16,9 @@ func TestCardSaysHowItStands(t *testing.T) {
 	d := serve(t, "--listen", freePort(t)) // the same after the restart: the page's origin
 	b := newBrowser(t)
 	b.pair(d)
-	input := func(command string) map[string]any { return map[string]any{"command": command, "description": "A test"} }
+	input := func(command string) map[string]any {
+		return map[string]any{"command": command, "description": "A test"}
+	}
 	ran := func(command string) {
 		t.Helper()
 		d.hook(payload("PostToolUse", "s", input(command))).wait()
@@ -183,6 +186,37 @@ func TestCardKeepsTheFocusInSight(t *testing.T) {
 			t.Errorf("%s: only %d places had the focus", name, inside)
 		}
 	}
+	b.tap(open + " button.deny")
+	h.wait()
+	b.quiet()
+}
+
+// TestCardsThatAreOverHideNone: however many cards linger with their outcome, what comes is shown.
+func TestCardsThatAreOverHideNone(t *testing.T) {
+	t.Parallel()
+	const many = 35 // more than the page shows at once
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	b.do(chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("pointerdown"))`)) // no card goes away under a finger
+	var chans []<-chan string
+	for i := range many {
+		chans = append(chans, d.asks(t.Context(), "s", "/home/dev/app", "Bash", command(fmt.Sprintf("make part%d", i))))
+		d.waitPending(i + 1)
+	}
+	b.see(".queue > .more", "5 more wait")
+	for _, r := range d.pending() {
+		d.deny(r, "no")
+	}
+	for _, c := range chans {
+		<-c
+	}
+	h := d.hook(bash("s", "echo last"))
+	b.see(open, "echo last")
+	if n := b.count(".card.over"); n != 30 {
+		t.Errorf("%d cards linger, want 30", n)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("pointerup"))`))
 	b.tap(open + " button.deny")
 	h.wait()
 	b.quiet()

@@ -2,7 +2,7 @@
 // nothing that the broker has not said.
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RuleForm, Suggestions, suggestionsOf, updatesOf, type Kept, type Update } from "./always";
 import { keep } from "./api";
 import { useArm } from "./arm";
@@ -50,7 +50,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const area = useRef<HTMLTextAreaElement>(null);
   const panel = useRef<HTMLDivElement>(null);
   const { armed, ready } = useArm(foot);
-  useEffect(() => {
+  useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
     if (mode === "words") area.current?.focus({ preventScroll: true });
   }, [mode]);

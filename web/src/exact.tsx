@@ -160,7 +160,8 @@ export function Rows({ rows, marks = [], from = 0, several = rows.length > 1 || 
       {rest.length > 0 && plainText(rest)}
     </>
   );
-  return plainly || rest.length > 0 ? <Full>{all}</Full> : all;
+  const numbered = several ? <span class="numbers">{all}</span> : all;
+  return plainly || rest.length > 0 ? <Full>{numbered}</Full> : numbered;
 }
 
 /** Lines in one piece: where each ends is written out, for they have no numbers. */

@@ -3,7 +3,7 @@
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { add } from "./seen";
+import { add, covered } from "./seen";
 
 interface Looked {
   height: number;
@@ -20,6 +20,7 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
   const look = () => {
     if (document.hidden) return;
     const bottom = Math.min(innerHeight, bar.current?.getBoundingClientRect().top ?? innerHeight);
+    const alarms = covered();
     let news = false;
     for (const row of state.near) {
       if (!row.isConnected) {
@@ -33,7 +34,8 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
       if (done !== undefined) news = state.done.delete(id);
       let l = state.looked.get(id);
       if (!l || Math.abs(l.height - box.height) > 2) state.looked.set(id, (l = { height: box.height, spans: [] }));
-      const from = Math.max(0, -box.top);
+      const head = row.closest(".alike")?.querySelector("header")?.getBoundingClientRect().bottom ?? 0; // it sticks to the top
+      const from = Math.max(0, Math.max(alarms, head) - box.top);
       const to = Math.min(box.height, bottom - box.top);
       if (to > from && add(l.spans, from, to, box.height)) {
         state.done.set(id, box.height);
