@@ -110,7 +110,7 @@ func TestDocsCommands(t *testing.T) {
 		"assent rules explain -- x -y":  false,
 		"assent rules explain -y -- x":  true,
 		"assent ci run -- claude -p x":  false,
-		"assent ci run -p -- claude":    true,
+		"assent ci run --nothing -- x":  true,
 		"assent no-such-command":        true,
 		"assent token no-such-command":  true,
 		"assent pending --no-such-flag": true,
