@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -65,8 +67,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		for _, selector := range before {
 			b.tap(open + " " + selector)
 		}
-		b.tap(open + " button.allow")
-		b.see(over+" .outcome", "Allowed")
+		b.decide("button.allow", "Allowed")
 	}
 	answer("touch " + a.path("out.txt"))
 	b.see(open+" .diff .comes", "three")
@@ -86,21 +87,53 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	answer("echo")
 	more(2)
 
+	// The agent suggests two things at once: a directory to work in, and to accept edits there. The
+	// first alone changes nothing for a command, which is why the second call asks again.
+	denied := run("python3 -c \"open('" + a.path("denied.txt") + "', 'w')\"")
+	a.prompt(term, []modelserver.Use{a.touch("one.txt")}, []modelserver.Use{a.touch("two.txt")})
+	answer("one.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option")
+	answer("two.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option")
+	more(2)
+	a.prompt(term, []modelserver.Use{a.touch("three.txt")}, []modelserver.Use{denied})
+	b.see(open, "denied.txt") // the touch before it passed unasked
+	b.tap(open + " button.third")
+	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "no more files"))
+	b.decide("button.deny", "Denied")
+	more(2)
+
 	results := a.model.Results()
-	text := func(i int) string { return results[i].Content }
-	if len(results) != 6 {
+	if len(results) != 10 {
 		t.Fatalf("the model read %+v", results)
 	}
-	for i, want := range map[int]string{4: "Blue", 5: "echo: hello"} {
-		if !strings.Contains(text(i), want) {
-			t.Errorf("result %d is %q, want %q in it", i, text(i), want)
+	for i, want := range map[int]string{4: `"Which colour?"="Blue", "Which toppings?"="Salt, Basil"`, 5: "echo: hello"} {
+		if !strings.Contains(results[i].Content, want) {
+			t.Errorf("result %d is %q, want %q in it", i, results[i].Content, want)
 		}
 	}
-	if got, _ := os.ReadFile(a.path("old.txt")); string(got) != "one\nthree\n" {
-		t.Errorf("the file holds %q", got)
+	for i, r := range results[:9] {
+		if r.IsError {
+			t.Errorf("result %d of what was allowed is an error: %+v", i, r)
+		}
 	}
-	if !a.exists("out.txt") || !a.exists("new.txt") {
-		t.Error("what was allowed did not happen")
+	if last := results[9]; last.Content != "no more files" {
+		t.Errorf("the model read %+v, want the words of the denial", last)
+	}
+	if got, err := os.ReadFile(a.path("old.txt")); err != nil || string(got) != "one\nthree\n" {
+		t.Errorf("the edited file holds %q (%v)", got, err)
+	}
+	if got, err := os.ReadFile(a.path("new.txt")); err != nil || string(got) != "written\n" {
+		t.Errorf("the written file holds %q (%v)", got, err)
+	}
+	for _, name := range []string{"out.txt", "one.txt", "two.txt", "three.txt"} {
+		if !a.exists(name) {
+			t.Errorf("%s was allowed and did not happen", name)
+		}
+	}
+	if a.exists("denied.txt") {
+		t.Error("what was denied happened")
+	}
+	if n := len(a.settled()); n != 8 {
+		t.Errorf("%d requests, want one for each call but the two that need none", n)
 	}
 	for _, r := range a.settled() {
 		if r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
@@ -133,6 +166,30 @@ func TestClaudePlanIsEditedOnThePage(t *testing.T) {
 		t.Errorf("the model read %+v", res)
 	}
 	b.quiet()
+}
+
+// decide taps a button of the first card that waits until the card says what became of it: a tap
+// on a card that has just moved does nothing, and then a person taps again.
+func (b *browser) decide(button, outcome string) {
+	b.t.Helper()
+	var id string
+	eventually(b.t, soon, "a card waits", func() bool {
+		id, _ = chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(`+jsString(open)+`)?.dataset.request ?? ""`))
+		return id != ""
+	})
+	card := `.card[data-request="` + id + `"]`
+	armed := jsString(card + " " + button + `:not([aria-disabled="true"])`)
+	eventually(b.t, soon, outcome+" on the card", func() bool {
+		if strings.Contains(b.text(card+" .outcome"), outcome) {
+			return true
+		}
+		if there, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!document.querySelector(`+armed+`)`)); there {
+			ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+			defer cancel()
+			_ = chromedp.Do(ctx, chromedp.Tap(chromedp.CSS(card+" "+button))) // it may be over by now
+		}
+		return false
+	})
 }
 
 // withMCP gives the client a server of its own.
