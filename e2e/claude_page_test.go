@@ -14,20 +14,32 @@ import (
 	"assent/e2e/modelserver"
 )
 
-// mcpServer is a server of the Model Context Protocol with one tool, in Python's standard library.
+// mcpServer is a server of the Model Context Protocol in Python's standard library: one tool that
+// repeats a text, and one that asks the person what its argument says, and repeats the answer.
 const mcpServer = `import json, sys
+def say(m):
+    print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+asked = None
 for line in sys.stdin:
     m = json.loads(line)
+    if "method" not in m:
+        say({"id": asked, "result": {"content": [{"type": "text", "text": "answer: " + json.dumps(m.get("result"), sort_keys=True)}]}})
+        continue
     if "id" not in m:
         continue
     r = {}
     if m["method"] == "initialize":
         r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "lab", "version": "1"}}
     elif m["method"] == "tools/list":
-        r = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}
+        r = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+            {"name": "ask", "description": "ask", "inputSchema": {"type": "object", "properties": {"params": {"type": "object"}}}}]}
+    elif m["method"] == "tools/call" and m["params"]["name"] == "ask":
+        asked = m["id"]
+        say({"id": "form-" + str(asked), "method": "elicitation/create", "params": m["params"]["arguments"]["params"]})
+        continue
     elif m["method"] == "tools/call":
         r = {"content": [{"type": "text", "text": "echo: " + m["params"]["arguments"]["text"]}]}
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+    say({"id": m["id"], "result": r})
 `
 
 // TestClaudeIsAnsweredFromThePage: the real client asks for each kind of thing, and everything is

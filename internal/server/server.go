@@ -98,6 +98,7 @@ type Server struct {
 	assets  map[string]asset
 	waiting atomic.Int64 // hooks inside broker.Ask
 	bytes   atomic.Int64 // of hooks' bodies, see roomedBody
+	pages   atomic.Int64 // open WebSockets of devices that may decide
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc

@@ -673,6 +673,10 @@ export interface PermissionRequest {
    */
   id?: string;
   /**
+   * What asks; absent for a permission. Elicitation: an MCP server wants a form filled in. Then toolName is Elicitation, toolInput the members of its event, and an allow brings the content as updatedInput.
+   */
+  event?: "Elicitation";
+  /**
    * Name of the tool requesting permission (Edit, Write, Bash, Read, etc.)
    */
   toolName?: string;
@@ -961,11 +965,13 @@ export interface PermissionResponse {
    */
   sessionId?: string;
   hookSpecificOutput: {
+    [k: string]: unknown;
+  } & {
     /**
-     * Always "PermissionRequest"
+     * "PermissionRequest", or "Elicitation" for the answer to an MCP server's form
      */
     hookEventName: string;
-    decision: {
+    decision?: {
       /**
        * Whether to allow or deny the permission
        */
@@ -987,6 +993,14 @@ export interface PermissionResponse {
        */
       updatedPermissions?: PermissionUpdate[];
     };
+    /**
+     * Of an MCP server's form: what became of it.
+     */
+    action?: "accept" | "decline" | "cancel";
+    /**
+     * With accept: what was filled in.
+     */
+    content?: {};
   };
 }
 export interface AddRules {
