@@ -98,7 +98,7 @@ func TestPageFillsInAForm(t *testing.T) {
 		t.Errorf("a rule is proposed of a form: %q", why)
 	}
 
-	b.do(chromedp.SendKeys(chromedp.CSS(open+" .entry:nth-of-type(1) textarea"), "r1"))
+	b.do(chromedp.SendKeys(chromedp.CSS(open+" .entry textarea"), "r1"))
 	b.tap(open + " .form fieldset:nth-of-type(1) .option:nth-of-type(2)")
 	b.tap(open + " .form fieldset:nth-of-type(2) .option:nth-of-type(1)")
 	b.tap(open + " .form fieldset:nth-of-type(3) .option:nth-of-type(2)")
@@ -140,11 +140,12 @@ func TestPageFillsInAForm(t *testing.T) {
 func (b *browser) seeAll() {
 	b.t.Helper()
 	eventually(b.t, soon, "all of the card was seen", func() bool {
-		return value(b, chromedp.Evaluate[bool](`(() => {
+		return value(b, chromedp.Evaluate[bool](`new Promise((done) => {
 			const link = document.querySelector(`+jsString(open+" .obstacle .link")+`);
 			link?.click();
-			return !link;
-		})()`))
+			// What is on the screen is looked at frame by frame.
+			requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!link))));
+		})`, chromedp.EvalAwaitPromise))
 	})
 }
 

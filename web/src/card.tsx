@@ -41,7 +41,7 @@ export function Card({ item }: { item: Item }) {
     const all: Field[] = raw === undefined ? [...fields] : [...fields, { name: words.card.rawOf, kind: "json", text: raw }];
     return partsOf(r.toolName, questions ? besides(all) : form && forms ? forms.besidesForm(all) : all);
   }, [fields, raw, r.toolName, !questions, !form]);
-  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form ? ["form"] : [])], [parts, !questions, !form]);
+  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form && forms ? forms.formParts(form) : [])], [parts, !questions, form]);
   const unseen = useUnseen(card, foot, names);
   const open = (name: string) => setOpened(new Set(opened).add(name));
   const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
@@ -86,15 +86,13 @@ export function Card({ item }: { item: Item }) {
       )}
       <Parts request={r} parts={parts} opened={opened} open={open} />
       {form && forms && (
-        <div data-part="form">
-          <forms.FormView
-            id={r.id}
-            form={form}
-            values={values}
-            disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
-            set={(name, v) => setValues(new Map(values).set(name, v))}
-          />
-        </div>
+        <forms.FormView
+          id={r.id}
+          form={form}
+          values={values}
+          disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
+          set={(name, v) => setValues((old) => new Map(old).set(name, v))}
+        />
       )}
       {elicits && !item.endedAt && <p class="quiet">{words.form.first}</p>}
       {missing !== undefined && (

@@ -85,6 +85,12 @@ function count(v: unknown): number | undefined {
   return typeof v === "number" ? v : undefined;
 }
 
+/** The parts that have to be seen: the heading, if there is one, and each entry. */
+export function formParts(form: Form): string[] {
+  const heading = form.title || form.description || form.entries.length === 0;
+  return [...(heading ? ["form:"] : []), ...form.entries.map((_, i) => `form:${i}`)];
+}
+
 /** What stands in an entry now. */
 export function valueOf(e: Entry, values: Values): Value | undefined {
   return values.has(e.name) ? values.get(e.name) : e.initial;

@@ -1,7 +1,7 @@
 // The form of an MCP server. Every choice and every default is on the screen, and beside a title
 // stands what is really sent.
 import { closely, valueOf, type Entry, type Form, type Value, type Values } from "./form";
-export { besidesForm, contentOf, formOf } from "./form";
+export { besidesForm, contentOf, formOf, formParts } from "./form";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
 
@@ -16,25 +16,28 @@ interface Props {
 export function FormView({ id, form, values, disabled, set }: Props) {
   return (
     <div class="questions form">
-      {form.title && <p dir="auto"><b>{visibleText(form.title)}</b></p>}
-      {form.description && <p class="pre" dir="auto">{visibleText(form.description)}</p>}
+      <div class="heading" data-part="form:">
+        {form.title && <p dir="auto"><b>{visibleText(form.title)}</b></p>}
+        {form.description && <p class="pre" dir="auto">{visibleText(form.description)}</p>}
+        {form.entries.length === 0 && <p class="quiet">{words.form.nothing}</p>}
+      </div>
       {form.entries.map((e, i) => (
-        <Row key={e.name} id={`${id}-form-${i}`} entry={e} value={valueOf(e, values)} disabled={disabled} set={(v) => set(e.name, v)} />
+        <Row key={e.name} id={`${id}-form-${i}`} part={`form:${i}`} entry={e} value={valueOf(e, values)} disabled={disabled} set={(v) => set(e.name, v)} />
       ))}
-      {form.entries.length === 0 && <p class="quiet">{words.form.nothing}</p>}
     </div>
   );
 }
 
 interface RowProps {
   id: string;
+  part: string;
   entry: Entry;
   value: Value | undefined;
   disabled: boolean;
   set(value: Value | undefined): void;
 }
 
-function Row({ id, entry: e, value, disabled, set }: RowProps) {
+function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
   const choice = e.kind === "one" || e.kind === "several" || e.kind === "boolean";
   const head = (
     <>
@@ -46,7 +49,7 @@ function Row({ id, entry: e, value, disabled, set }: RowProps) {
   if (!choice) {
     const whole = closely(value);
     return (
-      <div class="entry">
+      <div class="entry" data-part={part}>
         <label for={id}>{head}</label>
         {about}
         <Box id={id} entry={e} value={typeof value === "string" ? value : ""} disabled={disabled} set={set} />
@@ -60,7 +63,7 @@ function Row({ id, entry: e, value, disabled, set }: RowProps) {
     );
   }
   return (
-    <fieldset disabled={disabled}>
+    <fieldset disabled={disabled} data-part={part}>
       <legend>{head}</legend>
       {about}
       <Choices id={id} entry={e} value={value} set={set} />
@@ -68,7 +71,7 @@ function Row({ id, entry: e, value, disabled, set }: RowProps) {
   );
 }
 
-function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value"> & { value: string }) {
+function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value" | "part"> & { value: string }) {
   const common = {
     id, value, disabled, class: "other", spellcheck: false, autocomplete: "off", autocapitalize: "off",
     ...(e.description ? { "aria-describedby": `${id}-about` } : {}), ...(e.required ? { "aria-required": true } : {}),
@@ -81,7 +84,7 @@ function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value"> & {
   return <input {...common} type="text" inputMode={mode} onInput={(ev) => set(ev.currentTarget.value)} />;
 }
 
-function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled">) {
+function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part">) {
   if (e.kind === "several") {
     const chosen = Array.isArray(value) ? (value as readonly string[]) : [];
     const toggle = (v: string) => set(e.options.map((o) => o.value).filter((o) => (o === v ? !chosen.includes(o) : chosen.includes(o))));
