@@ -37,9 +37,12 @@ func TestMain(m *testing.M) {
 
 const (
 	ask   = `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	form  = `{"session_id":"s1","hook_event_name":"Elicitation","mcp_server_name":"lab","mode":"form"}`
 	plain = `{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash"}`
 	deny  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"Denied: assent could not get an answer to the permission request."}}}`
-	allow = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+	// accept is the answer to a form.
+	accept = `{"hookSpecificOutput":{"hookEventName":"Elicitation","action":"accept","content":{}}}`
+	allow  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
 )
 
 // call is one request as the broker saw it.

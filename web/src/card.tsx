@@ -85,7 +85,7 @@ export function Card({ item }: { item: Item }) {
         </div>
       )}
       <Parts request={r} parts={parts} opened={opened} open={open} />
-      {form && forms && (
+      {form && forms && !(item.attempt?.phase === "taken" || r.outcome === "allowed" || r.outcome === "denied") && (
         <forms.FormView
           id={r.id}
           form={form}
