@@ -366,3 +366,28 @@ func TestEmitted(t *testing.T) {
 		t.Error("told twice")
 	}
 }
+
+// TestForm: an MCP server's form that was held is one story, and one that was not ends nowhere.
+func TestForm(t *testing.T) {
+	s := feed.New("s")
+	at := time.Unix(1795183200, 0)
+	raw := []byte(`{"session_id":"s","hook_event_name":"Elicitation","mcp_server_name":"lab","message":"Who\u202e?","mode":"form","requested_schema":{"type":"object","properties":{}}}`)
+	asked := event(hook.Event{ID: "q", Agent: "claude", Type: hook.EventElicitation, Raw: raw, Seq: 1, Time: at}).fold(s)
+	form := asked[len(asked)-1]
+	by := &hook.Approver{Kind: "device", Name: "phone"}
+	r := hook.Request{ID: "q", SessionID: "s", Event: hook.EventElicitation, ToolName: hook.EventElicitation, Raw: raw, EventSeq: 1}
+	out := s.Record(hook.Record{ID: "1", RequestID: "q", Step: hook.StepAsked, Time: at, Request: &r})
+	if len(out) != 0 {
+		t.Errorf("the wait shows the form again: %+v", out)
+	}
+	if permissions, questions := s.Info(at).PermissionQueueCount, s.Info(at).QuestionQueueCount; permissions != 0 || questions != 1 {
+		t.Errorf("%d permissions and %d questions wait", permissions, questions)
+	}
+	out = s.Record(hook.Record{
+		ID: "2", RequestID: "q", Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, By: by,
+		Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(`{}`)},
+	})
+	if len(out) != 1 || out[0].Title != "✓ Answered: Who⟦U+202E⟧? · phone" || out[0].Cause.ParentEventID != form.EventID || len(out[0].Marks) != 0 {
+		t.Errorf("the answer is %+v", out)
+	}
+}
