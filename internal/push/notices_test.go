@@ -117,3 +117,20 @@ func TestSign(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestNoticesInDocs reads the file that docs/notifications.md shows.
+func TestNoticesInDocs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/notifications.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	doc, _, _ := strings.Cut(rest, "```")
+	list, err := parseNotices([]byte(doc))
+	if err != nil || len(list) != 3 || list[0].AfterSeconds != 30 || list[1].Sessions.Mode != "only" || !list[2].Settled {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if list[1].AfterSeconds != 5 || len(list[0].Quiet) != 1 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -34,7 +34,7 @@ type webhookData struct {
 }
 
 // toWebhook posts l, signed after the Standard Webhooks: the receiver can tell that it is ours,
-// that it is fresh, and by webhook-id that it came twice.
+// that it is fresh, and by webhook-id that a request was told twice.
 func (p *Push) toWebhook(ctx context.Context, n *Notice, l *letter) verdict {
 	doc := webhookDoc{Type: "request." + l.Type, Timestamp: l.made.UTC(), Data: webhookData{
 		RequestID: l.RequestID, Waits: l.Waits, Session: l.Session, Deadline: l.deadline.UTC(), Waiting: l.Waiting, Gone: l.Gone, URL: p.cfg.URL,
@@ -51,6 +51,9 @@ func (p *Push) toWebhook(ctx context.Context, n *Notice, l *letter) verdict {
 		return verdict{trouble: "its URL cannot be used"}
 	}
 	id, now := "msg_"+uuid.NewString(), time.Now()
+	if l.Type == typeAsked { // again after an answer that was lost
+		id = "msg_" + l.RequestID
+	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "assent")
 	r.Header.Set("webhook-id", id)
