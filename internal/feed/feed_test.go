@@ -390,4 +390,15 @@ func TestForm(t *testing.T) {
 	if len(out) != 1 || out[0].Title != "✓ Answered: Who⟦U+202E⟧? · phone" || out[0].Cause.ParentEventID != form.EventID || len(out[0].Marks) != 0 {
 		t.Errorf("the answer is %+v", out)
 	}
+
+	r.ID = "q2"
+	event(hook.Event{ID: "q2", Agent: "claude", Type: hook.EventElicitation, Raw: raw, Seq: 2, Time: at}).fold(s)
+	s.Record(hook.Record{ID: "3", RequestID: "q2", Step: hook.StepAsked, Time: at, Request: &r})
+	out = s.Record(hook.Record{
+		ID: "4", RequestID: "q2", Step: hook.StepDecided, Time: at, Outcome: hook.Denied, By: by,
+		Decision: &hook.Decision{Behavior: hook.BehaviorDeny, Interrupt: true},
+	})
+	if len(out) != 1 || out[0].Title != "✗ Dismissed: Who⟦U+202E⟧? · phone" || s.Info(at).State != feed.StateWorking {
+		t.Errorf("dismissed: %+v, and the agent is %s", out, s.Info(at).State)
+	}
 }
