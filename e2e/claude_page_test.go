@@ -73,13 +73,21 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "Edit", Input: map[string]any{"file_path": a.path("old.txt"), "old_string": "two", "new_string": "three"}}},
 		[]modelserver.Use{{Name: "Write", Input: map[string]any{"file_path": a.path("new.txt"), "content": "written\n"}}},
 	)
-	answer := func(sees string, before ...string) {
+	answer := func(sees string, chosen ...string) {
 		t.Helper()
 		b.see(open, sees)
-		for _, selector := range before {
-			b.tap(open + " " + selector)
+		for _, selector := range chosen {
+			b.choose(open+" "+selector, true)
 		}
 		b.decide("button.allow", "Allowed")
+	}
+	const first, second = ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option"
+	always := func(sees string) {
+		t.Helper()
+		b.see(open, sees)
+		b.mode("always")
+		b.see(open+" "+first, "Let the agent work in")
+		b.see(open+" "+second, "Accept every edit of files")
 	}
 	answer("touch " + a.path("out.txt"))
 	b.see(open+" .diff .comes", "three")
@@ -103,12 +111,16 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	// first alone changes nothing for a command, which is why the second call asks again.
 	denied := run("python3 -c \"open('" + a.path("denied.txt") + "', 'w')\"")
 	a.prompt(term, []modelserver.Use{a.touch("one.txt")}, []modelserver.Use{a.touch("two.txt")})
-	answer("one.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option")
-	answer("two.txt", "button.third", `[data-mode="always"]`, ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option")
+	always("one.txt")
+	b.choose(open+" "+first, true)
+	b.choose(open+" "+second, false)
+	answer("one.txt")
+	always("two.txt")
+	answer("two.txt", first, second)
 	more(2)
 	a.prompt(term, []modelserver.Use{a.touch("three.txt")}, []modelserver.Use{denied})
 	b.see(open, "denied.txt") // the touch before it passed unasked
-	b.tap(open + " button.third")
+	b.mode("words")
 	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "no more files"))
 	b.decide("button.deny", "Denied")
 	more(2)
@@ -180,8 +192,39 @@ func TestClaudePlanIsEditedOnThePage(t *testing.T) {
 	b.quiet()
 }
 
+// mode opens one of a card's other answers, likewise.
+func (b *browser) mode(name string) {
+	b.t.Helper()
+	chip := open + ` [data-mode="` + name + `"]`
+	eventually(b.t, soon, "the other answer "+name, func() bool {
+		switch {
+		case b.has(chip + `[aria-pressed="true"]`):
+			return true
+		case b.has(chip):
+			b.tap(chip)
+		default:
+			b.tap(open + " button.third")
+		}
+		return false
+	})
+}
+
+// choose taps an option until it is chosen, or is not: under a hasty finger it may have moved.
+func (b *browser) choose(option string, yes bool) {
+	b.t.Helper()
+	b.do(chromedp.WaitVisible(chromedp.CSS(option)))
+	eventually(b.t, soon, option+" is as wanted", func() bool {
+		if b.has(option+" input:checked") == yes {
+			return true
+		}
+		b.tap(option)
+		return false
+	})
+}
+
 // decide taps a button of the first card that waits until the card says what became of it: a tap
-// on a card that has just moved does nothing, and then a person taps again.
+// on a card that has just moved, or of which something was not on the screen yet, does nothing, and
+// then a person looks and taps again.
 func (b *browser) decide(button, outcome string) {
 	b.t.Helper()
 	var id string
@@ -190,10 +233,14 @@ func (b *browser) decide(button, outcome string) {
 		return id != ""
 	})
 	card := `.card[data-request="` + id + `"]`
+	link := jsString(card + " .obstacle .link")
 	armed := jsString(card + " " + button + `:not([aria-disabled="true"])`)
 	eventually(b.t, soon, outcome+" on the card", func() bool {
 		if strings.Contains(b.text(card+" .outcome"), outcome) {
 			return true
+		}
+		if unseen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](lookThere(link), chromedp.EvalAwaitPromise)); unseen {
+			return false
 		}
 		if there, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!document.querySelector(`+armed+`)`)); there {
 			ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)

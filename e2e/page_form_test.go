@@ -99,12 +99,12 @@ func TestPageFillsInAForm(t *testing.T) {
 	}
 
 	b.do(chromedp.SendKeys(chromedp.CSS(open+" .entry textarea"), "r1"))
-	b.tap(open + " .form fieldset:nth-of-type(1) .option:nth-of-type(2)")
-	b.tap(open + " .form fieldset:nth-of-type(2) .option:nth-of-type(1)")
-	b.tap(open + " .form fieldset:nth-of-type(3) .option:nth-of-type(2)")
+	b.choose(open+" .form fieldset:nth-of-type(1) .option:nth-of-type(2)", true)
+	b.choose(open+" .form fieldset:nth-of-type(2) .option:nth-of-type(1)", true)
+	b.choose(open+" .form fieldset:nth-of-type(3) .option:nth-of-type(2)", true)
 	b.seeAll()
 	b.see(open+" .obstacle", "choose at least 2")
-	b.tap(open + " .form fieldset:nth-of-type(2) .option:nth-of-type(2)")
+	b.choose(open+" .form fieldset:nth-of-type(2) .option:nth-of-type(2)", true)
 	b.looks("form-filled")
 	b.seeAll() // on another screen it has another height
 	b.decide("button.allow", "Answered")
@@ -140,13 +140,18 @@ func TestPageFillsInAForm(t *testing.T) {
 func (b *browser) seeAll() {
 	b.t.Helper()
 	eventually(b.t, soon, "all of the card was seen", func() bool {
-		return value(b, chromedp.Evaluate[bool](`new Promise((done) => {
-			const link = document.querySelector(`+jsString(open+" .obstacle .link")+`);
-			link?.click();
-			// What is on the screen is looked at frame by frame.
-			requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!link))));
-		})`, chromedp.EvalAwaitPromise))
+		return !value(b, chromedp.Evaluate[bool](lookThere(jsString(open+" .obstacle .link")), chromedp.EvalAwaitPromise))
 	})
+}
+
+// lookThere is a script that goes to what was not seen, if a card has a link there, and says whether
+// it had. What is on the screen is looked at frame by frame.
+func lookThere(link string) string {
+	return `new Promise((done) => {
+		const link = document.querySelector(` + link + `);
+		link?.click();
+		requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!!link))));
+	})`
 }
 
 // sorted is a JSON text with its members in order.
