@@ -15,7 +15,8 @@ import (
 // calls may wait for one request; each gets the answer.
 //
 // The same ID with the same PayloadSHA256 attaches to the request that is there; if it is over,
-// its answer comes at once. The same ID with another payload is ErrReused. ErrUnavailable means
+// its answer comes at once. So does a new ID that is the other way of asking about a call (see
+// Twin). The same ID with another payload is ErrReused. ErrUnavailable means
 // that the request could not be recorded and nobody will see it. ErrStopping means that the
 // broker is closing and the hook should come back.
 //
@@ -48,6 +49,7 @@ func (b *Broker) Enter(r hook.Request) (*Waiting, error) {
 		return nil, err
 	}
 	w := &waiter{answer: make(chan Answer, 1)}
+	channel := r.Channel
 	e, isNew, err := b.attach(&r, w)
 	if err == nil && isNew {
 		err = b.recordAsked(e, w, &r)
@@ -55,8 +57,11 @@ func (b *Broker) Enter(r hook.Request) (*Waiting, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Waiting{r.ID, e, w, r.Channel}, nil
+	return &Waiting{r.ID, e, w, channel}, nil
 }
+
+// ID is that of the request that is waited for, which for a twin is not its own.
+func (x *Waiting) ID() string { return x.id }
 
 // complete checks and fills in what a request must have.
 func complete(r *hook.Request) error {
@@ -74,7 +79,7 @@ func complete(r *hook.Request) error {
 }
 
 // attach registers w, before anything is published. isNew says that the request is not known
-// here to be recorded.
+// here to be recorded. A twin's r becomes the request that it shares.
 func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,6 +87,11 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 		return nil, false, ErrStopping
 	}
 	e = b.entries[r.ID]
+	if e == nil {
+		if e = b.twinLocked(r); e != nil {
+			b.joinLocked(e, r)
+		}
+	}
 	if e == nil {
 		e = &entry{b: b}
 		e.Request = *r

@@ -16,9 +16,11 @@ type entry struct {
 
 	// The hooks that wait.
 	waiters  []*waiter
-	answered int  // hooks that were given the recorded answer
-	hidden   bool // being handed back: never shown as pending
-	ruled    bool // a rule is about to answer: not shown as pending, unless it fails
+	answered int       // hooks that were given the recorded answer
+	twin     string    // id of the other way of asking that shares the answer
+	until    time.Time // when that one's agent gives up, if that is before the deadline
+	hidden   bool      // being handed back: never shown as pending
+	ruled    bool      // a rule is about to answer: not shown as pending, unless it fails
 
 	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
 	askedAt uint64
@@ -88,10 +90,14 @@ func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
 
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {
-	if e.Foreign {
-		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
+	end := e.Deadline
+	if !e.until.IsZero() && e.until.Before(end) {
+		end = e.until
 	}
-	return e.Deadline
+	if e.Foreign {
+		return end.Add(e.b.cfg.ForeignExpiry)
+	}
+	return end
 }
 
 // expiryPatience is how long to try to record the expiry before the hook is answered without.

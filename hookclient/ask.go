@@ -148,11 +148,7 @@ func (c *client) ask(w *agentWatch) []byte {
 	w.hangup()
 	ctx, cancel := context.WithDeadline(w.ctx, c.deadline)
 	defer cancel()
-	r, end := persist(ctx, func(n int) reply {
-		c.event.Attempt = n
-		return c.attempt(ctx, &request{to: &c.to, event: &c.event,
-			remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
-	})
+	r, end := c.persist(ctx)
 	if w.ctx.Err() != nil {
 		end = endGone // whatever came with it: nobody is left to read it
 	}
@@ -169,6 +165,15 @@ func (c *client) ask(w *agentWatch) []byte {
 		c.cfg.Warn(c.failure(r))
 	}
 	return nil
+}
+
+// persist asks until there is an answer or the rules of persist give it up.
+func (c *client) persist(ctx context.Context) (reply, ending) {
+	return persist(ctx, func(n int) reply {
+		c.event.Attempt = n
+		return c.attempt(ctx, &request{to: &c.to, event: &c.event,
+			remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
+	})
 }
 
 // persist calls try, with the number of the attempt from 1 on, until there is an answer, the

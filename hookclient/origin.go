@@ -46,6 +46,7 @@ func appendEvent(b []byte, e *hook.Event) []byte {
 		b = appendHeader(b, hook.HeaderEmitted, "1")
 	}
 	b = appendHeader(b, hook.HeaderTool, e.Tool)
+	b = appendHeader(b, hook.HeaderVia, e.Via)
 	o := &e.Origin
 	b = appendHeader(b, hook.HeaderHost, o.Host)
 	if o.PID > 0 {

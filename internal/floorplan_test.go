@@ -104,6 +104,8 @@ var forbidden = []struct {
 	{"assent/internal/rules", "os/exec", "nothing is run to find out what would run"},
 	{"assent/internal/install", "assent/...", "it knows the agent's settings, and nothing of the broker"},
 	{"assent/internal/install", "net/http", "what it needs is on this machine"},
+	{"assent/internal/mcp", "assent/...", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
+	{"assent/internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
 }
 

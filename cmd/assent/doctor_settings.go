@@ -52,8 +52,17 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 			}
 		}
 	}
-	checks = append(checks, checkEvents(ours, versions)...)
-	asked := slices.ContainsFunc(ours, func(h install.Hook) bool { return h.Event == "PermissionRequest" })
+	plugin := pluginOf(settings)
+	switch {
+	case plugin != "" && len(ours) > 0:
+		add("warn", "the plugin "+plugin+" brings the same hooks as the settings, so every request is asked twice", "claude plugin uninstall "+plugin+", or assent uninstall")
+		checks = append(checks, checkEvents(ours, versions)...)
+	case plugin != "":
+		add("ok", "no settings file runs assent-hook; the plugin "+plugin+" is switched on, which does if it is assent's own", "")
+	default:
+		checks = append(checks, checkEvents(ours, versions)...)
+	}
+	asked := plugin != "" || slices.ContainsFunc(ours, func(h install.Hook) bool { return h.Event == "PermissionRequest" })
 	if foreign && asked {
 		add("warn", "another tool's PermissionRequest hook runs beside assent's", "the first of them to decide wins; keep one")
 	}
@@ -70,6 +79,16 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 		}
 	}
 	return checks
+}
+
+// pluginOf is assent's plugin for Claude Code, if one of the settings switches it on.
+func pluginOf(settings []install.Settings) string {
+	for _, s := range settings {
+		if s.Plugin != "" {
+			return s.Plugin
+		}
+	}
+	return ""
 }
 
 // checkEvents says for which events the hooks run, and for which they should or must not.

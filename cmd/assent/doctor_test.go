@@ -71,6 +71,10 @@ func TestDoctorReadsHooks(t *testing.T) {
 		"a matcher":              {strings.Replace(all, `"PermissionRequest":[{`, `"PermissionRequest":[{"matcher":"Bash",`, 1), newest, "warn SETTINGS: the PermissionRequest hook is only for tools that match Bash"},
 		"twice":                  {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[{"type":"command","command":"`+bin+`"}]},`, 1), newest, "warn assent's hook stands twice for Stop"},
 		"twice the same":         {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[`+ours+`]},`, 1), newest, "ok assent-hook runs for 30 events\n"},
+		"plugin":                 {`{"enabledPlugins":{"other@x":true,"assent@assent":true}}`, newest, "ok no settings file runs assent-hook; the plugin assent@assent is switched on"},
+		"plugin, off":            {`{"enabledPlugins":{"assent@assent":false}}`, newest, "warn no settings file runs assent-hook\n"},
+		"plugin, off at last":    {`{"enabledPlugins":{"assent@assent":true,"assent@assent":false}}`, newest, "warn no settings file runs assent-hook\n"},
+		"plugin beside":          {strings.Replace(all, `{"hooks"`, `{"enabledPlugins":{"assent@assent":true},"hooks"`, 1), newest, "warn the plugin assent@assent brings the same hooks as the settings"},
 		"switched off":           {`{"disableAllHooks":true}`, newest, "sets disableAllHooks"},
 	} {
 		settings := settingsIn(t, c.settings)

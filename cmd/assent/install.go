@@ -153,6 +153,9 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
 	settings := install.Survey(o, place.dir(), place.root)
+	if id := pluginOf(settings); id != "" {
+		notes = append(notes, install.Note{Key: "plugin", Text: "the plugin " + id + " brings the same hooks, and every request will be asked twice; take it out with: claude plugin uninstall " + id})
+	}
 	if auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
 			// No question whose answer could not be carried out.

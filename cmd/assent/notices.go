@@ -77,23 +77,6 @@ func noticesPath(given string) string {
 	return ""
 }
 
-// readNotices reads the broker's notices. A file that cannot be used is said, and is no reason not
-// to start.
-func readNotices(given string, warnf func(string, ...any)) []push.Notice {
-	path := noticesPath(given)
-	if path == "" {
-		return nil
-	}
-	list, err := push.ReadNotices(path)
-	if err != nil {
-		if given != "" || !errors.Is(err, fs.ErrNotExist) {
-			warnf("nobody is told by notices: %v", err)
-		}
-		return nil
-	}
-	return list
-}
-
 // pageURL is where notices and push services find the page: the first public URL, or the
 // listener's.
 func pageURL(public []string, own string) string {

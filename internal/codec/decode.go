@@ -73,6 +73,8 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 			text(&p.PermissionMode, m)
 		case "tool_name":
 			text(&p.ToolName, m)
+		case "tool_use_id":
+			_ = json.Unmarshal(m.value, &p.ToolUseID) // of another type: not known
 		case "tool_input":
 			p.ToolInput = hook.JSON(m.value)
 		case "permission_suggestions":
@@ -84,6 +86,9 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 				}
 			}
 		}
+	}
+	if len(p.ToolUseID) > maxID {
+		p.ToolUseID = ""
 	}
 	if len(p.SessionID) > maxID || len(p.AgentID) > maxID {
 		p.SessionID, p.AgentID = "", "" // both: the event is not the main thread's

@@ -24,6 +24,8 @@ const (
 	// the envelope named.
 	HeaderEmitted = "Assent-Emitted"
 	HeaderTool    = "Assent-Tool"
+	// HeaderVia says how a PermissionRequest was asked, see Request.Via.
+	HeaderVia = "Assent-Via"
 )
 
 const hexDigits = "0123456789ABCDEF"

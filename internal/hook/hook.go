@@ -36,6 +36,8 @@ type Event struct {
 	Tool string
 	// Attempt counts from 1; a retry with the same ID is a reattach.
 	Attempt int
+	// Via is how a PermissionRequest came, see Request.Via. It does not travel on the stream.
+	Via string
 	// Origin is where the hook ran.
 	Origin Origin
 	// Raw is the payload, byte for byte.
@@ -74,6 +76,9 @@ type Payload struct {
 	ToolName       string
 	ToolInput      JSON // raw bytes of the last tool_input member; nil if absent
 	Suggestions    JSON // raw bytes of permission_suggestions; nil if absent
+	// ToolUseID is the agent's name of the tool call; Claude Code's hook sends none with a
+	// PermissionRequest.
+	ToolUseID string
 
 	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
 	// received, or over the whole payload where tool_input is absent, repeated or

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -23,6 +24,8 @@ type Settings struct {
 	DefaultMode     string
 	Ask             []string
 	DisableAllHooks bool
+	// Plugin is the id of assent's plugin, if the file switches it on: it brings the same hooks.
+	Plugin string
 }
 
 // Hook is one hook of a settings file.
@@ -98,7 +101,34 @@ func Read(path string) (s Settings, ok bool) {
 		s.DisableAllHooks = string(packed(*v)) == "true"
 	}
 	s.Hooks = d.all()
+	s.Plugin = d.plugin()
 	return s, true
+}
+
+// pluginName is assent's name among the plugins, without the marketplace it is from.
+const pluginName = "assent@"
+
+func (d *document) plugin() string {
+	v := last(d.root(), "enabledPlugins")
+	if v == nil {
+		return ""
+	}
+	o, _ := v.Value.(*hujson.Object)
+	if o == nil {
+		return ""
+	}
+	id := ""
+	for _, m := range o.Members { // as a last one of equal names counts
+		name := m.Name.Value.(hujson.Literal).String()
+		switch {
+		case !strings.HasPrefix(name, pluginName):
+		case string(packed(m.Value)) == "true":
+			id = name
+		case name == id:
+			id = ""
+		}
+	}
+	return id
 }
 
 // all returns every hook of the document.

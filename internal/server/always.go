@@ -247,6 +247,7 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
 	if i := slices.IndexFunc(inForce, func(r hook.RuleInForce) bool { return r.ID == x.ID }); i >= 0 {
 		v.Fired, v.LastFired = inForce[i].Fired, inForce[i].LastFired
 	}
+	v.Fired = max(v.Fired, x.Used)
 	if x.LastUsed.After(v.LastFired) {
 		v.LastFired = x.LastUsed
 	}

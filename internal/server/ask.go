@@ -27,6 +27,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 		return
 	}
 	waiting, err := s.cfg.Broker.Enter(*req)
+	s.calls.entered(req)
 	if err != nil {
 		s.waiting.Add(-1)
 		done()
@@ -34,7 +35,8 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 		return
 	}
 	p := principal(r) // nobody, on the unix socket
-	if ruled := req.Verdict.Decides() && s.rule(req, waiting); !ruled && s.hold(w, req, waiting, p, done) {
+	ruled := waiting.ID() == req.ID && req.Verdict.Decides() && s.rule(req, waiting)
+	if !ruled && s.hold(w, req, waiting, p, done) {
 		return
 	}
 	defer done()
@@ -44,7 +46,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.OnRevoke(cancel)()
-	s.answerHere(w, req.ID, s.await(ctx, req, waiting))
+	s.answerHere(w, waiting.ID(), s.await(ctx, req, waiting))
 }
 
 // answerHere answers on a connection that is still net/http's.
@@ -68,8 +70,9 @@ type answer struct {
 	status      int
 	contentType string
 	body        []byte // nil with 204
-	// decides says that it carries a person's or a rule's decision.
-	decides bool
+	// decides says that it carries a person's or a rule's decision, of settledAt.
+	decides   bool
+	settledAt time.Time
 }
 
 // await blocks until the request is over. ctx is the hook's connection.
@@ -115,7 +118,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	switch {
 	case decides:
 		body, err = codec.Encode(req.Agent, *a.Decision, req)
-	case a.Outcome == hook.Expired && a.Fallback == hook.Deny:
+	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // of twins each as it was told
 		body, err = codec.EncodeDeny(req.Agent, expiredWords)
 	}
 	if err != nil {
@@ -126,7 +129,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	if body == nil {
 		return answer{status: http.StatusNoContent}
 	}
-	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides}
+	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, settledAt: a.SettledAt}
 }
 
 // answered hears how the writing went.
@@ -134,6 +137,7 @@ func (s *Server) answered(id string, a answer, err error) {
 	if err != nil {
 		s.log.Warn("the hook went away before its answer", zap.String("id", id), zap.String("error", line(err.Error())))
 	} else if a.decides {
+		s.metrics.answerTime.Observe(max(0, time.Since(a.settledAt).Seconds()))
 		s.cfg.Broker.Delivered(id)
 	}
 }

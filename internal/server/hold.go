@@ -82,7 +82,7 @@ func (h *heldHook) finish(ctx context.Context) {
 	defer h.unrevoke()
 	defer s.caught("/v1/hooks")
 	if a := s.await(ctx, h.req, h.waiting); !a.silent {
-		s.answered(h.req.ID, a, writeHeld(h.conn, h.header, a, s.writeWait))
+		s.answered(h.waiting.ID(), a, writeHeld(h.conn, h.header, a, s.writeWait))
 	}
 }
 

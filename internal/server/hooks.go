@@ -68,15 +68,34 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		s.log.Warn("a hook's payload is unreadable; it is streamed as it came, and the agent goes on without us",
 			zap.String("id", e.ID), zap.String("type", line(e.Type)), zap.Int("bytes", len(raw)), zap.String("why", line(unreadable.Error())))
 	}
-	if e.Seq, err = s.publish(r, &e, asks); err != nil {
-		s.publishFailed(w, r, err)
-		return nil
-	}
-	if !asks {
+	if e.Via != "" && !asks {
+		// No hook sent it, so it is no event; and nobody can answer it.
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
+	if e.Via == "" {
+		if e.Seq, err = s.publish(r, &e, asks); err != nil {
+			s.publishFailed(w, r, err)
+			return nil
+		}
+		s.calls.observe(&e, &p)
+	}
+	if !asks {
+		w.WriteHeader(http.StatusNoContent)
+		s.metrics.eventTime.Observe(time.Since(arrived).Seconds())
+		return nil
+	}
 	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID, arrived))
+	s.calls.name(r.Context(), req)
+	if s.cfg.Broker.Twin(req) { // the agent asks about this call already, and rules were applied
+		return req
+	}
+	if e.Via != "" { // nobody else tells subscribers that the agent asks
+		if req.EventSeq, err = s.publish(r, &e, asks); err != nil {
+			s.publishFailed(w, r, err)
+			return nil
+		}
+	}
 	if len(e.Raw) > hook.MaxRequest {
 		s.handBack(w, r, req)
 		return nil
@@ -148,6 +167,7 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 		Emitted: h.Get(hook.HeaderEmitted) != "", // of an envelope that waited in the spool
 		Tool:    get(hook.HeaderTool),
 		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
+		Via:     get(hook.HeaderVia),
 		Origin: hook.Origin{
 			Host:       get(hook.HeaderHost),
 			PID:        int(number(h.Get(hook.HeaderPID), 0)),
@@ -163,6 +183,9 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 	}
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
+	}
+	if e.Via != hook.ViaMCP {
+		e.Via = ""
 	}
 	// A time that JSON cannot write would void every list it stands in.
 	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
@@ -247,6 +270,8 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 		EventTime:      e.Time.UTC(),
 		CallKey:        p.CallKey,
 		Channel:        channel,
+		ToolUseID:      p.ToolUseID,
+		Via:            e.Via,
 	}
 }
 

@@ -82,9 +82,12 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	s.metrics.sockets.Inc()
 	defer s.metrics.sockets.Dec()
-	if p.Approver.Kind == "device" && p.Role.Includes(auth.RoleApprove) && !q.Has("feed") {
-		s.pages.Add(1)
-		defer s.pages.Add(-1)
+	if p.Role.Includes(auth.RoleApprove) && !q.Has("feed") {
+		defer s.metrics.watches(p.Approver.Kind)()
+		if p.Approver.Kind == "device" {
+			s.pages.Add(1)
+			defer s.pages.Add(-1)
+		}
 	}
 	send := func(ctx context.Context, out *socketWriter) error {
 		watcher := s.cfg.Broker.Watch(q.Get("epoch"), after)

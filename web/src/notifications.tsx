@@ -49,6 +49,7 @@ export function Notifications() {
       {!why && push && (
         <>
           <p>{push.subscribed ? w.on : w.off}</p>
+          {!push.subscribed && <p class="quiet">{w.offWhy}</p>}
           <div class="act-row">
             {push.subscribed ? (
               <>

@@ -1,6 +1,6 @@
 // The rules in force, what is wrong with their files, what is granted, and when each last fired.
 import { useEffect, useState } from "preact/hooks";
-import { getRules, listGrants, revokeGrant, type Granted } from "./api";
+import { getRules, listGrants, revokeGrant } from "./api";
 import { now } from "./clock";
 import { Sure } from "./devices";
 import { reason, sentence } from "./http";
@@ -8,7 +8,7 @@ import { agoWords, approver, since } from "./model";
 import { Rich } from "./rich";
 import { mayDecide } from "./session";
 import { ruleTrouble } from "./state";
-import type { Rules } from "./types.gen";
+import type { Rules, Saved } from "./types.gen";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
 
@@ -18,7 +18,7 @@ type Rule = Rules["rules"][number];
 
 export function RuleBook() {
   const [book, setBook] = useState<Rules>();
-  const [grants, setGrants] = useState<readonly Granted[]>();
+  const [grants, setGrants] = useState<readonly Saved[]>();
   const [error, setError] = useState("");
   const load = () => {
     setError("");
@@ -59,6 +59,7 @@ function Book({ book }: { book: Rules }) {
         </p>
       ) : (
         <>
+          <h3>{words.book.rules}</h3>
           <input type="search" class="find" aria-label={words.book.search} placeholder={words.book.search} maxLength={200} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
           <p class="quiet">{words.book.since}</p>
           {fitting.length === 0 && <p class="quiet">{words.book.noMatch}</p>}
@@ -125,7 +126,7 @@ function RuleRow({ r }: { r: Rule }) {
   );
 }
 
-function Grants({ list, again }: { list: readonly Granted[]; again(): void }) {
+function Grants({ list, again }: { list: readonly Saved[]; again(): void }) {
   return (
     <>
       <h3>{words.book.grants}</h3>
@@ -139,7 +140,7 @@ function Grants({ list, again }: { list: readonly Granted[]; again(): void }) {
   );
 }
 
-function GrantRow({ g, again }: { g: Granted; again(): void }) {
+function GrantRow({ g, again }: { g: Saved; again(): void }) {
   const [asked, ask] = useState(false);
   const [error, setError] = useState("");
   const active = g.state === "active";

@@ -646,6 +646,8 @@ export interface Everything {
   Settled: Settled;
   Stats: Stats;
   Rules: Rules;
+  Saved: Saved;
+  Proposals: Proposals;
   Device: Device;
   Push: Push;
   PushSettings: PushSettings;
@@ -768,6 +770,14 @@ export interface PermissionRequest {
    * How the hook reached the broker.
    */
   channel?: "socket" | "remote" | "plain";
+  /**
+   * The agent's own name of the tool call, where it is known.
+   */
+  toolUseId?: string;
+  /**
+   * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
+   */
+  via?: "mcp";
   state?: "pending" | "ended";
   /**
    * No hook is connected at the moment; it may come back.
@@ -3715,7 +3725,7 @@ export interface Saved {
    */
   spent?: number;
   /**
-   * How many requests it has decided since the broker started.
+   * How many requests it has decided since the broker started; of what was revoked before that, until then.
    */
   fired: number;
   lastFired?: string;
@@ -3753,6 +3763,72 @@ export interface JWK {
    * 32 bytes, unpadded base64url.
    */
   y: string;
+}
+/**
+ * The rules that a request could become, the narrowest first. With each of them the request would have been allowed without a person.
+ */
+export interface Proposals {
+  requestId: string;
+  /**
+   * Why there is none; absent when there is one.
+   */
+  reason?: string;
+  proposals: {
+    /**
+     * Names the rule and the request that it is made from. Who saves it repeats it.
+     */
+    digest: string;
+    /**
+     * What it allows.
+     */
+    sentence: string;
+    warnings?: string[];
+    /**
+     * YAML, as in a rules file, without the id.
+     */
+    rule: string;
+    past: {
+      /**
+       * How far back was looked.
+       */
+      since: string;
+      /**
+       * How many requests were looked at.
+       */
+      looked: number;
+      /**
+       * false: there were more than are looked at.
+       */
+      complete: boolean;
+      /**
+       * How many of them it would have allowed without a person.
+       */
+      matched: number;
+      /**
+       * How many of those were denied.
+       */
+      denied: number;
+      /**
+       * At most 100: those that were denied first, else the newest.
+       *
+       * @maxItems 100
+       */
+      requests: {
+        id: string;
+        sessionId: string;
+        createdAt: string;
+        toolName: string;
+        /**
+         * One line. Everything invisible in it is made visible.
+         */
+        text: string;
+        /**
+         * How it ended.
+         */
+        outcome: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
+      }[];
+    };
+  }[];
 }
 /**
  * A paired device.

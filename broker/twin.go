@@ -1,0 +1,68 @@
+package broker
+
+import "assent/internal/hook"
+
+// An agent may ask about one call in two ways at the same moment: by its hook and by its
+// permission prompt tool, each with an id and a payload of its own. It takes the first answer it
+// gets. The two are twins: one request, which approvers see once and rules count once, and one
+// answer for both. The first that comes is the request; the other waits for its answer.
+//
+// Twins come in pairs, and only where it is certain that they are about the same call. In doubt
+// there are two requests, which is a nuisance and no more: each is answered by itself.
+
+// Twin reports whether r, which is not known yet, would share the answer of another request.
+func (b *Broker) Twin(r *hook.Request) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.entries[r.ID] == nil && b.twinLocked(r) != nil
+}
+
+// twinLocked finds the request that r shares the answer of. Where both know the agent's name of
+// the call it must be the same, and the answer may be there already; else the session, the tool and
+// the very bytes of the input must be, and it must be the only such request that waits.
+func (b *Broker) twinLocked(r *hook.Request) *entry {
+	s := b.sessions[r.SessionID]
+	if s == nil || r.Alone || r.Uninspectable != "" {
+		return nil
+	}
+	var found *entry
+	for _, t := range s.turns {
+		for _, e := range t.entries {
+			if !e.sameCall(r) {
+				continue
+			}
+			switch {
+			case e.twin == r.ID: // it comes back
+				return e
+			case e.twin != "" || e.gaveUp || e.hidden:
+			case e.ToolUseID != "" && r.ToolUseID != "":
+				if e.ToolUseID == r.ToolUseID {
+					return e
+				}
+			case !e.open():
+			case found != nil:
+				return nil
+			default:
+				found = e
+			}
+		}
+	}
+	return found
+}
+
+// sameCall reports whether e may be about the call that r is about, asked in the other way.
+func (e *entry) sameCall(r *hook.Request) bool {
+	return e.Via != r.Via && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
+		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 &&
+		(e.AgentID == r.AgentID || e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != "")
+}
+
+// joinLocked makes r the twin of e: from here on r is e's request, with e's id. The agent takes the
+// first answer, so what r's side says when its time is up ends the request for both.
+func (b *Broker) joinLocked(e *entry, r *hook.Request) {
+	e.twin = r.ID
+	if r.Deadline.Before(e.Deadline) && (e.until.IsZero() || r.Deadline.Before(e.until)) {
+		e.until = r.Deadline
+	}
+	*r = e.Request
+}

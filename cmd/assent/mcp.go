@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"assent/hookclient"
+	"assent/internal/hook"
+	"assent/internal/mcp"
+)
+
+// mcpFlags are the flags of assent mcp.
+type mcpFlags struct {
+	socket  string
+	timeout time.Duration
+	print   bool
+}
+
+// mcpCmd is the permission prompt tool.
+func (a *app) mcpCmd() *cobra.Command {
+	var f mcpFlags
+	c := &cobra.Command{
+		Use:   "mcp",
+		Short: "An MCP server with a tool for claude -p --permission-prompt-tool",
+		Long: `Speak MCP on standard input and output. The one tool, approve, asks the broker before the
+agent runs another tool, and waits for the answer. Claude Code starts this server by itself.
+
+Behind this tool there is no other prompt. So when nobody answers in time, and when no broker can
+be asked, the call is denied, with words that say so. Where Claude Code also runs assent's hooks,
+both ask about one call and share one answer.
+
+--socket or --url must be there: a variable could come from the repository that the agent works in.
+The token for --url is in hook.conf or in ASSENT_TOKEN.`,
+		Example: `  assent mcp --print > assent.json
+  claude -p "…" --mcp-config assent.json --permission-prompt-tool mcp__assent__approve
+  assent mcp --url https://broker.example:7717 --timeout 2m`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.timeout <= 0 {
+				return usagef("--timeout %v: want a duration like 300s", f.timeout)
+			}
+			url := ""
+			if cmd.Flags().Changed("url") {
+				url = a.url
+			}
+			if f.socket != "" && url != "" {
+				return usagef("--socket and --url exclude each other; give one")
+			}
+			if f.print {
+				return a.printMCP(f, cmp.Or(url, a.url))
+			}
+			if f.socket == "" && url == "" {
+				return usagef("say where the broker is, with --socket or --url; assent mcp --print writes a configuration that does")
+			}
+			return a.serveMCP(cmd.Context(), f, url, func(line string) { cmd.PrintErrln("assent mcp:", line) })
+		},
+	}
+	c.Flags().StringVar(&f.socket, "socket", "", "the broker's socket")
+	c.Flags().DurationVar(&f.timeout, "timeout", 300*time.Second, "how long a call waits before it is denied")
+	c.Flags().BoolVar(&f.print, "print", false, "print the configuration for claude --mcp-config, and do nothing else")
+	return c
+}
+
+// printMCP prints what makes Claude Code start this server, with the broker that runs now.
+func (a *app) printMCP(f mcpFlags, url string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("path of this program: %w", err)
+	}
+	args := []string{"mcp", "--url", url}
+	if url == "" || f.socket != "" {
+		socket := f.socket
+		if socket == "" {
+			socket = defaultSocket(a.stateDir, os.Getenv)
+			if info, err := a.runtime(); err == nil && info.Socket != "" {
+				socket = info.Socket
+			}
+		}
+		if socket, err = filepath.Abs(socket); err != nil {
+			return fmt.Errorf("--socket: %w", err)
+		}
+		args = []string{"mcp", "--socket", socket}
+	} else if a.caCert != "" {
+		file, err := filepath.Abs(a.caCert)
+		if err != nil {
+			return fmt.Errorf("--cacert: %w", err)
+		}
+		args = append(args, "--cacert", file)
+	}
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	return a.printJSON(map[string]any{"mcpServers": map[string]server{
+		"assent": {stable(self), append(args, "--timeout", f.timeout.String())},
+	}})
+}
+
+func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(string)) error {
+	place := []string{"--socket", f.socket}
+	if url != "" {
+		place = []string{"--url", url}
+	}
+	cfg, err := hookclient.ReadConfig(append(place, "--timeout", f.timeout.String()), os.Getenv)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	cfg.OnTimeout, cfg.OnFailure = hook.Deny, hook.Deny
+	if url != "" {
+		config, err := a.remoteTLS()
+		if err != nil {
+			return err
+		}
+		cfg.Dial = dialTLS(cfg.URL, config)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = ""
+	}
+	session := os.Getenv("CLAUDE_CODE_SESSION_ID")
+	if session == "" { // another client: its calls need a session of their own
+		session = "mcp-" + uuid.NewString()
+	}
+	return mcp.Serve(ctx, mcp.Config{
+		Ask: func(ctx context.Context, payload []byte) ([]byte, error) {
+			if len(payload) > hook.MaxRequest {
+				return nil, errors.New("the call is too large to be held; the limit is 1 MiB")
+			}
+			out, err := hookclient.Question(ctx, cfg, hook.ViaMCP, payload)
+			if errors.Is(err, hookclient.ErrNoAnswer) {
+				err = fmt.Errorf("nobody answered this permission request within %v", cfg.Timeout)
+			}
+			return out, err
+		},
+		Session: session, Dir: dir, Version: version(), Warn: warn,
+	}, os.Stdin, os.Stdout)
+}

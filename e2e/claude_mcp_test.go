@@ -1,0 +1,260 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"assent/e2e/modelserver"
+)
+
+// The real client asks assent mcp, with and without the hooks beside it.
+
+// promptTool makes the agent ask assent's permission prompt tool too; args are those of assent mcp.
+func (a *agent) promptTool(args ...string) {
+	a.t.Helper()
+	config := filepath.Join(a.config.Dir, "mcp.json")
+	out := a.assent(append([]string{"mcp", "--print"}, args...)...)
+	if err := os.WriteFile(config, []byte(out), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	a.config.Args = append(a.config.Args, "--mcp-config", config, "--permission-prompt-tool", "mcp__assent__approve")
+}
+
+// noHooks leaves the agent without any.
+func (a *agent) noHooks() { a.config.Own = true }
+
+// Hook and tool ask about each call; each is one request, with one answer for both.
+func TestClaudeAsksHookAndToolOnce(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.promptTool()
+	run := a.headless([]modelserver.Use{a.touch("one.txt")}, []modelserver.Use{a.touch("two.txt")})
+	r := a.waitPending(1)[0]
+	a.allow(r)
+	r2 := a.waitPending(1)[0]
+	a.deny(r2, "one is enough")
+	res := a.result(run)
+	if results := a.model.Results(); len(results) != 2 || results[1].Content != "one is enough" {
+		t.Errorf("the model read %+v", results)
+	}
+	if res.Exit != 0 || !a.exists("one.txt") || a.exists("two.txt") {
+		t.Errorf("result %+v, one %v, two %v", res, a.exists("one.txt"), a.exists("two.txt"))
+	}
+	rs := a.settled()
+	if len(rs) != 2 || rs[0].ID != r2.ID || rs[1].ID != r.ID {
+		t.Errorf("requests %+v, want the two that were answered", rs)
+	}
+	a.until(r.ID, "confirmed", func(r request) bool { return r.Delivery == "confirmed" })
+	if s := steps(a.trace(r.ID)); s != "asked decided delivered confirmed" {
+		t.Errorf("steps: %s", s)
+	}
+}
+
+// Two calls at once are two requests, each with its own answer for both ways of asking.
+func TestClaudeAsksHookAndToolOfParallelCalls(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.promptTool()
+	fetch := func(url string) modelserver.Use {
+		return modelserver.Use{Name: "WebFetch", Input: map[string]any{"url": url, "prompt": "Summarise"}}
+	}
+	run := a.headless([]modelserver.Use{fetch("https://example.com/a"), fetch("https://example.org/b")})
+	for _, r := range a.waitPending(2) {
+		if strings.Contains(string(r.ToolInput), "example.org") {
+			a.deny(r, "not this one")
+		} else {
+			a.allow(r)
+		}
+	}
+	a.result(run)
+	if out := strings.Join(a.model.Refused(), " "); !strings.Contains(out, "example.com") || strings.Contains(out, "example.org") {
+		t.Errorf("the client wanted to reach %q", out)
+	}
+	if rs := a.settled(); len(rs) != 2 {
+		t.Errorf("requests %+v", rs)
+	}
+}
+
+func TestClaudeAsksTheToolAlone(t *testing.T) {
+	for _, client := range []string{"claude", "claude-oldest"} { // in the oldest -p asks no hook
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			path := need(t, client)
+			a := newAgent(t)
+			a.config.Program = path
+			a.noHooks()
+			a.promptTool()
+			run := a.headless([]modelserver.Use{a.touch("one.txt")}, []modelserver.Use{a.touch("two.txt")})
+			r := a.waitPending(1)[0]
+			if r.ToolName != "Bash" || r.SessionID == "" || !strings.Contains(r.Raw+string(r.ToolInput), "one.txt") {
+				t.Errorf("request %+v", r)
+			}
+			a.allow(r)
+			a.deny(a.waitPending(1)[0], "not <two>")
+			a.result(run)
+			if res := a.model.Results(); len(res) != 2 || res[1].Content != "not <two>" {
+				t.Errorf("the model read %+v", res)
+			}
+			if !a.exists("one.txt") || a.exists("two.txt") {
+				t.Errorf("one %v, two %v", a.exists("one.txt"), a.exists("two.txt"))
+			}
+		})
+	}
+}
+
+// With a prompt tool claude -p may ask questions, and a plain yes answers none.
+func TestClaudeQuestionIsAnsweredThroughTheTool(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.noHooks()
+	a.promptTool()
+	run := a.headless([]modelserver.Use{{Name: "AskUserQuestion", Input: map[string]any{"questions": []any{
+		map[string]any{"question": "Which colour?", "header": "Colour", "multiSelect": false, "options": []any{
+			map[string]any{"label": "Red", "description": "d"}, map[string]any{"label": "Blue", "description": "d"}}},
+	}}}})
+	r := a.waitPending(1)[0]
+	var input map[string]any
+	if err := json.Unmarshal(r.ToolInput, &input); err != nil {
+		t.Fatal(err)
+	}
+	input["answers"] = map[string]string{"Which colour?": "Blue"}
+	a.decide(r, decision{Behavior: "allow", UpdatedInput: object(t, input)})
+	a.result(run)
+	if res := a.model.Results(); len(res) != 1 || res[0].IsError || !strings.Contains(res[0].Content, "Blue") {
+		t.Errorf("the model read %+v", res)
+	}
+}
+
+// Nobody answers: the deadline denies, in words that are not a person's.
+func TestClaudeToolDeniesWhenNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.promptTool("--timeout", "2s")
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	res := a.result(run)
+	if results := a.model.Results(); len(results) != 1 || !strings.Contains(results[0].Content, "No person has seen") {
+		t.Errorf("the model read %+v", results)
+	}
+	if a.exists("out.txt") || res.Exit != 0 {
+		t.Errorf("result %+v", res)
+	}
+	if rs := a.settled(); len(rs) != 1 || rs[0].Outcome != "expired" {
+		t.Errorf("requests %+v", rs)
+	}
+}
+
+// Without a broker there is no prompt to fall back to, so the call is denied, and the words say why.
+func TestClaudeToolDeniesWithoutABroker(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.noHooks()
+	a.promptTool()
+	a.stop()
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	a.result(run)
+	if res := a.model.Results(); len(res) != 1 || !strings.Contains(res[0].Content, "no broker at "+a.socket) || !strings.Contains(res[0].Content, "No person has seen") {
+		t.Errorf("the model read %+v", res)
+	}
+	if a.exists("out.txt") {
+		t.Error("the command ran though nobody allowed it")
+	}
+}
+
+// The broker is killed while both wait. They come back to the next one, and are still one request.
+func TestClaudeToolComesBackToTheNextBroker(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.promptTool()
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	r := a.waitPending(1)[0]
+	a.kill()
+	a.start()
+	a.until(r.ID, "attached", func(r request) bool { return !r.Detached })
+	a.allow(a.request(r.ID))
+	a.result(run)
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	for _, s := range a.settled() {
+		if s.ID != r.ID && s.Outcome == "allowed" {
+			t.Errorf("another request: %+v", s)
+		}
+	}
+}
+
+// A client that is killed or ended takes its questions with it.
+func TestClaudeToolGoesWithTheClient(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t)
+			a.noHooks()
+			a.promptTool()
+			run := a.headless([]modelserver.Use{a.touch("out.txt")})
+			r := a.waitPending(1)[0]
+			if err := run.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			a.until(r.ID, "withdrawn", func(r request) bool { return r.Outcome == "withdrawn" })
+			if a.exists("out.txt") {
+				t.Error("the command ran")
+			}
+		})
+	}
+}
+
+// The same over HTTP, with a token that can only ask, in the file where hooks have it too.
+func TestClaudeToolAsksABrokerElsewhere(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.noHooks()
+	url, _ := a.owner()
+	conf := filepath.Join(a.config.Home(), ".config", "assent")
+	if err := os.MkdirAll(conf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(conf, "hook.conf"), []byte("token = "+a.createToken("submit", "ci")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(a.config.Dir, "mcp.json")
+	b := object(t, map[string]any{"mcpServers": map[string]any{"assent": map[string]any{"command": program("assent"), "args": []string{"mcp", "--url", url}}}})
+	if err := os.WriteFile(config, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.config.Args = []string{"--mcp-config", config, "--permission-prompt-tool", "mcp__assent__approve"}
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	a.allow(a.waitPending(1)[0])
+	a.result(run)
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	// A token that is no longer good is a denial that says so.
+	if err := os.WriteFile(filepath.Join(conf, "hook.conf"), []byte("token = nonsense\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.result(a.headless([]modelserver.Use{a.touch("two.txt")}))
+	res := a.model.Results()
+	if last := res[len(res)-1]; !strings.Contains(last.Content, "does not accept the token") || a.exists("two.txt") {
+		t.Errorf("the model read %+v", res)
+	}
+}
+
+// A repository cannot name a broker of its own by a variable, which Claude Code hands to the server.
+func TestMCPTakesNoPlaceFromTheEnvironment(t *testing.T) {
+	dir := tempDir(t)
+	for _, env := range []string{"ASSENT_SOCKET=" + dir + "/evil.sock", "ASSENT_URL=http://127.0.0.1:9"} {
+		cmd := exec.Command(program("assent"), "mcp")
+		cmd.Env = []string{"HOME=" + dir, env, "ASSENT_TOKEN=t"}
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "--socket or --url") {
+			t.Errorf("%s: %v %s", env, err, out)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/e2e/modelserver"
+)
+
+// The plugin brings the hooks: the real client installs it from this repository as from any other
+// marketplace, starts without a complaint, and asks assent.
+
+// plugin runs claude plugin as the agent's user would.
+func (a *agent) plugin(args ...string) string {
+	a.t.Helper()
+	cmd := exec.CommandContext(a.ctx, a.config.Program, append([]string{"plugin"}, args...)...)
+	cmd.Dir = a.config.Work()
+	cmd.Env = []string{"HOME=" + a.config.Home(), "PATH=" + os.Getenv("PATH"), "HTTPS_PROXY=" + a.model.URL(), "HTTP_PROXY=" + a.model.URL(),
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		a.t.Fatalf("claude plugin %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// pluginAgent is an agent with the plugin, and assent-hook where the plugin looks for it.
+func pluginAgent(t *testing.T, client string) *agent {
+	t.Helper()
+	path := need(t, client)
+	a := newAgent(t)
+	a.config.Program, a.config.Own = path, true
+	home := a.config.Home()
+	repository, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{a.config.Work(), filepath.Join(home, ".config", "assent")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, ".config", "assent", "hook.conf"), []byte("socket = "+a.socket+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.plugin("marketplace", "add", repository)
+	a.plugin("install", "assent@assent")
+	return a
+}
+
+// withProgram puts assent-hook where the plugin looks first.
+func (a *agent) withProgram() {
+	a.t.Helper()
+	bin := filepath.Join(a.config.Home(), ".local", "bin")
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := os.Symlink(program("assent-hook"), filepath.Join(bin, "assent-hook")); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func TestClaudePluginBringsTheHooks(t *testing.T) {
+	t.Parallel()
+	a := pluginAgent(t, "claude")
+	a.withProgram()
+	run := a.headless([]modelserver.Use{a.touch("out.txt")})
+	r := a.waitPending(1)[0]
+	a.allow(r)
+	a.result(run)
+	if !a.exists("out.txt") {
+		t.Error("the allowed command did not run")
+	}
+	// PostToolUse runs assent-hook too.
+	a.until(r.ID, "confirmed", func(r request) bool { return r.Delivery == "confirmed" })
+	if out := a.assent("doctor", "--json"); !strings.Contains(out, "the plugin assent@assent is switched on") {
+		t.Errorf("doctor says %s", out)
+	}
+	a.plugin("uninstall", "assent@assent")
+	run = a.headless([]modelserver.Use{a.touch("two.txt")})
+	if res := a.result(run); len(res.Denials) != 1 || a.exists("two.txt") || len(a.settled()) != 1 {
+		t.Errorf("without the plugin: %+v, %d requests", res, len(a.settled()))
+	}
+}
+
+// A client that does not know today's events starts without a word about the plugin's.
+func TestClaudePluginInTerminals(t *testing.T) {
+	for _, client := range []string{"claude", "claude-oldest"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			a := pluginAgent(t, client)
+			a.withProgram()
+			a.config.Args = append(a.config.Args, "--permission-mode", "default")
+			term := a.open(`\? for shortcuts|(?m)^ *❯`)
+			a.prompt(term, []modelserver.Use{a.touch("out.txt")})
+			a.allow(a.waitPending(1)[0])
+			a.modelDone()
+			if !a.exists("out.txt") {
+				t.Error("the allowed command did not run")
+			}
+		})
+	}
+}
+
+// Without assent-hook on the machine the client's own prompt decides.
+func TestClaudePluginWithoutAssent(t *testing.T) {
+	t.Parallel()
+	a := pluginAgent(t, "claude")
+	a.config.Args = append(a.config.Args, "--permission-mode", "default")
+	term := a.open(`\? for shortcuts|(?m)^ *❯`)
+	a.prompt(term, []modelserver.Use{a.touch("out.txt")})
+	a.dialog(term)
+	a.answer(term, "Yes")
+	a.modelDone()
+	if !a.exists("out.txt") {
+		t.Error("the command did not run after a yes in the terminal")
+	}
+}
+
+// The plugin's script does not let an environment send requests elsewhere, nor run a program from
+// the working directory.
+func TestPluginScript(t *testing.T) {
+	for _, path := range []string{"/usr/local/bin/assent-hook", "/usr/bin/assent-hook", "/opt/homebrew/bin/assent-hook"} {
+		if _, err := os.Stat(path); err == nil {
+			t.Skipf("%s is there, and the script would run it", path)
+		}
+	}
+	dir := t.TempDir()
+	script, err := filepath.Abs("../plugin/hooks/assent-hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	spy := []byte("#!/bin/sh\necho \"$0 $* [$ASSENT_SOCKET$ASSENT_URL$ASSENT_TOKEN]\"\n")
+	for _, path := range []string{filepath.Join(bin, "assent-hook"), filepath.Join(dir, "assent-hook")} {
+		if err := os.WriteFile(path, spy, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(path string) string {
+		cmd := exec.Command(script, "--timeout", "5s")
+		cmd.Dir = dir
+		cmd.Env = []string{"HOME=" + dir, "PATH=" + path, "ASSENT_SOCKET=/evil", "ASSENT_URL=http://evil", "ASSENT_TOKEN=t"}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Errorf("PATH=%s: %v", path, err)
+		}
+		return string(out)
+	}
+	if got, want := run(".::"+bin), filepath.Join(bin, "assent-hook")+" --timeout 5s []\n"; got != want {
+		t.Errorf("it ran %q, want %q", got, want)
+	}
+	if got := run("."); got != "" {
+		t.Errorf("without a program it said %q", got)
+	}
+}

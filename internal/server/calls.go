@@ -1,0 +1,191 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// calls knows the tool calls that agents are about to make, by the events that came on this
+// broker's own listeners. A PermissionRequest of Claude Code's hook does not name the call that it
+// is about, the PreToolUse before it does; a permission prompt tool gets the name and nothing of
+// the session. Put together they tell which two requests are about one call.
+//
+// It is a memory of seconds and proves nothing: without it requests are only less often found to be
+// twins. Its methods may be called from any goroutine.
+type calls struct {
+	mu       sync.Mutex
+	sessions map[string]*list.Element // of *sessionCalls
+	recent   list.List                // the same, most recently used first
+}
+
+// The bounds: the oldest go first.
+const (
+	maxCallSessions = 1024
+	maxCalls        = 64 // of one session; an agent seldom makes more at once
+	// hookWait is how long a permission prompt tool's request waits for that of the hook, which
+	// tells more. They set out at the same moment, but the hook has a process to start.
+	hookWait = time.Second
+)
+
+type sessionCalls struct {
+	id    string
+	calls []*toolCall // oldest first
+}
+
+// toolCall is a call between its PreToolUse and its end.
+type toolCall struct {
+	id, agentID, agentType, key string
+	asked                       string        // id of the hook's request about it
+	entered                     chan struct{} // closed when the broker holds that request
+}
+
+// observe takes an event of an agent's own hook.
+func (c *calls) observe(e *hook.Event, p *hook.Payload) {
+	if e.Spooled || e.Emitted || p.SessionID == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.Type {
+	case "PreToolUse":
+		if p.ToolUseID != "" && p.CallKey != "" {
+			c.addLocked(p)
+		}
+	case "PostToolUse", "PostToolUseFailure":
+		c.dropLocked(p.SessionID, func(t *toolCall) bool { return t.id == p.ToolUseID })
+	case "PostToolBatch", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
+		c.dropLocked(p.SessionID, func(t *toolCall) bool { return t.agentID == p.AgentID })
+	case "SessionEnd":
+		c.dropLocked(p.SessionID, func(*toolCall) bool { return true })
+	}
+}
+
+func (c *calls) addLocked(p *hook.Payload) {
+	el := c.sessions[p.SessionID]
+	if el == nil {
+		if c.sessions == nil {
+			c.sessions = map[string]*list.Element{}
+		}
+		if len(c.sessions) == maxCallSessions {
+			oldest := c.recent.Back()
+			delete(c.sessions, c.recent.Remove(oldest).(*sessionCalls).id)
+		}
+		el = c.recent.PushFront(&sessionCalls{id: p.SessionID})
+		c.sessions[p.SessionID] = el
+	}
+	c.recent.MoveToFront(el)
+	s := el.Value.(*sessionCalls)
+	for _, t := range s.calls {
+		if t.id == p.ToolUseID { // told of twice
+			return
+		}
+	}
+	if len(s.calls) == maxCalls {
+		s.calls = append(s.calls[:0], s.calls[1:]...)
+	}
+	s.calls = append(s.calls, &toolCall{
+		id: p.ToolUseID, agentID: p.AgentID, agentType: p.AgentType, key: p.CallKey, entered: make(chan struct{}),
+	})
+}
+
+func (c *calls) dropLocked(session string, over func(*toolCall) bool) {
+	el := c.sessions[session]
+	if el == nil {
+		return
+	}
+	s := el.Value.(*sessionCalls)
+	var left []*toolCall
+	for _, t := range s.calls {
+		if !over(t) {
+			left = append(left, t)
+		}
+	}
+	if s.calls = left; len(left) == 0 {
+		c.recent.Remove(el)
+		delete(c.sessions, session)
+	}
+}
+
+// name fills in what is known of the call that req is about. The request of a permission prompt
+// tool then waits a moment for the hook's, if there is a hook.
+func (c *calls) name(ctx context.Context, req *hook.Request) {
+	t := c.find(req)
+	if t == nil || req.Via == "" || req.Alone {
+		return
+	}
+	limit := time.NewTimer(hookWait)
+	defer limit.Stop()
+	select {
+	case <-t.entered:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+}
+
+// find returns the call that req is about, if it is known for certain.
+func (c *calls) find(req *hook.Request) *toolCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var mine *toolCall
+	equal := 0 // calls that a request of the hook could be about
+	s := c.of(req.SessionID)
+	for _, t := range s {
+		if req.Via != "" && t.id == req.ToolUseID {
+			mine = t
+			req.AgentID, req.AgentType = t.agentID, t.agentType
+		}
+	}
+	for _, t := range s {
+		switch {
+		case t.agentID != req.AgentID || t.key != req.CallKey:
+		case t.asked == "":
+			equal++
+			if req.Via == "" && mine == nil {
+				mine = t
+			}
+		case t.asked == req.ID: // it comes back
+			req.ToolUseID = t.id
+			return t
+		}
+	}
+	switch {
+	case mine == nil, mine.key != req.CallKey: // another hook may have changed the input since
+		return nil
+	case mine.asked == "" && equal > 1:
+		req.Alone = true
+		return nil
+	case req.Via == "":
+		mine.asked, req.ToolUseID = req.ID, mine.id
+	}
+	return mine
+}
+
+func (c *calls) of(session string) []*toolCall {
+	if el := c.sessions[session]; el != nil {
+		return el.Value.(*sessionCalls).calls
+	}
+	return nil
+}
+
+// entered says that the broker holds req, or will not.
+func (c *calls) entered(req *hook.Request) {
+	if req.Via != "" || req.ToolUseID == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.of(req.SessionID) {
+		if t.asked != req.ID {
+			continue
+		}
+		select {
+		case <-t.entered:
+		default:
+			close(t.entered)
+		}
+	}
+}

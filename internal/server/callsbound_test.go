@@ -1,0 +1,36 @@
+package server
+
+import (
+	"strconv"
+	"testing"
+
+	"assent/internal/hook"
+)
+
+// Whatever agents tell, the memory of calls is bounded, and ends with the calls.
+func TestCallsAreBounded(t *testing.T) {
+	var c calls
+	tell := func(kind, session, id string) {
+		c.observe(&hook.Event{Type: kind}, &hook.Payload{SessionID: session, ToolUseID: id, CallKey: "Bash x"})
+	}
+	for i := range 2 * maxCallSessions {
+		tell("PreToolUse", strconv.Itoa(i), "t")
+	}
+	for i := range 2 * maxCalls {
+		tell("PreToolUse", "last", strconv.Itoa(i))
+	}
+	if len(c.sessions) != maxCallSessions || c.recent.Len() != maxCallSessions || len(c.of("last")) != maxCalls || c.of("0") != nil {
+		t.Errorf("%d sessions, %d in order, %d calls", len(c.sessions), c.recent.Len(), len(c.of("last")))
+	}
+	if got := c.of("last")[maxCalls-1].id; got != strconv.Itoa(2*maxCalls-1) {
+		t.Errorf("the newest is %s", got)
+	}
+	tell("PostToolUse", "last", strconv.Itoa(2*maxCalls-1))
+	if len(c.of("last")) != maxCalls-1 {
+		t.Error("a call that is over is remembered")
+	}
+	tell("SessionEnd", "last", "")
+	if c.of("last") != nil || c.recent.Len() != len(c.sessions) {
+		t.Error("a session that is over is remembered")
+	}
+}
