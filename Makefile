@@ -1,13 +1,15 @@
 # make build needs Go only. make test and make check set up what else they need.
 GO      ?= go
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS  = -s -w -X main.built=$(VERSION)
+VERSION := $(or $(patsubst v%,%,$(shell git describe --tags --always --dirty 2>/dev/null)),devel)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
+LDFLAGS  = -s -w -X main.built=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 GOFLAGS_STATIC = -trimpath -ldflags='$(LDFLAGS)'
 
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
-.PHONY: build run test check bench vuln web fmt clean
+.PHONY: build run test check bench vuln release web fmt clean
 
 build: ## bin/assent and bin/assent-hook
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_STATIC) -o bin/ ./cmd/assent ./cmd/assent-hook
@@ -27,6 +29,9 @@ bench: build ## the table of speeds, as ratios within one run
 vuln: ## known vulnerabilities; needs the network
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 
+release: ## dist: archives, checksums, .deb, install script, formula. RELEASE='-version 0.1.0 -url https://…'
+	$(GO) run ./internal/release $(RELEASE)
+
 web: ## rebuild web/dist and the generated types; needs Node
 	cd web && npm ci --no-audit --no-fund && npm run build
 
@@ -34,4 +39,4 @@ fmt:
 	gofmt -w $$(git ls-files '*.go')
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

@@ -8,6 +8,7 @@
 // ASSENT_E2E_CACHE=DIR is where the client is installed, ASSENT_E2E_BIN=DIR holds binaries that
 // were built already. ASSENT_E2E_OUTAGE=1m is how long RabbitMQ is away, ASSENT_E2E_KILLS=20 how
 // often the broker is killed, in the tests of RabbitMQ; they do less of it otherwise.
+// ASSENT_E2E_RELEASE=all makes the release for all platforms, and the second time from nothing.
 package e2e
 
 import (
@@ -105,6 +106,10 @@ func find(what string) (string, error) {
 		return installed()
 	case "claude-oldest":
 		return oldest()
+	case "bash-completion":
+		const path = "/usr/share/bash-completion/bash_completion"
+		_, err := os.Stat(path)
+		return path, err
 	case "rabbitmq":
 		return rabbitmq.Find()
 	case "axe":

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -25,9 +24,10 @@ const (
 	exitUsage    = 2
 	exitNoBroker = 3
 	exitRefused  = 4
+	exitDenied   = 86 // of assent ci run --fail-on-deny
 )
 
-// exitError carries the exit code of an error.
+// exitError carries the exit code of an error. Without one nothing is left to say.
 type exitError struct {
 	code int
 	err  error
@@ -73,9 +73,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errw, "assent:", readable(err.Error()))
 	var e *exitError
-	if errors.As(err, &e) {
+	if errors.As(err, &e) && e.err == nil {
+		return e.code
+	}
+	fmt.Fprintln(errw, "assent:", readable(err.Error()))
+	if e != nil {
 		return e.code
 	}
 	return exitFailed
@@ -106,7 +109,7 @@ client always exits with 0.`,
 		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours has an example
 	}
 	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent, else ~/.local/state/assent)")
 	root.PersistentFlags().StringVar(&a.url, "url", "", "a broker elsewhere, https or on loopback (default $ASSENT_URL), with a token of it in $ASSENT_TOKEN")
@@ -124,7 +127,8 @@ client always exits with 0.`,
 		{"Rules:", []*cobra.Command{a.rulesCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
-		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd()}},
+		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd(), a.ciCmd()}},
+		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, c := range g.commands {
@@ -134,6 +138,7 @@ client always exits with 0.`,
 		}
 	}
 	a.mendHelp(root)
+	a.completeWords(root)
 	return root
 }
 
@@ -220,27 +225,4 @@ func defaultStateDir(env func(string) string) (string, error) {
 		return "", usagef("HOME is not set; say --state-dir DIR")
 	}
 	return filepath.Join(home, ".local", "state", "assent"), nil
-}
-
-// built is the version, set by the linker, so that both programs say the same.
-var built string
-
-// version is what the linker was told, the module's, or the commit it was built from.
-func version() string {
-	if built != "" {
-		return built
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return "devel-" + s.Value[:12]
-		}
-	}
-	return "devel"
 }

@@ -35,6 +35,8 @@ func localOnly(c *cobra.Command) bool {
 // that of ASSENT_URL, else that of the default state directory.
 func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	switch {
+	case c.GroupID == aboutGroup, c.Name() == cobra.ShellCompRequestCmd, c.Name() == cobra.ShellCompNoDescRequestCmd:
+		return nil // these know no broker; whoever completes ids locates it
 	case localOnly(c) && (a.url != "" || a.caCert != ""):
 		return usagef("%s works with the broker of this machine; it takes neither --url nor --cacert", c.CommandPath())
 	case a.url != "" && a.stateDir != "":

@@ -194,6 +194,7 @@ export const words = {
     spaces: (count: number) => `⟦${n(count, "1 space", "# spaces")}⟧`,
     blankLines: (count: number) => `⟦${count} empty lines⟧`,
     tab: "⟦tab⟧",
+    lineEnd: "⟦↵⟧",
   },
 
   diff: {
