@@ -39,6 +39,10 @@ type Config struct {
 	CallKey func(tool string, input []byte) string
 	// Encode turns a View into the JSON that watchers send, once a change; nil means none.
 	Encode func(View) []byte
+	// Recorded hears of every step that is recorded from now on, with what is known of its request
+	// after it. It is called under the broker's lock: it must not block or call the broker. Nil
+	// means that nobody counts.
+	Recorded func(step hook.Step, v *View)
 	// Logf hears of what the operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
 }
@@ -90,6 +94,8 @@ type Answer struct {
 	By       *hook.Approver // who decided; set with Decision
 	// Fallback is what to answer when there is no decision.
 	Fallback hook.Fallback
+	// SettledAt is when it was settled; zero where no record says so.
+	SettledAt time.Time
 }
 
 // Change is one step of the broker's visible state.

@@ -99,7 +99,7 @@ func (f *folded) denies() bool {
 // answer is what a hook that waits for the settled request gets. Only a recorded decision to
 // allow makes it Allowed.
 func (f *folded) answer() Answer {
-	a := Answer{Outcome: f.Outcome, Reason: f.Reason, Fallback: hook.Abstain}
+	a := Answer{Outcome: f.Outcome, Reason: f.Reason, Fallback: hook.Abstain, SettledAt: f.SettledAt}
 	switch f.Outcome {
 	case hook.Allowed, hook.Denied:
 		a.Decision, a.By = f.Decision, f.DecidedBy

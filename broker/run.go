@@ -232,6 +232,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 			b.forgetLocked(e)
 		}
 	}
+	b.recordedLocked(rec.Step, e)
 	if rec.Step == hook.StepOverruled && b.ready {
 		b.cfg.Logf("request %s: OVERRULED: it was denied here, and its tool ran all the same (terminal)", e.ID)
 	}
@@ -277,7 +278,15 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		e.armLocked()
 	}
 	b.queueEndLocked(e)
+	b.recordedLocked(rec.Step, e)
 	b.showLocked(e)
+}
+
+// recordedLocked tells whoever counts of a step, unless it is one of an earlier run.
+func (b *Broker) recordedLocked(step hook.Step, e *entry) {
+	if b.cfg.Recorded != nil && b.ready {
+		b.cfg.Recorded(step, &e.View)
+	}
 }
 
 // settledLocked ends the wait of a request that has just been settled by a record.

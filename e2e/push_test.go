@@ -91,12 +91,30 @@ func (b *bareDevice) state() push.State {
 	return s
 }
 
+// change is the body of PUT /v1/push, signed; nil is left out.
+func (b *bareDevice) change(subscription, settings []byte) map[string]any {
+	compact := func(text []byte) json.RawMessage { // as it is sent
+		if text == nil {
+			return nil
+		}
+		return json.RawMessage(object(b.d.t, json.RawMessage(text)))
+	}
+	sub, set := compact(subscription), compact(settings)
+	body := map[string]any{"signature": b.key.Sign(auth.PushText(b.id, sub, set))}
+	if sub != nil {
+		body["subscription"] = sub
+	}
+	if set != nil {
+		body["settings"] = set
+	}
+	return body
+}
+
 // subscribe subscribes a browser at v, which rings at once.
 func (b *bareDevice) subscribe(v *pushtest.Vendor) *pushtest.Browser {
 	b.d.t.Helper()
 	browser := v.Subscribe(b.state().PublicKey)
-	change := map[string]any{"subscription": json.RawMessage(browser.JSON()), "settings": map[string]any{"afterSeconds": 0}}
-	b.d.must("PUT", "/v1/push", b.bearer(), change, http.StatusOK, nil)
+	b.d.must("PUT", "/v1/push", b.bearer(), b.change(browser.JSON(), []byte(`{"afterSeconds":0}`)), http.StatusOK, nil)
 	return browser
 }
 
@@ -188,7 +206,7 @@ func TestPushReachesNothingInside(t *testing.T) {
 	browser := v.Subscribe(phone.state().PublicKey)
 	for _, endpoint := range []string{browser.Endpoint, strings.Replace(browser.Endpoint, "http", "https", 1), "https://localhost/x", "https://169.254.169.254/latest/meta-data"} {
 		doc := strings.Replace(string(browser.JSON()), browser.Endpoint, endpoint, 1)
-		d.must("PUT", "/v1/push", phone.bearer(), map[string]any{"subscription": json.RawMessage(doc)}, http.StatusBadRequest, nil)
+		d.must("PUT", "/v1/push", phone.bearer(), phone.change([]byte(doc), nil), http.StatusBadRequest, nil)
 	}
 	if phone.state().Subscribed {
 		t.Error("it is subscribed")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,6 +63,7 @@ func TestCommands(t *testing.T) {
 			"helps":   scriptHelps,
 			"appears": scriptAppears,
 			"tells":   scriptTells,
+			"until":   scriptUntil,
 		},
 	})
 }
@@ -158,6 +160,19 @@ func scriptExits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
+}
+
+// scriptUntil runs a command until what it prints matches, whatever its exit code.
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP COMMAND [ARG…]")
+	}
+	re, err := regexp.Compile("(?m)" + args[0])
+	ts.Check(err)
+	scriptWait(ts, args[0], func() bool {
+		_ = ts.Exec(args[1], args[2:]...)
+		return re.MatchString(ts.ReadFile("stdout"))
+	})
 }
 
 func scriptPrinted(ts *testscript.TestScript, _ bool, args []string) {

@@ -38,6 +38,21 @@ func Keep(dir, session string, r SpoolRecord, create bool) (kept bool, err error
 	return s.appendTo(session, &r, create)
 }
 
+// Waiting is the size of what lies in the spool directory dir, for whichever broker.
+func Waiting(dir string) (bytes int64, err error) {
+	s := spool{dir: dir}
+	for _, name := range s.files() {
+		fi, e := os.Lstat(name)
+		switch {
+		case e == nil:
+			bytes += fi.Size()
+		case !errors.Is(e, fs.ErrNotExist): // drained meanwhile
+			err = e
+		}
+	}
+	return bytes, err
+}
+
 // drain is Drain with a given patience with whoever else drains.
 func (s *spool) drain(target string, patience time.Duration, fn func(SpoolRecord) error) (n int, err error) {
 	if s.empty() {

@@ -28,7 +28,7 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what is installed, what is broken, and how to mend it",
-		Long: `Look at the broker, its socket, its rules, the Claude Codes on this machine, the hooks in their settings
+		Long: `Look at the broker, its socket, its rules, whom it rings, the Claude Codes on this machine, the hooks in their settings
 (yours, and those of the project in the current directory), and the permission mode. Changes
 nothing. Exits 1 when something is broken. With --url it looks at that broker, and at the
 settings here.`,
@@ -76,7 +76,7 @@ func (a *app) examineBroker(ctx context.Context) (socket string, checks []check)
 	info, broker := a.checkBroker(ctx)
 	checks = []check{broker}
 	if broker.Status != "fail" {
-		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx))
+		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx), a.checkRinging(ctx))
 	}
 	return info.Socket, append(checks, a.checkService(ctx)...)
 }

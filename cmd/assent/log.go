@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// newLogger writes for a person who watches the terminal.
+// newLogger writes text for people, or a JSON object a line for programs.
 func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
 	level := zap.InfoLevel
 	switch {
@@ -19,13 +19,37 @@ func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
 	case f.verbose:
 		level = zap.DebugLevel
 	}
-	enc := zap.NewDevelopmentEncoderConfig()
-	enc.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
-	enc.CallerKey, enc.StacktraceKey = "", ""
-	core := zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level)
+	enc, err := logEncoder(f.logFormat, isTerminal(w))
+	if err != nil {
+		return nil, err
+	}
+	core := zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), level)
 	if level > zap.DebugLevel {
 		// A thousand hooks that fail alike in one second are twenty lines and then every hundredth.
 		core = zapcore.NewSamplerWithOptions(core, time.Second, 20, 100)
 	}
 	return zap.New(core), nil
+}
+
+// logEncoder is the one for a format. Who sits at the terminal knows the date; a file is read later.
+func logEncoder(format string, terminal bool) (zapcore.Encoder, error) {
+	switch format {
+	case "json":
+		enc := zap.NewProductionEncoderConfig()
+		enc.TimeKey, enc.CallerKey, enc.StacktraceKey = "time", "", ""
+		enc.EncodeTime = func(t time.Time, to zapcore.PrimitiveArrayEncoder) {
+			to.AppendString(t.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+		}
+		return zapcore.NewJSONEncoder(enc), nil
+	case "", "text":
+		layout := "2006-01-02T15:04:05.000Z07:00"
+		if terminal {
+			layout = "15:04:05.000"
+		}
+		enc := zap.NewDevelopmentEncoderConfig()
+		enc.EncodeTime = zapcore.TimeEncoderOfLayout(layout)
+		enc.CallerKey, enc.StacktraceKey = "", ""
+		return zapcore.NewConsoleEncoder(enc), nil
+	}
+	return nil, usagef("--log-format %q: want text or json", format)
 }

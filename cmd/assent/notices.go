@@ -69,8 +69,11 @@ const sendCommand = "send"
 // noNotices in the place of a path is for a broker that tells nobody.
 const noNotices = "off"
 
-// noticesPath is the file of notices, "" where there is no home.
+// noticesPath is the file of notices, "" for none and where there is no home.
 func noticesPath(given string) string {
+	if given == noNotices {
+		return ""
+	}
 	if given != "" {
 		return given
 	}
@@ -78,23 +81,6 @@ func noticesPath(given string) string {
 		return filepath.Join(dir, "notices.yaml")
 	}
 	return ""
-}
-
-// readNotices reads the broker's notices. A file that cannot be used is said, and is no reason not
-// to start.
-func readNotices(given string, warnf func(string, ...any)) []push.Notice {
-	path := noticesPath(given)
-	if path == "" || given == noNotices {
-		return nil
-	}
-	list, err := push.ReadNotices(path)
-	if err != nil {
-		if given != "" || !errors.Is(err, fs.ErrNotExist) {
-			warnf("nobody is told by notices: %v", err)
-		}
-		return nil
-	}
-	return list
 }
 
 // pageURL is where notices and push services find the page: the first public URL, or the

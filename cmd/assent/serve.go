@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
@@ -43,6 +47,7 @@ type serveFlags struct {
 	pushContact, notices         string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
+	logFormat                    string
 	amqpURL                      string
 	ledger                       bool
 	hookdSocket                  string
@@ -95,6 +100,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: an object a line")
 }
 
 // addListen declares the flags that say where hooks and browsers reach the broker.
@@ -165,8 +171,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	reading := rulebook.Reading("")
 
 	// The broker, on the record. It has caught up when New returns.
+	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: codec.CallKey, Logf: sugar.Warnf,
+		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: codec.CallKey,
+		Recorded: requests.recorded, Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
@@ -231,7 +239,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Events that waited in the spool while no broker ran come before any new one.
-	spool := &spool{dir: hookclient.SpoolDir(os.Getenv), target: socket, publish: streams.Publish, log: log}
+	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, streams.Publish, log)
 	spool.drain(ctx)
 
 	tcp, err := listen(f.listen)
@@ -248,20 +256,42 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// Who is told that a request waits.
 	ring, err := push.Open(ctx, push.Config{
 		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
-		May:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
-		Notices: readNotices(f.notices, sugar.Warnf), Deliver: deliverNotice, Logf: sugar.Warnf,
+		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
+		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return err
 	}
 	defer closing(&err, "notifications", ring.Close)
 
+	unix, err := listenUnix("--socket", socket, f.socketGroup)
+	if err != nil {
+		return err
+	}
+	defer unix.Close()
+	defer unix.remove()
+	// Who reads the event stream, and how far.
+	followers := map[string]func() uint64{
+		"broker":  func() uint64 { return b.EventsFrom() - 1 },
+		"history": func() uint64 { event, _ := hist.Place(); return event },
+	}
+	if mutations != nil {
+		followers["rabbitmq"] = mutations.Place
+	}
+	if ledgers != nil {
+		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }
+	}
+	health := &readiness{streams: streams, socket: unix}
+
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: streams.Healthy,
+		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
-		Collectors: append(mutations.Collectors(), append(ledgerMetrics(ledgers), emitted.Collectors()...)...),
+		Collectors: slices.Concat(
+			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(),
+			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
+		),
 	})
 	if err != nil {
 		return err
@@ -271,13 +301,6 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		book.Reload()
 		srv.RulesChanged()
 	})
-
-	unix, err := listenUnix("--socket", socket, f.socketGroup)
-	if err != nil {
-		return err
-	}
-	defer unix.Close()
-	defer unix.remove()
 
 	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, hookd,
 	// notifications, the spool, memory, the two listeners.
@@ -324,11 +347,30 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	unix.remove()
 	unix.Close()
 	tcp.Close()
-	// The broker first: its waiters go without an answer, and nothing is recorded for them.
+	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
+	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())
-	hooks.Close()
-	page.Close()
+	finish(hooks, page)
 	return errors.Join(err, g.wait())
+}
+
+// stopPatience is how long calls that are being answered may take when the broker stops. Until it
+// is gone the next one cannot start, and hooks find no socket.
+const stopPatience = time.Second
+
+// finish stops servers whose listeners are closed, and cuts what takes too long.
+func finish(servers ...*http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, s := range servers {
+		wg.Go(func() {
+			if s.Shutdown(ctx) != nil {
+				s.Close()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a

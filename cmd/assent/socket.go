@@ -38,7 +38,21 @@ func (f *serveFlags) socketPath(stateDir string) (string, error) {
 type hookSocket struct {
 	*net.UnixListener
 	path string
+	file os.FileInfo // as it was made
 	gone sync.Once
+}
+
+// there is nil if the socket under the path is ours. What tidies up directories for temporary
+// files may take it away under a running broker; hooks then find none and give up.
+func (s *hookSocket) there() error {
+	fi, err := os.Lstat(s.path)
+	if err != nil {
+		return fmt.Errorf("the hook socket is gone, restart the broker: %w", err)
+	}
+	if !os.SameFile(fi, s.file) {
+		return fmt.Errorf("%s is not this broker's socket any more; restart the broker", s.path)
+	}
+	return nil
 }
 
 // remove takes the socket away, once: later another broker's may stand there.
@@ -78,12 +92,16 @@ func listenUnix(flag, path, group string) (*hookSocket, error) {
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}
+	var fi os.FileInfo
+	if err == nil {
+		fi, err = os.Lstat(path)
+	}
 	if err != nil {
 		l.Close()
 		os.Remove(tmp)
 		return nil, fmt.Errorf("open the hook socket: %w", err)
 	}
-	return &hookSocket{UnixListener: l, path: path}, nil
+	return &hookSocket{UnixListener: l, path: path, file: fi}, nil
 }
 
 func giveGroup(path, group string) error {

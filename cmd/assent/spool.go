@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"assent/hookclient"
@@ -15,6 +16,12 @@ type spool struct {
 	dir, target string
 	publish     func(context.Context, hook.Event) (uint64, error)
 	log         *zap.Logger
+	taken       prometheus.Counter
+}
+
+func newSpool(dir, target string, publish func(context.Context, hook.Event) (uint64, error), log *zap.Logger) *spool {
+	return &spool{dir: dir, target: target, publish: publish, log: log,
+		taken: prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_spool_taken_total", Help: "Events taken in from the spool."})}
 }
 
 // drain takes in what lies there now. What cannot be published stays.
@@ -23,6 +30,7 @@ func (s *spool) drain(ctx context.Context) {
 		_, err := s.publish(ctx, r.Event)
 		return err
 	})
+	s.taken.Add(float64(n))
 	if n > 0 {
 		s.log.Info("took in spooled events", zap.Int("events", n))
 	}

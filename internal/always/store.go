@@ -82,6 +82,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[string]entry // guarded by mu; by id
+	uses    map[string]usage // guarded by mu; by id of an entry
 	changed func()           // guarded by mu
 	telling bool             // guarded by mu; false until all was read
 }
@@ -91,12 +92,19 @@ type entry struct {
 	rev uint64
 }
 
+// usage is that since the start. It is not written use by use, as the count of a grant is.
+type usage struct {
+	count   int
+	request string // the last one
+	at      time.Time
+}
+
 // Open reads what was saved. ctx bounds the reading only.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), entries: map[string]entry{}}
+	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), entries: map[string]entry{}, uses: map[string]usage{}}
 	var run context.Context
 	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	loaded := make(chan struct{})
@@ -168,6 +176,7 @@ func (s *Store) applied(key string, value []byte, rev uint64) (told bool) {
 	before := known && was.State(now) == hook.StateActive
 	if value == nil {
 		delete(s.entries, id)
+		delete(s.uses, id)
 	} else {
 		s.entries[id] = entry{x, rev}
 	}
@@ -248,6 +257,7 @@ func (s *Store) List(kind string) []hook.Saved {
 	list := make([]hook.Saved, 0, len(s.entries))
 	for _, e := range s.entries {
 		if kind == "" || e.Kind == kind {
+			s.addUsesLocked(&e.Saved)
 			list = append(list, e.Saved)
 		}
 	}
@@ -256,6 +266,26 @@ func (s *Store) List(kind string) []hook.Saved {
 		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), strings.Compare(x.ID, y.ID))
 	})
 	return list
+}
+
+// addUsesLocked brings what x says of its uses up to date.
+func (s *Store) addUsesLocked(x *hook.Saved) {
+	u := s.uses[x.ID]
+	x.Used = max(x.Used, u.count, len(x.Spent))
+	if u.at.After(x.LastUsed) {
+		x.LastUsed = u.at
+	}
+}
+
+// used notes that these allowed the request.
+func (s *Store) used(requestID string, ids map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range ids {
+		if u := s.uses[id]; u.request != requestID {
+			s.uses[id] = usage{u.count + 1, requestID, time.Now().UTC()}
+		}
+	}
 }
 
 // active returns what is in force of a kind, the oldest first.
@@ -335,6 +365,9 @@ func (s *Store) Revoke(ctx context.Context, kind, id string, by hook.Approver) (
 			return ErrNotFound
 		}
 		x.RevokedAt, x.RevokedBy = time.Now().UTC(), &by
+		s.mu.Lock()
+		s.addUsesLocked(x) // the rule goes, and its count with it
+		s.mu.Unlock()
 		return nil
 	})
 	if err == nil {
@@ -427,6 +460,7 @@ func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 			return err
 		}
 	}
+	s.used(requestID, used)
 	return nil
 }
 

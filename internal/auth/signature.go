@@ -15,8 +15,8 @@ import (
 	"assent/internal/hook"
 )
 
-// ErrSignature says that a device's decision is not signed by the device, as it stands.
-var ErrSignature = errors.New("the decision is not signed by the key of this device, as it was sent; reload the page and answer again")
+// ErrSignature says that what a device sent is not signed by the device, as it stands.
+var ErrSignature = errors.New("this is not signed by the key of this device, as it was sent; reload the page and try again")
 
 // deviceKey is what a device's decisions are verified with.
 type deviceKey struct {
@@ -79,6 +79,22 @@ func VerifyAlways(s hook.Saved) bool {
 	}
 	pub, err := parseKey(*s.PublicKey)
 	return err == nil && verify(pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature)
+}
+
+// PushText is what a device signs to be rung: who it is, and the JSON of its subscription and of
+// its settings as they are sent, each as nothing where it is absent.
+func PushText(device string, subscription, settings []byte) []byte {
+	return []byte(strings.Join([]string{"assent push v1", device, textDigest(subscription), textDigest(settings)}, "\n"))
+}
+
+// VouchPush reports whether p is a device that signed where and when it is rung. A bearer that
+// was stolen must not be able to name another place, which would be told of requests long after
+// the bearer is worth nothing; nor to silence the device.
+func (p Principal) VouchPush(subscription, settings []byte, signature string) error {
+	if p.device == nil || !verify(p.device.pub, PushText(p.Approver.ID, subscription, settings), signature) {
+		return ErrSignature
+	}
+	return nil
 }
 
 func textDigest(text []byte) string {

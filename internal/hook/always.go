@@ -75,6 +75,9 @@ type Saved struct {
 	// allowed the last of them.
 	Spent    []string  `json:"spent,omitempty"`
 	LastUsed time.Time `json:"lastUsed,omitzero"`
+	// Used is how many requests it has allowed, counted or not: since the broker started, and of
+	// what was revoked before that, until then.
+	Used int `json:"used,omitempty"`
 
 	RevokedAt time.Time `json:"revokedAt,omitzero"`
 	RevokedBy *Approver `json:"revokedBy,omitempty"`

@@ -9,9 +9,9 @@
 //
 // # Concurrency
 //
-// Open starts one goroutine that watches the store of subscriptions; Close ends it. Run has two,
-// one that follows the broker and one, the caller's, that owns all there is to know about who was
-// told what; each message on its way has one more, at most maxSending of them, and Run waits for
+// Open starts one goroutine that watches the store of subscriptions; Close ends it. Run has three,
+// one that follows the broker, one that looks after the file of notices, and the caller's, that
+// owns all there is to know about who was told what; each message on its way has one more, at most maxSending of them, and Run waits for
 // all. The methods may be called from any goroutine.
 package push
 
@@ -50,10 +50,15 @@ type Config struct {
 	// Allow are further origins ("https://push.internal:8443") at which devices may have their
 	// endpoints. Everywhere else is https on public addresses.
 	Allow []string
-	// Notices are told beside the devices. Deliver hands one of them to its service; it must
-	// return when ctx is done. nil means that only webhooks work.
+	// Notices are told beside the devices, until NoticesFile says otherwise. Deliver hands one of
+	// them to its service; it must return when ctx is done. nil means that only webhooks work.
 	Notices []Notice
 	Deliver func(ctx context.Context, url, text string) error
+	// NoticesFile is the file of notices, empty for none. It is read by Open, and by Run when it
+	// has changed; one that cannot be used leaves things as they are. NoticesWanted says that it
+	// has to be there.
+	NoticesFile   string
+	NoticesWanted bool
 	// Transport replaces the connections to push services and webhooks, for tests.
 	Transport http.RoundTripper
 	// Logf hears of what the operator should know; nil discards it. It never gets an endpoint
@@ -89,14 +94,18 @@ type Push struct {
 	done    sync.WaitGroup
 	changed chan struct{} // one element: subscriptions or settings are not what Run knows
 
+	counts counts
+
 	mu      sync.Mutex
 	devices map[string]*stored   // guarded by mu; by device
-	status  map[string]*standing // guarded by mu; by device
+	status  map[string]*standing // guarded by mu; by key of the target
+	notices []Notice             // guarded by mu; the elements never change
+	problem string               // guarded by mu; what is wrong with the file of notices
 	keys    vapidKeys            // guarded by mu; empty until the store told it
 	haveKey chan struct{}        // closed with the first keys
 }
 
-// standing is how sending to a device goes, for its owner to see.
+// standing is how sending to a target goes, for its owner to see.
 type standing struct {
 	sentAt, testedAt time.Time
 	trouble          string
@@ -130,6 +139,11 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		devices: map[string]*stored{},
 		status:  map[string]*standing{},
 		haveKey: make(chan struct{}),
+		notices: cfg.Notices,
+	}
+	p.counts = newCounts(p)
+	if cfg.NoticesFile != "" {
+		p.readNotices()
 	}
 	p.client, p.hooks = newClient(cfg.Transport, allow), newHooksClient(cfg.Transport)
 	var run context.Context

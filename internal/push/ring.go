@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"path"
+	"reflect"
 	"sync"
 	"time"
 
@@ -37,12 +38,11 @@ type result struct {
 // Run rings until ctx is done.
 func (p *Push) Run(ctx context.Context) error {
 	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, results: make(chan result)}
-	for i := range p.cfg.Notices {
-		n := &p.cfg.Notices[i]
-		r.targets["notice "+n.Name] = &target{id: n.Name, set: n.Settings, notice: n}
-	}
 	batches := make(chan broker.Batch)
 	r.sends.Go(func() { p.follow(ctx, batches) })
+	if p.cfg.NoticesFile != "" {
+		r.sends.Go(func() { p.watchNotices(ctx) })
+	}
 	defer r.sends.Wait()
 	r.sync()
 	timer := time.NewTimer(time.Hour)
@@ -162,11 +162,12 @@ func (r *ring) compact() {
 	r.items = kept
 }
 
-// sync takes in subscriptions and settings.
+// sync takes in subscriptions, settings and notices.
 func (r *ring) sync() {
 	p := r.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	r.syncNoticesLocked()
 	for id, t := range r.targets {
 		if t.device {
 			if e := p.devices[t.id]; e == nil || e.deleted || e.Subscription == nil {
@@ -179,16 +180,44 @@ func (r *ring) sync() {
 		if e.deleted || e.Subscription == nil {
 			continue
 		}
-		t := r.targets["device "+id]
+		t := r.targets[deviceKey(id)]
 		if t == nil || t.sub.Endpoint != e.Subscription.Endpoint {
 			if t != nil {
 				t.removed = true
 			}
 			// Whoever subscribes sits before the page and sees what waits already.
 			t = &target{id: id, device: true, cursor: r.last}
-			r.targets["device "+id] = t
+			r.targets[deviceKey(id)] = t
 		}
 		t.sub, t.set = e.Subscription, e.Settings
+	}
+}
+
+// syncNoticesLocked takes in the notices; the lock is the Push's.
+func (r *ring) syncNoticesLocked() {
+	p := r.p
+	there := map[string]bool{}
+	for i := range p.notices {
+		n := &p.notices[i]
+		key := noticeKey(n.Name)
+		there[key] = true
+		t := r.targets[key]
+		if t == nil {
+			t = &target{id: n.Name} // what waits already is news to it
+			r.targets[key] = t
+		}
+		if t.notice == nil || !reflect.DeepEqual(t.notice, n) {
+			t.notice, t.set = n, n.Settings
+			t.failures, t.notBefore = 0, time.Time{} // what was wrong may be mended
+			delete(p.status, key)
+		}
+	}
+	for key, t := range r.targets {
+		if !t.device && !there[key] {
+			t.removed = true
+			delete(r.targets, key)
+			delete(p.status, key)
+		}
 	}
 }
 
@@ -229,8 +258,9 @@ func (r *ring) deliver(ctx context.Context, res result) {
 func (r *ring) settle(ctx context.Context, res result) {
 	t, now := res.t, time.Now()
 	t.sending = false
-	if t.device {
-		r.p.setStatus(t.id, func(s *standing) {
+	r.p.counts.sent(t.device, res.trouble == "")
+	if !t.removed {
+		r.p.setStatus(t.key(), func(s *standing) {
 			s.trouble = res.trouble
 			if res.trouble == "" {
 				s.sentAt = now.UTC()
@@ -256,6 +286,17 @@ func (r *ring) settle(ctx context.Context, res result) {
 	case res.dead:
 		r.sends.Go(func() { r.p.unsubscribe(ctx, t.id, res.sub) })
 	}
+}
+
+func deviceKey(id string) string   { return "device " + id }
+func noticeKey(name string) string { return "notice " + name }
+
+// key is what a target is found by.
+func (t *target) key() string {
+	if t.device {
+		return deviceKey(t.id)
+	}
+	return noticeKey(t.id)
 }
 
 // what names a target in the log.

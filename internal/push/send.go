@@ -97,7 +97,7 @@ func unreached(err error) string {
 func (p *Push) Test(ctx context.Context, device string) error {
 	now := time.Now()
 	busy := false
-	p.setStatus(device, func(s *standing) {
+	p.setStatus(deviceKey(device), func(s *standing) {
 		if busy = now.Sub(s.testedAt) < testPause; !busy {
 			s.testedAt = now
 		}
@@ -116,7 +116,8 @@ func (p *Push) Test(ctx context.Context, device string) error {
 		return ErrNotSubscribed
 	}
 	v := p.toDevice(ctx, device, sub, &letter{made: now, Message: Message{Type: typeTest}})
-	p.setStatus(device, func(s *standing) {
+	p.counts.sent(true, v.trouble == "")
+	p.setStatus(deviceKey(device), func(s *standing) {
 		if s.trouble = v.trouble; v.trouble == "" {
 			s.sentAt = time.Now().UTC()
 		}

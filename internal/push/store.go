@@ -54,7 +54,7 @@ func (p *Push) State(device string) State {
 			s.Service = hostOf(e.Subscription.Endpoint)
 		}
 	}
-	if st := p.status[device]; st != nil {
+	if st := p.status[deviceKey(device)]; st != nil {
 		s.LastSentAt, s.Trouble = st.sentAt, st.trouble
 	}
 	return s
@@ -93,7 +93,7 @@ func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *S
 	}
 	if sub != nil {
 		rec.Subscription = sub
-		p.setStatus(device, func(s *standing) { *s = standing{testedAt: s.testedAt} })
+		p.setStatus(deviceKey(device), func(s *standing) { *s = standing{testedAt: s.testedAt} })
 	}
 	if set != nil {
 		rec.Settings = *set
@@ -134,7 +134,7 @@ func (p *Push) Remove(ctx context.Context, device string) error {
 	p.mu.Lock()
 	e := p.devices[device]
 	known := e != nil && !e.deleted
-	delete(p.status, device)
+	delete(p.status, deviceKey(device))
 	p.mu.Unlock()
 	if !known {
 		return nil
@@ -166,13 +166,13 @@ func (p *Push) unsubscribe(ctx context.Context, device string, dead *Subscriptio
 	_ = p.write(ctx, device, rec, rev)
 }
 
-func (p *Push) setStatus(device string, change func(*standing)) {
+func (p *Push) setStatus(key string, change func(*standing)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.status[device]
+	s := p.status[key]
 	if s == nil {
 		s = &standing{}
-		p.status[device] = s
+		p.status[key] = s
 	}
 	change(s)
 }

@@ -87,6 +87,10 @@ func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if view.Event != "" {
+		s.writeJSON(w, r, http.StatusOK, hook.Proposals{Proposals: []hook.Proposal{}, Reason: "It is no call of a tool."})
+		return
+	}
 	p, err := s.cfg.Always.Propose(r.Context(), &view.Request)
 	if err != nil {
 		s.fail(w, r, err)
@@ -130,6 +134,9 @@ func (s *Server) save(kind string) http.HandlerFunc {
 			err = fmt.Errorf("save: %w", broker.ErrDigest)
 		}
 		var found hook.Saved
+		if err == nil && view.Event != "" {
+			err = ErrNoProposal
+		}
 		if err == nil {
 			found, err = s.cfg.Always.Find(ctx, &view.Request, x.Digest)
 		}
@@ -240,6 +247,7 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
 	if i := slices.IndexFunc(inForce, func(r hook.RuleInForce) bool { return r.ID == x.ID }); i >= 0 {
 		v.Fired, v.LastFired = inForce[i].Fired, inForce[i].LastFired
 	}
+	v.Fired = max(v.Fired, x.Used)
 	if x.LastUsed.After(v.LastFired) {
 		v.LastFired = x.LastUsed
 	}

@@ -71,8 +71,9 @@ type answer struct {
 	status      int
 	contentType string
 	body        []byte // nil with 204
-	// decides says that it carries a person's or a rule's decision.
-	decides bool
+	// decides says that it carries a person's or a rule's decision, of settledAt.
+	decides   bool
+	settledAt time.Time
 	// outcome and by say how the request ended, for whoever keeps a report; empty if it did not.
 	outcome hook.Outcome
 	by      *hook.Approver
@@ -154,7 +155,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	if body == nil {
 		return answer{status: http.StatusNoContent, outcome: a.Outcome, by: a.By}
 	}
-	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, outcome: a.Outcome, by: a.By}
+	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, settledAt: a.SettledAt, outcome: a.Outcome, by: a.By}
 }
 
 // patienceOf is how long a request that expired was waited for. The one at hand may be what came
@@ -177,6 +178,7 @@ func (s *Server) answered(id string, a answer, err error) {
 	if err != nil {
 		s.log.Warn("the hook went away before its answer", zap.String("id", id), zap.String("error", line(err.Error())))
 	} else if a.decides {
+		s.metrics.answerTime.Observe(max(0, time.Since(a.settledAt).Seconds()))
 		s.cfg.Broker.Delivered(id)
 	}
 }

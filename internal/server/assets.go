@@ -46,16 +46,11 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(body)
-		a := asset{
-			body:        body,
-			contentType: kind,
-			etag:        `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`,
-			immutable:   hashed.MatchString(name),
-		}
-		if a.gzip, err = compressed(body, kind); err != nil {
+		a, err := newAsset(body, kind)
+		if err != nil {
 			return err
 		}
+		a.immutable = hashed.MatchString(name)
 		assets["/"+name] = a
 		if name == "index.html" {
 			assets["/"] = a
@@ -66,6 +61,12 @@ func loadAssets(page fs.FS) (map[string]asset, error) {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	return assets, nil
+}
+
+func newAsset(body []byte, kind string) (asset, error) {
+	sum := sha256.Sum256(body)
+	gz, err := compressed(body, kind)
+	return asset{body: body, gzip: gz, contentType: kind, etag: `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}, err
 }
 
 // compressed is text as phones on slow lines want it. Nothing secret is ever in it.
@@ -123,7 +124,10 @@ func contentType(name string) string {
 }
 
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
-	a := s.assets[r.URL.Path]
+	s.sendAsset(w, r, s.assets[r.URL.Path])
+}
+
+func (s *Server) sendAsset(w http.ResponseWriter, r *http.Request, a asset) {
 	h := w.Header()
 	h.Set("Content-Type", a.contentType)
 	h.Set("ETag", a.etag)

@@ -145,17 +145,20 @@ var targets = map[string]target{
 		f.must(err)
 		return strike{path: "/v1/auth/session", body: mustJSON(fields{"deviceId": d.ID, "nonce": nonce, "signature": key.Sign(auth.ChallengeText(d.ID, nonce))})}
 	}, want: 200},
-	"GET /v1/push":    {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rung()} }, want: 200, byDevice: true},
-	"DELETE /v1/push": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rung()} }, want: 204, changes: true, byDevice: true},
+	"GET /v1/push":    {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rungBearer()} }, want: 200, byDevice: true},
+	"DELETE /v1/push": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/push", token: f.rungBearer()} }, want: 204, changes: true, byDevice: true},
 	"PUT /v1/push": {need: auth.RoleView, ready: func(f *fort) strike {
-		return strike{path: "/v1/push", token: f.rung(), body: mustJSON(fields{"settings": fields{"afterSeconds": 77}})}
+		bearer, d, key := f.rung()
+		settings := `{"afterSeconds":77}`
+		return strike{path: "/v1/push", token: bearer, body: `{"settings":` + settings + `,"signature":"` + key.Sign(auth.PushText(d.ID, nil, []byte(settings))) + `"}`}
 	}, want: 200, changes: true, byDevice: true},
 	"POST /v1/push/test": {need: auth.RoleView, ready: func(f *fort) strike {
-		return strike{path: "/v1/push/test", token: f.rung(), body: "{}"}
+		return strike{path: "/v1/push/test", token: f.rungBearer(), body: "{}"}
 	}, want: 204, byDevice: true},
-	"GET /healthz": {ready: get("/healthz"), want: 204, byDevice: true},
-	"GET /readyz":  {ready: get("/readyz"), want: 204, byDevice: true},
-	"GET /metrics": {need: auth.RoleView, ready: get("/metrics"), want: 200, byDevice: true},
+	"GET /v1/ringing": {need: auth.RoleAdmin, ready: get("/v1/ringing"), want: 200, byDevice: true},
+	"GET /healthz":    {ready: get("/healthz"), want: 204, byDevice: true},
+	"GET /readyz":     {ready: get("/readyz"), want: 204, byDevice: true},
+	"GET /metrics":    {need: auth.RoleView, ready: get("/metrics"), want: 200, byDevice: true},
 }
 
 // attack turns a good request into an evil one; got must be among want.

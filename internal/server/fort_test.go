@@ -100,8 +100,8 @@ func newFort(t *testing.T) *fort {
 		f.tokens[role], _, err = f.auth.CreateToken(ctx, role, string(role), 0)
 		f.must(err)
 	}
-	f.stolen, _, _ = f.signedIn()
-	bearer, d, nonce := f.signedIn()
+	f.stolen, _, _, _ = f.signedIn()
+	bearer, d, nonce, _ := f.signedIn()
 	f.must(f.auth.RevokeDevice(ctx, d.ID))
 	f.revoked, f.used["nonce"] = bearer, nonce
 	f.used["code"] = f.invited()
@@ -144,22 +144,27 @@ func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 	return d, key
 }
 
-func (f *fort) signedIn() (bearer string, d auth.Device, nonce string) {
-	d, key := f.paired(auth.RoleAdmin)
+func (f *fort) signedIn() (bearer string, d auth.Device, nonce string, key *authtest.Key) {
+	d, key = f.paired(auth.RoleAdmin)
 	nonce, _, err := f.auth.Challenge(d.ID)
 	f.must(err)
 	bearer, _, err = f.auth.OpenSession(d.ID, nonce, key.Sign(auth.ChallengeText(d.ID, nonce)))
 	f.must(err)
-	return bearer, d, nonce
+	return bearer, d, nonce, key
 }
 
-// rung is the bearer of a device that has a push subscription.
-func (f *fort) rung() string {
-	bearer, d, _ := f.signedIn()
+func (f *fort) rungBearer() string {
+	bearer, _, _ := f.rung()
+	return bearer
+}
+
+// rung is a device that has a push subscription.
+func (f *fort) rung() (string, auth.Device, *authtest.Key) {
+	bearer, d, _, key := f.signedIn()
 	sub, err := push.ParseSubscription(f.vendor.Subscribe(f.push.State(d.ID).PublicKey).JSON())
 	f.must(err)
 	f.must(f.push.Put(context.Background(), d.ID, sub, nil))
-	return bearer
+	return bearer, d, key
 }
 
 func (f *fort) clearStarts() {

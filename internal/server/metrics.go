@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"assent/internal/hook"
 )
 
 // metrics counts what the operator watches. Its labels come from fixed lists, never from
@@ -18,7 +20,10 @@ type metrics struct {
 	unreadable  prometheus.Counter
 	oversize    prometheus.Counter
 	unpublished prometheus.Counter
+	eventTime   prometheus.Histogram
+	answerTime  prometheus.Histogram
 	sockets     prometheus.Gauge
+	watching    *prometheus.GaugeVec // by kind of approver
 	dropped     prometheus.Counter
 	unsigned    prometheus.Counter
 	unpaired    *prometheus.CounterVec // by step of pairing
@@ -31,23 +36,42 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 		m.registry.MustRegister(c)
 		return c
 	}
-	vec := func(name, label, help string) *prometheus.CounterVec {
+	vec := func(name, label, help string, values ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		m.registry.MustRegister(c)
+		for _, v := range values { // there from the start, as 0: the first one is an increase, too
+			c.WithLabelValues(v)
+		}
 		return c
 	}
 	gauge := func(name, help string, n func() int) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) }))
 	}
-	m.events = vec("assent_events_total", "type", "Hook events received.")
+	m.events = vec("assent_events_total", "type", "Hook events received.", append(slices.Clone(eventTypes), "other")...)
 	m.unreadable = one("assent_events_unreadable_total", "Hook payloads that could not be read.")
 	m.oversize = one("assent_events_oversize_total", "Hook payloads too large to be read or held.")
 	m.unpublished = one("assent_events_unpublished_total", "Hook events that could not be made durable.")
-	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.")
-	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.")
+	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.",
+		"allowed", "denied", "expired", "withdrawn", "handed_back", "gone", "refused")
+	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.", append(slices.Clone(approverKinds), hook.KindRule)...)
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
-	m.unsigned = one("assent_signatures_refused_total", "Decisions of devices that their key did not sign.")
-	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.")
+	m.unsigned = one("assent_signatures_refused_total", "What devices sent and their key did not sign: decisions, rules, subscriptions.")
+	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.",
+		"redeem", "start", "poll", "confirm")
+	timing := func(name, help string, buckets ...float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		m.registry.MustRegister(h)
+		return h
+	}
+	m.eventTime = timing("assent_hook_event_seconds", "What a plain event's hook was kept for, until the event was durable.",
+		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5)
+	m.answerTime = timing("assent_hook_answer_seconds", "From the moment of a decision until its waiting hook had it, durable.",
+		.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30)
+	m.watching = prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "assent_approver_connections", Help: "Open WebSockets of those who may decide."}, []string{"kind"})
+	m.registry.MustRegister(m.watching)
+	for _, kind := range approverKinds {
+		m.watching.WithLabelValues(kind)
+	}
 	m.sockets = prometheus.NewGauge(prometheus.GaugeOpts{Name: "assent_websockets", Help: "Open WebSockets."})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "assent_build_info", Help: "The version that runs.", ConstLabels: prometheus.Labels{"version": version},
@@ -58,6 +82,16 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	gauge("assent_rules_problems", "What is wrong with the files of rules; above 0, see GET /v1/rules.", ruleProblems)
 	gauge("assent_hooks_waiting", "Hooks connected to this broker that wait.", waiting)
 	return m
+}
+
+// approverKinds are those of credentials that may decide.
+var approverKinds = []string{"device", "owner-cli", "token"}
+
+// watches counts one more WebSocket of an approver, and returns what counts it off.
+func (m *metrics) watches(kind string) (ends func()) {
+	g := m.watching.WithLabelValues(kind)
+	g.Inc()
+	return g.Dec
 }
 
 // eventTypes are Claude Code's 33 hook events; another one is counted as "other".

@@ -3,6 +3,8 @@ package server
 import (
 	"net/http"
 
+	"go.uber.org/zap"
+
 	"assent/internal/hook"
 	"assent/internal/push"
 )
@@ -26,10 +28,19 @@ func (s *Server) getPush(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.cfg.Push.State(principal(r).Approver.ID))
 }
 
-// putPush is PUT /v1/push {subscription?, settings?}: what is not given stays as it is.
+// putPush is PUT /v1/push {subscription?, settings?, signature}: what is not given stays as it is.
+// The device must have signed it.
 func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 	var subDoc, setDoc hook.JSON
-	if !s.readObject(w, r, map[string]any{"subscription": &subDoc, "settings": &setDoc}) {
+	var signature string
+	if !s.readObject(w, r, map[string]any{"subscription": &subDoc, "settings": &setDoc, "signature": &signature}) {
+		return
+	}
+	if err := principal(r).VouchPush(subDoc, setDoc, signature); err != nil {
+		s.metrics.unsigned.Inc()
+		s.log.Warn("refused a push subscription that its device did not sign",
+			zap.String("device", principal(r).Approver.ID), zap.String("from", s.clientAddr(r).String()))
+		s.fail(w, r, err)
 		return
 	}
 	var sub *push.Subscription
@@ -49,6 +60,15 @@ func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.getPush(w, r)
+}
+
+// getRinging is GET /v1/ringing: whom the broker rings, and what is wrong with that.
+func (s *Server) getRinging(w http.ResponseWriter, r *http.Request) {
+	if s.cfg.Push == nil {
+		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "this broker does not send notifications"})
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, s.cfg.Push.Overview())
 }
 
 // deletePush is DELETE /v1/push: the device is rung no more.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"assent/internal/auth"
+	"assent/internal/hook"
 	"assent/internal/push"
 	"assent/internal/push/pushtest"
 	"assent/internal/server"
@@ -62,11 +63,52 @@ func (g *rig) pushState(token string) push.State {
 	return decode[push.State](g.t, r.body)
 }
 
+// change is the body of PUT /v1/push with the phone's signature.
+func (p *phone) change(body string) string {
+	var m struct{ Subscription, Settings json.RawMessage }
+	_ = json.Unmarshal([]byte(body), &m) // what is no change is refused for that
+	return strings.TrimSuffix(body, "}") + `,"signature":"` + p.key.Sign(auth.PushText(p.ID, m.Subscription, m.Settings)) + `"}`
+}
+
+// TestRingingIsSigned: with a bearer alone nobody names another place to ring, or silences a phone.
+func TestRingingIsSigned(t *testing.T) {
+	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
+		p, other := g.paired(auth.RoleApprove, "phone"), g.paired(auth.RoleApprove, "other")
+		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
+		body := `{"subscription":` + string(b.JSON()) + `}`
+		muted := `{"settings":{"sessions":{"mode":"only","ids":[]}}}`
+		for name, body := range map[string]string{
+			"not signed":        body,
+			"signed by another": other.change(body),
+			"other settings":    strings.Replace(p.change(`{"settings":{"afterSeconds":1}}`), "1}", "600}", 1),
+			"settings added":    strings.Replace(p.change(body), `{"sub`, `{"settings":{"afterSeconds":600},"sub`, 1),
+			"muted, not signed": muted,
+			"a decision's":      strings.TrimSuffix(body, "}") + `,"signature":"` + p.key.Sign(auth.DecisionText(p.ID, hook.Decision{})) + `"}`,
+			"another endpoint":  strings.Replace(p.change(body), b.Endpoint, v.Subscribe("").Endpoint, 1),
+		} {
+			if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: body}); r.status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		if s := g.pushState(p.bearer); s.Subscribed || s.Settings.AfterSeconds != 5 {
+			t.Errorf("%+v", s)
+		}
+		if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(body)}); r.status != http.StatusOK {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+		o := g.call(call{path: "/v1/ringing", token: g.tokens[auth.RoleAdmin]})
+		valid(t, "Ringing", o.body)
+		if !strings.Contains(o.body, p.ID) || strings.Contains(o.body, b.Endpoint) {
+			t.Errorf("%s", o.body)
+		}
+	})
+}
+
 func TestDeviceIsRung(t *testing.T) {
 	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
 		p := g.paired(auth.RoleView, "phone")
 		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
-		body := `{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0,"showSession":true}}`
+		body := p.change(`{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0,"showSession":true}}`)
 		valid(t, "PushChange", body)
 		r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: body})
 		if r.status != http.StatusOK || strings.Contains(r.body, b.Endpoint) {
@@ -114,7 +156,7 @@ func TestDeviceIsRungNoMore(t *testing.T) {
 	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
 		p := g.paired(auth.RoleApprove, "phone")
 		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
-		g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: `{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0}}`})
+		g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(`{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0}}`)})
 		if r := g.call(call{method: "DELETE", path: "/v1/push", token: p.bearer}); r.status != http.StatusNoContent {
 			t.Fatalf("%d %s", r.status, r.body)
 		}
@@ -161,7 +203,7 @@ func TestWhatNoSubscriptionMayBe(t *testing.T) {
 			"no mode":         {`{"settings":{"sessions":{"mode":"some"}}}`, "settings.sessions.mode"},
 			"many sessions":   {`{"settings":{"sessions":{"mode":"only","ids":["` + strings.Repeat(`x","`, 100) + `"]}}}`, "settings.sessions.ids"},
 		} {
-			r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: tt.body})
+			r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(tt.body)})
 			var doc struct{ Field string }
 			if err := json.Unmarshal([]byte(r.body), &doc); err != nil || r.status != http.StatusBadRequest || doc.Field != tt.field {
 				t.Errorf("%s: %d %s", name, r.status, r.body)
@@ -176,7 +218,7 @@ func TestWhatNoSubscriptionMayBe(t *testing.T) {
 			t.Errorf("%d", r.status)
 		}
 		g.kv.SetDown(errors.New("away"))
-		if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: `{"settings":{}}`}); r.status != http.StatusServiceUnavailable {
+		if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(`{"settings":{}}`)}); r.status != http.StatusServiceUnavailable {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 		g.kv.SetDown(nil)

@@ -16,12 +16,14 @@ import (
 	"assent/schemas"
 )
 
-// routes are all of them, with what a call that passes every check is answered.
-var routes = []struct {
+type route struct {
 	method, path, body string
 	need               auth.Role // "": anybody
 	passed             []int
-}{
+}
+
+// routes are all of them, with what a call that passes every check is answered.
+var routes = []route{
 	{"POST", "/v1/hooks", `{"hook_event_name":"Stop"}`, auth.RoleSubmit, []int{204}},
 	{"GET", "/v1/sessions", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/sessions/x", "", auth.RoleView, []int{503}}, // history might know it
@@ -58,13 +60,15 @@ var routes = []struct {
 	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
-	{"GET", "/v1/push", "", auth.RoleView, []int{403}}, // a token has no browser
+	{"GET", "/v1/ringing", "", auth.RoleAdmin, []int{503}}, // nothing rings here
+	{"GET", "/v1/push", "", auth.RoleView, []int{403}},     // a token has no browser
 	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},
 	{"DELETE", "/v1/push", "", auth.RoleView, []int{403}},
 	{"POST", "/v1/push/test", "", auth.RoleView, []int{403}},
 	{"GET", "/metrics", "", auth.RoleView, []int{200}},
 	{"GET", "/healthz", "", "", []int{204}},
 	{"GET", "/readyz", "", "", []int{204}},
+	{"GET", "/openapi.json", "", "", []int{200}},
 	{"GET", "/", "", "", []int{200}},
 	{"HEAD", "/", "", "", []int{200}},
 	{"GET", "/app-5J2ZQ4XK.js", "", "", []int{200}},

@@ -89,16 +89,18 @@ type Config struct {
 
 // Server makes the two handlers. Make it with New and Close it after its listeners.
 type Server struct {
-	cfg     Config
-	past    Past
-	roster  roster
-	log     *zap.Logger
-	names   names
-	calls   calls
-	metrics metrics
-	assets  map[string]asset
-	waiting atomic.Int64 // hooks inside broker.Ask
-	bytes   atomic.Int64 // of hooks' bodies, see roomedBody
+	cfg         Config
+	past        Past
+	roster      roster
+	log         *zap.Logger
+	names       names
+	calls       calls
+	metrics     metrics
+	assets      map[string]asset
+	description func() (asset, error) // of the API
+	waiting     atomic.Int64          // hooks inside broker.Ask
+	bytes       atomic.Int64          // of hooks' bodies, see roomedBody
+	pages       atomic.Int64          // open WebSockets of devices that may decide
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc
@@ -156,6 +158,7 @@ func New(cfg Config) (*Server, error) {
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
 		return nil, err
 	}
+	s.description = sync.OnceValues(func() (asset, error) { return newAsset(openAPI, "application/json") }) // few ever ask
 	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {
@@ -267,6 +270,7 @@ func (s *Server) TCP() http.Handler {
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.Delete("/v1/sessions/{id}", s.forgetSession)
+	admin.Get("/v1/ringing", s.getRinging)
 	admin.Get("/v1/tokens", s.listTokens)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)
@@ -294,6 +298,7 @@ func (s *Server) TCP() http.Handler {
 	open.Post("/v1/auth/session", s.newSession)
 	open.Get("/healthz", s.healthz)
 	open.Get("/readyz", s.readyz)
+	open.Get("/openapi.json", s.getOpenAPI)
 
 	page := r.With(limit(0), s.pageOrigin)
 	for path := range s.assets {

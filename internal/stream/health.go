@@ -260,7 +260,7 @@ func (e *engine) regain() {
 // mend is one attempt to make the engine work, and to trust it again.
 func (e *engine) mend() error {
 	if e.dir == "" {
-		if err := e.answers(); err != nil {
+		if err := e.answers(e.ctx); err != nil {
 			return err
 		}
 		e.trustAgain(false)
@@ -272,7 +272,7 @@ func (e *engine) mend() error {
 	e.mu.Lock()
 	restart := e.mustStart || e.unproven || e.srv == nil
 	e.mu.Unlock()
-	if !restart && e.answers() == nil {
+	if !restart && e.answers(e.ctx) == nil {
 		e.trustAgain(false) // it was slow, not broken
 		return nil
 	}
@@ -288,7 +288,7 @@ func (e *engine) mend() error {
 	if e.started != nil {
 		e.started()
 	}
-	if err := e.answers(); err != nil {
+	if err := e.answers(e.ctx); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -312,9 +312,10 @@ func (e *engine) trustAgain(restarted bool) {
 }
 
 // answers asks the stream for a write that it must refuse: an answer without a trace.
-func (e *engine) answers() error {
-	ctx, cancel := context.WithTimeout(e.ctx, 2*time.Second)
+func (e *engine) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
 	subject := "hooks.Unknown"
 	if e.kind.stream == RecordStream {
 		subject = recordSubject("probe")

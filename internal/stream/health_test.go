@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -79,5 +80,46 @@ func TestMeansBroken(t *testing.T) {
 		if got := meansBroken(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// In a quiet time no write has failed yet, and only a probe finds out that none would work.
+func TestProbeTries(t *testing.T) {
+	for _, which := range []string{"events", "record"} {
+		t.Run(which, func(t *testing.T) {
+			s, err := Open(t.Context(), Config{Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Probe(t.Context()); err != nil {
+				t.Fatalf("a new stream: %v", err)
+			}
+			e := s.events
+			if which == "record" {
+				e = s.record
+			}
+			js := &silentJS{JetStream: e.js}
+			e.js = js
+			js.silent.Store(true)
+			if err := s.Healthy(); err != nil {
+				t.Fatalf("nothing was written, and yet: %v", err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			if err := s.Probe(ctx); err == nil {
+				t.Error("a stream that does not answer passes for one that takes writes")
+			}
+			js.silent.Store(false)
+			if err := s.Probe(t.Context()); err != nil {
+				t.Errorf("it answers again: %v", err)
+			}
+			// A probe leaves no trace.
+			for _, name := range []string{EventsStream, RecordStream} {
+				if n, size, err := s.Size(t.Context(), name); n != 0 || size != 0 || err != nil {
+					t.Errorf("%s holds %d messages, %d bytes, %v", name, n, size, err)
+				}
+			}
+		})
 	}
 }

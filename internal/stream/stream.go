@@ -193,6 +193,34 @@ func (s *Stream) Healthy() error {
 	return errors.Join(s.events.healthy(), s.record.healthy())
 }
 
+// Probe returns nil if events and records can be written, as far as that can be tried without
+// leaving a trace, and otherwise why not: Healthy remembers what writes met, and in a quiet time,
+// or beside a cluster without a leader, there were none. ctx bounds it.
+func (s *Stream) Probe(ctx context.Context) error {
+	if err := s.Healthy(); err != nil {
+		return err
+	}
+	var eventsErr, recordErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { eventsErr = s.events.answers(ctx) })
+	recordErr = s.record.answers(ctx)
+	wg.Wait()
+	return errors.Join(eventsErr, recordErr)
+}
+
+// Size is what EventsStream or RecordStream holds.
+func (s *Stream) Size(ctx context.Context, name string) (messages, bytes uint64, err error) {
+	e := s.events
+	if name == RecordStream {
+		e = s.record
+	}
+	state, err := e.streamState(ctx, e.js, name)
+	if err != nil {
+		return 0, 0, fmt.Errorf("size of %s: %w", name, err)
+	}
+	return state.Msgs, state.Bytes, nil
+}
+
 // Close ends Tail, Events and Watch with ErrClosed, stops the servers and unlocks the
 // directory, in that order, within seconds. A second Close returns what the first did.
 func (s *Stream) Close() error {

@@ -1,9 +1,10 @@
 // Every call the page makes.
 import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } from "./device";
+import { digest } from "./digest";
 import { call } from "./http";
 import { authorized, ownDevice } from "./session";
 import type { Line } from "./story";
-import type { Approver, Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Rules, SessionInfo, Settled, Stats } from "./types.gen";
+import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Proposals, Rules, Saved, SessionInfo, Settled, Stats } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
 export async function redeem(code: string): Promise<OwnDevice> {
@@ -89,45 +90,22 @@ export function getRules(): Promise<Rules> {
   return authorized("GET", "/v1/rules");
 }
 
-/** A grant as the page needs it. */
-export interface Granted {
-  id: string;
-  state: string;
-  sentence: string;
-  by: Approver;
-  expiresAt?: string;
-  count?: number;
-  spent?: number;
-  fired?: number;
-  lastFired?: string;
-}
-
-/** Rejects with 404 where the broker knows no grants. */
-export function listGrants(): Promise<Granted[]> {
+export function listGrants(): Promise<Saved[]> {
   return authorized("GET", "/v1/grants");
 }
 
-export function revokeGrant(id: string): Promise<unknown> {
-  return authorized("DELETE", `/v1/grants/${encodeURIComponent(id)}`);
+/** Ends what an approver had assent remember. */
+export function revokeSaved(kind: Saved["kind"], id: string): Promise<unknown> {
+  return authorized("DELETE", `/v1/${kind}s/${encodeURIComponent(id)}`);
 }
 
 export async function wsTicket(): Promise<string> {
   return (await authorized<{ ticket: string }>("POST", "/v1/ws/ticket", {})).ticket;
 }
 
-/** Rules that a request could become; the narrowest first. */
-export interface Proposals {
-  requestId: string;
-  reason?: string;
-  proposals: {
-    digest: string;
-    sentence: string;
-    warnings?: string[];
-    rule: string;
-    past: { matched: number; denied: number; looked: number };
-  }[];
-}
+export type { Proposals };
 
+/** Rules that a request could become; the narrowest first. */
 export function getProposals(id: string): Promise<Proposals> {
   return authorized("GET", `/v1/requests/${encodeURIComponent(id)}/proposals`);
 }
@@ -162,16 +140,12 @@ export function decisionText(id: string, d: Decision, digests: { message: string
 async function signed(id: string, d: Decision): Promise<Decision> {
   const device = ownDevice();
   if (!device) return d;
-  const digest = async (s: string | undefined) => {
-    if (s === undefined) return "";
-    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(s)));
-    return Array.from(sum, (b) => b.toString(16).padStart(2, "0")).join("");
-  };
+  const text = async (s: string | undefined) => (s === undefined ? "" : digest(s));
   const json = (v: unknown) => (v === undefined ? undefined : JSON.stringify(v));
-  const text = decisionText(id, d, {
-    message: await digest(d.message),
-    updatedInput: await digest(json(d.updatedInput)),
-    updatedPermissions: await digest(json(d.updatedPermissions)),
+  const signed = decisionText(id, d, {
+    message: await text(d.message),
+    updatedInput: await text(json(d.updatedInput)),
+    updatedPermissions: await text(json(d.updatedPermissions)),
   });
-  return { ...d, signature: await sign(device.key, text) };
+  return { ...d, signature: await sign(device.key, signed) };
 }

@@ -70,8 +70,9 @@ function Desk() {
   const all = groups.value;
   const v = view.value;
   const beside = v === "inbox" || v === "history"; // charts and rules are about all sessions
+  const story = v === "inbox" || (v === "history" && selected.value !== "");
   return (
-    <div class={`desk ${beside ? (selected.value ? "reading" : "") : "whole"}`}>
+    <div class={`desk ${!beside ? "whole" : selected.value ? "reading" : story ? "" : "listing"}`}>
       {beside && <Rail all={all} />}
       <main tabIndex={-1}>
         <BrokenRules />
@@ -82,10 +83,10 @@ function Desk() {
         {v === "charts" && <Later part="Charts" with={undefined} />}
         {v === "rules" && <Later part="RuleBook" with={undefined} />}
       </main>
-      {beside && (
+      {story && (
         <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
           <Search />
-          {selected.value ? <Story /> : v === "inbox" && <Settled />}
+          {selected.value ? <Story /> : <Settled />}
         </aside>
       )}
     </div>
@@ -97,7 +98,12 @@ function Settled() {
     <>
       <h2>{words.desk.settledLately}</h2>
       {recent.value.length === 0 ? (
-        <p class="quiet">{words.desk.nothingSettled}</p>
+        <p class="quiet">
+          {words.desk.nothingSettled}{" "}
+          <button type="button" class="link" onClick={() => (view.value = "history")}>
+            {words.desk.settledBefore}
+          </button>
+        </p>
       ) : (
         <ul>
           {recent.value.map((i) => (

@@ -4,12 +4,14 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Foot } from "./answer";
 import { now } from "./clock";
+import type { Value, Values } from "./form";
+import { useForms } from "./forms";
 import { Parts, Raw, type Field } from "./fields";
-import { lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
 import { Rich } from "./rich";
-import { useUnseen } from "./seen";
+import { covered, useUnseen } from "./seen";
 import { lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
 import { words } from "./words";
@@ -22,32 +24,39 @@ export function Card({ item }: { item: Item }) {
   const foot = useRef<HTMLDivElement>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [choices, setChoices] = useState<readonly (Choice | undefined)[]>([]);
+  const [values, setValues] = useState<Values>(new Map<string, Value | undefined>());
   const [missing, retry] = useWhole(item);
   useFocus(card, foot, item.endedAt !== 0 || item.attempt?.phase === "taken");
 
   const shown = missing !== undefined ? undefined : shownOf(item);
   const source = item.whole ?? r;
   const questions = r.toolName === "AskUserQuestion" ? questionsOf(source) : undefined;
+  const elicits = isForm(r);
+  const { forms, failed } = useForms(elicits);
+  const form = useMemo(() => forms?.formOf(source), [forms, source.toolInput, source.uninspectable]);
+  const filled = form && forms?.contentOf(form, values);
   const fields = shown?.fields ?? none;
   const raw = item.whole?.uninspectable ? rawText(item) : undefined;
   const parts = useMemo(() => {
     const all: Field[] = raw === undefined ? [...fields] : [...fields, { name: words.card.rawOf, kind: "json", text: raw }];
-    return partsOf(r.toolName, questions ? besides(all) : all);
-  }, [fields, raw, r.toolName, !questions]);
-  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name)], [parts, !questions]);
+    return partsOf(r.toolName, questions ? besides(all) : form && forms ? forms.besidesForm(all) : all);
+  }, [fields, raw, r.toolName, !questions, !form]);
+  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form && forms ? forms.formParts(form) : [])], [parts, !questions, form]);
   const unseen = useUnseen(card, foot, names);
   const open = (name: string) => setOpened(new Set(opened).add(name));
   const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
-  const input = r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
+  const input = elicits ? filled && "content" in filled ? filled.content : undefined : r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
 
   let obstacle = "";
   let goThere: (() => void) | undefined;
   if (missing !== undefined || !shown) obstacle = words.card.notHere;
   else if (closed > 0) obstacle = words.card.showFirst;
-  else if (unseen.length > 0) {
-    obstacle = words.card.unseen(unseen.length);
-    goThere = () => toPart(card.current, unseen[0]!);
-  } else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
+  else if (unseen.names.length > 0) {
+    obstacle = words.card.unseen(unseen.names.length);
+    goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
+  } else if (elicits && !filled) obstacle = failed ? words.later.failed : forms ? words.form.unknown : words.card.notHere;
+  else if (filled && "wrong" in filled) obstacle = filled.wrong;
+  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
   return (
@@ -56,7 +65,7 @@ export function Card({ item }: { item: Item }) {
       <header>
         <Where item={item} />
         <h3 id={`verb-${r.id}`}>{verbOf(item, parts)}</h3>
-        <Mcp tool={r.toolName} />
+        {elicits ? <Server name={source.toolInput?.["mcp_server_name"]} /> : <Mcp tool={r.toolName} />}
       </header>
       {r.uninspectable && (
         <p class="notice">
@@ -76,6 +85,16 @@ export function Card({ item }: { item: Item }) {
         </div>
       )}
       <Parts request={r} parts={parts} opened={opened} open={open} />
+      {form && forms && !(item.attempt?.phase === "taken" || r.outcome === "allowed" || r.outcome === "denied") && (
+        <forms.FormView
+          id={r.id}
+          form={form}
+          values={values}
+          disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
+          set={(name, v) => setValues((old) => new Map(old).set(name, v))}
+        />
+      )}
+      {elicits && !item.endedAt && <p class="quiet">{words.form.first}</p>}
       {missing !== undefined && (
         <p class="notice">
           {missing === "" ? words.card.fetching : words.card.notFetched(missing)}
@@ -93,16 +112,10 @@ export function Card({ item }: { item: Item }) {
   );
 }
 
-/** Brings a part to the top of the screen, or, where its beginning is there already, the piece of
- * it that follows what was seen. */
-function toPart(card: HTMLElement | null, name: string): void {
+/** Brings the first piece of a part that was not seen to the top of the screen. */
+function toPart(card: HTMLElement | null, name: string, gap: (name: string) => number): void {
   const part = [...(card?.querySelectorAll<HTMLElement>("[data-part]") ?? [])].find((p) => p.dataset["part"] === name);
-  if (!part) return;
-  const box = part.getBoundingClientRect();
-  const foot = card!.querySelector<HTMLElement>(".foot")!.getBoundingClientRect();
-  const room = Math.min(innerHeight, foot.top) - 24;
-  if (box.top < 0 || box.top > 80 || box.height <= room) part.scrollIntoView({ block: box.height > room && box.top < 0 ? "nearest" : "start" });
-  if (box.top <= 80 && box.height > room) scrollBy({ top: Math.max(80, room - 40) });
+  if (part) scrollBy({ top: part.getBoundingClientRect().top + gap(name) - covered() - 16 });
 }
 
 /** The broker's sentence; of an edit the page knows how many lines it changes. */
@@ -122,6 +135,16 @@ function Mcp({ tool }: { tool: string }) {
     <dl class="mcp">
       <div><dt>{words.card.server}</dt> <dd>{visibleLine(m[1]!)}</dd></div>
       <div><dt>{words.card.tool}</dt> <dd>{visibleLine(m[2]!)}</dd></div>
+    </dl>
+  );
+}
+
+/** Whose form it is. */
+function Server({ name }: { name: unknown }) {
+  if (typeof name !== "string") return null;
+  return (
+    <dl class="mcp">
+      <div><dt>{words.form.server}</dt> <dd>{visibleLine(name)}</dd></div>
     </dl>
   );
 }
@@ -194,13 +217,15 @@ function Where({ item: { request: r } }: { item: Item }) {
   const head = r.repo?.head?.slice(0, 8);
   return (
     <div class="where">
-      <b>{visibleLine(sessionName(r))}</b>
-      {repo && <span>{visibleLine(repo)}</span>}
-      {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
-      {r.host && <span>{visibleLine(r.host)}</span>}
-      {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-      {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
-      {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      <div>
+        <b>{visibleLine(sessionName(r))}</b>
+        {repo && <span>{visibleLine(repo)}</span>}
+        {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
+        {r.host && <span>{visibleLine(r.host)}</span>}
+        {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
+        {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
+        {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      </div>
       <Age at={r.createdAt} />
     </div>
   );

@@ -62,7 +62,7 @@ function make(box: HTMLElement, d: Drawing): uPlot {
       hooks: { setCursor: [(u) => void u.root.classList.toggle("pointed", u.cursor.idx != null)] },
       scales: { x: { time: false, range: () => [d.at[0]! - step * 0.6, d.at[d.at.length - 1]! + step * 0.6] }, y: { range: (_u, _min, max) => [0, Math.max(bars ? 4 : 1, max * 1.1)] } },
       axes: [
-        { ...axis, grid: { show: false }, space: 64, splits: (u) => every(d.at, Math.max(2, Math.floor(u.width / 72))), values: (_u, at) => at.map(d.when) },
+        { ...axis, size: 28, grid: { show: false }, space: 64, splits: (u) => every(d.at, Math.max(2, Math.floor(u.width / 72))), values: (_u, at) => at.map(d.when) },
         { ...axis, size: 52, incrs: bars ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000] : [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200], values: (_u, v) => v.map(d.value) },
       ],
       series: [
@@ -72,7 +72,7 @@ function make(box: HTMLElement, d: Drawing): uPlot {
           stroke: colors[i]!,
           width: bars ? 0 : 2,
           ...(bars ? { fill: colors[i]!, paths: uPlot.paths.bars!({ size: [0.7, 48] }) } : { spanGaps: true }),
-          points: { show: !bars, size: 7 },
+          points: { show: !bars, size: 8, fill: colors[i]! },
           value: (_u: uPlot, _v: number | null, _s: number, k: number | null) => (k === null || k === undefined ? "" : d.value(d.series[i]!.values[k] ?? null)),
         })),
       ],

@@ -1,6 +1,8 @@
 // Notifications of this browser: the service worker, the subscription, its settings, and what a tap
 // on a notification asks of the page. Nothing here is shown; settings and inbox do that.
-import { authorized } from "./session";
+import { sign } from "./device";
+import { digest } from "./digest";
+import { authorized, ownDevice } from "./session";
 import type { Push, PushSettings } from "./types.gen";
 
 /** Why this browser cannot ring, or "" where it can. */
@@ -45,7 +47,16 @@ export function pushState(): Promise<Push> {
 }
 
 export function savePushSettings(settings: PushSettings): Promise<Push> {
-  return authorized("PUT", "/v1/push", { settings });
+  return change({ settings });
+}
+
+/** Says where and when this device is rung, signed by it. */
+async function change(c: { subscription?: PushSubscriptionJSON; settings?: PushSettings }): Promise<Push> {
+  const device = ownDevice();
+  if (!device) return authorized("PUT", "/v1/push", c); // a token, to which the broker says what is wrong
+  const json = (v: unknown) => (v === undefined ? "" : digest(JSON.stringify(v)));
+  const text = ["assent push v1", device.id, await json(c.subscription), await json(c.settings)].join("\n");
+  return authorized("PUT", "/v1/push", { ...c, signature: await sign(device.key, text) });
 }
 
 /** Sends a notification to this browser. Throws ApiError: 502 says why its push service refused. */
@@ -59,7 +70,7 @@ export async function subscribe(settings?: PushSettings): Promise<Push> {
   const worker = await serviceWorker(); // before the question, which needs the tap to be fresh
   if ((await Notification.requestPermission()) !== "granted") throw new DOMException("notifications are not allowed here", "NotAllowedError");
   const subscription = await subscriptionTo(worker, (await pushState()).publicKey);
-  return authorized("PUT", "/v1/push", { subscription: subscription.toJSON(), ...(settings ? { settings } : {}) });
+  return change({ subscription: subscription.toJSON(), ...(settings ? { settings } : {}) });
 }
 
 /** Ends notifications of this browser, here and at the broker. */
@@ -79,7 +90,7 @@ export async function keepSubscribed(): Promise<Push | undefined> {
   // Not subscribed here and not there: its owner wants none.
   if (!own && !state.subscribed) return state;
   const subscription = await subscriptionTo(worker, state.publicKey);
-  return authorized("PUT", "/v1/push", { subscription: subscription.toJSON() });
+  return change({ subscription: subscription.toJSON() });
 }
 
 /** This browser's one subscription, to this key. */

@@ -31,7 +31,8 @@ export function Rail({ all }: { all: Group[] }) {
               {state && <i class={`dot ${state}`} aria-hidden="true" />}
               {names.get(p.id)}
               {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
-              {(p.branch || state) && <small>{[p.branch && visibleLine(p.branch), state && stateWords(state)].filter(Boolean).join(" · ")}</small>}
+              {p.branch && <small class="branch">{visibleLine(p.branch)}</small>}
+              {state && <small>{stateWords(state)}</small>}
             </span>{" "}
             {p.waiting > 0 && <span class="count">{p.waiting}</span>}
           </button>

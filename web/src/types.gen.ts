@@ -646,6 +646,8 @@ export interface Everything {
   Settled: Settled;
   Stats: Stats;
   Rules: Rules;
+  Saved: Saved;
+  Proposals: Proposals;
   Device: Device;
   Push: Push;
   PushSettings: PushSettings;
@@ -672,6 +674,10 @@ export interface PermissionRequest {
    * Unique identifier for this request (from event ID)
    */
   id?: string;
+  /**
+   * What asks; absent for a permission. Elicitation: an MCP server wants a form filled in. Then toolName is Elicitation, toolInput the members of its event, and an allow brings the content as updatedInput.
+   */
+  event?: "Elicitation";
   /**
    * Name of the tool requesting permission (Edit, Write, Bash, Read, etc.)
    */
@@ -969,11 +975,13 @@ export interface PermissionResponse {
    */
   sessionId?: string;
   hookSpecificOutput: {
+    [k: string]: unknown;
+  } & {
     /**
-     * Always "PermissionRequest"
+     * "PermissionRequest", or "Elicitation" for the answer to an MCP server's form
      */
     hookEventName: string;
-    decision: {
+    decision?: {
       /**
        * Whether to allow or deny the permission
        */
@@ -995,6 +1003,14 @@ export interface PermissionResponse {
        */
       updatedPermissions?: PermissionUpdate[];
     };
+    /**
+     * Of an MCP server's form: what became of it.
+     */
+    action?: "accept" | "decline" | "cancel";
+    /**
+     * With accept: what was filled in.
+     */
+    content?: {};
   };
 }
 export interface AddRules {
@@ -3709,7 +3725,7 @@ export interface Saved {
    */
   spent?: number;
   /**
-   * How many requests it has decided since the broker started.
+   * How many requests it has decided since the broker started; of what was revoked before that, until then.
    */
   fired: number;
   lastFired?: string;
@@ -3747,6 +3763,72 @@ export interface JWK {
    * 32 bytes, unpadded base64url.
    */
   y: string;
+}
+/**
+ * The rules that a request could become, the narrowest first. With each of them the request would have been allowed without a person.
+ */
+export interface Proposals {
+  requestId: string;
+  /**
+   * Why there is none; absent when there is one.
+   */
+  reason?: string;
+  proposals: {
+    /**
+     * Names the rule and the request that it is made from. Who saves it repeats it.
+     */
+    digest: string;
+    /**
+     * What it allows.
+     */
+    sentence: string;
+    warnings?: string[];
+    /**
+     * YAML, as in a rules file, without the id.
+     */
+    rule: string;
+    past: {
+      /**
+       * How far back was looked.
+       */
+      since: string;
+      /**
+       * How many requests were looked at.
+       */
+      looked: number;
+      /**
+       * false: there were more than are looked at.
+       */
+      complete: boolean;
+      /**
+       * How many of them it would have allowed without a person.
+       */
+      matched: number;
+      /**
+       * How many of those were denied.
+       */
+      denied: number;
+      /**
+       * At most 100: those that were denied first, else the newest.
+       *
+       * @maxItems 100
+       */
+      requests: {
+        id: string;
+        sessionId: string;
+        createdAt: string;
+        toolName: string;
+        /**
+         * One line. Everything invisible in it is made visible.
+         */
+        text: string;
+        /**
+         * How it ended.
+         */
+        outcome: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
+      }[];
+    };
+  }[];
 }
 /**
  * A paired device.

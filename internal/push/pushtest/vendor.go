@@ -215,7 +215,7 @@ func (v *Vendor) take(b *Browser, r *http.Request) (Got, error) {
 	case !topicForm.MatchString(g.Topic):
 		return g, fmt.Errorf("header Topic: %q", g.Topic)
 	case g.Urgency != "" && g.Urgency != "high" && g.Urgency != "normal" && g.Urgency != "low" && g.Urgency != "very-low":
-		return g, fmt.Errorf("Urgency %q", g.Urgency)
+		return g, fmt.Errorf("header Urgency: %q", g.Urgency)
 	}
 	if g.Subject, err = checkSender(r.Header.Get("Authorization"), v.origin, b.sender); err != nil {
 		return g, err

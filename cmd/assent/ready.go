@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"assent/internal/stream"
+)
+
+// readiness says whether a hook that comes now would find the socket, and whether its event and
+// its request could be recorded. It asks the streams, rather than to remember how the last write
+// fared.
+type readiness struct {
+	streams *stream.Stream
+	socket  *hookSocket
+
+	mu     sync.Mutex
+	looked time.Time // guarded by mu
+	err    error     // guarded by mu; what was seen
+}
+
+const (
+	// readyFor is how long one look counts: anybody may ask, as often as they like.
+	readyFor = 500 * time.Millisecond
+	// readyTime bounds a look. Those who ask wait a little longer.
+	readyTime = 2 * time.Second
+)
+
+// check is nil if hooks can be served.
+func (r *readiness) check() error {
+	r.mu.Lock() // whoever comes while somebody looks waits for what is seen
+	defer r.mu.Unlock()
+	if time.Since(r.looked) < readyFor {
+		return r.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	r.err = errors.Join(r.socket.there(), r.streams.Probe(ctx))
+	r.looked = time.Now()
+	return r.err
+}
+
+// collector shows it as a metric.
+func (r *readiness) collector() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assent_ready", Help: "1 while hooks can be served, as GET /readyz says."}, func() float64 {
+		if r.check() != nil {
+			return 0
+		}
+		return 1
+	})
+}
