@@ -225,6 +225,9 @@ func (r *ciRun) checkOthers() {
 		return
 	}
 	for _, s := range install.Survey(o, w.cwd, w.root) {
+		if r.agent.leavesOut(s.Scope) {
+			continue
+		}
 		if s.DisableAllHooks {
 			r.problem("hooks-disabled", s.Path+" says disableAllHooks: no hook may run, and Claude Code then denies whatever needs permission", false)
 		}
