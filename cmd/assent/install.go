@@ -88,7 +88,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
 	}
 	f.add(c.Flags())
 	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, events, versions, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff")
 	return c
 }
 
@@ -108,7 +108,7 @@ Shows the change and asks first.`,
 	}
 	f.addWhere(c.Flags())
 	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff")
 	return c
 }
 

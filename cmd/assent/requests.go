@@ -223,7 +223,7 @@ you confirm it.`,
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
 	keep.add(c)
 	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 
@@ -276,7 +276,7 @@ ones. The words given with -m reach the agent as they are; with
 	}
 	c.Flags().StringVarP(&d.Message, "message", "m", "", "words for the agent")
 	c.Flags().BoolVar(&d.Interrupt, "interrupt", false, "stop the agent's turn")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 
