@@ -169,7 +169,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 	if a.json {
 		return a.printJSON(d)
 	}
-	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), show.Line(d.Role), show.Line(d.ID))
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: %s device revoke %s\n", show.Line(d.Name), show.Line(d.Role), typed(), show.Line(d.ID))
 	return nil
 }
 

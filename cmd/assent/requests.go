@@ -47,7 +47,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer a.warnOfRules(cmd.Context())
-			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
+			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: "+typed()+" simulate",
 				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
 				})
@@ -108,7 +108,7 @@ func (c *client) find(ctx context.Context, id string) (*request, error) {
 		return nil, err
 	}
 	if found == "" {
-		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: assent pending", id)}
+		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: %s pending", id, typed())}
 	}
 	return c.find(ctx, found)
 }
