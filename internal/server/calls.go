@@ -114,6 +114,9 @@ func (c *calls) dropLocked(session string, over func(*toolCall) bool) {
 // tool then waits a moment for the hook's, if there is a hook.
 func (c *calls) name(ctx context.Context, req *hook.Request) {
 	t := c.find(req)
+	if req.ToolUseID == "" { // an equal call may be asked about at the same moment
+		req.Alone = true
+	}
 	if t == nil || req.Via == "" || req.Alone {
 		return
 	}
