@@ -91,6 +91,7 @@ type Answer struct {
 	Outcome  hook.Outcome
 	Reason   string
 	Decision *hook.Decision // set when Outcome is Allowed or Denied
+	By       *hook.Approver // who decided; set with Decision
 	// Fallback is what to answer when there is no decision.
 	Fallback hook.Fallback
 	// SettledAt is when it was settled; zero where no record says so.

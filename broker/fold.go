@@ -102,7 +102,7 @@ func (f *folded) answer() Answer {
 	a := Answer{Outcome: f.Outcome, Reason: f.Reason, Fallback: hook.Abstain, SettledAt: f.SettledAt}
 	switch f.Outcome {
 	case hook.Allowed, hook.Denied:
-		a.Decision = f.Decision
+		a.Decision, a.By = f.Decision, f.DecidedBy
 	case hook.Expired:
 		a.Fallback = fallbackOf(f.OnTimeout)
 	}

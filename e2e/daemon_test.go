@@ -407,7 +407,21 @@ type hookRun struct {
 // hook starts assent-hook with a payload on its standard input.
 func (d *daemon) hook(payload []byte, args ...string) *hookRun {
 	d.t.Helper()
-	h := &hookRun{t: d.t, cmd: d.hookCommand(payload, args...)}
+	return d.run(d.hookCommand(payload, args...))
+}
+
+// simulate raises a sample request, as somebody does who tries assent.
+func (d *daemon) simulate(kind string) *hookRun {
+	d.t.Helper()
+	cmd := exec.Command(program("assent"), "simulate", kind, "--state-dir", d.state)
+	cmd.Env = d.env()
+	cmd.Dir = d.dir
+	return d.run(cmd)
+}
+
+func (d *daemon) run(cmd *exec.Cmd) *hookRun {
+	d.t.Helper()
+	h := &hookRun{t: d.t, cmd: cmd}
 	h.cmd.Stdout, h.cmd.Stderr = &h.stdout, &h.stderr
 	if err := h.cmd.Start(); err != nil {
 		d.t.Fatal(err)

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 )
 
@@ -31,6 +33,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	b.shot("thousand.png")
 	for name, set := range map[string]chromedp.Action[chromedp.Void]{"phone": phone, "desktop": desktop} {
 		b.do(set)
+		before := b.busy()
 		figures := value(b, chromedp.Evaluate[string](`(async () => {
 			const gaps = [];
 			scrollTo(0, 0);
@@ -49,7 +52,9 @@ func TestPageScrollsAThousand(t *testing.T) {
 			const q = p => gaps[Math.min(gaps.length - 1, Math.floor(gaps.length * p))].toFixed(1);
 			return gaps.length + " frames, ms a frame: median " + q(.5) + ", p95 " + q(.95) + ", worst " + q(1) + "; page " + document.documentElement.scrollHeight + " px";
 		})()`, chromedp.EvalAwaitPromise))
-		t.Logf("%s: %s", name, figures)
+		after := b.busy()
+		spent := func(what string) float64 { return after[what] - before[what] }
+		t.Logf("%s: %s; the page's thread worked for %.2f s, of them script %.2f s, style %.2f s, layout %.2f s", name, figures, spent("ThreadTime"), spent("ScriptDuration"), spent("RecalcStyleDuration"), spent("LayoutDuration"))
 	}
 	// One is settled: it goes, the others stay.
 	before := b.count(".one:not(.over)")
@@ -61,6 +66,25 @@ func TestPageScrollsAThousand(t *testing.T) {
 	}
 	eventually(t, time.Minute, "no ghost stays", func() bool { return b.count(".one:not(.over)") <= 1 })
 	b.quiet()
+}
+
+// busy returns how long the page's thread has been at work since the first call, in seconds of its
+// own time: what others do on this machine is not in it.
+func (b *browser) busy() map[string]float64 {
+	b.t.Helper()
+	b.do(send(performance.Enable, performance.EnableParams{TimeDomain: "threadTicks"}))
+	sums := map[string]float64{}
+	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		got, err := chromedp.Call(ctx, performance.GetMetrics, cdp.Empty{})
+		if err != nil {
+			return err
+		}
+		for _, m := range got.Metrics {
+			sums[m.Name] = m.Value
+		}
+		return nil
+	}))
+	return sums
 }
 
 // tapMany shows alike requests together, which takes one that waits.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"assent/internal/hook"
 )
 
 const (
@@ -44,6 +46,7 @@ type reply struct {
 	state  state
 	status int
 	body   []byte
+	about  about
 	err    error
 }
 
@@ -92,13 +95,13 @@ func (c *conn) exchange(q *request) reply {
 func sortAnswer(r response) reply {
 	switch r.status {
 	case 204:
-		return reply{state: answered, status: 204}
+		return reply{state: answered, status: 204, about: r.about}
 	case 200:
 		if len(r.body) > 0 && !looksLikeObject(r.body) {
 			// Some other server: its page must not reach the agent.
 			return reply{state: refused, status: 200, err: errMalformed}
 		}
-		return reply{state: answered, status: 200, body: r.body}
+		return reply{state: answered, status: 200, body: r.body, about: r.about}
 	case 409:
 		return reply{state: conflict, status: 409}
 	case 429, 502, 503:
@@ -148,7 +151,7 @@ func (c *client) ask(w *agentWatch) []byte {
 	w.hangup()
 	ctx, cancel := context.WithDeadline(w.ctx, c.deadline)
 	defer cancel()
-	r, end := c.persist(ctx)
+	r, end := persist(ctx, func(n int) reply { return c.put(ctx, n) })
 	if w.ctx.Err() != nil {
 		end = endGone // whatever came with it: nobody is left to read it
 	}
@@ -157,23 +160,21 @@ func (c *client) ask(w *agentWatch) []byte {
 		return r.body
 	case endExpired:
 		c.cfg.Warn("no answer within " + c.cfg.Timeout.String())
-		return c.fallback(c.cfg.OnTimeout)
+		return c.fallback(c.cfg.OnTimeout, hook.TimeoutWords(c.cfg.Timeout))
 	case endFailed:
 		c.cfg.Warn(c.failure(r))
-		return c.fallback(c.cfg.OnFailure)
+		return c.fallback(c.cfg.OnFailure, hook.FailureWords(""))
 	case endAbstain:
 		c.cfg.Warn(c.failure(r))
 	}
 	return nil
 }
 
-// persist asks until there is an answer or the rules of persist give it up.
-func (c *client) persist(ctx context.Context) (reply, ending) {
-	return persist(ctx, func(n int) reply {
-		c.event.Attempt = n
-		return c.attempt(ctx, &request{to: &c.to, event: &c.event,
-			remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
-	})
+// put sends the event for the nth time; ctx ends at the deadline.
+func (c *client) put(ctx context.Context, n int) reply {
+	c.event.Attempt = n
+	return c.attempt(ctx, &request{to: &c.to, event: &c.event,
+		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
 }
 
 // persist calls try, with the number of the attempt from 1 on, until there is an answer, the
@@ -247,7 +248,7 @@ func (c *client) failure(r reply) string {
 	}
 	switch r.status {
 	case 401, 403:
-		return "the broker" + at + " does not accept the token (HTTP " + strconv.Itoa(r.status) + "); make one with `assent token create --role submit`"
+		return "the broker" + at + " does not accept the token (HTTP " + strconv.Itoa(r.status) + "); it may have expired; make one with `assent token create --role submit`"
 	}
 	return "the broker" + at + " refused the event (HTTP " + strconv.Itoa(r.status) + ")"
 }

@@ -159,7 +159,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	if fault != nil {
 		cfg.Warn(fault.Error())
 		if p.event == permissionRequest {
-			return c.fallback(cfg.OnFailure)
+			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
 		}
 		return nil
 	}

@@ -129,16 +129,18 @@ func TestWatchStops(t *testing.T) {
 // The one denial that is phrased here is what the broker would have sent for the same words.
 func TestDenialIsTheCodecs(t *testing.T) {
 	for _, agent := range []string{"claude", "", "codex", "nobody"} {
-		got := denial(agent)
-		if got == nil {
-			if agent == "claude" {
-				t.Error("no denial for claude")
+		for _, words := range []string{hook.FailureWords(""), hook.TimeoutWords(300 * time.Second)} {
+			got := denial(agent, words)
+			if got == nil {
+				if agent == "claude" {
+					t.Error("no denial for claude")
+				}
+				continue
 			}
-			continue
-		}
-		want, err := codec.EncodeDeny(agent, "Denied: assent could not get an answer to the permission request.")
-		if err != nil || string(got) != string(want) {
-			t.Errorf("%s: got %s, codec %s, %v", agent, got, want, err)
+			want, err := codec.EncodeDeny(agent, words)
+			if err != nil || string(got) != string(want) {
+				t.Errorf("%s: got %s, codec %s, %v", agent, got, want, err)
+			}
 		}
 	}
 }
@@ -159,7 +161,7 @@ func TestDialTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		roots *x509.CertPool
 		want  string
-	}{"trusted": {roots, answer}, "not trusted": {x509.NewCertPool(), string(denial("claude"))}} {
+	}{"trusted": {roots, answer}, "not trusted": {x509.NewCertPool(), string(denial("claude", hook.FailureWords("")))}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

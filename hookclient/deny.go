@@ -3,20 +3,21 @@ package hookclient
 import "assent/internal/hook"
 
 // denial returns the one answer that this program makes up by itself, nil for an agent that it
-// does not know. It is for a user who asked for denials and has no broker to phrase one.
-func denial(agent string) []byte {
+// does not know. It is for a user who asked for denials and has no broker to phrase one. The words
+// are ASCII without quotes and backslashes.
+func denial(agent, words string) []byte {
 	switch agent {
 	case "claude":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
-			`"message":"Denied: assent could not get an answer to the permission request."}}}`)
+			`"message":"` + words + `"}}}`)
 	}
 	return nil
 }
 
 // fallback is what to print when the broker did not answer.
-func (c *client) fallback(f hook.Fallback) []byte {
+func (c *client) fallback(f hook.Fallback, words string) []byte {
 	if f == hook.Deny {
-		return denial(c.cfg.Agent)
+		return denial(c.cfg.Agent, words)
 	}
 	return nil
 }

@@ -73,7 +73,12 @@ type response struct {
 	status int
 	body   []byte
 	again  bool // the connection can carry another exchange
+	about  about
 }
+
+// about is what the broker says beside an answer, percent-encoded as it came. The program does not
+// need it; see Submit.
+type about struct{ outcome, byKind, byName, byFile string }
 
 // receive reads the answer. An error other than errMalformed means that the connection broke
 // before it was complete.
@@ -166,6 +171,14 @@ func (c *conn) responseHead(budget *int) (r response, length int64, chunked bool
 			if !strings.EqualFold(v, "identity") {
 				return fail(errMalformed)
 			}
+		case "assent-outcome":
+			r.about.outcome = v
+		case "assent-by-kind":
+			r.about.byKind = v
+		case "assent-by-name":
+			r.about.byName = v
+		case "assent-by-file":
+			r.about.byFile = v
 		case "connection":
 			if strings.EqualFold(v, "close") {
 				r.again = false

@@ -33,7 +33,7 @@ func Question(ctx context.Context, cfg Config, via string, payload []byte) ([]by
 	c.event = hook.Event{ID: newID(), Type: permissionRequest, Agent: cfg.Agent, Time: start, Via: via, Raw: payload, Origin: origin(cfg.Env)}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
-	r, end := c.persist(ctx)
+	r, end := persist(ctx, func(n int) reply { return c.put(ctx, n) })
 	switch end {
 	case endAnswer:
 		return r.body, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/report"
 )
 
 // TestGoTypes: what the system's own words look like in JSON is what the schemas say. The
@@ -92,6 +93,27 @@ func TestGoTypes(t *testing.T) {
 		Since: now, Step: "day", Zone: "UTC", Buckets: []hook.StatsBucket{{Start: now, AllowedPerson: 1, DeniedPerson: 1, AllowedRule: 1, DeniedRule: 1, Expired: 1, Withdrawn: 1, HandedBack: 1, MedianMS: 1, P90MS: 1}},
 		By: []hook.StatsDecider{{Decider: hook.Decider{Kind: "device", Name: "phone"}, Allowed: 1, Denied: 1, MedianMS: 1}},
 	})
+
+	code := 1
+	ci := report.Run{
+		Version: "v", ClientVersion: "2.1.329", Command: []string{"claude"}, Broker: "private", StartedAt: now, EndedAt: now, Timeout: 300, Exit: 86, AgentExit: &code,
+		Problems: []report.Problem{{Key: "k", Text: "t", Error: true}}, Omitted: 1,
+	}
+	for _, v := range []report.Verdict{report.Allowed, report.Denied, report.Withdrawn} {
+		for _, kind := range []string{report.Rule, report.Person, report.Timeout, report.Failure, report.Agent} {
+			ci.Requests = append(ci.Requests, report.Request{
+				ID: "id", SessionID: "s", Tool: "Bash", Summary: "s", Text: "t", CreatedAt: now, LatencyMS: 1, Verdict: v, By: report.By{Kind: kind, Name: "n", File: "/f"},
+				Message: "m", Reason: "r", Proposals: []report.Proposal{{Sentence: "s", Warnings: []string{"w"}, Rule: "r"}}, NoProposal: "n",
+			})
+		}
+	}
+	for _, run := range []report.Run{ci, {Timeout: 1}} {
+		b, err := report.JSON(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "CIReport", json.RawMessage(b))
+	}
 
 	// The least that is ever written.
 	check(t, "Settled", hook.Settled{ID: "id", SettledAt: now, Outcome: hook.HandedBack})

@@ -57,6 +57,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Verdict":            {{`{"action":"maybe"}`, "/action"}, {`{"action":null}`, ""}, {`{"message":"m"}`, ""}, {`{"shadow":[{"action":"allow"}]}`, "/shadow/0"}},
 	"RuleProblem":        {{`{"line":0}`, "/line"}, {`{"file":null}`, ""}},
 	"Rules":              {{`{"allowing":"yes"}`, "/allowing"}, {`{"problems":null}`, ""}, {`{"files":[{"path":"/f","layer":"user","state":"fine"}]}`, "/files/0/state"}, {`{"rules":[{"id":"r"}]}`, "/rules/0"}},
+	"CIReport":           {{`{"command":null}`, ""}, {`{"timeoutSeconds":0}`, "/timeoutSeconds"}, {`{"requests":[{}]}`, "/requests/0"}, {`{"problems":[{"key":"k","text":"t","level":1}]}`, "/problems/0"}},
 	"Proposals":          {{`{"proposals":null}`, ""}, {`{"proposals":[{"digest":"x"}]}`, "/proposals/0/digest"}, {`{"proposals":[{}]}`, "/proposals/0"}},
 	"Saved":              {{`{"kind":"favour"}`, "/kind"}, {`{"state":"tired"}`, "/state"}, {`{"count":0}`, "/count"}, {`{"tests":"x"}`, ""}, {`{"by":null}`, ""}},
 	"SaveRule":           {{`{"proposal":"x"}`, "/proposal"}, {`{"count":3}`, ""}, {`{"rule":"x"}`, ""}, {`{"inputSha256":null}`, ""}},

@@ -196,7 +196,7 @@ func TestDeadline(t *testing.T) {
 		stdout string
 	}{
 		"abstain": {nil, ""},
-		"deny":    {[]string{"--on-timeout", "deny"}, deny},
+		"deny":    {[]string{"--on-timeout", "deny"}, late},
 		"failure": {[]string{"--on-failure", "deny"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ const defaultAsk = "default"
 // add declares the flags that a command which installs has.
 func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
-	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request that nobody answers is denied after five minutes")
+	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
 	f.addMode(fl)
@@ -287,7 +287,11 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 	case len(plan.Events) == 0: // an uninstall
 		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
 	default:
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission\nrequests only, and if assent is away it leaves them to the terminal.\n", len(plan.Events))
+		away := "leaves them to the terminal"
+		if o.CI {
+			away = "denies them"
+		}
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission\nrequests only, and if assent is away it %s.\n", len(plan.Events), away)
 		if len(o.AskRules) > 0 {
 			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
 		}

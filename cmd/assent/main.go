@@ -24,9 +24,10 @@ const (
 	exitUsage    = 2
 	exitNoBroker = 3
 	exitRefused  = 4
+	exitDenied   = 86 // of assent ci run --fail-on-deny
 )
 
-// exitError carries the exit code of an error.
+// exitError carries the exit code of an error. Without one nothing is left to say.
 type exitError struct {
 	code int
 	err  error
@@ -72,9 +73,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errw, "assent:", readable(err.Error()))
 	var e *exitError
-	if errors.As(err, &e) {
+	if errors.As(err, &e) && e.err == nil {
+		return e.code
+	}
+	fmt.Fprintln(errw, "assent:", readable(err.Error()))
+	if e != nil {
 		return e.code
 	}
 	return exitFailed
@@ -123,7 +127,7 @@ client always exits with 0.`,
 		{"Rules:", []*cobra.Command{a.rulesCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
-		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd()}},
+		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd(), a.ciCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})

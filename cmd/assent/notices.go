@@ -66,8 +66,14 @@ it. What a service answers may repeat parts of its URL, which is a secret.`,
 // sendCommand is the command below notices that delivers one message.
 const sendCommand = "send"
 
-// noticesPath is the file of notices, "" where there is no home.
+// noNotices in the place of a path is for a broker that tells nobody.
+const noNotices = "off"
+
+// noticesPath is the file of notices, "" for none and where there is no home.
 func noticesPath(given string) string {
+	if given == noNotices {
+		return ""
+	}
 	if given != "" {
 		return given
 	}

@@ -37,7 +37,7 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 	}
 	cfg.Protected = []string{a.stateDir, socket, filepath.Dir(managedRules)}
 	for _, path := range []string{dir, cfg.User, f.notices} {
-		if path != "" {
+		if path != "" && path != noNotices {
 			cfg.Protected = append(cfg.Protected, path)
 		}
 	}

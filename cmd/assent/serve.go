@@ -88,7 +88,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
 	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
-	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there)")
+	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
 	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
 	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
@@ -257,7 +257,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	ring, err := push.Open(ctx, push.Config{
 		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
-		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "", Deliver: deliverNotice, Logf: sugar.Warnf,
+		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (a *app) tokenCreateCmd() *cobra.Command {
 		Short: "Make a token and print it, once",
 		Long: `Make a token and print it, and nothing else, on standard output. The broker keeps a
 hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
-		Example: "  assent token create --role approve --name dashboard --ttl 720h",
+		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch in.Role {

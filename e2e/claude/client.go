@@ -39,6 +39,9 @@ type Config struct {
 	Own bool
 	// Args are further arguments of the client.
 	Args []string
+	// Wrap is a program and its arguments that runs the headless client, which follows them; Env is
+	// what it finds in its environment besides.
+	Wrap, Env []string
 }
 
 // Work is the working directory of the agent.
@@ -66,7 +69,7 @@ func (c Config) args() []string {
 // env is the whole environment of the client. Its proxy is the model server, which lets nothing
 // leave the machine.
 func (c Config) env() []string {
-	return []string{
+	return append([]string{
 		"HOME=" + c.Home(),
 		"PATH=" + os.Getenv("PATH"),
 		"TERM=xterm-256color",
@@ -84,7 +87,7 @@ func (c Config) env() []string {
 		"DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_TERMINAL_TITLE=1",
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
-	}
+	}, c.Env...)
 }
 
 // prepare writes the home, the working directory and the settings of a run.

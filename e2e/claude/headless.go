@@ -41,7 +41,8 @@ func Headless(ctx context.Context, c Config, prompt string) (*Run, error) {
 	}
 	r := &Run{ended: make(chan struct{})}
 	args := append([]string{"-p", prompt, "--output-format", "stream-json", "--verbose"}, c.args()...)
-	r.cmd = exec.CommandContext(ctx, c.Program, args...)
+	words := append(append(append([]string{}, c.Wrap...), c.Program), args...)
+	r.cmd = exec.CommandContext(ctx, words[0], words[1:]...)
 	r.cmd.Dir = c.Work()
 	r.cmd.Env = c.env()
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
@@ -81,6 +82,12 @@ func (r *Run) Wait() (Result, error) {
 		return res, fmt.Errorf("the client ended without a result: %w\n%s", r.err, r.stderr.Bytes())
 	}
 	return res, nil
+}
+
+// Stderr is what the client wrote to its standard error; it must have ended.
+func (r *Run) Stderr() string {
+	<-r.ended
+	return r.stderr.String()
 }
 
 // Kill ends the client with SIGKILL, as a crash would: its hooks get no signal.

@@ -1,5 +1,7 @@
 package hook
 
+import "strconv"
+
 // Headers between hook client and broker, and of messages on hooks.<EventType>. Values are
 // percent-encoded.
 const (
@@ -26,6 +28,16 @@ const (
 	HeaderTool    = "Assent-Tool"
 	// HeaderVia says how a PermissionRequest was asked, see Request.Via.
 	HeaderVia = "Assent-Via"
+)
+
+// Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.
+// Values are percent-encoded. They are for whoever keeps a report; what the agent is told stands in
+// the body.
+const (
+	HeaderOutcome = "Assent-Outcome"
+	HeaderByKind  = "Assent-By-Kind"
+	HeaderByName  = "Assent-By-Name"
+	HeaderByFile  = "Assent-By-File"
 )
 
 const hexDigits = "0123456789ABCDEF"
@@ -113,4 +125,25 @@ func Subject(eventType string) string {
 		return "hooks.Unknown"
 	}
 	return "hooks." + eventType
+}
+
+// OriginFrom reads the headers that say where a hook ran; get returns a header's value as it came.
+func OriginFrom(get func(name string) string) Origin {
+	text := func(name string) string { return UnescapeHeader(get(name)) }
+	pid, err := strconv.ParseInt(get(HeaderPID), 10, 32)
+	if err != nil {
+		pid = 0
+	}
+	return Origin{
+		Host:       text(HeaderHost),
+		PID:        int(pid),
+		AgentLabel: text(HeaderAgentLabel),
+		ProjectDir: text(HeaderProjectDir),
+		Repo: Repo{
+			Root:   text(HeaderRepoRoot),
+			Branch: text(HeaderRepoBranch),
+			Head:   text(HeaderRepoHead),
+			Remote: text(HeaderRepoRemote),
+		},
+	}
 }

@@ -1,9 +1,13 @@
 package install
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -14,8 +18,9 @@ const (
 	plainTimeout = 10
 	dayTimeout   = 86400
 	dayWait      = "86390s"
-	ciTimeout    = 310
-	ciWait       = "300s"
+	// CIWait is how long a request waits in a run without a person, where nobody said otherwise.
+	CIWait   = 300 * time.Second
+	ciMargin = 10 // how many seconds more the agent waits for the hook
 )
 
 // handler is one hook command as Claude Code's settings spell it. It always has args: then no
@@ -25,6 +30,8 @@ type handler struct {
 	Command string   `json:"command"`
 	Args    []string `json:"args"`
 	Timeout int      `json:"timeout"`
+	// OnFailure "block" makes the agent itself deny when the hook cannot be run.
+	OnFailure string `json:"onFailure,omitempty"`
 }
 
 func (o Options) handler(event string) handler {
@@ -33,7 +40,12 @@ func (o Options) handler(event string) handler {
 		return h
 	}
 	if o.CI {
-		h.Args, h.Timeout = append(h.Args, "--timeout", ciWait, "--on-timeout", "deny"), ciTimeout
+		wait := cmp.Or(o.Wait, CIWait)
+		h.Args = append(h.Args, "--on-failure", "deny", "--timeout", waitText(wait), "--on-timeout", "deny")
+		h.Timeout = int((wait+time.Second-1)/time.Second) + ciMargin
+		if slices.ContainsFunc(o.Versions, knowsOnFailure) {
+			h.OnFailure = "block"
+		}
 		return h
 	}
 	h.Args, h.Timeout = append(h.Args, "--timeout", dayWait), dayTimeout
@@ -47,9 +59,25 @@ func (h handler) line() string {
 		args = append(args, quote(a))
 	}
 	b, _ := json.Marshal(h.Timeout) // a number
+	onFailure := ""
+	if h.OnFailure != "" {
+		onFailure = `, "onFailure": ` + quote(h.OnFailure)
+	}
 	return `{"type": ` + quote(h.Type) + `, "command": ` + quote(h.Command) +
-		`, "args": [` + strings.Join(args, ", ") + `], "timeout": ` + string(b) + `}`
+		`, "args": [` + strings.Join(args, ", ") + `], "timeout": ` + string(b) + onFailure + `}`
 }
+
+// waitText is a duration as the hook's flag takes it: in seconds where it is whole ones.
+func waitText(d time.Duration) string {
+	if d%time.Second == 0 {
+		return strconv.FormatInt(int64(d/time.Second), 10) + "s"
+	}
+	return d.String()
+}
+
+// knowsOnFailure reports whether a version may know onFailure: 2.1.197 does not, and passes over it
+// like any setting it does not know.
+func knowsOnFailure(version string) bool { return Older(Oldest, version) }
 
 func quote(s string) string { return string(hujson.String(s)) }
 

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Scope says whose settings are meant.
@@ -42,8 +43,10 @@ type Options struct {
 	Versions []string
 	// Command is the hook's argv; its first word is an absolute path.
 	Command []string
-	// CI makes a request that nobody answers fail after five minutes.
-	CI bool
+	// CI is for runs without a person: a request that nobody answers is denied after Wait, and so
+	// is one that cannot be asked. Wait 0 means CIWait.
+	CI   bool
+	Wait time.Duration
 	// AskRules are added to permissions.ask, DefaultMode becomes permissions.defaultMode. Empty
 	// leaves them alone.
 	AskRules    []string

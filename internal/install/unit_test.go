@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestEvents(t *testing.T) {
@@ -436,5 +437,54 @@ func TestClientThatNeverStops(t *testing.T) {
 	}
 	if read := after.TotalAlloc - before.TotalAlloc; read > 16<<20 {
 		t.Errorf("%d bytes were kept of what it said", read)
+	}
+}
+
+func TestApart(t *testing.T) {
+	o := Options{Versions: []string{Newest}, Command: []string{"/opt/assent-hook", "--socket", "/run/s"}, CI: true, Wait: 90 * time.Second}
+	const hookText = `{"hooks": [{"type": "command", "command": "/opt/assent-hook", "args": ["--socket", "/run/s", "--on-failure", "deny", "--timeout", "90s", "--on-timeout", "deny"], "timeout": 100, "onFailure": "block"}]}`
+	b, err := Apart(o, "--settings", nil)
+	if err != nil || !strings.Contains(string(b), `"PermissionRequest": [`+hookText) || !strings.Contains(string(b), `"defaultMode": "default"`) || strings.Count(string(b), "onFailure") != 1 {
+		t.Errorf("%s, %v", b, err)
+	}
+	base := `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "permissions": {"defaultMode": "acceptEdits"}}`
+	if b, err = Apart(o, "f.json", []byte(base)); err != nil || !strings.Contains(string(b), `"mine"`) || !strings.Contains(string(b), `"acceptEdits"`) || strings.Contains(string(b), `"default"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	o.Versions, o.Wait = []string{Oldest}, 1500*time.Millisecond
+	if b, err = Apart(o, "f.json", nil); err != nil || strings.Contains(string(b), "onFailure") || !strings.Contains(string(b), `"--timeout", "1.5s", "--on-timeout", "deny"], "timeout": 12}`) {
+		t.Errorf("%s, %v", b, err)
+	}
+	for bad, why := range map[string]string{
+		`{"permissions": {"defaultMode": "bypassPermissions"}}`: "asks no hook",
+		`{"permissions": {"defaultMode": "auto"}}`:              "asks no hook",
+		`{"disableAllHooks": true}`:                             "disableAllHooks",
+		`{"hooks": 1}`:                                          "f.json",
+		`{"a": 1, // x`:                                         "f.json",
+	} {
+		if b, err := Apart(o, "f.json", []byte(bad)); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %s, %v", bad, b, err)
+		}
+	}
+	o.Command = []string{"/bin/other"}
+	if _, err := Apart(o, "f.json", nil); err == nil {
+		t.Error("a program that is not assent's hook was taken")
+	}
+}
+
+func TestCIHandlerOfSeveralVersions(t *testing.T) {
+	o := Options{Command: []string{"/a/assent-hook"}, CI: true}
+	for _, tt := range []struct {
+		versions []string
+		want     string
+	}{{[]string{Oldest}, ""}, {[]string{Oldest, Newest}, "block"}, {[]string{"2.1.200"}, "block"}} {
+		o.Versions = tt.versions
+		h := o.handler("PermissionRequest")
+		if h.OnFailure != tt.want || h.Timeout != 310 || strings.Join(h.Args, " ") != "--on-failure deny --timeout 300s --on-timeout deny" {
+			t.Errorf("%v: %+v", tt.versions, h)
+		}
+		if h := o.handler("Stop"); h.OnFailure != "" || len(h.Args) != 0 {
+			t.Errorf("another event: %+v", h)
+		}
 	}
 }

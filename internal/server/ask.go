@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,8 +63,8 @@ func (s *Server) answerHere(w http.ResponseWriter, id string, a answer) {
 	if a.silent {
 		panic(http.ErrAbortHandler)
 	}
+	a.setHeader(w.Header())
 	if a.body != nil {
-		w.Header().Set("Content-Type", a.contentType)
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	w.WriteHeader(a.status)
@@ -81,7 +82,32 @@ type answer struct {
 	// decides says that it carries a person's or a rule's decision, of settledAt.
 	decides   bool
 	settledAt time.Time
+	// outcome and by say how the request ended, for whoever keeps a report; empty if it did not.
+	outcome hook.Outcome
+	by      *hook.Approver
 }
+
+// setHeader writes the headers but the length.
+func (a *answer) setHeader(h http.Header) {
+	if a.body != nil {
+		h.Set("Content-Type", a.contentType)
+	}
+	if a.outcome == "" {
+		return
+	}
+	h.Set(hook.HeaderOutcome, hook.EscapeHeader(string(a.outcome)))
+	if a.by == nil {
+		return
+	}
+	for _, f := range []struct{ name, value string }{{hook.HeaderByKind, a.by.Kind}, {hook.HeaderByName, cmp.Or(a.by.Name, a.by.ID)}, {hook.HeaderByFile, a.by.File}} {
+		if f.value != "" && len(f.value) <= maxByHeader {
+			h.Set(f.name, hook.EscapeHeader(f.value))
+		}
+	}
+}
+
+// maxByHeader bounds what is said about who decided: hook clients read 16 KiB of headers.
+const maxByHeader = 1 << 10
 
 // await blocks until the request is over. ctx is the hook's connection.
 func (s *Server) await(ctx context.Context, req *hook.Request, waiting *broker.Waiting) answer {
@@ -127,7 +153,7 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	case decides:
 		body, err = codec.Encode(req.Agent, *a.Decision, req)
 	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // of twins each as it was told
-		body, err = codec.EncodeDeny(req.Agent, expiredWords)
+		body, err = codec.EncodeDeny(req.Agent, hook.TimeoutWords(s.patienceOf(req)))
 	}
 	if err != nil {
 		s.log.Error("an answer could not be written for the agent, so its own prompt decides",
@@ -135,9 +161,24 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 		body, decides = nil, false
 	}
 	if body == nil {
-		return answer{status: http.StatusNoContent}
+		return answer{status: http.StatusNoContent, outcome: a.Outcome, by: a.By}
 	}
-	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, settledAt: a.SettledAt}
+	return answer{status: http.StatusOK, contentType: "application/json", body: body, decides: decides, settledAt: a.SettledAt, outcome: a.Outcome, by: a.By}
+}
+
+// patienceOf is how long a request that expired was waited for. The one at hand may be what came
+// back after a restart; how long it has waited in all stands in the record.
+func (s *Server) patienceOf(req *hook.Request) time.Duration {
+	ctx, cancel := context.WithTimeout(s.ctx, useTime)
+	defer cancel()
+	waited := req.Deadline.Sub(req.CreatedAt)
+	if v, err := s.cfg.Broker.Get(ctx, req.ID); err == nil {
+		waited = v.Deadline.Sub(v.CreatedAt)
+	}
+	if v := req.Verdict; v != nil && v.Timeout == waited {
+		return waited // a rule's own
+	}
+	return patience(waited)
 }
 
 // answered hears how the writing went.
@@ -149,6 +190,3 @@ func (s *Server) answered(id string, a answer, err error) {
 		s.cfg.Broker.Delivered(id)
 	}
 }
-
-// expiredWords reach the model. They must not read as if a person had refused.
-const expiredWords = "Nobody answered this permission request in time, and assent was told to deny in that case. No person has seen and refused it."

@@ -88,9 +88,7 @@ func (h *heldHook) finish(ctx context.Context) {
 
 // writeHeld writes the answer as the last one on its connection.
 func writeHeld(conn net.Conn, header http.Header, a answer, patience time.Duration) error {
-	if a.body != nil {
-		header.Set("Content-Type", a.contentType)
-	}
+	a.setHeader(header)
 	res := http.Response{
 		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
 		Header: header, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),

@@ -142,6 +142,8 @@ func (s *Server) handBack(w http.ResponseWriter, r *http.Request, req *hook.Requ
 		s.log.Warn("handing back was not recorded", zap.String("id", req.ID), zap.String("error", line(err.Error())))
 	}
 	s.metrics.answer(string(hook.HandedBack))
+	handed := answer{outcome: hook.HandedBack}
+	handed.setHeader(w.Header())
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -183,18 +185,7 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 		Tool:    get(hook.HeaderTool),
 		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
 		Via:     get(hook.HeaderVia),
-		Origin: hook.Origin{
-			Host:       get(hook.HeaderHost),
-			PID:        int(number(h.Get(hook.HeaderPID), 0)),
-			AgentLabel: get(hook.HeaderAgentLabel),
-			ProjectDir: get(hook.HeaderProjectDir),
-			Repo: hook.Repo{
-				Root:   get(hook.HeaderRepoRoot),
-				Branch: get(hook.HeaderRepoBranch),
-				Head:   get(hook.HeaderRepoHead),
-				Remote: get(hook.HeaderRepoRemote),
-			},
-		},
+		Origin:  hook.OriginFrom(h.Get),
 	}
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
@@ -258,7 +249,15 @@ func (s *Server) waitOf(h http.Header, id string, arrived time.Time) wait {
 	if err != nil {
 		s.log.Warn("a hook's fallback is unreadable, so it will abstain", zap.String("id", id))
 	}
-	return wait{arrived.Add(patience - min(2*time.Second, patience/10)), fallback}
+	return wait{arrived.Add(patience - min(headStart, patience/10)), fallback}
+}
+
+// headStart is how much earlier than the hook's own patience ends we answer, at most.
+const headStart = 2 * time.Second
+
+// patience is a hook's, of which waitOf made this wait.
+func patience(wait time.Duration) time.Duration {
+	return min(wait+headStart, wait*10/9)
 }
 
 func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook.Request {

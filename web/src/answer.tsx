@@ -1,8 +1,8 @@
 // The foot of a card: Deny and Allow, and every other answer behind a third button. It claims
 // nothing that the broker has not said.
-import { effect, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RuleForm, Suggestions, suggestionsOf, updatesOf, type Kept, type Update } from "./always";
 import { keep } from "./api";
 import { useArm } from "./arm";
@@ -50,15 +50,16 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const area = useRef<HTMLTextAreaElement>(null);
   const panel = useRef<HTMLDivElement>(null);
   const { armed, ready } = useArm(foot);
-  useEffect(() => {
+  useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
     if (mode === "words") area.current?.focus({ preventScroll: true });
   }, [mode]);
-  useEffect(() => effect(() => {
-    if (wanted.value?.id !== r.id || !foot.current?.isConnected) return;
-    setMode(wanted.value.mode);
+  const asked = wanted.value;
+  useLayoutEffect(() => {
+    if (asked?.id !== r.id) return;
+    setMode(asked.mode);
     wanted.value = undefined;
-  }), [r.id]);
+  }, [asked, r.id]);
 
   const line = outcomeLine(item, now.value - clockSkew);
   if (item.endedAt || attempt?.phase === "taken") {

@@ -9,7 +9,7 @@ import { lastElement, repoName, sessionName, shownOf, since, type Item } from ".
 import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
 import { Rich } from "./rich";
-import { useUnseen } from "./seen";
+import { covered, useUnseen } from "./seen";
 import { lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
 import { words } from "./words";
@@ -44,9 +44,9 @@ export function Card({ item }: { item: Item }) {
   let goThere: (() => void) | undefined;
   if (missing !== undefined || !shown) obstacle = words.card.notHere;
   else if (closed > 0) obstacle = words.card.showFirst;
-  else if (unseen.length > 0) {
-    obstacle = words.card.unseen(unseen.length);
-    goThere = () => toPart(card.current, unseen[0]!);
+  else if (unseen.names.length > 0) {
+    obstacle = words.card.unseen(unseen.names.length);
+    goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
   } else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
@@ -93,16 +93,10 @@ export function Card({ item }: { item: Item }) {
   );
 }
 
-/** Brings a part to the top of the screen, or, where its beginning is there already, the piece of
- * it that follows what was seen. */
-function toPart(card: HTMLElement | null, name: string): void {
+/** Brings the first piece of a part that was not seen to the top of the screen. */
+function toPart(card: HTMLElement | null, name: string, gap: (name: string) => number): void {
   const part = [...(card?.querySelectorAll<HTMLElement>("[data-part]") ?? [])].find((p) => p.dataset["part"] === name);
-  if (!part) return;
-  const box = part.getBoundingClientRect();
-  const foot = card!.querySelector<HTMLElement>(".foot")!.getBoundingClientRect();
-  const room = Math.min(innerHeight, foot.top) - 24;
-  if (box.top < 0 || box.top > 80 || box.height <= room) part.scrollIntoView({ block: box.height > room && box.top < 0 ? "nearest" : "start" });
-  if (box.top <= 80 && box.height > room) scrollBy({ top: Math.max(80, room - 40) });
+  if (part) scrollBy({ top: part.getBoundingClientRect().top + gap(name) - covered() - 16 });
 }
 
 /** The broker's sentence; of an edit the page knows how many lines it changes. */
@@ -194,13 +188,15 @@ function Where({ item: { request: r } }: { item: Item }) {
   const head = r.repo?.head?.slice(0, 8);
   return (
     <div class="where">
-      <b>{visibleLine(sessionName(r))}</b>
-      {repo && <span>{visibleLine(repo)}</span>}
-      {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
-      {r.host && <span>{visibleLine(r.host)}</span>}
-      {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-      {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
-      {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      <div>
+        <b>{visibleLine(sessionName(r))}</b>
+        {repo && <span>{visibleLine(repo)}</span>}
+        {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
+        {r.host && <span>{visibleLine(r.host)}</span>}
+        {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
+        {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
+        {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
+      </div>
       <Age at={r.createdAt} />
     </div>
   );

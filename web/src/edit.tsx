@@ -60,7 +60,7 @@ export function EditForm({ members, edits, disabled, type }: Props) {
             <label>
               <span class="label">{label(visibleLine(m.key))}</span>
               <textarea
-                rows={Math.min(16, Math.max(1, typed.split("\n").length))}
+                rows={rowsFor(typed)}
                 value={typed}
                 disabled={disabled}
                 spellcheck={false}
@@ -76,6 +76,12 @@ export function EditForm({ members, edits, disabled, type }: Props) {
       })}
     </div>
   );
+}
+
+const charsOfARow = 40; // about, on a phone
+
+function rowsFor(text: string): number {
+  return Math.min(16, text.split("\n").reduce((n, line) => n + Math.max(1, Math.ceil(line.length / charsOfARow)), 0));
 }
 
 /** What an edit changes, with some lines around. */

@@ -1,7 +1,10 @@
-// A text exactly as it is. The broker has made visible what cannot be seen; what is left are
-// blanks, of which nobody can tell how many there are: long runs of empty lines and of spaces,
-// spaces at a line's end, tabs. They stand between ⟦ and ⟧, which no text from the broker holds
-// but where it made something visible itself, so that two texts never look the same.
+// A text exactly as it is, so that two texts never look the same. The broker has made visible what
+// cannot be seen. What is left are blanks, of which nobody can tell how many there are: long runs
+// of empty lines and of spaces, spaces at a line's end, tabs. They stand between ⟦ and ⟧, which no
+// text from the broker holds but where it made something visible itself. And there is the screen's
+// edge: a line breaks there after a blank or where it is full, never inside a word that fits
+// ("/tmp/" and "cache" on two lines are two words), and where a text has several lines they are
+// numbered, so that one that was broken is not taken for two.
 import type { ComponentChildren } from "preact";
 import { words } from "./words";
 
@@ -14,8 +17,15 @@ export interface Row {
 }
 
 const fewBlank = 3; // empty lines in a row that stay as they are
-const longGap = /\t| {24,}| +$/g;
-const mostRows = 3000; // of one text; each is an element
+const longGap = / {24,}| +$|\t/g;
+const run = /\t| +|[^ \t]+/g;
+const manySpaces = 24;
+const longWord = 24; // characters; a longer one may break anywhere, where the line is full
+const unbreakable = /^[\w.]+$/; // what no browser breaks by itself
+const narrow = /^[ -~⟦⟧]*$/; // of what length and width are the same
+export const mostRows = 3000; // of one text; each is an element
+/** Longer texts are broken wherever a line is full, which takes no element for each word. */
+export const mostWords = 20_000; // characters
 
 /** The rows of a text. A line feed at the end opens an empty last row: "a" is not "a\n". */
 export function rowsOf(text: string): Row[] {
@@ -46,38 +56,76 @@ export interface Mark {
   kind: string; // a class
 }
 
+interface Piece {
+  start: number;
+  end: number;
+  kind: string;
+}
+
 /** One line, with its blanks made visible. first is the index of its first character in the text
- * that the marks are about. Where marks overlap, the first one counts. */
-export function lineOf(line: string, marks: readonly Mark[] = [], first = 0): ComponentChildren {
+ * that the marks are about. Where marks overlap, the first one counts. plainly: words are not kept
+ * together, which is for what stands in Full. */
+export function lineOf(line: string, marks: readonly Mark[] = [], first = 0, plainly = false): ComponentChildren {
+  const pieces = piecesOf(line, marks, first);
   const out: ComponentChildren[] = [];
+  let at = 0;
+  const put = (end: number) => {
+    if (end > at) out.push(...marked(pieces, at, end, (from, to) => line.slice(from, to)));
+    at = end;
+  };
+  for (const m of line.matchAll(run)) {
+    const [text, start, end] = [m[0], m.index, m.index + m[0].length];
+    const show = (what: (from: number, to: number) => ComponentChildren) => {
+      put(start);
+      out.push(...marked(pieces, start, end, what));
+      at = end;
+    };
+    if (text === "\t") show(() => <span class="tab">{"\t"}</span>);
+    else if (text[0] === " ") {
+      if (end === line.length || text.length >= manySpaces) show((from, to) => <span class="gap">{words.exact.spaces(to - from)}</span>);
+      else if (text.length > 1 && start > 0) show((from, to) => <span class="spaces">{line.slice(from, to)}</span>);
+    } else if (!plainly && !unbreakable.test(text)) {
+      put(start);
+      const long = text.length > longWord || !narrow.test(text);
+      out.push(<span class={long ? "long-word" : "word-whole"}>{marked(pieces, start, end, (from, to) => line.slice(from, to))}</span>);
+      at = end;
+    }
+  }
+  put(line.length);
+  return out;
+}
+
+/** The line from end to end, cut where a mark begins or ends. */
+function piecesOf(line: string, marks: readonly Mark[], first: number): Piece[] {
+  const out: Piece[] = [];
   let at = 0;
   for (const m of marks) {
     const start = Math.max(at, m.start - first);
     const end = Math.min(line.length, m.end - first);
     if (start >= end) continue;
-    if (start > at) out.push(...blanks(line, at, start));
-    out.push(<span class={m.kind}>{blanks(line, start, end)}</span>);
+    if (start > at) out.push({ start: at, end: start, kind: "" });
+    out.push({ start, end, kind: m.kind });
     at = end;
   }
-  out.push(...blanks(line, at, line.length));
+  if (at < line.length) out.push({ start: at, end: line.length, kind: "" });
   return out;
 }
 
-/** The part of a line between two places, its long gaps replaced by what they are. */
-function blanks(line: string, from: number, to: number): ComponentChildren[] {
+/** The part of a line between two places, piece by piece. */
+function marked(pieces: readonly Piece[], start: number, end: number, what: (from: number, to: number) => ComponentChildren): ComponentChildren[] {
   const out: ComponentChildren[] = [];
-  let at = from;
-  longGap.lastIndex = 0;
-  for (const m of line.matchAll(longGap)) {
-    const start = Math.max(m.index, from);
-    const end = Math.min(m.index + m[0].length, to);
-    if (start >= end) continue;
-    out.push(line.slice(at, start));
-    out.push(m[0] === "\t" ? <span class="tab">{"\t"}</span> : <span class="gap">{words.exact.spaces(end - start)}</span>);
-    at = end;
+  for (const p of pieces) {
+    const from = Math.max(p.start, start);
+    const to = Math.min(p.end, end);
+    if (from >= to) continue;
+    out.push(p.kind ? <span class={p.kind}>{what(from, to)}</span> : what(from, to));
   }
-  out.push(line.slice(at, to));
   return out;
+}
+
+/** Breaks the lines of a text wherever they are full. */
+export function Full({ children }: { children: ComponentChildren }) {
+  return <span class="full">{children}</span>;
 }
 
 /** The words for a run of empty lines, as a row of its own. */
@@ -85,27 +133,40 @@ export function blankRow(count: number): ComponentChildren {
   return <span class="gap">{words.exact.blankLines(count)}</span>;
 }
 
-/** Rows as text. Beyond some thousands the rest is one piece: it is all there, and plain. */
-export function Rows({ rows, marks = [] }: { rows: readonly Row[]; marks?: readonly Mark[] }) {
+/** Rows as text, numbered where there are several. from: how many lines stand before the first.
+ * Beyond some thousands the rest is one piece: it is all there, and plain. */
+export function Rows({ rows, marks = [], from = 0, several = rows.length > 1 || from > 0 }: { rows: readonly Row[]; marks?: readonly Mark[]; from?: number; several?: boolean }) {
   const some = rows.slice(0, mostRows);
   const rest = rows.slice(mostRows);
+  const plainly = some.reduce((n, r) => n + r.text.length, 0) > mostWords;
   let next = 0; // of the marks, which are in order
-  return (
+  let number = from + 1;
+  const shown = some.map((r, i) => {
+    while (next < marks.length && marks[next]!.end <= r.at) next++;
+    const own: Mark[] = [];
+    for (let k = next; k < marks.length && marks[k]!.start < r.at + r.text.length; k++) own.push(marks[k]!);
+    const its = number;
+    number += r.blank || 1;
+    return (
+      <span class={several ? "row numbered" : "row"} key={i} {...(several ? { "data-number": its } : {})}>
+        {r.blank ? blankRow(r.blank) : lineOf(r.text, own, r.at, plainly)}
+        {i < rows.length - 1 && "\n"}
+      </span>
+    );
+  });
+  const all = (
     <>
-      {some.map((r, i) => {
-        while (next < marks.length && marks[next]!.end <= r.at) next++;
-        const own: Mark[] = [];
-        for (let k = next; k < marks.length && marks[k]!.start < r.at + r.text.length; k++) own.push(marks[k]!);
-        return (
-          <span class="row" key={i}>
-            {r.blank ? blankRow(r.blank) : lineOf(r.text, own, r.at)}
-            {i < rows.length - 1 && "\n"}
-          </span>
-        );
-      })}
-      {rest.length > 0 && rest.map((r) => (r.blank ? words.exact.blankLines(r.blank) : r.text.replace(longGap, gapText))).join("\n")}
+      {shown}
+      {rest.length > 0 && plainText(rest)}
     </>
   );
+  const numbered = several ? <span class="numbers">{all}</span> : all;
+  return plainly || rest.length > 0 ? <Full>{numbered}</Full> : numbered;
+}
+
+/** Lines in one piece: where each ends is written out, for they have no numbers. */
+export function plainText(lines: readonly { text: string; blank: number }[]): string {
+  return lines.map((l) => (l.blank ? words.exact.blankLines(l.blank) : l.text.replace(longGap, gapText))).join(words.exact.lineEnd + "\n");
 }
 
 function gapText(gap: string): string {

@@ -92,7 +92,7 @@ function FieldPart({ request, field: f, whole, open }: { request: PermissionRequ
   return (
     <div class={short ? "field short" : "field"}>
       <span class="label">{label(f.name)}</span>
-      {content}
+      <div class="value-of">{content}</div>
     </div>
   );
 }
@@ -121,16 +121,18 @@ function Block({ request, field, text, at = 0 }: { request: PermissionRequest; f
   if (text === "") return <span class="nothing">{words.fields.empty}</span>;
   const rows = rowsOf(text).map((r) => (at ? { ...r, at: r.at + at } : r));
   const whole = text.length === field.text.length;
-  if (field.kind === "words") return <q dir="auto"><Rows rows={rows} /></q>;
+  const from = at ? field.text.slice(0, at).split("\n").length - 1 : 0;
+  const several = field.text.includes("\n");
+  if (field.kind === "words") return <q dir="auto"><Rows rows={rows} from={from} several={several} /></q>;
   if (field.name === "plan" && field.kind === "text" && request.toolName === "ExitPlanMode" && whole) return <Markdown text={text} />;
-  if (field.kind === "text") return <div class="prose" dir="auto"><Rows rows={rows} /></div>;
+  if (field.kind === "text") return <div class="prose" dir="auto"><Rows rows={rows} from={from} several={several} /></div>;
   if (field.kind === "url") return <Address text={text} />;
-  if (field.name === "command" && field.kind === "code" && request.toolName === "Bash") return <Shell request={request} rows={rows} summary={whole || at > 0} />;
+  if (field.name === "command" && field.kind === "code" && request.toolName === "Bash") return <Shell request={request} rows={rows} from={from} several={several} summary={whole || at > 0} />;
   if (field.kind === "json" && whole) {
     const tree = treeOf(text);
     if (tree && tree.kind !== "scalar") return <Tree node={tree} />;
   }
-  return <pre class={field.kind}><Rows rows={rows} /></pre>;
+  return <pre class={field.kind}><Rows rows={rows} from={from} several={several} /></pre>;
 }
 
 /** A raw text, with what is hidden of it on demand. */
@@ -139,9 +141,9 @@ export function Raw({ text, opened, open }: { text: string; opened: boolean; ope
   const { head, tail, hidden } = headAndTail(text);
   return (
     <>
-      <pre class="json"><Rows rows={rowsOf(head)} /></pre>
+      <pre class="json"><Rows rows={rowsOf(head)} several={text.includes("\n")} /></pre>
       <More hidden={words.fields.hidden(hidden, lineCount(text))} open={open} />
-      <pre class="json"><Rows rows={rowsOf(tail)} /></pre>
+      <pre class="json"><Rows rows={rowsOf(tail)} from={text.slice(0, text.length - tail.length).split("\n").length - 1} several={text.includes("\n")} /></pre>
     </>
   );
 }
@@ -182,7 +184,7 @@ function Tree({ node }: { node: Node }) {
     <ul class={`tree ${node.kind}`}>
       {entries.map(([key, value], i) => (
         <li key={i}>
-          <span class="key">{key}</span> <Tree node={value} />
+          <span class="member-name">{key}</span> <Tree node={value} />
         </li>
       ))}
     </ul>

@@ -44,13 +44,14 @@ function Tools() {
 
 function Cards({ groups: some }: { groups: Group[] }) {
   const names = sessionNames(groups.value.map((g) => g.items[0]!.request));
+  // What is over and lingers takes no place away from what waits.
   let left = limit.value;
-  const total = some.reduce((n, g) => n + g.items.length, 0);
+  let over = limit.value;
+  const total = some.reduce((n, g) => n + g.waiting, 0);
   return (
     <>
       {some.map((g) => {
-        const cards = g.items.slice(0, Math.max(0, left));
-        left -= cards.length;
+        const cards = g.items.filter((i) => (i.endedAt ? over-- > 0 : left-- > 0));
         if (cards.length === 0) return null;
         return (
           <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>

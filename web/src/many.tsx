@@ -1,8 +1,8 @@
 // Alike requests together, to answer exactly those that somebody chose. Every one is read whole
 // and gets an answer of its own, with the digest of what was on the screen.
-import { computed } from "@preact/signals";
+import { computed, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./card";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
 import { clockSkew, now } from "./clock";
@@ -242,7 +242,7 @@ interface BarProps {
   at: RefObject<HTMLDivElement | null>;
   chosen: Chosen;
   opened: Opened;
-  seen: ReadonlySet<string>;
+  seen: ReadonlySignal<ReadonlySet<string>>;
   choose(c: Chosen): void;
   /** What became of the last answer. */
   said: string;
@@ -250,12 +250,13 @@ interface BarProps {
 }
 
 /** What is done with the chosen ones, at the foot of the screen. */
-function Bar({ at, chosen, opened, seen, choose, said, say }: BarProps) {
+function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
+  const seen = rows.value;
   const [sending, setSending] = useState(false);
   const key = [...chosen.keys()].join();
   const ready = useStill(key);
   const [armed, setArmed] = useState(true);
-  useEffect(() => {
+  useLayoutEffect(() => { // before anybody sees the new number beside a button that looks ready
     setArmed(false);
     const timer = setTimeout(() => setArmed(true), still);
     return () => clearTimeout(timer);

@@ -1,23 +1,26 @@
 // Which rows of a long list have been on the screen, whole: as seen.ts asks it of a card's parts,
 // but looking only at the rows that are near the screen.
+import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { add } from "./seen";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { add, covered } from "./seen";
 
 interface Looked {
   height: number;
   spans: [number, number][];
 }
 
-/** The ids (data-request) of the list's rows that were seen as they are now. */
-export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>): ReadonlySet<string> {
-  const [seen, setSeen] = useState<ReadonlySet<string>>(new Set());
+/** The ids (data-request) of the list's rows that were seen as they are now. A signal: it changes
+ * with every scroll, and a thousand rows need not be gone through for that. */
+export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>): ReadonlySignal<ReadonlySet<string>> {
+  const seen = useSignal<ReadonlySet<string>>(new Set());
   const state = useRef({ near: new Set<HTMLElement>(), looked: new Map<string, Looked>(), done: new Map<string, number>(), frame: 0 }).current;
   const observer = useRef<IntersectionObserver | undefined>(undefined);
 
   const look = () => {
     if (document.hidden) return;
     const bottom = Math.min(innerHeight, bar.current?.getBoundingClientRect().top ?? innerHeight);
+    const alarms = covered();
     let news = false;
     for (const row of state.near) {
       if (!row.isConnected) {
@@ -31,7 +34,8 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
       if (done !== undefined) news = state.done.delete(id);
       let l = state.looked.get(id);
       if (!l || Math.abs(l.height - box.height) > 2) state.looked.set(id, (l = { height: box.height, spans: [] }));
-      const from = Math.max(0, -box.top);
+      const head = row.closest(".alike")?.querySelector("header")?.getBoundingClientRect().bottom ?? 0; // it sticks to the top
+      const from = Math.max(0, Math.max(alarms, head) - box.top);
       const to = Math.min(box.height, bottom - box.top);
       if (to > from && add(l.spans, from, to, box.height)) {
         state.done.set(id, box.height);
@@ -39,7 +43,7 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
         news = true;
       }
     }
-    if (news) setSeen(new Set(state.done.keys()));
+    if (news) seen.value = new Set(state.done.keys());
   };
   const soon = () => {
     cancelAnimationFrame(state.frame);

@@ -12,8 +12,19 @@ interface Looked {
 
 const slack = 2; // px that rounding may lose
 
-/** The names of the parts that have not been seen. foot covers what is behind it. */
-export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): readonly string[] {
+/** How far down the screen the alarms reach that stick to its top: what is behind them is not seen. */
+export function covered(): number {
+  return Math.max(0, document.querySelector(".alarms:not(:empty)")?.getBoundingClientRect().bottom ?? 0);
+}
+
+export interface Unseen {
+  names: readonly string[];
+  /** How far down a part its first piece begins that was not seen. */
+  gap(name: string): number;
+}
+
+/** The parts that have not been seen. foot covers what is behind it. */
+export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): Unseen {
   const looked = useRef(new Map<string, Looked>());
   const [unseen, setUnseen] = useState<readonly string[]>(names);
   const wanted = useRef(names);
@@ -21,6 +32,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
 
   const look = useCallback(() => {
     if (document.hidden || !card.current) return;
+    const top = covered();
     const bottom = Math.min(innerHeight, foot.current?.getBoundingClientRect().top ?? innerHeight);
     for (const part of card.current.querySelectorAll<HTMLElement>("[data-part]")) {
       const box = part.getBoundingClientRect();
@@ -28,7 +40,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
       let l = looked.current.get(name);
       if (!l || Math.abs(l.height - box.height) > slack) looked.current.set(name, (l = { height: box.height, spans: [], seen: l?.seen === true && box.height <= l.height }));
       if (l.seen) continue;
-      const from = Math.max(0, -box.top);
+      const from = Math.max(0, top - box.top);
       const to = Math.min(box.height, bottom - box.top);
       if (to > from) l.seen = add(l.spans, from, to, box.height);
     }
@@ -53,7 +65,11 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
       for (const [target, name] of events) target.removeEventListener(name, soon, { capture: true });
     };
   }, [look]);
-  return unseen;
+  const gap = (name: string) => {
+    const first = looked.current.get(name)?.spans[0];
+    return first && first[0] <= slack ? first[1] : 0;
+  };
+  return { names: unseen, gap };
 }
 
 /** Adds a span to sorted ones, and says whether they cover everything up to height. */

@@ -6,14 +6,23 @@ import { words } from "./words";
 
 const mostListed = 6;
 
-export function Shell({ request, rows, summary }: { request: PermissionRequest; rows: readonly Row[]; summary: boolean }) {
+interface Props {
+  request: PermissionRequest;
+  rows: readonly Row[];
+  /** How many lines stand before them, and whether there are several in all. */
+  from: number;
+  several: boolean;
+  summary: boolean;
+}
+
+export function Shell({ request, rows, from, several, summary }: Props) {
   const doubts = request.doubts ?? [];
   // What a program may run besides is worth a line only where it makes the rules doubt.
   const units = (request.units ?? []).filter((u) => !u.guessed || doubts.length > 0);
   return (
     <>
       <pre class="code shell">
-        <Rows rows={rows} marks={marksOf(units, doubts)} />
+        <Rows rows={rows} marks={marksOf(units, doubts)} from={from} several={several} />
       </pre>
       {summary && (units.length > 1 || units.some(remarkable)) && <Units units={units} more={request.moreUnits ?? 0} />}
       {summary &&
@@ -47,9 +56,9 @@ function remarkable(u: Unit): boolean {
 function Units({ units, more }: { units: readonly Unit[]; more: number }) {
   const row = (u: Unit, i: number) => (
     <li key={i}>
-      <span class="does">{u.guessed ? words.shell.perhaps(words.shell.does[u.kind]) : words.shell.does[u.kind]}</span> <code>{u.text || "…"}</code>
-      {!!u.via?.length && <small>{words.shell.via(u.via.join(" › "))}</small>}
-      {u.dir && <small>{words.shell.dir(u.dir)}</small>}
+      <span class="does">{u.guessed ? words.shell.perhaps(words.shell.does[u.kind]) : words.shell.does[u.kind]}</span> <code>{u.text || "…"}</code>{" "}
+      {!!u.via?.length && <small>{words.shell.via(u.via.join(" › "))}</small>}{" "}
+      {u.dir && <small>{words.shell.dir(u.dir)}</small>}{" "}
       {u.dirUnknown && <small>{words.shell.dirUnknown}</small>}
     </li>
   );

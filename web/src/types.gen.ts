@@ -3711,7 +3711,7 @@ export interface Saved {
    */
   spent?: number;
   /**
-   * How many requests it has decided since the broker started.
+   * How many requests it has decided since the broker started; of what was revoked before that, until then.
    */
   fired: number;
   lastFired?: string;

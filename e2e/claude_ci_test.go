@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/e2e/modelserver"
+	"assent/internal/report"
+)
+
+// ciRun is `assent ci run` with the real client, which finds no hooks in settings of its own.
+type ciRun struct {
+	*agent
+	report string
+}
+
+// newCI prepares a run with these flags and rules that it asks a broker of its own with.
+func newCI(t *testing.T, rules string, flags ...string) *ciRun {
+	t.Helper()
+	c := bareCI(t, flags...)
+	file := filepath.Join(c.dir, "ci-rules.yaml")
+	if err := os.WriteFile(file, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.flags("--rules", file)
+	return c
+}
+
+// remoteCI is newCI with the test's broker, and a token that only submits, and expires.
+func remoteCI(t *testing.T, flags ...string) *ciRun {
+	t.Helper()
+	c := bareCI(t, flags...)
+	url, _ := c.owner()
+	c.asks(url, strings.TrimSpace(c.command("token", "create", "--role", "submit", "--name", "ci", "--ttl", "1h")))
+	return c
+}
+
+func bareCI(t *testing.T, flags ...string) *ciRun {
+	t.Helper()
+	c := &ciRun{agent: newAgent(t)}
+	c.report = filepath.Join(c.dir, "report")
+	c.config.Own = true
+	c.config.Wrap = []string{program("assent"), "ci", "run", "--report", c.report, "--"}
+	c.flags(flags...)
+	return c
+}
+
+// flags puts flags before the command.
+func (c *ciRun) flags(flags ...string) {
+	w := c.config.Wrap
+	c.config.Wrap = append(append(append([]string{}, w[:len(w)-1]...), flags...), "--")
+}
+
+func (c *ciRun) asks(url, token string) {
+	c.config.Env = []string{"ASSENT_URL=" + url, "ASSENT_TOKEN=" + token}
+}
+
+// reported reads the report, whose JSON must be what its schema says.
+func (c *ciRun) reported() report.Run {
+	c.t.Helper()
+	b, err := os.ReadFile(c.report + ".json")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	valid(c.t, "CIReport", b)
+	var run report.Run
+	if err := json.Unmarshal(b, &run); err != nil {
+		c.t.Fatal(err)
+	}
+	return run
+}
+
+// mentions checks that a form of the report says something.
+func (c *ciRun) mentions(ext string, words ...string) {
+	c.t.Helper()
+	b, err := os.ReadFile(c.report + ext)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, w := range words {
+		if !strings.Contains(string(b), w) {
+			c.t.Errorf("report%s does not say %q:\n%s", ext, w, b)
+		}
+	}
+}
+
+// one is the only request of a report.
+func (c *ciRun) one() report.Request {
+	c.t.Helper()
+	run := c.reported()
+	if len(run.Requests) != 1 {
+		c.t.Fatalf("report %+v, want one request", run)
+	}
+	return run.Requests[0]
+}
+
+// mkdir is a call that no rule of these tests allows.
+func (c *ciRun) mkdir(name string) modelserver.Use { return run("mkdir " + c.path(name)) }
+
+// One run meets all four: a rule, nobody, an approver, and a broker that dies.
+func TestCIRunsUnderRulesAndApprovers(t *testing.T) {
+	t.Parallel()
+	c := remoteCI(t, "--timeout", "6s")
+	c.setRules(claudeRules)
+	run := c.headless([]modelserver.Use{c.touch("ruled")}, []modelserver.Use{c.mkdir("nobody")}, []modelserver.Use{c.mkdir("approved")}, []modelserver.Use{c.mkdir("killed")})
+	q := c.waitPending(1)[0]
+	c.until(q.ID, "expired", func(r request) bool { return r.Outcome == "expired" })
+	c.allow(c.waitPending(1)[0])
+	eventually(t, soon, "the last request waits", func() bool {
+		rs := c.pending()
+		return len(rs) == 1 && strings.Contains(string(rs[0].ToolInput), "killed")
+	})
+	c.kill()
+	if res := c.result(run); res.Exit != 0 {
+		t.Errorf("result %+v\n%s", res, run.Stderr())
+	}
+	if !c.exists("ruled") || c.exists("nobody") || !c.exists("approved") || c.exists("killed") {
+		t.Error("what was allowed did not run, or what was denied did")
+	}
+	res := c.model.Results()
+	if len(res) != 4 {
+		t.Fatalf("the model read %+v", res)
+	}
+	for _, i := range []int{1, 3} {
+		if said := res[i].Content; !strings.Contains(said, "Nobody answered this permission request in 6 seconds") || !strings.Contains(said, "go on with what needs no permission") {
+			t.Errorf("the model read %q", said)
+		}
+	}
+
+	rep := c.reported()
+	if len(rep.Requests) != 4 || rep.Allowed != 2 || rep.Denied != 2 || rep.ClientVersion == "" {
+		t.Fatalf("report %+v", rep)
+	}
+	for i, want := range []report.Request{
+		{Verdict: report.Allowed, By: report.By{Kind: report.Rule, Name: "touch-here", File: c.rulesFile()}},
+		{Verdict: report.Denied, By: report.By{Kind: report.Timeout}},
+		{Verdict: report.Allowed, By: report.By{Kind: report.Person, Name: "somebody on the broker's machine"}},
+		{Verdict: report.Denied, By: report.By{Kind: report.Timeout}},
+	} {
+		got := rep.Requests[i]
+		if got.Verdict != want.Verdict || got.By != want.By || (want.Verdict == report.Denied) != (len(got.Proposals) > 0) || got.LatencyMS >= 6000 {
+			t.Errorf("request %d: %+v", i, got)
+		}
+	}
+	if why := rep.Requests[3].Reason; !strings.Contains(why, "does not answer") || rep.Requests[1].Reason != "" {
+		t.Errorf("reasons %q and %q", rep.Requests[1].Reason, why)
+	}
+	for _, w := range []string{"mkdir " + c.path("nobody"), "program: mkdir", "nobody answered in time"} {
+		c.mentions(".md", w)
+		c.mentions(".xml", w)
+		if w != "program: mkdir" && !strings.Contains(run.Stderr(), w) {
+			t.Errorf("standard error does not say %q:\n%s", w, run.Stderr())
+		}
+	}
+}
+
+// A denied request's proposed rule, put into the rules, allows the next one like it.
+func TestCIProposesTheRuleThatWasMissing(t *testing.T) {
+	t.Parallel()
+	c := newCI(t, claudeRules, "--timeout", "2s", "--fail-on-deny")
+	if res := c.result(c.headless([]modelserver.Use{c.mkdir("made")})); res.Exit != 86 || c.exists("made") {
+		t.Errorf("result %+v", res)
+	}
+	q := c.one()
+	if q.Verdict != report.Denied || q.By.Kind != report.Timeout || len(q.Proposals) == 0 {
+		t.Fatalf("report %+v", q)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "ci-rules.yaml"), []byte(claudeRules+q.Proposals[0].Rule), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := c.result(c.headless([]modelserver.Use{c.mkdir("made")})); res.Exit != 0 || !c.exists("made") {
+		t.Errorf("result %+v", res)
+	}
+	if again := c.one(); again.Verdict != report.Allowed || again.By.Name != "ci-"+q.ID[:8]+"-1" {
+		t.Errorf("report %+v", again)
+	}
+}
+
+// Whatever the person's settings say, a run is asked; and nothing is added to them. (The client
+// itself moves what stands elsewhere into them.)
+func TestCIPassesOverTheModeOfTheSettings(t *testing.T) {
+	t.Parallel()
+	c := newCI(t, claudeRules, "--timeout", "2s")
+	file := filepath.Join(c.config.Home(), ".claude", "settings.json")
+	const mine = `{"permissions": {"defaultMode": "bypassPermissions"}}`
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.result(c.headless([]modelserver.Use{c.mkdir("made")}))
+	if q := c.one(); q.Verdict != report.Denied || c.exists("made") {
+		t.Errorf("report %+v", q)
+	}
+	if b, err := os.ReadFile(file); err != nil || strings.Contains(string(b), "hook") || !strings.Contains(string(b), "bypassPermissions") {
+		t.Errorf("the settings are %q now, %v", b, err)
+	}
+}

@@ -1,0 +1,101 @@
+package hookclient
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+)
+
+var submitted = hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: permissionRequest, Agent: "claude", Time: time.Unix(1, 0), Raw: []byte(`{"a":1}`)}
+
+func TestSubmit(t *testing.T) {
+	t.Parallel()
+	const yes = `{"hookSpecificOutput":{}}`
+	for name, tt := range map[string]struct {
+		status  int
+		body    string
+		want    Answer
+		timeout time.Duration
+	}{
+		"answered":  {status: 200, body: yes, want: Answer{Answered: true, Body: []byte(yes), Outcome: hook.Allowed, By: &hook.Approver{Kind: hook.KindRule, Name: "git push?", File: "/a b"}}},
+		"abstained": {status: 204, want: Answer{Answered: true, Outcome: hook.Allowed, By: &hook.Approver{Kind: hook.KindRule, Name: "git push?", File: "/a b"}}},
+		"token":     {status: 401, want: Answer{Why: "does not accept the token"}},
+		"broken":    {status: 500, want: Answer{Why: "HTTP 500"}},
+		"full":      {status: 503, want: Answer{Why: "cannot record now"}},
+		"taken":     {status: 409, want: Answer{Why: "another request under the same id"}},
+		"held":      {want: Answer{Expired: true}, timeout: 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := make(chan struct{})
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get(hook.HeaderRequestID) != submitted.ID || r.Header.Get(hook.HeaderOnTimeout) != "deny" || r.Header.Get(hook.HeaderRemaining) == "" {
+					t.Errorf("headers %v", r.Header)
+				}
+				if tt.status == 0 {
+					<-held
+					return
+				}
+				for name, v := range map[string]string{hook.HeaderOutcome: "allowed", hook.HeaderByKind: "rule", hook.HeaderByName: "git push?", hook.HeaderByFile: "/a b"} {
+					w.Header().Set(name, hook.EscapeHeader(v))
+				}
+				w.WriteHeader(tt.status)
+				_, _ = w.Write([]byte(tt.body))
+			}))
+			t.Cleanup(s.Close)
+			t.Cleanup(func() { close(held) })
+			got := Submit(t.Context(), Config{URL: s.URL, OnTimeout: hook.Deny, Timeout: cmp.Or(tt.timeout, time.Minute)}, submitted)
+			want := tt.want
+			if got.Answered != want.Answered || string(got.Body) != string(want.Body) || got.Expired != want.Expired || !strings.Contains(got.Why, want.Why) || (got.Why == "") != (want.Why == "") {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			if want.By != nil && (got.By == nil || *got.By != *want.By || got.Outcome != want.Outcome) {
+				t.Errorf("by %+v, want %+v", got.By, want.By)
+			}
+		})
+	}
+}
+
+// A broker that died while it held the request is the reason that is given when the time is up.
+func TestSubmitSaysThatTheBrokerDied(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(nil)
+	listener := s.Listener
+	s.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		_ = listener.Close()
+		panic(http.ErrAbortHandler)
+	})
+	s.Start()
+	t.Cleanup(s.Close)
+	got := Submit(t.Context(), Config{URL: s.URL, Timeout: time.Second}, submitted)
+	if !got.Expired || got.Answered || !strings.Contains(got.Why, "does not answer") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestSubmitEndsWithItsAgent(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the other side go
+		cancel()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(s.Close)
+	if got := Submit(ctx, Config{URL: s.URL, Timeout: time.Hour}, submitted); got.Answered || got.Expired || got.Why == "" {
+		t.Errorf("%+v", got)
+	}
+	if why := Tell(t.Context(), Config{Socket: "/nowhere/s"}, submitted); !strings.Contains(why, "no broker") {
+		t.Errorf("told: %q", why)
+	}
+	if got := Submit(t.Context(), Config{URL: "http://elsewhere.example"}, submitted); !strings.Contains(got.Why, "use https") {
+		t.Errorf("%+v", got)
+	}
+}
