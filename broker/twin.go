@@ -76,14 +76,17 @@ func (b *Broker) Join(r hook.Request) (*Waiting, error) {
 	channel := r.Channel
 	w := &waiter{answer: make(chan Answer, 1)}
 	b.mu.Lock()
-	if b.closing || b.entries[r.ID] != nil {
-		b.mu.Unlock()
-		return nil, nil
+	var e *entry
+	var err error
+	switch {
+	case b.closing: // the next broker may know of one
+		err = ErrStopping
+	case b.entries[r.ID] == nil:
+		e = b.twinLocked(&r)
 	}
-	e := b.twinLocked(&r)
 	if e == nil {
 		b.mu.Unlock()
-		return nil, nil
+		return nil, err
 	}
 	b.joinLocked(e, &r)
 	b.attachLocked(e, w)

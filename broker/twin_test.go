@@ -1,11 +1,13 @@
 package broker_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"assent/broker"
 	"assent/internal/hook"
 )
 
@@ -309,5 +311,17 @@ func TestDecidedTwinsComeBack(t *testing.T) {
 		}
 		r.wantSteps(second, "")
 		r.wantPending()
+	})
+}
+
+// A broker that stops sends a twin away rather than have it judged as a request of its own.
+func TestJoinWhileStopping(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
+		r.ask(first)
+		r.b.Close()
+		if w, err := r.b.Join(second); w != nil || !errors.Is(err, broker.ErrStopping) {
+			t.Errorf("%v %v", w, err)
+		}
 	})
 }
