@@ -231,6 +231,7 @@ export const words = {
 
   always: {
     legend: "What the agent suggests to remember. It will not ask for this any more.",
+    together: "The agent suggests these together. One alone may not keep it from asking again.",
     rules: (behavior: string, rules: string) => `${behavior === "allow" ? "Allow" : behavior === "deny" ? "Deny" : "Ask about"} ${rules}`,
     wholeTool: (tool: string) => `every use of ${tool}`,
     mode: (mode: string) => (mode === "acceptEdits" ? "Accept every edit of files in the agent's directory" : `Switch the agent to the mode ${mode}`),
@@ -264,6 +265,43 @@ export const words = {
   question: {
     own: "In my own words",
     ownFor: (question: string) => `Own answer to: ${question}`,
+  },
+
+  form: {
+    server: "MCP server",
+    first: "The agent shows this form in its own terminal if nobody answers here within two minutes.",
+    unknown: "This form cannot be answered here. Decline it, or wait for it in the terminal.",
+    nothing: "It asks for nothing but a yes.",
+    send: "Send",
+    decline: "Decline",
+    dismiss: "Dismiss",
+    dismissMode: "Dismiss",
+    dismissHint: "Closes the form without an answer. The server is told that nobody said yes or no.",
+    dismissBlocks: "This closes the form. To send it, choose fewer answers.",
+    required: "required",
+    optional: "may be left out",
+    yes: "Yes",
+    no: "No",
+    none: "No answer",
+    closely: "Look closely. This is what is sent, with what cannot be seen in the box:",
+    sent: "Sent to the MCP server:",
+    answered: "Answered",
+    declined: "Declined",
+    missing: (what: string) => `Still to fill in: ${what}.`,
+    notNumber: (what: string) => `${what}: this is no number.`,
+    notWhole: (what: string) => `${what}: this is no whole number.`,
+    least: (what: string, kind: string, count: number) =>
+      kind === "text" ? `${what}: at least ${n(count, "1 character", "# characters")}.` : kind === "several" ? `${what}: choose at least ${count}.` : `${what}: at least ${count}.`,
+    most: (what: string, kind: string, count: number) =>
+      kind === "text" ? `${what}: at most ${n(count, "1 character", "# characters")}.` : kind === "several" ? `${what}: choose at most ${count}.` : `${what}: at most ${count}.`,
+    format: (what: string, format: string) => `${what}: ${words.form.formats[format] ?? format} is wanted.`,
+    formats: { email: "an e-mail address", uri: "a web address", date: "a day", "date-time": "a moment like 2026-12-24T18:00:00Z" } as Readonly<Record<string, string>>,
+    wants: (kind: string, format: string, least: number | undefined, most: number | undefined): string => {
+      const what = { text: words.form.formats[format] ?? "", number: "a number", integer: "a whole number", several: "as many as apply" }[kind] ?? "";
+      const unit = kind === "text" ? " characters" : "";
+      const range = least !== undefined && most !== undefined ? `${least} to ${most}${unit}` : least !== undefined ? `at least ${least}${unit}` : most !== undefined ? `at most ${most}${unit}` : "";
+      return [what, range].filter(Boolean).join(", ");
+    },
   },
 
   hold: {
