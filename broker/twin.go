@@ -22,7 +22,7 @@ func (b *Broker) Twin(r *hook.Request) bool {
 // the very bytes of the input must be, and it must be the only such request that waits.
 func (b *Broker) twinLocked(r *hook.Request) *entry {
 	s := b.sessions[r.SessionID]
-	if s == nil || r.Alone || r.Uninspectable != "" || r.Verdict.Decides() {
+	if s == nil || r.Event != "" || r.Alone || r.Uninspectable != "" || r.Verdict.Decides() {
 		return nil
 	}
 	var found *entry
@@ -53,7 +53,7 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 // sameCall reports whether e may be about the call that r is about, asked in the other way.
 func (e *entry) sameCall(r *hook.Request) bool {
 	named := e.ToolUseID != "" && r.ToolUseID != ""
-	return e.Via != r.Via && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
+	return e.Via != r.Via && e.Event == "" && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
 		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 && e.samePlace(r) &&
 		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != ""))
 }

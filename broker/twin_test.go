@@ -325,3 +325,16 @@ func TestJoinWhileStopping(t *testing.T) {
 		}
 	})
 }
+
+// A form has no twin: it is no call.
+func TestFormIsNoTwin(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		form := func(q *hook.Request) { q.Event = hook.EventElicitation }
+		first, second := r.request(`{}`, form), r.request(`{}`, form, mcp)
+		third := r.request(`{}`, mcp)
+		for _, q := range []hook.Request{first, second, third} {
+			r.ask(q)
+		}
+		r.wantPending(first, second, third)
+	})
+}

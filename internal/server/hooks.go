@@ -53,8 +53,8 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 	p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
 	e.Type = p.Type
 	s.metrics.event(e.Type)
-	if e.Type == hook.EventElicitation && unreadable == nil {
-		return s.takeForm(w, r, e, p, channel, arrived)
+	if e.Type == hook.EventElicitation && unreadable == nil && e.Via == "" {
+		return s.takeForm(w, r, e, p, channel, arrived), nil
 	}
 	asks := e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil
 	switch {
