@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
 	f.listen, f.natsListen, f.rules = "127.0.0.1:0", "off", r.f.rules
 	f.socket = filepath.Join(r.stateDir, "hook.sock")
 	f.quiet, f.noLink = true, true
+	// The agent runs as the same person and would find a token that decides; and it may be allowed
+	// to write files, but not the rules that it works under.
+	f.noOwnerToken, f.rulesOnce = !r.f.keep, true
 	f.notices = noNotices // whoever is told could not answer
 	if f.rules != "" {
 		if _, err := os.Stat(f.rules); err != nil {
@@ -228,11 +232,17 @@ func (r *ciRun) checkOthers() {
 		if s.DisableAllHooks {
 			r.problem("hooks-disabled", s.Path+" says disableAllHooks: no hook may run, and Claude Code then denies whatever needs permission", false)
 		}
-		for _, h := range s.Hooks {
-			if h.Event == "PermissionRequest" {
-				r.problem("second-decider", "a hook in "+s.Path+" answers permission requests too: both are asked, and the first decision counts, which this report may not see", false)
-				break
-			}
+		if n := len(s.Allow); n > 0 {
+			r.problem("allowed-elsewhere", fmt.Sprintf("%s allows %d kinds of calls: for them Claude Code asks nobody, and this report does not see them", s.Path, n), false)
+		}
+		hook := func(event string) bool {
+			return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Event == event && !h.Ours })
+		}
+		if hook("PermissionRequest") {
+			r.problem("second-decider", "a hook in "+s.Path+" answers permission requests too: both are asked, and the first decision counts, which this report may not see", false)
+		}
+		if hook("PreToolUse") {
+			r.problem("hook-before", "a PreToolUse hook in "+s.Path+" may allow calls: then Claude Code asks nobody, and this report does not see them", false)
 		}
 	}
 }
