@@ -138,7 +138,7 @@ func TestCIOutputThatNobodyReads(t *testing.T) {
 // What still waits when the agent is killed is in the report too.
 func TestCIReportsWhatWaitedWhenTheAgentDied(t *testing.T) {
 	t.Parallel()
-	cmd, dir, _, errs := ciCommand(t, question+`ask 'mkdir x' & while [ ! -e go ]; do sleep 0.05; done; kill -9 $$`, "--timeout", "60s")
+	cmd, dir, _, errs := ciCommand(t, strings.Replace(question, "60s", "6s", 1)+`ask 'mkdir x' & while [ ! -e go ]; do sleep 0.05; done; kill -9 $$`, "--timeout", "60s")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

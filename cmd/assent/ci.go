@@ -189,7 +189,10 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 		return 0, interrupted()
 	}
 
-	b, err := r.startBroker(ctx)
+	b, err := r.startBroker(ctx, early)
+	if early.Err() != nil && err != nil {
+		return 0, interrupted()
+	}
 	if err != nil {
 		return 0, err
 	}

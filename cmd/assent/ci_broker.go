@@ -33,9 +33,9 @@ type ciBroker struct {
 }
 
 // startBroker makes ready whom to ask: the broker of --url, or one of our own.
-func (r *ciRun) startBroker(ctx context.Context) (*ciBroker, error) {
+func (r *ciRun) startBroker(ctx, early context.Context) (*ciBroker, error) {
 	if r.url == "" {
-		return r.privateBroker(ctx)
+		return r.privateBroker(ctx, early)
 	}
 	b := &ciBroker{target: hookclient.Config{URL: r.url, Token: os.Getenv("ASSENT_TOKEN")}}
 	config, err := r.remoteTLS()
@@ -66,9 +66,16 @@ func certificateError(err error) error {
 	return err
 }
 
+// startTime bounds the start of a private broker, which takes a moment. Without room on the disk it
+// would wait for some. stopTime bounds its end, after that.
+const (
+	startTime = 20 * time.Second
+	stopTime  = 5 * time.Second
+)
+
 // privateBroker runs a broker in this process. Nobody else knows of it, unless --state-dir says
-// where it is.
-func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
+// where it is. It gives up the start when early ends; the broker ends with ctx.
+func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	if !r.f.keep {
 		r.stateDir = filepath.Join(r.dir, "state")
 	}
@@ -100,11 +107,25 @@ func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
 	}()
 	b := &ciBroker{target: hookclient.Config{Socket: f.socket}}
 	b.stop = func() error { cancel(); return <-ended }
+	late := time.NewTimer(startTime)
+	defer late.Stop()
+	giveUp := func(err error) (*ciBroker, error) {
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(stopTime): // the process ends soon
+		}
+		return nil, fmt.Errorf("start a broker for this run: %w", err)
+	}
 	select {
 	case <-ready:
 	case err := <-ended:
 		cancel()
 		return nil, fmt.Errorf("start a broker for this run: %w", err)
+	case <-early.Done():
+		return giveUp(early.Err())
+	case <-late.C:
+		return giveUp(fmt.Errorf("it is not ready after %v; is there room in %s?", startTime, r.stateDir))
 	}
 	b.rules = always.NewProposer(book, nil)
 	return b, nil
