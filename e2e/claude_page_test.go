@@ -1,31 +1,45 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"assent/e2e/modelserver"
 )
 
-// mcpServer is a server of the Model Context Protocol with one tool, in Python's standard library.
+// mcpServer is a server of the Model Context Protocol in Python's standard library: one tool that
+// repeats a text, and one that asks the person what its argument says, and repeats the answer.
 const mcpServer = `import json, sys
+def say(m):
+    print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)
+asked = None
 for line in sys.stdin:
     m = json.loads(line)
+    if "method" not in m:
+        say({"id": asked, "result": {"content": [{"type": "text", "text": "answer: " + json.dumps(m.get("result"), sort_keys=True)}]}})
+        continue
     if "id" not in m:
         continue
     r = {}
     if m["method"] == "initialize":
         r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "lab", "version": "1"}}
     elif m["method"] == "tools/list":
-        r = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]}
+        r = {"tools": [{"name": "echo", "description": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
+            {"name": "ask", "description": "ask", "inputSchema": {"type": "object", "properties": {"params": {"type": "object"}}}}]}
+    elif m["method"] == "tools/call" and m["params"]["name"] == "ask":
+        asked = m["id"]
+        say({"id": "form-" + str(asked), "method": "elicitation/create", "params": m["params"]["arguments"]["params"]})
+        continue
     elif m["method"] == "tools/call":
         r = {"content": [{"type": "text", "text": "echo: " + m["params"]["arguments"]["text"]}]}
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+    say({"id": m["id"], "result": r})
 `
 
 // TestClaudeIsAnsweredFromThePage: the real client asks for each kind of thing, and everything is
@@ -59,14 +73,21 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "Edit", Input: map[string]any{"file_path": a.path("old.txt"), "old_string": "two", "new_string": "three"}}},
 		[]modelserver.Use{{Name: "Write", Input: map[string]any{"file_path": a.path("new.txt"), "content": "written\n"}}},
 	)
-	answer := func(sees string, before ...string) {
+	answer := func(sees string, chosen ...string) {
 		t.Helper()
 		b.see(open, sees)
-		for _, selector := range before {
-			b.tap(open + " " + selector)
+		for _, selector := range chosen {
+			b.choose(open+" "+selector, true)
 		}
-		b.tap(open + " button.allow")
-		b.see(over+" .outcome", "Allowed")
+		b.decide("button.allow", "Allowed")
+	}
+	const first, second = ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option"
+	always := func(sees string) {
+		t.Helper()
+		b.see(open, sees)
+		b.mode("always")
+		b.see(open+" "+first, "Let the agent work in")
+		b.see(open+" "+second, "Accept every edit of files")
 	}
 	answer("touch " + a.path("out.txt"))
 	b.see(open+" .diff .comes", "three")
@@ -86,21 +107,57 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	answer("echo")
 	more(2)
 
+	// The agent suggests two things at once: a directory to work in, and to accept edits there. The
+	// first alone changes nothing for a command, which is why the second call asks again.
+	denied := run("python3 -c \"open('" + a.path("denied.txt") + "', 'w')\"")
+	a.prompt(term, []modelserver.Use{a.touch("one.txt")}, []modelserver.Use{a.touch("two.txt")})
+	always("one.txt")
+	b.choose(open+" "+first, true)
+	b.choose(open+" "+second, false)
+	answer("one.txt")
+	always("two.txt")
+	answer("two.txt", first, second)
+	more(2)
+	a.prompt(term, []modelserver.Use{a.touch("three.txt")}, []modelserver.Use{denied})
+	b.see(open, "denied.txt") // the touch before it passed unasked
+	b.mode("words")
+	b.do(chromedp.SendKeys(chromedp.CSS(open+" textarea"), "no more files"))
+	b.decide("button.deny", "Denied")
+	more(2)
+
 	results := a.model.Results()
-	text := func(i int) string { return results[i].Content }
-	if len(results) != 6 {
+	if len(results) != 10 {
 		t.Fatalf("the model read %+v", results)
 	}
-	for i, want := range map[int]string{4: "Blue", 5: "echo: hello"} {
-		if !strings.Contains(text(i), want) {
-			t.Errorf("result %d is %q, want %q in it", i, text(i), want)
+	for i, want := range map[int]string{4: `"Which colour?"="Blue", "Which toppings?"="Salt, Basil"`, 5: "echo: hello"} {
+		if !strings.Contains(results[i].Content, want) {
+			t.Errorf("result %d is %q, want %q in it", i, results[i].Content, want)
 		}
 	}
-	if got, _ := os.ReadFile(a.path("old.txt")); string(got) != "one\nthree\n" {
-		t.Errorf("the file holds %q", got)
+	for i, r := range results[:9] {
+		if r.IsError {
+			t.Errorf("result %d of what was allowed is an error: %+v", i, r)
+		}
 	}
-	if !a.exists("out.txt") || !a.exists("new.txt") {
-		t.Error("what was allowed did not happen")
+	if last := results[9]; last.Content != "no more files" {
+		t.Errorf("the model read %+v, want the words of the denial", last)
+	}
+	if got, err := os.ReadFile(a.path("old.txt")); err != nil || string(got) != "one\nthree\n" {
+		t.Errorf("the edited file holds %q (%v)", got, err)
+	}
+	if got, err := os.ReadFile(a.path("new.txt")); err != nil || string(got) != "written\n" {
+		t.Errorf("the written file holds %q (%v)", got, err)
+	}
+	for _, name := range []string{"out.txt", "one.txt", "two.txt", "three.txt"} {
+		if !a.exists(name) {
+			t.Errorf("%s was allowed and did not happen", name)
+		}
+	}
+	if a.exists("denied.txt") {
+		t.Error("what was denied happened")
+	}
+	if n := len(a.settled()); n != 8 {
+		t.Errorf("%d requests, want one for each call but the two that need none", n)
 	}
 	for _, r := range a.settled() {
 		if r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
@@ -133,6 +190,65 @@ func TestClaudePlanIsEditedOnThePage(t *testing.T) {
 		t.Errorf("the model read %+v", res)
 	}
 	b.quiet()
+}
+
+// mode opens one of a card's other answers, likewise.
+func (b *browser) mode(name string) {
+	b.t.Helper()
+	chip := open + ` [data-mode="` + name + `"]`
+	eventually(b.t, soon, "the other answer "+name, func() bool {
+		switch {
+		case b.has(chip + `[aria-pressed="true"]`):
+			return true
+		case b.has(chip):
+			b.tap(chip)
+		default:
+			b.tap(open + " button.third")
+		}
+		return false
+	})
+}
+
+// choose taps an option until it is chosen, or is not: under a hasty finger it may have moved.
+func (b *browser) choose(option string, yes bool) {
+	b.t.Helper()
+	b.do(chromedp.WaitVisible(chromedp.CSS(option)))
+	eventually(b.t, soon, option+" is as wanted", func() bool {
+		if b.has(option+" input:checked") == yes {
+			return true
+		}
+		b.tap(option)
+		return false
+	})
+}
+
+// decide taps a button of the first card that waits until the card says what became of it: a tap
+// on a card that has just moved, or of which something was not on the screen yet, does nothing, and
+// then a person looks and taps again.
+func (b *browser) decide(button, outcome string) {
+	b.t.Helper()
+	var id string
+	eventually(b.t, soon, "a card waits", func() bool {
+		id, _ = chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(`+jsString(open)+`)?.dataset.request ?? ""`))
+		return id != ""
+	})
+	card := `.card[data-request="` + id + `"]`
+	link := jsString(card + " .obstacle .link")
+	armed := jsString(card + " " + button + `:not([aria-disabled="true"])`)
+	eventually(b.t, soon, outcome+" on the card", func() bool {
+		if strings.Contains(b.text(card+" .outcome"), outcome) {
+			return true
+		}
+		if unseen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](lookThere(link), chromedp.EvalAwaitPromise)); unseen {
+			return false
+		}
+		if there, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!document.querySelector(`+armed+`)`)); there {
+			ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
+			defer cancel()
+			_ = chromedp.Do(ctx, chromedp.Tap(chromedp.CSS(card+" "+button))) // it may be over by now
+		}
+		return false
+	})
 }
 
 // withMCP gives the client a server of its own.

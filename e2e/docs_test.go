@@ -109,6 +109,8 @@ func TestDocsCommands(t *testing.T) {
 		"assent token create --role x":  false,
 		"assent rules explain -- x -y":  false,
 		"assent rules explain -y -- x":  true,
+		"assent ci run -- claude -p x":  false,
+		"assent ci run --nothing -- x":  true,
 		"assent no-such-command":        true,
 		"assent token no-such-command":  true,
 		"assent pending --no-such-flag": true,
@@ -205,8 +207,8 @@ func checkCommand(line []string) string {
 		return "has no help"
 	}
 	for i, word := range words {
-		if word == "--" && slices.Contains(path, "rules") {
-			return "" // what follows is a command that rules are asked about
+		if word == "--" && (slices.Contains(path, "rules") || slices.Contains(path, "ci")) {
+			return "" // what follows is a command of somebody else
 		}
 		if word == "--" {
 			return checkCommand(append([]string{"assent", "serve"}, words[i+1:]...))

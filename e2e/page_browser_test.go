@@ -172,11 +172,30 @@ func (b *browser) see(selector, text string) {
 	eventually(b.t, soon, selector+" shows "+text, func() bool { return strings.Contains(b.text(selector), text) })
 }
 
-// tap taps an element when it is armed, as a finger does: by coordinates.
+// tap taps an element when it is armed, as a finger does: by coordinates. What lies under the foot
+// of a card is brought up first, as a person would who sees it there.
 func (b *browser) tap(selector string) {
 	b.t.Helper()
-	sel := chromedp.CSS(selector + `:not([aria-disabled="true"]):not([disabled])`)
-	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel), chromedp.Tap(sel))
+	armed := selector + `:not([aria-disabled="true"]):not([disabled])`
+	sel := chromedp.CSS(armed)
+	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel))
+	eventually(b.t, soon, selector+" can be hit", func() bool {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		defer cancel()
+		hit, _ := chromedp.Run(ctx, chromedp.Evaluate[bool](`(() => {
+			const e = document.querySelector(`+jsString(armed)+`);
+			if (!e) return false;
+			const free = () => {
+				const box = e.getBoundingClientRect();
+				const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+				return !!top && (e.contains(top) || top.contains(e));
+			};
+			if (!free()) e.scrollIntoView({ block: "center" });
+			return free();
+		})()`))
+		return hit
+	})
+	b.do(chromedp.Tap(sel))
 }
 
 // sleep hides and freezes the page, as a phone does in a pocket.

@@ -88,6 +88,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	eventually(t, soon, "all is in the history", func() bool { return b.count(".decided") == 8 })
 	b.see(".decided", "rule no-force")
 	b.accessible("history")
+	b.nothingCut("history")
 	b.chooses(".filters select", "denied")
 	eventually(t, soon, "only what was denied", func() bool { return b.count(".decided") == 3 })
 	b.see(".history", "Not on a Friday.")
@@ -101,11 +102,13 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard-4"))
 	eventually(t, soon, "what was looked for", func() bool { return b.count(".decided") == 1 })
 	b.accessible("history-filtered")
+	b.nothingCut("history-filtered")
 
 	b.view("Charts")
 	b.see(".charts", "8 decisions, 2 of them by rules.")
 	eventually(t, soon, "the charts are drawn", func() bool { return b.count(".plot canvas") >= 2 })
 	b.accessible("charts")
+	b.nothingCut("charts")
 	b.click("summary", "The same as a table")
 	b.see(".charts .wide", "a command on the machine")
 	b.see(".charts details table", "Handed back")
@@ -133,6 +136,7 @@ func TestPageSettings(t *testing.T) {
 		b.click(".settings .tabs button", section)
 		b.see(".settings", map[string]string{"Notifications": "ring", "Answering": "3 seconds", "Keyboard": "Next request"}[section])
 		b.accessible("settings-" + strings.ToLower(section))
+		b.nothingCut("settings-" + strings.ToLower(section))
 	}
 	b.quiet()
 }

@@ -7,7 +7,8 @@
 // that allows, unless the broker sent it.
 //
 // A PermissionRequest is waited for; it is retried under the same id while the broker may be
-// coming back, and is given up when the agent goes away. Any other event gets one second; if
+// coming back, and is given up when the agent goes away. An MCP server's form is held for two
+// minutes at most. Any other event gets one second; if
 // the broker did not take it by then it is written to a spool file (see Drain), which a
 // kill -9 of anybody survives; a power cut may cost it, since the file is not synced.
 //
@@ -166,6 +167,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	c.event.Origin = origin(cfg.Env)
 	if p.event == permissionRequest {
 		return c.ask(w)
+	}
+	if p.event == hook.EventElicitation {
+		return c.elicit(w)
 	}
 	out := c.tell(w)
 	if p.event == "" {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // drainTime is how long one run may go on with posting spooled events.
@@ -12,7 +14,25 @@ const drainTime = 20 * time.Millisecond
 // tell hands over an event that nobody waits for, and spools it if the broker does not take it
 // at once or in time. It returns what the broker wants printed, usually nothing.
 func (c *client) tell(w *agentWatch) []byte {
-	ctx, cancel := context.WithTimeout(w.ctx, plainTimeout)
+	return c.tellWithin(w, plainTimeout, 0)
+}
+
+// elicit hands over an MCP server's form and returns its answer, if somebody gives one while the
+// broker holds it. The agent shows the form in its own terminal only when we have exited without
+// one. So there is one attempt, and whatever goes wrong the form goes back to the agent: nothing
+// denies it.
+func (c *client) elicit(w *agentWatch) []byte {
+	w.signals()
+	w.hangup()
+	patience := max(min(time.Until(c.deadline), hook.ElicitationWait), time.Millisecond)
+	c.deadline = time.Now().Add(patience)
+	return c.tellWithin(w, patience, patience)
+}
+
+// tellWithin is tell with a limit of its own. remaining, if not 0, is what the broker is told that
+// it may take.
+func (c *client) tellWithin(w *agentWatch, limit, remaining time.Duration) []byte {
+	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	defer cancel()
 	s := spool{dir: c.cfg.Spool}
 	// Behind events of the same session that wait in the spool, this one waits too.
@@ -22,7 +42,7 @@ func (c *client) tell(w *agentWatch) []byte {
 	} else if err != nil {
 		c.cfg.Warn("spool: " + err.Error())
 	}
-	r := c.attempt(ctx, &request{to: &c.to, event: &c.event})
+	r := c.attempt(ctx, &request{to: &c.to, event: &c.event, remaining: remaining})
 	switch r.state {
 	case answered:
 		c.drainSpool(ctx, &s)

@@ -37,10 +37,13 @@ func TestMain(m *testing.M) {
 
 const (
 	ask   = `{"session_id":"s1","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	form  = `{"session_id":"s1","hook_event_name":"Elicitation","mcp_server_name":"lab","mode":"form"}`
 	plain = `{"session_id":"s1","hook_event_name":"PostToolUse","tool_name":"Bash"}`
 	deny  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"assent could not put this permission request to anybody, and was told to deny in that case. No person has seen and refused it. Do not try the same again, nor a way around it: go on with what needs no permission, or stop and say what you could not do."}}}`
 	late  = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"Nobody answered this permission request in 1 second, and assent was told to deny in that case. No person has seen and refused it. Do not try the same again, nor a way around it: go on with what needs no permission, or stop and say what you could not do."}}}`
 	allow = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+	// accept is the answer to a form.
+	accept = `{"hookSpecificOutput":{"hookEventName":"Elicitation","action":"accept","content":{}}}`
 )
 
 // call is one request as the broker saw it.

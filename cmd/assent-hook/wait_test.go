@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // A signal ends the wait: the broker sees the connection close, the agent sees status 0 and
@@ -66,6 +68,34 @@ func TestHungBrokerSpoolsPlainEvent(t *testing.T) {
 	p.run(t, "")
 	<-gone
 	if n := len(p.spooled(t, b.socket)); n != 1 {
+		t.Errorf("%d events spooled", n)
+	}
+}
+
+// A form that a broker holds is waited for longer than a plain event, but never denied: when the
+// time is up the agent shows its own.
+func TestFormIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	let := make(chan struct{})
+	b := newBroker(t, socketPath(t), func(w http.ResponseWriter, r *http.Request) {
+		<-let
+		status(200, accept)(w, r)
+	})
+	p := command(t, form, "--socket", b.socket)
+	p.start(t)
+	got := <-b.calls
+	if ms, err := strconv.Atoi(got.header.Get(hook.HeaderRemaining)); err != nil || ms < 60_000 || ms > 120_000 {
+		t.Errorf("the broker is told to take %q ms", got.header.Get(hook.HeaderRemaining))
+	}
+	time.AfterFunc(1500*time.Millisecond, func() { close(let) }) // longer than a plain event may take
+	p.finish(t, accept)
+
+	gone := make(chan struct{}, 1)
+	hung := newBroker(t, socketPath(t), hold(gone))
+	q := command(t, form, "--socket", hung.socket, "--timeout", "300ms", "--on-timeout", "deny", "--on-failure", "deny")
+	q.run(t, "")
+	<-gone
+	if n := len(q.spooled(t, hung.socket)); n != 1 {
 		t.Errorf("%d events spooled", n)
 	}
 }

@@ -199,6 +199,9 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 }
 
 func (r *replay) judge(q *request) error {
+	if q.Event != "" {
+		return nil // an MCP server's form, which no rule is about
+	}
 	call := requestCall(q)
 	root := ""
 	if r.file == "" && !call.Elsewhere {

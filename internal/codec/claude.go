@@ -14,6 +14,9 @@ import (
 // a plain allow of AskUserQuestion does nothing, and one malformed entry of
 // updatedPermissions voids the whole decision.
 func checkClaude(d hook.Decision, r *hook.Request) error {
+	if r.Event == hook.EventElicitation {
+		return checkForm(d, r)
+	}
 	if d.Behavior == hook.BehaviorDeny {
 		switch {
 		case len(d.UpdatedInput) > 0:
@@ -186,6 +189,9 @@ func text(raw json.RawMessage) string {
 // encodeClaude writes the members in a fixed order and only those the decision has.
 // ExitPlanMode is approved with an updatedInput or not at all: {} stands for "as it is".
 func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if r.Event == hook.EventElicitation {
+		return encodeForm(d)
+	}
 	var b bytes.Buffer
 	b.WriteString(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"`)
 	b.WriteString(string(d.Behavior))

@@ -115,7 +115,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		p.Uninspectable = "repeated member " + twice
 	case varied != "":
 		p.Uninspectable = "another spelling of member " + varied
-	case p.Type == "PermissionRequest":
+	case p.Type == "PermissionRequest", p.Type == hook.EventElicitation:
 		p.Uninspectable = ambiguous(raw)
 	}
 	if p.Uninspectable == tooDeep && problem == nil {

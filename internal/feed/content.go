@@ -87,6 +87,7 @@ func (f *folding) content() content {
 		return content{data: data, title: "» " + line(d.Message), body: more(d.Message)}
 	case KindElicitation:
 		data := &ElicitationData{MCPServerName: f.text("mcp_server_name", d.Server), Message: f.text("message", d.Message), Mode: f.text("mode", d.Mode), RequestedSchema: f.json("requested_schema", d.Schema)}
+		f.s.formSeen(f)
 		return content{data: data, title: "⚠ MCP server " + name(d.Server) + " asks: " + line(d.Message), body: more(d.Message)}
 	case KindElicitationResult:
 		data := &ElicitationResultData{MCPServerName: f.text("mcp_server_name", d.Server), Mode: f.text("mode", d.Mode), Action: f.text("action", d.Action), Content: f.json("content", d.Content)}

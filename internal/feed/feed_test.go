@@ -366,3 +366,39 @@ func TestEmitted(t *testing.T) {
 		t.Error("told twice")
 	}
 }
+
+// TestForm: an MCP server's form that was held is one story, and one that was not ends nowhere.
+func TestForm(t *testing.T) {
+	s := feed.New("s")
+	at := time.Unix(1795183200, 0)
+	raw := []byte(`{"session_id":"s","hook_event_name":"Elicitation","mcp_server_name":"lab","message":"Who\u202e?","mode":"form","requested_schema":{"type":"object","properties":{}}}`)
+	asked := event(hook.Event{ID: "q", Agent: "claude", Type: hook.EventElicitation, Raw: raw, Seq: 1, Time: at}).fold(s)
+	form := asked[len(asked)-1]
+	by := &hook.Approver{Kind: "device", Name: "phone"}
+	r := hook.Request{ID: "q", SessionID: "s", Event: hook.EventElicitation, ToolName: hook.EventElicitation, Raw: raw, EventSeq: 1}
+	out := s.Record(hook.Record{ID: "1", RequestID: "q", Step: hook.StepAsked, Time: at, Request: &r})
+	if len(out) != 0 {
+		t.Errorf("the wait shows the form again: %+v", out)
+	}
+	if permissions, questions := s.Info(at).PermissionQueueCount, s.Info(at).QuestionQueueCount; permissions != 0 || questions != 1 {
+		t.Errorf("%d permissions and %d questions wait", permissions, questions)
+	}
+	out = s.Record(hook.Record{
+		ID: "2", RequestID: "q", Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, By: by,
+		Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(`{}`)},
+	})
+	if len(out) != 1 || out[0].Title != "✓ Answered: Who⟦U+202E⟧? · phone" || out[0].Cause.ParentEventID != form.EventID || len(out[0].Marks) != 0 {
+		t.Errorf("the answer is %+v", out)
+	}
+
+	r.ID = "q2"
+	event(hook.Event{ID: "q2", Agent: "claude", Type: hook.EventElicitation, Raw: raw, Seq: 2, Time: at}).fold(s)
+	s.Record(hook.Record{ID: "3", RequestID: "q2", Step: hook.StepAsked, Time: at, Request: &r})
+	out = s.Record(hook.Record{
+		ID: "4", RequestID: "q2", Step: hook.StepDecided, Time: at, Outcome: hook.Denied, By: by,
+		Decision: &hook.Decision{Behavior: hook.BehaviorDeny, Interrupt: true},
+	})
+	if len(out) != 1 || out[0].Title != "✗ Dismissed: Who⟦U+202E⟧? · phone" || s.Info(at).State != feed.StateWorking {
+		t.Errorf("dismissed: %+v, and the agent is %s", out, s.Info(at).State)
+	}
+}

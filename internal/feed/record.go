@@ -140,7 +140,9 @@ func (f *recording) settled(i int) {
 	s.Requests[i].Decision = ev.EventID
 	s.settle(i)
 	if mark == "" {
-		s.Mood.settled(s, r, d, q.AgentID == "", f.at())
+		said := *d
+		said.Interrupt = d.Interrupt && q.Tool != hook.EventElicitation // a form that is dismissed stops no turn
+		s.Mood.settled(s, r, &said, q.AgentID == "", f.at())
 	}
 }
 

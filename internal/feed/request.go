@@ -1,6 +1,10 @@
 package feed
 
-import "slices"
+import (
+	"slices"
+
+	"assent/internal/hook"
+)
 
 // request is a permission request as its event and its records tell.
 type request struct {
@@ -99,12 +103,26 @@ func (s *state) waitsFor() (st AgentState, since int64) {
 // WaitingFor is what the agent does while a request for this tool waits for a person.
 func WaitingFor(tool string) AgentState {
 	switch tool {
-	case "AskUserQuestion":
+	case "AskUserQuestion", hook.EventElicitation:
 		return StateAskUser
 	case "EnterPlanMode", "ExitPlanMode":
 		return StatePlan
 	}
 	return StateBlocked
+}
+
+// formSeen remembers an MCP server's form. If it is held for a person, records follow.
+func (s *state) formSeen(f *folding) {
+	r := request{
+		ID: key(f.e.ID), EventID: f.nextID(), AgentID: clean(f.p.AgentID, maxIDLen), Tool: hook.EventElicitation,
+		What: line(f.d.Message), Waits: StateAskUser, At: f.at,
+	}
+	if i := s.requestIndex(r.ID); i >= 0 {
+		r.Stage, r.Decision = s.Requests[i].Stage, s.Requests[i].Decision
+		s.Requests[i] = r
+	} else if r.ID != "" {
+		s.addRequest(r)
+	}
 }
 
 // permissionRequest is the content of a permission.request, from its event.

@@ -157,6 +157,10 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 		return "✓ Allowed" + what + by
 	case d.DecisionType == DecideDeny && d.Outcome == hook.Expired:
 		return "✗ Denied" + what + ": nobody answered in time"
+	case d.DecisionType == DecideDeny && q.Tool == hook.EventElicitation && d.Interrupt:
+		return "✗ Dismissed" + about + by
+	case d.DecisionType == DecideDeny && q.Tool == hook.EventElicitation:
+		return "✗ Declined" + about + by
 	case d.DecisionType == DecideDeny:
 		title := "✗ Denied" + what
 		if d.Message != "" {

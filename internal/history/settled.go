@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -24,8 +25,11 @@ const (
 func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (gist, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
-		if _, d := decode(r.Agent, "PermissionRequest", r.Raw); d.ToolArg != "" {
+		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
+		if d.ToolArg != "" {
 			arg = d.ToolArg
+		} else if r.Event == hook.EventElicitation {
+			arg = d.Message
 		}
 	}
 	return show.Short(arg, maxGist), findable(r.ToolName, where(r), arg)

@@ -5,6 +5,15 @@ import (
 	"time"
 )
 
+// EventElicitation is the event in which an MCP server wants a person to fill in a form. It is
+// answered like a permission: allow sends the form with Decision.UpdatedInput as its content, deny
+// declines it, and deny with Interrupt dismisses it unanswered.
+const EventElicitation = "Elicitation"
+
+// ElicitationWait is how long a form is held. The agent shows its own only after that: whoever sits
+// at its terminal sees nothing of it until then.
+const ElicitationWait = 2 * time.Minute
+
 // MaxRequest is the largest PermissionRequest payload that is held, in bytes; larger ones are
 // handed back. MaxEvent is the largest event that is published whole; beyond it a marker with
 // length and digest takes its place.
@@ -21,6 +30,10 @@ type Request struct {
 	ID        string `json:"id"`
 	SessionID string `json:"sessionId"`
 	CWD       string `json:"cwd,omitempty"`
+	// Event is what kind of event asks: EventElicitation, or empty for a PermissionRequest.
+	Event string `json:"event,omitempty"`
+	// ToolName and ToolInput are the call that is asked for. Of an MCP server's form, which is no
+	// call, the name is EventElicitation, and the input what codec.Form made.
 	ToolName  string `json:"toolName"`
 	ToolInput JSON   `json:"toolInput,omitempty"`
 	// InputSHA256 must be repeated by whoever decides.
@@ -59,6 +72,9 @@ type Request struct {
 	// Alone says that nobody can tell which of several equal calls this is about, so that it must
 	// not share the answer to another request.
 	Alone bool `json:"-"`
+	// From is the credential that brought it; empty on the socket, and for a request that was read
+	// from its record.
+	From string `json:"-"`
 }
 
 // ViaMCP is the Request.Via of an agent that asked through assent's MCP server.

@@ -87,6 +87,10 @@ func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if view.Event != "" {
+		s.writeJSON(w, r, http.StatusOK, hook.Proposals{Proposals: []hook.Proposal{}, Reason: "It is no call of a tool."})
+		return
+	}
 	p, err := s.cfg.Always.Propose(r.Context(), &view.Request)
 	if err != nil {
 		s.fail(w, r, err)
@@ -130,6 +134,9 @@ func (s *Server) save(kind string) http.HandlerFunc {
 			err = fmt.Errorf("save: %w", broker.ErrDigest)
 		}
 		var found hook.Saved
+		if err == nil && view.Event != "" {
+			err = ErrNoProposal
+		}
 		if err == nil {
 			found, err = s.cfg.Always.Find(ctx, &view.Request, x.Digest)
 		}

@@ -94,7 +94,7 @@ func (s *Server) rule(req *hook.Request, waiting *broker.Waiting) bool {
 // deniedByRule is what the rules have against an input that an approver changed; nil if nothing.
 // The approver's own judgement stands otherwise.
 func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
-	if s.cfg.Rules == nil || d.Behavior != hook.BehaviorAllow || len(d.UpdatedInput) == 0 {
+	if s.cfg.Rules == nil || req.Event != "" || d.Behavior != hook.BehaviorAllow || len(d.UpdatedInput) == 0 {
 		return nil
 	}
 	v := s.cfg.Rules(req, d.UpdatedInput)

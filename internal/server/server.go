@@ -100,6 +100,7 @@ type Server struct {
 	description func() (asset, error) // of the API
 	waiting     atomic.Int64          // hooks inside broker.Ask
 	bytes       atomic.Int64          // of hooks' bodies, see roomedBody
+	pages       atomic.Int64          // open WebSockets of devices that may decide
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc

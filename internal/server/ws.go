@@ -84,6 +84,10 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.sockets.Dec()
 	if p.Role.Includes(auth.RoleApprove) && !q.Has("feed") {
 		defer s.metrics.watches(p.Approver.Kind)()
+		if p.Approver.Kind == "device" {
+			s.pages.Add(1)
+			defer s.pages.Add(-1)
+		}
 	}
 	send := func(ctx context.Context, out *socketWriter) error {
 		watcher := s.cfg.Broker.Watch(q.Get("epoch"), after)

@@ -107,6 +107,16 @@ var tools = map[string]tool{ // read-only
 		first: []memberKind{{"plan", KindText}, {"planFilePath", KindPath}},
 		verb:  func(input) string { return "Approve a plan" },
 	},
+	"Elicitation": { // of an MCP server, which is no tool; see package codec
+		first: []memberKind{{"message", KindText}},
+		verb: func(in input) string {
+			server := in.raw("mcp_server_name")
+			if server == "" || server[0] != '"' {
+				return "Answer an MCP server"
+			}
+			return "Answer the MCP server " + shorten(Line(unquote(server)))
+		},
+	},
 	"Agent": agent,
 	"Task":  agent,
 }

@@ -62,6 +62,7 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
   return (
     <fieldset disabled={disabled} class="always">
       <legend>{words.always.legend}</legend>
+      {suggestions.length > 1 && <p class="quiet">{words.always.together}</p>}
       {suggestions.map((s, i) => {
         const now = chosen.get(i);
         const to = String((now ?? s)["destination"] ?? "");

@@ -10,7 +10,7 @@ import { clockSkew, now } from "./clock";
 import { EditForm, editedInput, membersOf, type Edits } from "./edit";
 import type { Field } from "./fields";
 import { reason } from "./http";
-import { outcomeLine, type Answer, type Item } from "./model";
+import { isForm, outcomeLine, type Answer, type Item } from "./model";
 import { Said } from "./said";
 import { mayDecide } from "./session";
 import { answer, link } from "./state";
@@ -38,8 +38,10 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const { request: r, attempt } = item;
   const source = item.whole ?? r;
   const plan = r.toolName === "ExitPlanMode";
-  const question = r.toolName === "AskUserQuestion";
-  const [mode, setMode] = useState<Mode>("");
+  const form = isForm(r);
+  const question = r.toolName === "AskUserQuestion" && !form;
+  const [wish, setMode] = useState<Mode>("");
+  const mode = form && wish !== "stop" ? "" : wish;
   const [reply, setReply] = useState("");
   const [edits, setEdits] = useState<Edits>(new Map());
   const [chosen, setChosen] = useState<ReadonlyMap<number, Update>>(new Map());
@@ -80,10 +82,10 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
 
   const members = question ? undefined : membersOf(source, fields);
   const suggestions = suggestionsOf(source.permissionSuggestions);
-  const modes: Mode[] = ["words"];
-  if (!question && source.toolInput) modes.push("edit");
-  if (suggestions.length > 0) modes.push("always");
-  if (!question && !plan) modes.push("rule");
+  const modes: Mode[] = form ? [] : ["words"];
+  if (!question && !form && source.toolInput) modes.push("edit");
+  if (!form && suggestions.length > 0) modes.push("always");
+  if (!question && !plan && !form) modes.push("rule");
   modes.push("stop");
 
   const message = mode === "words" ? reply.trim() : "";
@@ -92,7 +94,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const sending = attempt?.phase === "sending" ? attempt.behavior : saving ? "allow" : undefined;
 
   let against = obstacle;
-  if (mode === "stop") against = words.answer.stopBlocks;
+  if (mode === "stop") against = form ? words.form.dismissBlocks : words.answer.stopBlocks;
   else if (message) against = words.answer.replyBlocks;
   else if (obstacle) against = obstacle;
   else if (mode === "edit" && !members) against = words.answer.notEditable;
@@ -155,7 +157,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           <div class="chips" role="group" aria-label={words.answer.modesOf}>
             {modes.map((m) => (
               <button type="button" class="chip-button" key={m} data-mode={m} aria-pressed={mode === m} disabled={!!sending} onClick={() => setMode(m)}>
-                {words.answer.modes[m as Exclude<Mode, "">]}
+                {form ? words.form.dismissMode : words.answer.modes[m as Exclude<Mode, "">]}
               </button>
             ))}
           </div>
@@ -170,7 +172,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           )}
           {mode === "always" && <Suggestions id={r.id} suggestions={suggestions} chosen={chosen} disabled={!!sending} choose={setChosen} />}
           {mode === "rule" && <RuleForm id={r.id} kept={kept} disabled={!!sending} choose={setKept} />}
-          {mode === "stop" && <p class="remark">{words.answer.stopHint}</p>}
+          {mode === "stop" && <p class="remark">{form ? words.form.dismissHint : words.answer.stopHint}</p>}
         </div>
       )}
       <div class="foot" ref={foot} tabIndex={-1}>
@@ -183,13 +185,13 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
               </button>
             )}
           </p>
-          <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode === "" ? "words" : "")}>
+          <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode !== "" ? "" : form ? "stop" : "words")}>
             {mode === "" ? words.answer.more : words.answer.less}
           </button>
         </div>
         <div class="two">
           <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
-            {mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
+            {form ? (mode === "stop" ? words.form.dismiss : words.form.decline) : mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
           </button>
           <button
             type="button"
@@ -198,7 +200,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             {...(against ? { "aria-describedby": `obstacle-${r.id}` } : {})}
             onClick={() => void permit()}
           >
-            {labelOf(mode, plan, question)}
+            {form ? words.form.send : labelOf(mode, plan, question)}
           </button>
         </div>
         <p class="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>

@@ -90,13 +90,13 @@ export function getRules(): Promise<Rules> {
   return authorized("GET", "/v1/rules");
 }
 
-/** Rejects with 404 where the broker knows no grants. */
 export function listGrants(): Promise<Saved[]> {
   return authorized("GET", "/v1/grants");
 }
 
-export function revokeGrant(id: string): Promise<unknown> {
-  return authorized("DELETE", `/v1/grants/${encodeURIComponent(id)}`);
+/** Ends what an approver had assent remember. */
+export function revokeSaved(kind: Saved["kind"], id: string): Promise<unknown> {
+  return authorized("DELETE", `/v1/${kind}s/${encodeURIComponent(id)}`);
 }
 
 export async function wsTicket(): Promise<string> {

@@ -4,8 +4,10 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Foot } from "./answer";
 import { now } from "./clock";
+import type { Value, Values } from "./form";
+import { useForms } from "./forms";
 import { Parts, Raw, type Field } from "./fields";
-import { lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
+import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
 import { Rich } from "./rich";
@@ -22,23 +24,28 @@ export function Card({ item }: { item: Item }) {
   const foot = useRef<HTMLDivElement>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const [choices, setChoices] = useState<readonly (Choice | undefined)[]>([]);
+  const [values, setValues] = useState<Values>(new Map<string, Value | undefined>());
   const [missing, retry] = useWhole(item);
   useFocus(card, foot, item.endedAt !== 0 || item.attempt?.phase === "taken");
 
   const shown = missing !== undefined ? undefined : shownOf(item);
   const source = item.whole ?? r;
   const questions = r.toolName === "AskUserQuestion" ? questionsOf(source) : undefined;
+  const elicits = isForm(r);
+  const { forms, failed } = useForms(elicits);
+  const form = useMemo(() => forms?.formOf(source), [forms, source.toolInput, source.uninspectable]);
+  const filled = form && forms?.contentOf(form, values);
   const fields = shown?.fields ?? none;
   const raw = item.whole?.uninspectable ? rawText(item) : undefined;
   const parts = useMemo(() => {
     const all: Field[] = raw === undefined ? [...fields] : [...fields, { name: words.card.rawOf, kind: "json", text: raw }];
-    return partsOf(r.toolName, questions ? besides(all) : all);
-  }, [fields, raw, r.toolName, !questions]);
-  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name)], [parts, !questions]);
+    return partsOf(r.toolName, questions ? besides(all) : form && forms ? forms.besidesForm(all) : all);
+  }, [fields, raw, r.toolName, !questions, !form]);
+  const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form && forms ? forms.formParts(form) : [])], [parts, !questions, form]);
   const unseen = useUnseen(card, foot, names);
   const open = (name: string) => setOpened(new Set(opened).add(name));
   const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
-  const input = r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
+  const input = elicits ? filled && "content" in filled ? filled.content : undefined : r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
 
   let obstacle = "";
   let goThere: (() => void) | undefined;
@@ -47,7 +54,9 @@ export function Card({ item }: { item: Item }) {
   else if (unseen.names.length > 0) {
     obstacle = words.card.unseen(unseen.names.length);
     goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
-  } else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
+  } else if (elicits && !filled) obstacle = failed ? words.later.failed : forms ? words.form.unknown : words.card.notHere;
+  else if (filled && "wrong" in filled) obstacle = filled.wrong;
+  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
 
   return (
@@ -56,7 +65,7 @@ export function Card({ item }: { item: Item }) {
       <header>
         <Where item={item} />
         <h3 id={`verb-${r.id}`}>{verbOf(item, parts)}</h3>
-        <Mcp tool={r.toolName} />
+        {elicits ? <Server name={source.toolInput?.["mcp_server_name"]} /> : <Mcp tool={r.toolName} />}
       </header>
       {r.uninspectable && (
         <p class="notice">
@@ -76,6 +85,16 @@ export function Card({ item }: { item: Item }) {
         </div>
       )}
       <Parts request={r} parts={parts} opened={opened} open={open} />
+      {form && forms && !(item.attempt?.phase === "taken" || r.outcome === "allowed" || r.outcome === "denied") && (
+        <forms.FormView
+          id={r.id}
+          form={form}
+          values={values}
+          disabled={item.endedAt !== 0 || item.attempt?.phase === "sending"}
+          set={(name, v) => setValues((old) => new Map(old).set(name, v))}
+        />
+      )}
+      {elicits && !item.endedAt && <p class="quiet">{words.form.first}</p>}
       {missing !== undefined && (
         <p class="notice">
           {missing === "" ? words.card.fetching : words.card.notFetched(missing)}
@@ -116,6 +135,16 @@ function Mcp({ tool }: { tool: string }) {
     <dl class="mcp">
       <div><dt>{words.card.server}</dt> <dd>{visibleLine(m[1]!)}</dd></div>
       <div><dt>{words.card.tool}</dt> <dd>{visibleLine(m[2]!)}</dd></div>
+    </dl>
+  );
+}
+
+/** Whose form it is. */
+function Server({ name }: { name: unknown }) {
+  if (typeof name !== "string") return null;
+  return (
+    <dl class="mcp">
+      <div><dt>{words.form.server}</dt> <dd>{visibleLine(name)}</dd></div>
     </dl>
   );
 }

@@ -39,7 +39,7 @@ const own: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
  * the screen. opened are the names of long parts that were opened. */
 export function hindrance(item: Item, parts: readonly Part[], opened: ReadonlySet<string> | undefined, seen: boolean): "" | "own" | "unseen" {
   const { request: r } = item;
-  if (own.has(r.toolName) || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
+  if (own.has(r.toolName) || r.event || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
   return seen && parts.every((p) => !p.long || opened?.has(p.name)) ? "" : "unseen";
 }
 

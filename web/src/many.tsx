@@ -2,7 +2,7 @@
 // and gets an answer of its own, with the digest of what was on the screen.
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Card } from "./card";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
 import { clockSkew, now } from "./clock";
@@ -256,7 +256,7 @@ function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
   const key = [...chosen.keys()].join();
   const ready = useStill(key);
   const [armed, setArmed] = useState(true);
-  useEffect(() => {
+  useLayoutEffect(() => { // before anybody sees the new number beside a button that looks ready
     setArmed(false);
     const timer = setTimeout(() => setArmed(true), still);
     return () => clearTimeout(timer);

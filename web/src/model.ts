@@ -57,7 +57,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
   switch (r.outcome) {
     case "allowed":
     case "denied": {
-      const word = r.outcome === "allowed" ? words.outcome.allowed : words.outcome.denied;
+      const word = wordFor(r, r.outcome === "allowed");
       const tone: Tone = r.outcome === "allowed" ? "good" : "bad";
       const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
       return { text: `${said}. ${delivered(item, now)}`.trim(), tone };
@@ -75,10 +75,20 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
   if (item.lost) return { text: words.outcome.lost, tone: "gone" };
   if (attempt?.phase === "sending") return { text: words.answer.sending, tone: "wait" };
   if (attempt?.phase === "taken") {
-    const word = attempt.behavior === "allow" ? words.outcome.allowed : words.outcome.denied;
+    const word = wordFor(r, attempt.behavior === "allow");
     return { text: `${word}. ${delivered(item, now)}`, tone: attempt.behavior === "allow" ? "good" : "bad" };
   }
   return undefined;
+}
+
+/** Whether an MCP server asks, and not a tool. */
+export function isForm(r: Request): boolean {
+  return r.event === "Elicitation";
+}
+
+function wordFor(r: Request, yes: boolean): string {
+  if (isForm(r)) return yes ? words.form.answered : words.form.declined;
+  return yes ? words.outcome.allowed : words.outcome.denied;
 }
 
 function delivered(item: Item, now: number): string {

@@ -4,6 +4,7 @@ import { now } from "./clock";
 import { ApiError, reason, sentence } from "./http";
 import { agoWords } from "./model";
 import { hindrance, pushState, savePushSettings, subscribe, testPush, unsubscribe } from "./push";
+import { sessionNames } from "./rail";
 import { ownDevice } from "./session";
 import { sessions } from "./state";
 import { Switch } from "./switch";
@@ -92,6 +93,7 @@ function When({ settings: s, save }: { settings: PushSettings; save(change: Part
   const afters = Object.entries(w.afters);
   const after = String(s.afterSeconds ?? 5);
   const known = [...sessions.value.values()].filter((x) => x.state !== "exited" || ids.includes(x.sessionId)).slice(0, 30);
+  const names = sessionNames(known);
   return (
     <>
       <label class="setting">
@@ -131,7 +133,8 @@ function When({ settings: s, save }: { settings: PushSettings; save(change: Part
           <Switch
             key={x.sessionId}
             on={ids.includes(x.sessionId)}
-            label={x.title || visibleLine(x.sessionId)}
+            label={names.get(x.sessionId)!}
+            {...(x.title && !names.get(x.sessionId)!.startsWith(x.title) ? { why: x.title } : {})}
             set={(on) => save({ sessions: { ...choice, ids: on ? [...ids, x.sessionId] : ids.filter((id) => id !== x.sessionId) } })}
           />
         ))}

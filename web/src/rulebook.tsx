@@ -1,6 +1,6 @@
 // The rules in force, what is wrong with their files, what is granted, and when each last fired.
 import { useEffect, useState } from "preact/hooks";
-import { getRules, listGrants, revokeGrant } from "./api";
+import { getRules, listGrants, revokeSaved } from "./api";
 import { now } from "./clock";
 import { Sure } from "./devices";
 import { reason, sentence } from "./http";
@@ -18,12 +18,12 @@ type Rule = Rules["rules"][number];
 
 export function RuleBook() {
   const [book, setBook] = useState<Rules>();
-  const [grants, setGrants] = useState<readonly Saved[]>();
+  const [grants, setGrants] = useState<readonly Saved[]>([]);
   const [error, setError] = useState("");
   const load = () => {
     setError("");
     getRules().then(setBook, (e: unknown) => setError(sentence(e)));
-    listGrants().then(setGrants, () => setGrants(undefined));
+    listGrants().then(setGrants, (e: unknown) => setError(sentence(e)));
   };
   useEffect(load, [ruleTrouble.value]);
   return (
@@ -38,28 +38,29 @@ export function RuleBook() {
         </p>
       )}
       {!book && !error && <p class="quiet">{words.devices.asking}</p>}
-      {grants && <Grants list={grants} again={load} />}
-      {book && <Book book={book} />}
+      {book && <Remembered list={[...grants, ...(book.saved ?? [])]} again={load} />}
+      {book && <Book book={book} saved={new Set([...grants, ...(book.saved ?? [])].map((x) => x.id))} />}
     </section>
   );
 }
 
-function Book({ book }: { book: Rules }) {
+function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
   const [find, setFind] = useState("");
   const [all, setAll] = useState(false);
   const looked = find.toLowerCase();
-  const fitting = book.rules
+  const rules = book.rules.filter((r) => !saved.has(baseOf(r.id))); // those have their own list
+  const fitting = rules
     .filter((r) => !looked || `${r.id} ${r.text ?? ""} ${r.file} ${r.action}`.toLowerCase().includes(looked))
     .sort((a, b) => (b.lastFired ?? "").localeCompare(a.lastFired ?? "") || b.fired - a.fired);
   return (
     <>
-      {book.rules.length === 0 ? (
+      <h3>{words.book.rules}</h3>
+      {rules.length === 0 ? (
         <p class="quiet">
           <Rich text={words.book.none} />
         </p>
       ) : (
         <>
-          <h3>{words.book.rules}</h3>
           <input type="search" class="find" aria-label={words.book.search} placeholder={words.book.search} maxLength={200} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
           <p class="quiet">{words.book.since}</p>
           {fitting.length === 0 && <p class="quiet">{words.book.noMatch}</p>}
@@ -126,41 +127,53 @@ function RuleRow({ r }: { r: Rule }) {
   );
 }
 
-function Grants({ list, again }: { list: readonly Saved[]; again(): void }) {
+/** What approvers had assent remember: what holds, the newest first, and behind a tap what is over. */
+function Remembered({ list, again }: { list: readonly Saved[]; again(): void }) {
+  const sorted = [...list].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+  const active = sorted.filter((x) => x.state === "active");
+  const over = sorted.filter((x) => x.state !== "active");
   return (
     <>
       <h3>{words.book.grants}</h3>
-      {list.length === 0 && <p class="quiet">{words.book.noGrants}</p>}
+      {active.length === 0 && <p class="quiet">{words.book.noGrants}</p>}
       <ul class="rows">
-        {list.map((g) => (
-          <GrantRow key={g.id} g={g} again={again} />
+        {active.map((x) => (
+          <SavedRow key={x.id} x={x} again={again} />
         ))}
       </ul>
+      {over.length > 0 && (
+        <details>
+          <summary>{words.book.over(over.length)}</summary>
+          <ul class="rows">
+            {over.slice(0, few).map((x) => (
+              <SavedRow key={x.id} x={x} again={again} />
+            ))}
+          </ul>
+        </details>
+      )}
     </>
   );
 }
 
-function GrantRow({ g, again }: { g: Saved; again(): void }) {
+function SavedRow({ x, again }: { x: Saved; again(): void }) {
   const [asked, ask] = useState(false);
   const [error, setError] = useState("");
-  const active = g.state === "active";
+  const active = x.state === "active";
   const end = () => {
-    revokeGrant(g.id).then(again, (e: unknown) => {
+    revokeSaved(x.kind, x.id).then(again, (e: unknown) => {
       ask(false);
       setError(reason(e));
     });
   };
   return (
     <li class={active ? "rule" : "rule gone"}>
+      <b>{visibleText(x.sentence)}</b>
       <div class="where">
-        <b>{g.sentence}</b>
-        <span class="age">{g.lastFired ? words.book.fired(g.fired ?? g.spent ?? 1, ago(g.lastFired)) : words.book.never}</span>
-      </div>
-      <div class="where">
-        <span>{words.book.grantStates[g.state] ?? visibleLine(g.state)}</span>
-        {active && g.expiresAt && <span>{words.book.left(since(Math.max(0, Date.parse(g.expiresAt) - now.value)))}</span>}
-        {g.count ? <span>{words.book.spent(g.spent ?? 0, g.count)}</span> : null}
-        <span>{words.book.grantedBy(approver(g.by))}</span>
+        {!active && <span>{words.book.grantStates[x.state] ?? visibleLine(x.state)}</span>}
+        {active && !x.expiresAt && !x.count && <span>{words.book.forGood}</span>}
+        {active && x.expiresAt && <span>{words.book.left(since(Math.max(0, Date.parse(x.expiresAt) - now.value)))}</span>}
+        <span>{usesOf(x)}</span>
+        <span>{words.book.grantedBy(approver(x.by))}</span>
       </div>
       {active && mayDecide() && (
         <div class="act">
@@ -180,6 +193,19 @@ function GrantRow({ g, again }: { g: Saved; again(): void }) {
       )}
     </li>
   );
+}
+
+/** How often it was used, as far as that is known. */
+function usesOf(x: Saved): string {
+  const last = x.lastFired ? ago(x.lastFired) : "";
+  if (x.count) return words.book.spent(x.spent ?? 0, x.count, last);
+  if (last) return words.book.used(x.fired, last);
+  return x.state === "active" ? words.book.unused : "";
+}
+
+/** Of several rules that were saved together, the others are named id/2, id/3. */
+function baseOf(id: string): string {
+  return id.split("/")[0]!;
 }
 
 function ago(at: string): string {

@@ -2,14 +2,16 @@
 // outcome, from the broker's record, or from this page's own answer until that is here.
 import { sentenceOf, type Update } from "./always";
 import { Changed } from "./edit";
-import type { Item } from "./model";
+import { isForm, type Item } from "./model";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
 
 export function Said({ item }: { item: Item }) {
   const { request: r, attempt } = item;
   const own = attempt?.phase === "taken" ? attempt.decision : undefined;
-  const d = (item.whole?.response ?? r.response)?.hookSpecificOutput?.decision ?? own;
+  const output = (item.whole?.response ?? r.response)?.hookSpecificOutput;
+  if (isForm(r) && !item.lost) return <Filled content={(output?.content ?? own?.updatedInput) as Record<string, unknown> | undefined} />;
+  const d = output?.decision ?? own;
   if (!d || item.lost) return null;
   const before: Record<string, unknown> = (item.whole ?? r).toolInput ?? {};
   const changes = Object.entries(d.updatedInput ?? {}).filter(([k, v]) => k in before && text(v) !== text(before[k]));
@@ -51,6 +53,24 @@ export function Said({ item }: { item: Item }) {
         </ul>
       )}
     </>
+  );
+}
+
+/** What an MCP server was told. */
+function Filled({ content }: { content: Record<string, unknown> | undefined }) {
+  const all = Object.entries(content ?? {});
+  if (all.length === 0) return null;
+  return (
+    <div class="said">
+      <span class="label">{words.form.sent}</span>
+      <ul>
+        {all.map(([k, v]) => (
+          <li key={k}>
+            {visibleLine(k)} <b>{visibleText(text(v))}</b>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

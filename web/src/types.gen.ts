@@ -675,6 +675,10 @@ export interface PermissionRequest {
    */
   id?: string;
   /**
+   * What asks; absent for a permission. Elicitation: an MCP server wants a form filled in. Then toolName is Elicitation, toolInput the members of its event, and an allow brings the content as updatedInput.
+   */
+  event?: "Elicitation";
+  /**
    * Name of the tool requesting permission (Edit, Write, Bash, Read, etc.)
    */
   toolName?: string;
@@ -971,11 +975,13 @@ export interface PermissionResponse {
    */
   sessionId?: string;
   hookSpecificOutput: {
+    [k: string]: unknown;
+  } & {
     /**
-     * Always "PermissionRequest"
+     * "PermissionRequest", or "Elicitation" for the answer to an MCP server's form
      */
     hookEventName: string;
-    decision: {
+    decision?: {
       /**
        * Whether to allow or deny the permission
        */
@@ -997,6 +1003,14 @@ export interface PermissionResponse {
        */
       updatedPermissions?: PermissionUpdate[];
     };
+    /**
+     * Of an MCP server's form: what became of it.
+     */
+    action?: "accept" | "decline" | "cancel";
+    /**
+     * With accept: what was filled in.
+     */
+    content?: {};
   };
 }
 export interface AddRules {

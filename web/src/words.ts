@@ -231,6 +231,7 @@ export const words = {
 
   always: {
     legend: "What the agent suggests to remember. It will not ask for this any more.",
+    together: "The agent suggests these together. One alone may not keep it from asking again.",
     rules: (behavior: string, rules: string) => `${behavior === "allow" ? "Allow" : behavior === "deny" ? "Deny" : "Ask about"} ${rules}`,
     wholeTool: (tool: string) => `every use of ${tool}`,
     mode: (mode: string) => (mode === "acceptEdits" ? "Accept every edit of files in the agent's directory" : `Switch the agent to the mode ${mode}`),
@@ -264,6 +265,43 @@ export const words = {
   question: {
     own: "In my own words",
     ownFor: (question: string) => `Own answer to: ${question}`,
+  },
+
+  form: {
+    server: "MCP server",
+    first: "The agent shows this form in its own terminal if nobody answers here within two minutes.",
+    unknown: "This form cannot be answered here. Decline it, or wait for it in the terminal.",
+    nothing: "It asks for nothing but a yes.",
+    send: "Send",
+    decline: "Decline",
+    dismiss: "Dismiss",
+    dismissMode: "Dismiss",
+    dismissHint: "Closes the form without an answer. The server is told that nobody said yes or no.",
+    dismissBlocks: "This closes the form. To send it, choose fewer answers.",
+    required: "required",
+    optional: "may be left out",
+    yes: "Yes",
+    no: "No",
+    none: "No answer",
+    closely: "Look closely. This is what is sent, with what cannot be seen in the box:",
+    sent: "Sent to the MCP server:",
+    answered: "Answered",
+    declined: "Declined",
+    missing: (what: string) => `Still to fill in: ${what}.`,
+    notNumber: (what: string) => `${what}: this is no number.`,
+    notWhole: (what: string) => `${what}: this is no whole number.`,
+    least: (what: string, kind: string, count: number) =>
+      kind === "text" ? `${what}: at least ${n(count, "1 character", "# characters")}.` : kind === "several" ? `${what}: choose at least ${count}.` : `${what}: at least ${count}.`,
+    most: (what: string, kind: string, count: number) =>
+      kind === "text" ? `${what}: at most ${n(count, "1 character", "# characters")}.` : kind === "several" ? `${what}: choose at most ${count}.` : `${what}: at most ${count}.`,
+    format: (what: string, format: string) => `${what}: ${words.form.formats[format] ?? format} is wanted.`,
+    formats: { email: "an e-mail address", uri: "a web address", date: "a day", "date-time": "a moment like 2026-12-24T18:00:00Z" } as Readonly<Record<string, string>>,
+    wants: (kind: string, format: string, least: number | undefined, most: number | undefined): string => {
+      const what = { text: words.form.formats[format] ?? "", number: "a number", integer: "a whole number", several: "as many as apply" }[kind] ?? "";
+      const unit = kind === "text" ? " characters" : "";
+      const range = least !== undefined && most !== undefined ? `${least} to ${most}${unit}` : least !== undefined ? `at least ${least}${unit}` : most !== undefined ? `at most ${most}${unit}` : "";
+      return [what, range].filter(Boolean).join(", ");
+    },
   },
 
   hold: {
@@ -400,11 +438,15 @@ export const words = {
     never: "not yet",
     since: "Counted since the broker started.",
     showAll: (count: number) => `Show all ${count}`,
-    grants: "Grants",
-    grantedBy: (who: string) => `by ${who}`,
-    noGrants: "Nothing is granted for now.",
+    grants: "Saved from requests",
+    over: (count: number) => n(count, "One that is over", "# that are over"),
+    forGood: "until it is revoked",
+    used: (count: number, ago: string) => `used ${n(count, "once", "# times")}, last ${ago}`,
+    unused: "not used yet",
+    grantedBy: (who: string) => `saved by ${who}`,
+    noGrants: "Nothing. A request can be allowed together with what is like it, for a while or from now on: More answers, on its card.",
     left: (time: string) => `for ${time} more`,
-    spent: (used: number, of: number) => `${used} of ${of} used`,
+    spent: (used: number, of: number, last: string) => `${used} of ${of} used${last && `, last ${last}`}`,
     grantStates: { active: "active", expired: "over", spent: "used up", revoked: "revoked" } as Readonly<Record<string, string>>,
     revoke: "Revoke",
     revokeNow: "Revoke now",
@@ -443,7 +485,7 @@ export const words = {
     denied: "This browser was told to show no notifications of this page. That can be changed in the browser's own settings.",
     token: "Only a paired browser can be rung. This page uses a token.",
     off: "This browser does not ring.",
-    offWhy: "It can tell you that a request waits while this page is closed. What it is told holds no command, and nothing can be decided by it.",
+    offWhy: "It can tell you that a request waits while this page is closed. The message holds no command, and nothing can be decided by it.",
     on: "This browser rings when a request waits.",
     turnOn: "Ring this browser",
     turnOff: "Stop ringing",

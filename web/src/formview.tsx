@@ -1,0 +1,129 @@
+// The form of an MCP server. Every choice and every default is on the screen, and beside a title
+// stands what is really sent.
+import { closely, valueOf, type Entry, type Form, type Value, type Values } from "./form";
+export { besidesForm, contentOf, formOf, formParts } from "./form";
+import { visibleLine, visibleText } from "./visible";
+import { words } from "./words";
+
+interface Props {
+  id: string;
+  form: Form;
+  values: Values;
+  disabled: boolean;
+  set(name: string, value: Value | undefined): void;
+}
+
+export function FormView({ id, form, values, disabled, set }: Props) {
+  return (
+    <div class="questions form">
+      <div class="heading" data-part="form:">
+        {form.title && <p dir="auto"><b>{visibleText(form.title)}</b></p>}
+        {form.description && <p class="pre" dir="auto">{visibleText(form.description)}</p>}
+        {form.entries.length === 0 && <p class="quiet">{words.form.nothing}</p>}
+      </div>
+      {form.entries.map((e, i) => (
+        <Row key={e.name} id={`${id}-form-${i}`} part={`form:${i}`} entry={e} value={valueOf(e, values)} disabled={disabled} set={(v) => set(e.name, v)} />
+      ))}
+    </div>
+  );
+}
+
+interface RowProps {
+  id: string;
+  part: string;
+  entry: Entry;
+  value: Value | undefined;
+  disabled: boolean;
+  set(value: Value | undefined): void;
+}
+
+function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
+  const choice = e.kind === "one" || e.kind === "several" || e.kind === "boolean";
+  const head = (
+    <>
+      <span dir="auto">{visibleText(e.title || e.name)}</span> {e.title && e.title !== e.name && <code>{visibleLine(e.name)}</code>}{" "}
+      <small>{[e.required ? words.form.required : words.form.optional, hint(e)].filter(Boolean).join(" · ")}</small>
+    </>
+  );
+  const about = e.description && <small class="pre" id={`${id}-about`} dir="auto">{visibleText(e.description)}</small>;
+  if (!choice) {
+    const whole = closely(value);
+    return (
+      <div class="entry" data-part={part}>
+        <label for={id}>{head}</label>
+        {about}
+        <Box id={id} entry={e} value={typeof value === "string" ? value : ""} disabled={disabled} set={set} />
+        {whole && (
+          <>
+            <p class="remark">{words.form.closely}</p>
+            <pre dir="auto">{whole}</pre>
+          </>
+        )}
+      </div>
+    );
+  }
+  return (
+    <fieldset disabled={disabled} data-part={part}>
+      <legend>{head}</legend>
+      {about}
+      <Choices id={id} entry={e} value={value} set={set} />
+    </fieldset>
+  );
+}
+
+function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value" | "part"> & { value: string }) {
+  const common = {
+    id, value, disabled, class: "other", spellcheck: false, autocomplete: "off", autocapitalize: "off",
+    ...(e.description ? { "aria-describedby": `${id}-about` } : {}), ...(e.required ? { "aria-required": true } : {}),
+  } as const;
+  if (e.kind === "text" && e.format === "") {
+    return <textarea {...common} rows={Math.min(12, value.split("\n").length)} onInput={(ev) => set(ev.currentTarget.value)} />;
+  }
+  if (e.format === "date") return <input {...common} type="date" onInput={(ev) => set(ev.currentTarget.value)} />;
+  const mode = e.kind === "integer" ? "numeric" : e.kind === "number" ? "decimal" : e.format === "email" ? "email" : e.format === "uri" ? "url" : "text";
+  return <input {...common} type="text" inputMode={mode} onInput={(ev) => set(ev.currentTarget.value)} />;
+}
+
+function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part">) {
+  if (e.kind === "several") {
+    const chosen = Array.isArray(value) ? (value as readonly string[]) : [];
+    const toggle = (v: string) => set(e.options.map((o) => o.value).filter((o) => (o === v ? !chosen.includes(o) : chosen.includes(o))));
+    return <>{e.options.map((o, i) => <Option key={i} kind="checkbox" name={id} title={o.title} sent={o.value} checked={chosen.includes(o.value)} choose={() => toggle(o.value)} />)}</>;
+  }
+  const options: { value: Value; title: string; sent: string }[] =
+    e.kind === "boolean"
+      ? [{ value: true, title: words.form.yes, sent: "" }, { value: false, title: words.form.no, sent: "" }]
+      : e.options.map((o) => ({ value: o.value, title: o.title, sent: o.value }));
+  return (
+    <>
+      {options.map((o, i) => <Option key={i} kind="radio" name={id} title={o.title} sent={o.sent} checked={value === o.value} choose={() => set(o.value)} />)}
+      {!e.required && <Option kind="radio" name={id} title={words.form.none} sent="" checked={value === undefined} choose={() => set(undefined)} />}
+    </>
+  );
+}
+
+interface OptionProps {
+  kind: "radio" | "checkbox";
+  name: string;
+  title: string;
+  sent: string;
+  checked: boolean;
+  choose(): void;
+}
+
+function Option({ kind, name, title, sent, checked, choose }: OptionProps) {
+  return (
+    <label class="option">
+      <input type={kind} name={name} checked={checked} onChange={choose} />
+      <span dir="auto">
+        <b>{title ? visibleText(title) : visibleLine(sent) || words.fields.empty}</b>
+        {title && sent && title !== sent && <small><code>{visibleLine(sent)}</code></small>}
+      </span>
+    </label>
+  );
+}
+
+/** What is wanted, in words. */
+function hint(e: Entry): string {
+  return words.form.wants(e.kind, e.format, e.least, e.most);
+}
