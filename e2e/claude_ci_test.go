@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,6 +199,36 @@ func TestCIPassesOverTheModeOfTheSettings(t *testing.T) {
 	}
 	if b, err := os.ReadFile(file); err != nil || strings.Contains(string(b), "hook") || !strings.Contains(string(b), "bypassPermissions") {
 		t.Errorf("the settings are %q now, %v", b, err)
+	}
+}
+
+// The hooks of the person's own settings run in a run too, so that their broker may answer first. The
+// report says so, and --setting-sources keeps them out.
+func TestCIAndHooksOfTheUser(t *testing.T) {
+	t.Parallel()
+	c := newCI(t, claudeRules, "--timeout", "6s")
+	file := filepath.Join(c.config.Home(), ".claude", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"hooks": {"PermissionRequest": [{"hooks": [{"type": "command", "command": "`+program("assent-hook")+`", "args": ["--socket", "`+c.socket+`"]}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	warned := func() bool {
+		return slices.ContainsFunc(c.reported().Problems, func(p report.Problem) bool { return p.Key == "second-decider" })
+	}
+
+	run := c.headless([]modelserver.Use{c.mkdir("theirs")})
+	c.allow(c.waitPending(1)[0])
+	if res := c.result(run); res.Exit != 0 || !c.exists("theirs") || !warned() {
+		t.Errorf("result %+v, report %+v", res, c.reported())
+	}
+	if q := c.one(); q.Verdict == report.Allowed {
+		t.Errorf("the report takes the other hook's answer for its own: %+v", q)
+	}
+	c.config.Args = []string{"--setting-sources", "project,local"}
+	if res := c.result(c.headless([]modelserver.Use{c.mkdir("ours")}, []modelserver.Use{c.touch("ruled")})); res.Exit != 0 || c.exists("ours") || !c.exists("ruled") || warned() {
+		t.Errorf("result %+v, report %+v", res, c.reported())
 	}
 }
 

@@ -22,6 +22,7 @@ type ciAgent struct {
 	at       int    // of the word that names the client
 	settings string // what it was given with --settings, "" if nothing
 	decider  string // the tool of --permission-prompt-tool, "" if none
+	sources  string // what --setting-sources says, "" if nothing
 }
 
 // clientPackage is how a package runner (npx, pnpm dlx, …) calls the client.
@@ -46,7 +47,7 @@ func newCIAgent(words []string) (ciAgent, error) {
 			break
 		}
 		switch name {
-		case "--settings", "--permission-mode", "--permission-prompt-tool":
+		case "--settings", "--permission-mode", "--permission-prompt-tool", "--setting-sources":
 			if !given {
 				if i++; i == len(words) {
 					return a, usagef("%s needs a value", name)
@@ -59,6 +60,8 @@ func newCIAgent(words []string) (ciAgent, error) {
 			}
 			if name == "--permission-prompt-tool" {
 				a.decider = value
+			} else if name == "--setting-sources" {
+				a.sources = value
 			} else if !slices.Contains(install.Modes, value) {
 				return a, usagef("--permission-mode %s: then Claude Code decides without asking any hook, and no rule would count; want one of %s", value, strings.Join(install.Modes, ", "))
 			}
@@ -71,6 +74,13 @@ func newCIAgent(words []string) (ciAgent, error) {
 	}
 	a.words = append(slices.Clone(words[:a.at+1]), rest...)
 	return a, nil
+}
+
+// leavesOut reports whether the client was told not to read the settings of a scope.
+func (a *ciAgent) leavesOut(scope install.Scope) bool {
+	return a.sources != "" && !slices.ContainsFunc(strings.Split(a.sources, ","), func(s string) bool {
+		return strings.TrimSpace(s) == string(scope)
+	})
 }
 
 // base is the settings that the client was given, nil if none.

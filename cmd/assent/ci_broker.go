@@ -250,19 +250,26 @@ func (r *ciRun) checkOthers() {
 		return
 	}
 	for _, s := range install.Survey(o, w.cwd, w.root) {
+		if r.agent.leavesOut(s.Scope) {
+			continue
+		}
 		if s.DisableAllHooks {
 			r.problem("hooks-disabled", s.Path+" says disableAllHooks: no hook may run, and Claude Code then denies whatever needs permission", false)
 		}
 		if n := len(s.Allow); n > 0 {
 			r.problem("allowed-elsewhere", fmt.Sprintf("%s allows %d kinds of calls: for them Claude Code asks nobody, and this report does not see them", s.Path, n), false)
 		}
-		hook := func(event string) bool {
-			return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Event == event && !h.Ours })
+		hook := func(event string, ours bool) bool {
+			return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Event == event && h.Ours == ours })
 		}
-		if hook("PermissionRequest") {
-			r.problem("second-decider", "a hook in "+s.Path+" answers permission requests too: both are asked, and the first decision counts, which this report may not see", false)
+		const both = " answers permission requests too: both are asked, and the first decision counts, which this report may not see"
+		if hook("PermissionRequest", false) {
+			r.problem("second-decider", "a hook in "+s.Path+both, false)
 		}
-		if hook("PreToolUse") {
+		if hook("PermissionRequest", true) { // it asks another broker, with its rules and approvers
+			r.problem("second-decider", "the hook of assent in "+s.Path+both, false)
+		}
+		if hook("PreToolUse", false) {
 			r.problem("hook-before", "a PreToolUse hook in "+s.Path+" may allow calls: then Claude Code asks nobody, and this report does not see them", false)
 		}
 	}

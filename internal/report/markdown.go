@@ -110,7 +110,7 @@ func denied(b *strings.Builder, r Request) {
 	}
 	for i, p := range r.Proposals {
 		if i == 0 {
-			b.WriteString("\nThis rule would have allowed it; to put among `rules:` in a rules file:\n\n")
+			b.WriteString("\nThis rule would have allowed it. Put it below the line `rules:` of your rules file; where there is no such line, add it at the end. A path in it is of this machine: where the checkout may lie elsewhere, write `${project}` for it in `cwd` and `paths`.\n\n")
 		} else {
 			b.WriteString("\nOr this one:\n\n")
 		}
