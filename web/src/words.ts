@@ -490,7 +490,11 @@ export const words = {
     turnOn: "Ring this browser",
     turnOff: "Stop ringing",
     asking: "Asking the broker…",
-    refused: "The browser was told not to.",
+    turning: "Waiting for this browser and its push service…",
+    errors: {
+      NotAllowedError: "The browser was told not to.",
+      TimeoutError: "The browser's push service did not answer. It needs the internet. Try again when it can be reached.",
+    } as Readonly<Record<string, string>>,
     test: "Send a test",
     tested: "A test is on its way.",
     after: "Ring for what still waits after",
