@@ -58,7 +58,7 @@ func (s *session) dir() string {
 // stateNames are the agent's states in words.
 var stateNames = map[string]string{
 	"starting": "starting", "working": "works", "ask_user": "asks", "plan_prompt": "has a plan",
-	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for you", "exited": "over",
+	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for a prompt", "exited": "over",
 }
 
 func (s *session) stateName() string {
