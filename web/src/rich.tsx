@@ -14,3 +14,8 @@ function rich(text: string, put: Readonly<Record<string, ComponentChildren>>): C
     return put[part.slice(1, -1)];
   });
 }
+
+/** A sentence of the broker, in which `code` stands; of foreign text nothing else is read. */
+export function Ticked({ text }: { text: string }) {
+  return <>{text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 0 ? part : <code>{part}</code>))}</>;
+}
