@@ -5,7 +5,7 @@ import { now } from "./clock";
 import { Sure } from "./devices";
 import { reason, sentence } from "./http";
 import { agoWords, approver, since } from "./model";
-import { Rich } from "./rich";
+import { Rich, Ticked } from "./rich";
 import { mayDecide } from "./session";
 import { ruleTrouble } from "./state";
 import type { Rules, Saved } from "./types.gen";
@@ -86,7 +86,7 @@ function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
                   {visibleLine(n.file)}
                   {n.line ? `:${n.line}` : ""}
                 </code>{" "}
-                {visibleLine(n.message)}
+                <Ticked text={visibleLine(n.message)} />
               </li>
             ))}
           </ul>
@@ -167,7 +167,9 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
   };
   return (
     <li class={active ? "rule" : "rule gone"}>
-      <b>{visibleText(x.sentence)}</b>
+      <b>
+        <Ticked text={visibleText(x.sentence)} />
+      </b>
       <div class="where">
         {!active && <span>{words.book.grantStates[x.state] ?? visibleLine(x.state)}</span>}
         {active && !x.expiresAt && !x.count && <span>{words.book.forGood}</span>}
