@@ -11,6 +11,7 @@ import { EditForm, editedInput, membersOf, type Edits } from "./edit";
 import type { Field } from "./fields";
 import { reason } from "./http";
 import { isForm, outcomeLine, type Answer, type Item } from "./model";
+import { Paths } from "./rich";
 import { Said } from "./said";
 import { mayDecide } from "./session";
 import { answer, link } from "./state";
@@ -69,7 +70,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     return (
       <div class="foot" ref={foot} tabIndex={-1}>
         <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
-          {line?.text ?? words.answer.over}
+          <Paths text={line?.text ?? words.answer.over} />
         </p>
         <Said item={item} />
         {saved && <SavedRule {...saved} />}

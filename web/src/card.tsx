@@ -10,7 +10,7 @@ import { Parts, Raw, type Field } from "./fields";
 import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
-import { Rich, Ticked } from "./rich";
+import { Paths, Rich, Ticked } from "./rich";
 import { covered, useUnseen } from "./seen";
 import { lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
@@ -177,7 +177,9 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
       {v.rule && (
         <p class="by-rule">
           {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
-          <small>{words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))}</small>
+          <small>
+            <Paths text={words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))} />
+          </small>
         </p>
       )}
       {!v.rule && v.reason && !asksAPerson(r.toolName) && (
