@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,17 +118,50 @@ func agentEnv() []string {
 	})
 }
 
+// ciSignals are those that are handed on to the agent, and SIGPIPE: whoever reads our output no more
+// does not end the run.
+var ciSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE}
+
+// untilSignal returns a context that ends with the first signal, for as long as there is no agent to
+// hand it on to. interrupted ends that, and says which signal it was, if one came.
+func (r *ciRun) untilSignal(ctx context.Context) (early context.Context, interrupted func() error) {
+	early, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var came os.Signal
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case s := <-r.signals:
+				if s == syscall.SIGPIPE {
+					continue
+				}
+				came = s
+				cancel()
+				return
+			case <-early.Done():
+				return
+			}
+		}
+	}()
+	return early, func() error {
+		cancel()
+		<-done
+		if s, ok := came.(syscall.Signal); ok {
+			return &exitError{128 + int(s), fmt.Errorf("ended by a signal (%v) before the agent was started", s)}
+		}
+		return nil
+	}
+}
+
 // run runs the agent with these settings until it ends, hands on signals, and returns its exit code
 // as a shell says it.
-func (a *ciAgent) run(app *app, settings, socket string) (code int, err error) {
+func (a *ciAgent) run(app *app, settings, socket string, signals <-chan os.Signal) (code int, err error) {
 	args := append(slices.Clone(a.words[1:a.at+1]), "--settings", settings)
 	cmd := exec.Command(a.words[0], append(args, a.words[a.at+1:]...)...)
 	// What else speaks to a broker in there, such as an MCP server, asks the same.
 	cmd.Env = append(agentEnv(), "ASSENT_SOCKET="+socket, "ASSENT_ON_TIMEOUT=deny", "ASSENT_ON_FAILURE=deny")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.in, app.out, app.err
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
-	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the agent: %w", err)
 	}
@@ -140,7 +172,7 @@ func (a *ciAgent) run(app *app, settings, socket string) (code int, err error) {
 	for {
 		select {
 		case s := <-signals:
-			if terminal && (s == os.Interrupt || s == syscall.SIGQUIT) {
+			if s == syscall.SIGPIPE || terminal && (s == os.Interrupt || s == syscall.SIGQUIT) {
 				continue
 			}
 			_ = cmd.Process.Signal(s) // it may have ended just now
