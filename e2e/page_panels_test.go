@@ -202,6 +202,46 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	b.quiet()
 }
 
+// TestPageSaysThatThePushServiceIsSilent: a browser that cannot reach its push service says nothing,
+// for ever. The page waits so long, says what it waited for, and lets its owner try again.
+func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
+	t.Parallel()
+	v, allow := vendor(t)
+	d := serve(t, allow)
+	b := newBrowser(t)
+	seed := v.Subscribe("")
+	// The twenty seconds are over when the test says so.
+	b.before(`{
+		const timeout = setTimeout;
+		window.setTimeout = (f, ms, ...more) => ms === 20000 ? (window.over = f, 0) : timeout(f, ms, ...more);
+		PushManager.prototype.getSubscription = async () => null;
+		PushManager.prototype.subscribe = o => window.reachable
+			? Promise.resolve({ options: {applicationServerKey: o.applicationServerKey}, toJSON: () => (` + string(seed.JSON()) + `), unsubscribe: async () => true })
+			: new Promise(() => undefined);
+		Notification.requestPermission = async () => "granted";
+		Object.defineProperty(Notification, "permission", {get: () => "default"});
+	}`)
+	b.pair(d)
+	b.tap("header button.small")
+	b.click(".settings .tabs button", "Notifications")
+	b.see(".notify", "This browser does not ring.")
+	b.click(".notify button", "Ring this browser")
+	b.see(".notify [role=status]", "Waiting for this browser and its push service")
+	b.do(chromedp.WaitVisible(chromedp.CSS(".notify .allow.busy:disabled")))
+	b.shot("notify-waits")
+	eventually(t, soon, "the push service was asked", func() bool { return value(b, chromedp.Evaluate[bool](`!!window.over`)) })
+	value(b, chromedp.Evaluate[bool](`(over(), true)`))
+	b.see(".notify [role=alert]", "push service did not answer")
+	if said := b.text(".notify [role=status]"); said != "" {
+		t.Errorf("it still says %q", said)
+	}
+	b.accessible("notify-silent")
+	value(b, chromedp.Evaluate[bool](`window.reachable = true`))
+	b.click(".notify button", "Ring this browser")
+	b.see(".notify", "This browser rings when a request waits.")
+	b.quiet()
+}
+
 // requestOf waits for the request whose command holds a text.
 func requestOf(d *daemon, text string) (found request) {
 	d.t.Helper()

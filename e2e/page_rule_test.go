@@ -20,9 +20,14 @@ func TestCardSavesAGrant(t *testing.T) {
 	b.see(open+" .obstacle", "Choose a rule")
 	b.tap(open + " .suggestion .option")
 	b.see(open+" .chips:last-child", "15 minutes")
+	b.see(open+" .obstacle", "Will be saved for 15 minutes.")
+	b.click(open+" .choice", "5 times")
+	b.see(open+" .obstacle", "Will be saved for 5 times.")
+	b.click(open+" .choice", "15 minutes")
 	b.looks("answer-rule")
 	b.do(phone)
 	b.tap(open + " button.allow")
+	b.see(over+" .said", "Saved for 15 minutes, under Rules: Run npm test")
 	if out := h.wait(); out != allowed {
 		t.Errorf("the hook printed %s", out)
 	}

@@ -23,9 +23,9 @@ func (a *app) feedCmd() *cobra.Command {
 		Use:   "feed SESSION",
 		Short: "Read what happened in a session",
 		Long: `Read what happened in a session: what was asked, who answered, what the tools did. SESSION
-is an id, the beginning of one, or a title that only one session has. What a subagent does is
-indented. Left out is what says nothing to a person, unless --all; that also names the id of
-each request, for assent trace.`,
+is an id, the beginning or the end of one (from 4 characters on, as the page shows it), or a
+title that only one session has. What a subagent does is indented. Left out is what says nothing
+to a person, unless --all; that also names the id of each request, for assent trace.`,
 		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {

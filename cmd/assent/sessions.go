@@ -58,7 +58,7 @@ func (s *session) dir() string {
 // stateNames are the agent's states in words.
 var stateNames = map[string]string{
 	"starting": "starting", "working": "works", "ask_user": "asks", "plan_prompt": "has a plan",
-	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for you", "exited": "over",
+	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for a prompt", "exited": "over",
 }
 
 func (s *session) stateName() string {
@@ -164,13 +164,29 @@ func ago(t time.Time) string {
 // oneSession is the argument of commands about a session.
 func oneSession(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return errors.New("want one SESSION: its id, the beginning of it, or its title; see assent sessions")
+		return errors.New("want one SESSION: its id, the beginning or the end of it, or its title; see assent sessions")
 	}
 	return nil
 }
 
-// session finds a session by its id, else by the beginning of the id, else, if titles count, by
-// its title or a part of that. Of those found that way it looks at the newest 1,000.
+// shortestEnd is how much of an id's end says which one is meant; the page shows as much.
+const shortestEnd = 4
+
+// idLike says whether a session's id may be meant by what is shown of it: "25e5…b606", "…b606", "b606".
+func idLike(id, name string) bool {
+	head, tail, cut := strings.Cut(strings.Replace(name, "...", "…", 1), "…")
+	if !cut {
+		head, tail = "", name
+	}
+	if tail == "" {
+		return head != "" && strings.HasPrefix(id, head)
+	}
+	return len(tail) >= shortestEnd && len(head)+len(tail) <= len(id) && strings.HasPrefix(id, head) && strings.HasSuffix(id, tail)
+}
+
+// session finds a session by its id, else by the beginning of the id, else by its end or what
+// the lists show of it, else, if titles count, by its title or a part of that. Of those found
+// that way it looks at the newest 1,000.
 func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
 	var s session
 	err := c.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(name), nil, &s)
@@ -183,7 +199,10 @@ func (c *client) session(ctx context.Context, name string, titles bool) (*sessio
 		return nil, err
 	}
 	lower := strings.ToLower(name)
-	ways := []func(*session) bool{func(s *session) bool { return strings.HasPrefix(s.SessionID, name) }}
+	ways := []func(*session) bool{
+		func(s *session) bool { return strings.HasPrefix(s.SessionID, name) },
+		func(s *session) bool { return idLike(s.SessionID, name) },
+	}
 	if titles {
 		ways = append(ways,
 			func(s *session) bool { return strings.ToLower(s.Title) == lower },

@@ -172,6 +172,9 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s pending\n  %[2]s allow ID    or    %[2]s deny ID -m WORDS\n", kind, typed())
 	}
 	hookclient.Run(cfg, in, answer)
+	if err := sampleOver(cfg, event); err != nil {
+		return err
+	}
 	b, err := os.ReadFile(answer.Name())
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
@@ -181,6 +184,30 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 		return nil
 	}
 	fmt.Fprintf(a.out, "%s\n", show.JSON(b))
+	return nil
+}
+
+// sampleOver says that the sample's session is over: nothing else would, and it would seem to
+// work for ever.
+func sampleOver(cfg hookclient.Config, sample map[string]any) error {
+	payload, err := json.Marshal(map[string]any{
+		"session_id": sample["session_id"], "transcript_path": sample["transcript_path"], "cwd": sample["cwd"],
+		"hook_event_name": "SessionEnd", "reason": "other",
+	})
+	if err != nil {
+		return fmt.Errorf("encode the end of the sample: %w", err)
+	}
+	in, err := pipeWith(payload)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	nothing, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("end the sample: %w", err)
+	}
+	defer nothing.Close()
+	hookclient.Run(cfg, in, nothing)
 	return nil
 }
 

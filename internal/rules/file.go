@@ -205,10 +205,22 @@ func (c *compiler) rule(n *yaml.Node) {
 		r.match.file.sure = r.sure
 	}
 	if len(c.problems) == before {
-		text, err := yaml.Marshal(n)
+		text, err := yaml.Marshal(withoutHeadings(n))
 		if err == nil {
 			r.source = string(text)
 		}
 		c.add(r, n)
 	}
+}
+
+// withoutHeadings is a copy without the comments on lines of their own: what stands before a rule
+// in a file is often about several.
+func withoutHeadings(n *yaml.Node) *yaml.Node {
+	bare := *n
+	bare.HeadComment, bare.FootComment = "", ""
+	bare.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		bare.Content[i] = withoutHeadings(c)
+	}
+	return &bare
 }

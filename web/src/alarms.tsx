@@ -1,6 +1,6 @@
 // What must not be missed, above everything else: broken rules, and denials that were overruled.
 import { sessionName, shownOf } from "./model";
-import { Rich } from "./rich";
+import { Rich, Ticked } from "./rich";
 import { arrivalTrouble, overruled, ruleTrouble } from "./state";
 import { visibleLine } from "./visible";
 import { words } from "./words";
@@ -25,7 +25,7 @@ export function BrokenRules() {
               {visibleLine(p.file)}
               {p.line ? `:${p.line}${p.column ? `:${p.column}` : ""}` : ""}
             </code>{" "}
-            {visibleLine(p.message)}
+            <Ticked text={visibleLine(p.message)} />
           </li>
         ))}
         {problems.length > mostProblems && <li>{words.rules.more(problems.length - mostProblems)}</li>}

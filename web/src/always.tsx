@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { getProposals, type Proposals } from "./api";
 import { reason } from "./http";
+import { Ticked } from "./rich";
 import type { PermissionUpdate } from "./types.gen";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
@@ -93,13 +94,23 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
 }
 
 /** How long a proposal holds. */
-export type Scope = { minutes: number } | { count: number } | "rule";
+type Scope = Parameters<typeof words.rule.scope>[0];
 
 export const bounds: readonly Scope[] = [{ minutes: 15 }, { minutes: 60 }, { minutes: 480 }, { count: 5 }, "rule"];
 
 export interface Kept {
   digest: string;
+  sentence: string;
   scope: Scope;
+}
+
+/** What was saved with an answer. */
+export function SavedRule({ sentence, scope }: Kept) {
+  return (
+    <p class="said">
+      {words.rule.saved(scope)} <Ticked text={visibleText(sentence)} />
+    </p>
+  );
 }
 
 interface RulesProps {
@@ -122,7 +133,7 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
   }, [id]);
   if (wrong) return <p class="notice">{words.rule.failed(wrong)}</p>;
   if (!found) return <p class="quiet">{words.rule.asking}</p>;
-  if (found.proposals.length === 0) return <p class="notice">{words.rule.none(visibleLine(found.reason ?? ""))}</p>;
+  if (found.proposals.length === 0) return <p class="notice"><Ticked text={words.rule.none(visibleLine(found.reason ?? ""))} /></p>;
   const scope = kept?.scope ?? bounds[0]!;
   return (
     <fieldset disabled={disabled} class="always">
@@ -130,10 +141,12 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
       {found.proposals.map((p) => (
         <div class="suggestion" key={p.digest}>
           <label class="option">
-            <input type="radio" name={`${id}-rule`} checked={kept?.digest === p.digest} onChange={() => choose({ digest: p.digest, scope })} />
+            <input type="radio" name={`${id}-rule`} checked={kept?.digest === p.digest} onChange={() => choose({ digest: p.digest, sentence: p.sentence, scope })} />
             <span>
-              <b>{visibleText(p.sentence)}</b>
-              {p.warnings?.map((w, i) => <small class="warning" key={i}>{visibleText(w)}</small>)}
+              <b>
+                <Ticked text={visibleText(p.sentence)} />
+              </b>
+              {p.warnings?.map((w, i) => <small class="warning" key={i}><Ticked text={visibleText(w)} /></small>)}
               <small>{words.rule.past(p.past.matched, p.past.denied, p.past.looked)}</small>
             </span>
           </label>

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { RuleForm, Suggestions, suggestionsOf, updatesOf, type Kept, type Update } from "./always";
+import { RuleForm, SavedRule, Suggestions, suggestionsOf, updatesOf, type Kept, type Update } from "./always";
 import { keep } from "./api";
 import { useArm } from "./arm";
 import { clockSkew, now } from "./clock";
@@ -11,6 +11,7 @@ import { EditForm, editedInput, membersOf, type Edits } from "./edit";
 import type { Field } from "./fields";
 import { reason } from "./http";
 import { isForm, outcomeLine, type Answer, type Item } from "./model";
+import { Paths } from "./rich";
 import { Said } from "./said";
 import { mayDecide } from "./session";
 import { answer, link } from "./state";
@@ -49,6 +50,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const [planMode, setPlanMode] = useState<"" | "acceptEdits">("");
   const [saving, setSaving] = useState(false);
   const [notSaved, setNotSaved] = useState("");
+  const [saved, setSaved] = useState<Kept>();
   const area = useRef<HTMLTextAreaElement>(null);
   const panel = useRef<HTMLDivElement>(null);
   const { armed, ready } = useArm(foot);
@@ -68,9 +70,10 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     return (
       <div class="foot" ref={foot} tabIndex={-1}>
         <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
-          {line?.text ?? words.answer.over}
+          <Paths text={line?.text ?? words.answer.over} />
         </p>
         <Said item={item} />
+        {saved && <SavedRule {...saved} />}
       </div>
     );
   }
@@ -113,11 +116,12 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     if (plan && planMode) updates.push({ type: "setMode", mode: planMode, destination: "session" });
     const changed = edited && "input" in edited ? edited.input : input;
     const decision: Answer = { behavior: "allow", ...(changed ? { updatedInput: changed } : {}), ...(updates.length > 0 ? { updatedPermissions: updates } : {}) };
-    if (mode === "rule" && kept) {
+    if (mode === "rule" && kept && kept !== saved) {
       setNotSaved("");
       setSaving(true);
       try {
         await keep(r, kept.digest, boundOf(kept));
+        setSaved(kept); // it holds, whatever becomes of the answer
       } catch (e) {
         return setNotSaved(reason(e));
       } finally {
@@ -178,7 +182,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
       <div class="foot" ref={foot} tabIndex={-1}>
         <div class="line">
           <p class="obstacle" id={`obstacle-${r.id}`}>
-            {offline ? words.answer.noLink : against}{" "}
+            {offline ? words.answer.noLink : against || (mode === "rule" && kept && words.rule.holds(kept.scope))}{" "}
             {!offline && goThere && against === obstacle && (
               <button type="button" class="link" onClick={goThere}>
                 {words.card.next}
@@ -197,7 +201,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             type="button"
             class={`allow${sending === "allow" ? " busy" : ""}`}
             aria-disabled={waiting || !!against}
-            {...(against ? { "aria-describedby": `obstacle-${r.id}` } : {})}
+            {...(against || mode === "rule" ? { "aria-describedby": `obstacle-${r.id}` } : {})}
             onClick={() => void permit()}
           >
             {form ? words.form.send : labelOf(mode, plan, question)}

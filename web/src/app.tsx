@@ -71,8 +71,9 @@ function Desk() {
   const v = view.value;
   const beside = v === "inbox" || v === "history"; // charts and rules are about all sessions
   const story = v === "inbox" || (v === "history" && selected.value !== "");
+  const calm = v === "inbox" && selected.value !== "" && all.every((g) => g.sessionId !== selected.value);
   return (
-    <div class={`desk ${!beside ? "whole" : selected.value ? "reading" : story ? "" : "listing"}`}>
+    <div class={`desk ${!beside ? "whole" : calm ? "reading calm" : selected.value ? "reading" : story ? "" : "listing"}`}>
       {beside && <Rail all={all} />}
       <main tabIndex={-1}>
         <BrokenRules />

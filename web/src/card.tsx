@@ -10,7 +10,7 @@ import { Parts, Raw, type Field } from "./fields";
 import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "./model";
 import { changedLines, partsOf, type Part } from "./parts";
 import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
-import { Rich } from "./rich";
+import { Paths, Rich, Ticked } from "./rich";
 import { covered, useUnseen } from "./seen";
 import { lookUp } from "./state";
 import { visibleBytes, visibleLine, visibleText } from "./visible";
@@ -177,15 +177,26 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
       {v.rule && (
         <p class="by-rule">
           {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
-          <small>{words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))}</small>
+          <small>
+            <Paths text={words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))} />
+          </small>
         </p>
       )}
-      {!v.rule && v.reason && <p class="by-rule quiet">{words.rules.notAnswered(visibleLine(v.reason))}</p>}
+      {!v.rule && v.reason && !asksAPerson(r.toolName) && (
+        <p class="by-rule quiet">
+          <Ticked text={words.rules.notAnswered(visibleLine(v.reason))} />
+        </p>
+      )}
       {shadow && (
         <p class="by-rule quiet">{words.rules.trial(visibleLine(shadow.rule), shadow.action)}</p>
       )}
     </>
   );
+}
+
+/** Whether it is for a person by its nature, whatever the rules say. */
+function asksAPerson(tool: string): boolean {
+  return tool === "AskUserQuestion" || tool === "ExitPlanMode";
 }
 
 /** Fetches what the live message left out. Returns undefined when nothing is missing, "" while

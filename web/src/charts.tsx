@@ -4,6 +4,7 @@ import { getStats } from "./api";
 import { now } from "./clock";
 import { sentence } from "./http";
 import type { Chart } from "./plot";
+import { Paths } from "./rich";
 import type { Stats } from "./types.gen";
 import { visibleLine } from "./visible";
 import { words } from "./words";
@@ -17,6 +18,9 @@ type Series = keyof typeof w.series;
 const decided: readonly Series[] = ["allowedByPerson", "allowedByRule", "deniedByPerson", "deniedByRule"];
 const open: readonly Series[] = ["expired", "withdrawn", "handedBack"];
 const times: readonly Series[] = ["medianMs", "p90Ms"];
+
+/** What is not decided has colours of its own: green and red mean yes and no. */
+const colors: Readonly<Record<Series, number>> = { allowedByPerson: 1, allowedByRule: 2, deniedByPerson: 3, deniedByRule: 4, expired: 5, withdrawn: 6, handedBack: 7, medianMs: 1, p90Ms: 2 };
 
 export function Charts() {
   const [range, setRange] = useState<Range>("week");
@@ -128,7 +132,7 @@ function Deciders({ stats }: { stats: Stats }) {
           <tbody>
             {stats.by.map((d) => (
               <tr key={`${d.kind}\n${d.name}`}>
-                <th scope="row">{d.kind === "owner-cli" ? words.outcome.ownerCli : visibleLine(d.name)}</th>
+                <th scope="row"><Paths text={d.kind === "owner-cli" ? words.outcome.ownerCli : visibleLine(d.name)} /></th>
                 <td>{d.allowed}</td>
                 <td>{d.denied}</td>
                 <td>{d.kind === "rule" ? "–" : w.seconds(d.medianMs / 1000)}</td>
@@ -165,7 +169,7 @@ function Picture({ title, stats, names, kind }: PictureProps) {
         chart = m.draw(box.current, {
           kind,
           at: stats.buckets.map((b) => Date.parse(b.start) / 1000),
-          series: names.map((n) => ({ label: w.series[n], values: stats.buckets.map((b) => (kind === "lines" ? b[n] / 1000 || null : b[n])) })),
+          series: names.map((n) => ({ label: w.series[n], color: colors[n], values: stats.buckets.map((b) => (kind === "lines" ? b[n] / 1000 || null : b[n])) })),
           when: (s) => when(new Date(s * 1000).toISOString(), stats.step),
           atLabel: w.at,
           value: (v) => (v === null ? "–" : kind === "lines" ? w.seconds(v) : String(v)),

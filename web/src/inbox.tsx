@@ -56,7 +56,7 @@ function Cards({ groups: some }: { groups: Group[] }) {
         return (
           <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
             <h2>
-              {names.get(g.sessionId)} <span class="count">{words.desk.waiting(g.waiting)}</span>
+              <span class="name">{names.get(g.sessionId)}</span> <span class="count">{words.desk.waiting(g.waiting)}</span>
             </h2>
             {cards.map((i) => (
               <Card key={i.request.id} item={i} />

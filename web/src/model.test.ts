@@ -28,6 +28,7 @@ test("outcome lines", () => {
   assert.equal(line({ request: request(), endedAt: 0 }), undefined);
   assert.equal(line({ request: request(), endedAt: 0, attempt: { phase: "sending", behavior: "allow", at: 0 } }), "Sending…");
   assert.equal(line({ request: request(), endedAt: 0, attempt: taken }), "Allowed. Delivered in 0.4 s.");
+  assert.equal(line({ request: request({ toolName: "AskUserQuestion" }), endedAt: 0, attempt: taken }), "Answered. Delivered in 0.4 s.");
   assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }), "Allowed. Recorded.");
   assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not taken it yet.");
   assert.equal(line(ended({ outcome: "allowed", delivery: "confirmed" }, { attempt: taken })), "Allowed. The tool ran.");

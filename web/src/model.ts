@@ -88,6 +88,7 @@ export function isForm(r: Request): boolean {
 
 function wordFor(r: Request, yes: boolean): string {
   if (isForm(r)) return yes ? words.form.answered : words.form.declined;
+  if (yes && r.toolName === "AskUserQuestion") return words.form.answered;
   return yes ? words.outcome.allowed : words.outcome.denied;
 }
 

@@ -20,17 +20,20 @@ export function Notifications() {
   const [said, say] = useState("");
   const [error, setError] = useState("");
   const why = ownDevice() ? hindrance() : "token";
-  const work = (what: Promise<Push | void>, done: string) => {
+  const work = (what: Promise<Push | void>, done: string, meanwhile = "") => {
     setBusy(true);
     setError("");
-    say("");
+    say(meanwhile);
     what
       .then(
         (p) => {
           if (p) setPush(p);
           say(done);
         },
-        (e: unknown) => setError(e instanceof DOMException && e.name === "NotAllowedError" ? w.refused : sentence(e)),
+        (e: unknown) => {
+          say("");
+          setError((e instanceof DOMException && w.errors[e.name]) || sentence(e));
+        },
       )
       .finally(() => setBusy(false));
   };
@@ -62,7 +65,7 @@ export function Notifications() {
                 </button>
               </>
             ) : (
-              <button type="button" class="allow" disabled={busy} onClick={() => work(subscribe(), w.on)}>
+              <button type="button" class={`allow${busy ? " busy" : ""}`} disabled={busy} onClick={() => work(subscribe(), w.on, w.turning)}>
                 {w.turnOn}
               </button>
             )}

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { clockSkew, now } from "./clock";
 import { lastElement, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
+import { Paths } from "./rich";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -28,7 +29,7 @@ export function Past({ item }: { item: Item }) {
           {open ? words.past.less : words.past.all}
         </button>
       )}
-      <div class="outcome">{line?.text}</div>
+      <div class="outcome">{line && <Paths text={line.text} />}</div>
     </li>
   );
 }

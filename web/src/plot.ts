@@ -5,7 +5,7 @@ export interface Drawing {
   kind: "bars" | "lines";
   /** Seconds since 1970. */
   at: number[];
-  series: { label: string; values: (number | null)[] }[];
+  series: { label: string; color: number; values: (number | null)[] }[];
   when(at: number): string;
   value(v: number | null): string;
   atLabel: string;
@@ -46,7 +46,7 @@ function make(box: HTMLElement, d: Drawing): uPlot {
   const style = getComputedStyle(box);
   const color = (name: string) => style.getPropertyValue(name).trim();
   const font = `12px ${color("--sans")}`;
-  const colors = [1, 2, 3, 4].map((i) => color(`--series-${i}`));
+  const colors = d.series.map((s) => color(`--series-${s.color}`));
   // Bars stand on each other: the sum of all is drawn first, and each shorter one over it.
   const sums = d.series.map((_, i) => d.at.map((_, k) => d.series.slice(0, i + 1).reduce((n, s) => n + (s.values[k] ?? 0), 0)));
   const bars = d.kind === "bars";
@@ -55,8 +55,10 @@ function make(box: HTMLElement, d: Drawing): uPlot {
   const step = (d.at[1] ?? d.at[0]! + 3600) - d.at[0]!;
   return new uPlot(
     {
+      class: d.kind,
       width: box.clientWidth,
       height,
+      legend: { markers: { fill: (_u, i) => colors[shown[i - 1] ?? 0]! } },
       padding: [12, 12, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
       hooks: { setCursor: [(u) => void u.root.classList.toggle("pointed", u.cursor.idx != null)] },

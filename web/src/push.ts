@@ -65,11 +65,11 @@ export async function testPush(): Promise<void> {
 }
 
 /** Subscribes this browser; it may ask its owner, so call it from a tap. Rejects with a
- * DOMException NotAllowedError when the owner says no. */
+ * DOMException NotAllowedError when the owner says no, TimeoutError when the push service is silent. */
 export async function subscribe(settings?: PushSettings): Promise<Push> {
   const worker = await serviceWorker(); // before the question, which needs the tap to be fresh
   if ((await Notification.requestPermission()) !== "granted") throw new DOMException("notifications are not allowed here", "NotAllowedError");
-  const subscription = await subscriptionTo(worker, (await pushState()).publicKey);
+  const subscription = await inTime(subscriptionTo(worker, (await pushState()).publicKey));
   return change({ subscription: subscription.toJSON(), ...(settings ? { settings } : {}) });
 }
 
@@ -100,6 +100,17 @@ async function subscriptionTo(worker: ServiceWorkerRegistration, publicKey: stri
   if (own && same(own.options.applicationServerKey, key)) return own;
   await own?.unsubscribe();
   return worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+}
+
+const patience = 20_000;
+
+/** Browsers that cannot reach their push service say nothing at all. */
+function inTime<T>(what: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const over = new Promise<never>((_, no) => {
+    timer = setTimeout(() => no(new DOMException("", "TimeoutError")), patience);
+  });
+  return Promise.race([what, over]).finally(() => clearTimeout(timer));
 }
 
 export function bytes(base64url: string): Uint8Array<ArrayBuffer> {

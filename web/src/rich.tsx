@@ -14,3 +14,13 @@ function rich(text: string, put: Readonly<Record<string, ComponentChildren>>): C
     return put[part.slice(1, -1)];
   });
 }
+
+/** A sentence of the broker, in which `code` stands; of foreign text nothing else is read. */
+export function Ticked({ text }: { text: string }) {
+  return <>{text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 0 ? <Paths text={part} /> : <code>{part}</code>))}</>;
+}
+
+/** A text with paths in it, whose lines end behind a slash and not before a full stop. */
+export function Paths({ text }: { text: string }) {
+  return <>{text.split(/(?<=\/)/).map((part, i) => (i === 0 ? part : [<wbr />, part]))}</>;
+}

@@ -5,7 +5,7 @@ import { now } from "./clock";
 import { Sure } from "./devices";
 import { reason, sentence } from "./http";
 import { agoWords, approver, since } from "./model";
-import { Rich } from "./rich";
+import { Paths, Rich, Ticked } from "./rich";
 import { mayDecide } from "./session";
 import { ruleTrouble } from "./state";
 import type { Rules, Saved } from "./types.gen";
@@ -83,10 +83,9 @@ function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
             {book.notices.map((n, i) => (
               <li key={i}>
                 <code>
-                  {visibleLine(n.file)}
-                  {n.line ? `:${n.line}` : ""}
+                  <At file={n.file} line={n.line} />
                 </code>{" "}
-                {visibleLine(n.message)}
+                <Ticked text={visibleLine(n.message)} />
               </li>
             ))}
           </ul>
@@ -98,7 +97,9 @@ function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
           <ul class="plain">
             {book.files.map((f) => (
               <li key={f.path}>
-                <code>{visibleLine(f.path)}</code> {words.book.states[f.state]}
+                <code>
+                  <At file={f.path} line={0} />
+                </code> {words.book.states[f.state]}
                 {f.loadedAt && `, ${words.book.loaded(ago(f.loadedAt))}`}
               </li>
             ))}
@@ -107,6 +108,10 @@ function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
       )}
     </>
   );
+}
+
+function At({ file, line }: { file: string; line: number | undefined }) {
+  return <Paths text={visibleLine(file) + (line ? `:${line}` : "")} />;
 }
 
 function RuleRow({ r }: { r: Rule }) {
@@ -118,10 +123,9 @@ function RuleRow({ r }: { r: Rule }) {
         {r.shadow && <span class="chip">{words.book.trial}</span>}
         <span class="age">{r.lastFired ? words.book.fired(r.fired, ago(r.lastFired)) : words.book.never}</span>
       </div>
-      {r.text && r.text !== r.id && <pre>{visibleText(r.text)}</pre>}
+      {r.text && r.text !== r.id && r.text !== `${r.action}: ${r.id}` && <pre>{visibleText(r.text)}</pre>}
       <small>
-        {visibleLine(r.file)}
-        {r.line ? `:${r.line}` : ""}
+        <At file={r.file} line={r.line} />
       </small>
     </li>
   );
@@ -167,13 +171,11 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
   };
   return (
     <li class={active ? "rule" : "rule gone"}>
-      <b>{visibleText(x.sentence)}</b>
+      <b>
+        <Ticked text={visibleText(x.sentence)} />
+      </b>
       <div class="where">
-        {!active && <span>{words.book.grantStates[x.state] ?? visibleLine(x.state)}</span>}
-        {active && !x.expiresAt && !x.count && <span>{words.book.forGood}</span>}
-        {active && x.expiresAt && <span>{words.book.left(since(Math.max(0, Date.parse(x.expiresAt) - now.value)))}</span>}
-        <span>{usesOf(x)}</span>
-        <span>{words.book.grantedBy(approver(x.by))}</span>
+        {[active ? holdsFor(x) : (words.book.grantStates[x.state] ?? visibleLine(x.state)), usesOf(x), words.book.grantedBy(approver(x.by))].filter(Boolean).join(" · ")}
       </div>
       {active && mayDecide() && (
         <div class="act">
@@ -193,6 +195,11 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
       )}
     </li>
   );
+}
+
+function holdsFor(x: Saved): string {
+  if (x.expiresAt) return words.book.left(since(Math.max(0, Date.parse(x.expiresAt) - now.value)));
+  return x.count ? "" : words.book.forGood;
 }
 
 /** How often it was used, as far as that is known. */

@@ -1,6 +1,7 @@
 // A shell command, coloured by what the rules read in it, and what that is in words. The colours
 // come from the broker's own reading: where it could not read, nothing is coloured.
 import { Rows, type Mark, type Row } from "./exact";
+import { Ticked } from "./rich";
 import type { PermissionRequest, Unit } from "./types.gen";
 import { words } from "./words";
 
@@ -28,7 +29,7 @@ export function Shell({ request, rows, from, several, summary }: Props) {
       {summary &&
         doubts.slice(0, 3).map((d, i) => (
           <p class="remark" key={i}>
-            {words.shell.doubt(d.why)}
+            <Ticked text={words.shell.doubt(d.why)} />
           </p>
         ))}
     </>

@@ -7,6 +7,10 @@
 
 const n = (count: number, one: string, many: string) => (count === 1 ? one : many.replace("#", String(count)));
 
+type Scope = { minutes: number } | { count: number } | "rule";
+
+const spanOf = (s: Scope): string => (s === "rule" ? "until revoked" : `for ${words.rule.scope(s)}`);
+
 export const words = {
   title: "assent",
   waitingTitle: (waiting: number) => (waiting ? `(${waiting}) assent` : "assent"),
@@ -255,10 +259,12 @@ export const words = {
     failed: (why: string) => `No rules could be had: ${why}.`,
     none: (why: string) => `No rule can be made of this request. ${why}`.trim(),
     past: (matched: number, denied: number, looked: number) =>
-      looked === 0 ? "No request is over yet that it could be tried on." : matched === 0 ? `Of the last ${looked} requests it fits none.` : `Of the last ${looked} requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
+      looked === 0 ? "No other request is over yet that it could be tried on." : matched === 0 ? `It fits this request, and none of the last ${looked} others.` : `Of the last ${looked} other requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
     written: "The rule as it is written",
     howLong: "How long it holds",
-    scope: (s: { minutes: number } | { count: number } | "rule") =>
+    holds: (s: Scope) => `Will be saved ${spanOf(s)}.`,
+    saved: (s: Scope) => `Saved ${spanOf(s)}, under Rules:`,
+    scope: (s: Scope) =>
       s === "rule" ? "Until revoked" : "count" in s ? n(s.count, "Once", "# times") : s.minutes < 60 ? `${s.minutes} minutes` : n(s.minutes / 60, "1 hour", "# hours"),
   },
 
@@ -490,7 +496,11 @@ export const words = {
     turnOn: "Ring this browser",
     turnOff: "Stop ringing",
     asking: "Asking the broker…",
-    refused: "The browser was told not to.",
+    turning: "Waiting for this browser and its push service…",
+    errors: {
+      NotAllowedError: "The browser was told not to.",
+      TimeoutError: "The browser's push service did not answer. It needs the internet. Try again when it can be reached.",
+    } as Readonly<Record<string, string>>,
     test: "Send a test",
     tested: "A test is on its way.",
     after: "Ring for what still waits after",
@@ -527,7 +537,7 @@ export const words = {
       ask_user: "Asks",
       plan_prompt: "Has a plan",
       blocked_on_permission: "Wants permission",
-      waiting_for_input: "Waits for you",
+      waiting_for_input: "Waits for a prompt",
       exited: "Over",
     },
   },
