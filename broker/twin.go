@@ -53,7 +53,7 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 // sameCall reports whether e may be about the call that r is about, asked in the other way.
 func (e *entry) sameCall(r *hook.Request) bool {
 	return e.Via != r.Via && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
-		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 &&
+		e.Event == r.Event && e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 &&
 		(e.AgentID == r.AgentID || e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != "")
 }
 
