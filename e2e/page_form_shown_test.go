@@ -16,7 +16,9 @@ var slyForm = `{"type":"object","title":"a\n b","properties":{
 	"share":{"type":"number"},
 	"stage":{"type":"string","enum":["prod","prod "]},
 	"scope":{"type":"string","oneOf":[{"const":"","title":"chosen"},{"const":"chosen","title":"chosen"}]},
-	"day":{"type":"string","format":"date","default":"0000-01-01"}},
+	"day":{"type":"string","format":"date","default":"0000-01-01"},
+	"":{"type":"string","enum":["No answer","(empty)",""]},
+	"(empty)":{"type":"string","oneOf":[{"const":"","title":"(empty)"},{"const":"(empty)","title":"No answer"},{"const":"No answer","title":"No answer"}]}},
 	"required":["scope","stage"]}`
 
 // TestPageShowsAllThatAFormSends: what the server proposes is on the screen whole before it can be
@@ -35,18 +37,27 @@ func TestPageShowsAllThatAFormSends(t *testing.T) {
 			t.Errorf("%q is sent and stands nowhere but in a box that shows less", hidden)
 		}
 	}
-	option := func(set, n string) string { return open + " .form fieldset:nth-of-type(" + set + ") .option:nth-of-type(" + n + ")" }
-	for _, set := range []string{"1", "2"} {
-		if one, two := b.text(option(set, "1")), b.text(option(set, "2")); strings.TrimSpace(one) == strings.TrimSpace(two) {
-			t.Errorf("two options both look like %q", one)
-		}
+	option := func(set, n string) string {
+		return open + " .form fieldset:nth-of-type(" + set + ") .option:nth-of-type(" + n + ")"
+	}
+	// By their words, and by whether they are the page's own or the server's.
+	alike := value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(`+jsString(open+" .form fieldset")+`)].flatMap((set) => {
+		const looks = (e) => [...e.querySelectorAll("*")].filter((x) => x.children.length === 0 && x.textContent.trim()).map((x) => getComputedStyle(x).fontStyle + " " + x.textContent.trim()).join(" | ");
+		const all = [...set.querySelectorAll(".option")].map(looks);
+		return all.filter((l, i) => all.indexOf(l) !== i);
+	})`))
+	if len(alike) > 0 {
+		t.Errorf("two options both look like %q", alike)
+	}
+	if names := b.text(open + " .form legend .nothing"); names != "(empty)" {
+		t.Errorf("a thing without a name is %q, and so may another look", names)
 	}
 	b.choose(option("1", "2"), true)
 	b.choose(option("2", "1"), true)
 	b.seeAll()
 	b.see(open+" .obstacle", "a day is wanted") // the box for a day is empty
 	value(b, chromedp.Evaluate[bool](`(() => {
-		const day = document.querySelector(` + jsString(open+" input[type=date]") + `);
+		const day = document.querySelector(`+jsString(open+" input[type=date]")+`);
 		day.value = "2026-12-24";
 		return day.dispatchEvent(new Event("input", { bubbles: true }));
 	})()`))

@@ -11,8 +11,9 @@ function Text({ of }: { of: string }) {
   return <span class="prose"><Rows rows={rowsOf(visibleText(of))} /></span>;
 }
 
-/** The same of what has one line. */
+/** The same of what has one line. What is empty says so in words that no text of the server's looks like. */
 function Line({ of }: { of: string }) {
+  if (of === "") return <span class="nothing">{words.fields.empty}</span>;
   return <span class="prose"><Rows rows={rowsOf(visibleLine(of))} /></span>;
 }
 
@@ -52,8 +53,8 @@ function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
   const choice = e.kind === "one" || e.kind === "several" || e.kind === "boolean";
   const head = (
     <>
-      <span dir="auto">{e.title ? <Text of={e.title} /> : e.name ? <Line of={e.name} /> : words.fields.empty}</span>{" "}
-      {e.title && e.title !== e.name && <code>{e.name ? <Line of={e.name} /> : words.fields.empty}</code>}{" "}
+      <span dir="auto">{e.title ? <Text of={e.title} /> : <Line of={e.name} />}</span>{" "}
+      {e.title && e.title !== e.name && <code><Line of={e.name} /></code>}{" "}
       <small>{[e.required ? words.form.required : words.form.optional, hint(e)].filter(Boolean).join(" · ")}</small>
     </>
   );
@@ -109,7 +110,7 @@ function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part
   return (
     <>
       {options.map((o, i) => <Option key={i} kind="radio" name={id} title={o.title} {...(o.sent === undefined ? {} : { sent: o.sent })} checked={value === o.value} choose={() => set(o.value)} />)}
-      {!e.required && <Option kind="radio" name={id} title={words.form.none} checked={value === undefined} choose={() => set(undefined)} />}
+      {!e.required && <Option kind="radio" name={id} title="" checked={value === undefined} choose={() => set(undefined)} />}
     </>
   );
 }
@@ -124,13 +125,14 @@ interface OptionProps {
   choose(): void;
 }
 
+/** With neither a title nor something to send it is the choice not to answer. */
 function Option({ kind, name, title, sent, checked, choose }: OptionProps) {
   return (
     <label class="option">
       <input type={kind} name={name} checked={checked} onChange={choose} />
       <span dir="auto">
-        <b>{title ? <Text of={title} /> : sent ? <Line of={sent} /> : words.fields.empty}</b>
-        {title && sent !== undefined && title !== sent && <small><code>{sent ? <Line of={sent} /> : words.fields.empty}</code></small>}
+        {title ? <b><Text of={title} /></b> : sent === undefined ? <span class="nothing">{words.form.none}</span> : <b><Line of={sent} /></b>}
+        {title && sent !== undefined && title !== sent && <small><code><Line of={sent} /></code></small>}
       </span>
     </label>
   );
