@@ -256,7 +256,7 @@ func TestPageByKeys(t *testing.T) {
 	b.see("main", "echo second")
 	press := func(key string) {
 		t.Helper()
-		b.do(chromedp.KeyEvent(key))
+		b.press(key)
 	}
 	focused := func(text string) {
 		t.Helper()

@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestLettersOfATextAnswerNothing: a form goes away while somebody types into it, for its time is
+// up or its hook has gone, and the letters that follow are no keys that answer the next request.
+func TestLettersOfATextAnswerNothing(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.pair(d)
+	other := d.asks(t.Context(), "s-form", "/home/dev/shop", "Bash", command("echo other"))
+	d.waitPending(1)
+	b.see(open, "echo other")
+	h := d.hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
+	d.waitPending(2)
+	b.do(chromedp.WaitVisible(chromedp.CSS(".card .form textarea")), chromedp.WaitVisible(chromedp.CSS(".card:first-of-type "+`.allow[aria-disabled="false"]`)))
+	b.do(chromedp.Evaluate[chromedp.Void](`window.typed = new Promise((done) => {
+		const box = document.querySelector(".form textarea");
+		box.focus();
+		const type = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+		const on = () => {
+			if (!document.querySelector(".card.over")) {
+				type("x");
+				return void requestAnimationFrame(on);
+			}
+			for (const key of "kick and ask") type(key);
+			done(document.activeElement.innerText);
+		};
+		on();
+	}), undefined`))
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the focus is on %q", value(b, chromedp.Evaluate[string](`window.typed`, chromedp.EvalAwaitPromise)))
+	b.do(chromedp.KeyEvent("\x1b")) // no letter: the text has ended
+	if q := d.waitPending(1)[0]; q.ToolName != "Bash" {
+		t.Errorf("it waits no more; %+v does", q)
+	}
+	if n := b.count(".busy"); n != 0 {
+		t.Error("an answer is on its way")
+	}
+	b.do(chromedp.WaitVisible(chromedp.CSS(allowable)), chromedp.Evaluate[chromedp.Void](`document.querySelector(".card:not(.over)").focus()`))
+	b.do(chromedp.KeyEvent("a"))
+	if out := <-other; out != allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.quiet()
+}
+
+// press is one letter as a keyboard sends it: a letter goes with the key, and comes to nothing where the
+// page has taken the key. chromedp.KeyEvent sends the letter by itself.
+func (b *browser) press(key string) {
+	b.t.Helper()
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		for _, k := range []input.DispatchKeyEventParams{{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key}} {
+			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
