@@ -102,6 +102,9 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if e.PayloadSHA256 != r.PayloadSHA256 {
 		return nil, false, fmt.Errorf("request %s: %w", r.ID, ErrReused)
 	}
+	if e.From == "" {
+		e.From = r.From
+	}
 	b.attachLocked(e, w)
 	if !r.Verdict.Decides() {
 		b.revealLocked(e) // it came back, and by now the rules say otherwise

@@ -94,14 +94,10 @@ func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
 
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {
-	end := e.Deadline
-	if !e.until.IsZero() && e.until.Before(end) {
-		end = e.until
-	}
 	if e.Foreign {
-		return end.Add(e.b.cfg.ForeignExpiry)
+		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
 	}
-	return end
+	return e.Deadline
 }
 
 // expiryPatience is how long to try to record the expiry before the hook is answered without.

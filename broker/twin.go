@@ -22,7 +22,7 @@ func (b *Broker) Twin(r *hook.Request) bool {
 // the very bytes of the input must be, and it must be the only such request that waits.
 func (b *Broker) twinLocked(r *hook.Request) *entry {
 	s := b.sessions[r.SessionID]
-	if s == nil || r.Alone || r.Uninspectable != "" {
+	if s == nil || r.Event != "" || r.Alone || r.Uninspectable != "" || r.Verdict.Decides() {
 		return nil
 	}
 	var found *entry
@@ -52,9 +52,52 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 
 // sameCall reports whether e may be about the call that r is about, asked in the other way.
 func (e *entry) sameCall(r *hook.Request) bool {
-	return e.Via != r.Via && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
-		e.Event == r.Event && e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 &&
-		(e.AgentID == r.AgentID || e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != "")
+	named := e.ToolUseID != "" && r.ToolUseID != ""
+	return e.Via != r.Via && e.Event == r.Event && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
+		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 && e.samePlace(r) &&
+		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != ""))
+}
+
+// samePlace reports whether approvers and rules would see both in the same surroundings. Whoever
+// can ask can also ask in another's name: an answer for one place must never be used in another.
+func (e *entry) samePlace(r *hook.Request) bool {
+	here, there := e.Origin, r.Origin
+	here.PID, there.PID = 0, 0 // one is the tool's
+	return e.From == r.From && e.CWD == r.CWD && here == there &&
+		(e.PermissionMode == r.PermissionMode || e.PermissionMode == "" && e.Via != "" || r.PermissionMode == "" && r.Via != "")
+}
+
+// Join lets r wait for the answer of another request, if it is a twin; nil if it is not. Then
+// nothing has happened, and r is to be judged and entered like any other.
+func (b *Broker) Join(r hook.Request) (*Waiting, error) {
+	if err := complete(&r); err != nil {
+		return nil, err
+	}
+	channel := r.Channel
+	w := &waiter{answer: make(chan Answer, 1)}
+	b.mu.Lock()
+	var e *entry
+	var err error
+	switch {
+	case b.closing: // the next broker may know of one
+		err = ErrStopping
+	case b.entries[r.ID] == nil:
+		e = b.twinLocked(&r)
+	}
+	if e == nil {
+		b.mu.Unlock()
+		return nil, err
+	}
+	b.joinLocked(e, &r)
+	b.attachLocked(e, w)
+	recorded := e.asked() > 0
+	b.mu.Unlock()
+	if !recorded {
+		if err := b.recordAsked(e, w, &r); err != nil {
+			return nil, err
+		}
+	}
+	return &Waiting{r.ID, e, w, channel}, nil
 }
 
 // joinLocked makes r the twin of e: from here on r is e's request, with e's id. The agent takes the
@@ -63,6 +106,15 @@ func (b *Broker) joinLocked(e *entry, r *hook.Request) {
 	e.twin = r.ID
 	if r.Deadline.Before(e.Deadline) && (e.until.IsZero() || r.Deadline.Before(e.until)) {
 		e.until = r.Deadline
+		e.shortenLocked()
+		b.showLocked(e)
 	}
 	*r = e.Request
+}
+
+// shortenLocked lets a pending request end when the first of its agents gives up.
+func (e *entry) shortenLocked() {
+	if e.open() && !e.until.IsZero() && e.until.Before(e.Deadline) {
+		e.Deadline = e.until
+	}
 }

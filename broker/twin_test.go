@@ -1,11 +1,13 @@
 package broker_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"assent/broker"
 	"assent/internal/hook"
 )
 
@@ -198,5 +200,142 @@ func TestTwinOfTheUnrecorded(t *testing.T) {
 		one.failed()
 		two.failed()
 		r.log.Down(false)
+	})
+}
+
+// What approvers and rules look at must be the same for both: an answer for one directory, machine
+// or project, or to what another credential asked, is no answer for another.
+func TestTwinsStandInOnePlace(t *testing.T) {
+	for name, other := range map[string]func(*hook.Request){
+		"other directory":  func(q *hook.Request) { q.CWD = "/srv/production" },
+		"other machine":    func(q *hook.Request) { q.Host = "elsewhere" },
+		"other project":    func(q *hook.Request) { q.ProjectDir = "/srv/production" },
+		"other branch":     func(q *hook.Request) { q.Repo.Branch = "release" },
+		"other label":      func(q *hook.Request) { q.AgentLabel = "toy" },
+		"other mode":       func(q *hook.Request) { q.PermissionMode = "plan" },
+		"other credential": func(q *hook.Request) { q.From = "token-2" },
+		"unnamed, another subagent": func(q *hook.Request) {
+			q.AgentID, q.ToolUseID = "sub", ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				first := r.request(`"make deploy"`, mcp, call("t1"))
+				second := r.request(`"make deploy"`, call("t1"), other)
+				one, two := r.ask(first), r.ask(second)
+				r.wantPending(first, second)
+				r.decide(first, allow(first))
+				if one.got().Outcome != hook.Allowed || !two.waits() {
+					t.Error("one answer went to both")
+				}
+			})
+		})
+	}
+}
+
+// What the rules decided about a request is its answer, not what a person says to its twin.
+func TestRuledIsNoTwin(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first := r.request(`"ls"`, mcp, call("t1"))
+		second := r.request(`"ls"`, call("t1"), func(q *hook.Request) { q.Verdict = &hook.Verdict{Action: hook.ActionDeny, Rule: "no"} })
+		r.ask(first)
+		two := r.ask(second)
+		r.decide(first, allow(first))
+		if !two.waits() {
+			t.Errorf("what a rule denies was answered %+v", two.got())
+		}
+	})
+}
+
+// Which of several equal calls a request is about nobody knows better after a restart.
+func TestAloneAfterARestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first := r.request(`"ls"`, alone)
+		r.ask(first)
+		r.kill()
+		first.Alone = false // nothing is known of its call any more
+		r.ask(first)
+		tool := r.request(`"ls"`, mcp, call("t1"))
+		two := r.ask(tool)
+		r.wantPending(first, tool)
+		r.decide(first, allow(first))
+		if !two.waits() {
+			t.Error("one answer for two calls")
+		}
+	})
+}
+
+// Approvers see how long there really is.
+func TestTwinsShowTheirDeadline(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"), within(time.Minute))
+		r.ask(first)
+		r.ask(second)
+		if got := r.get(first).Deadline; !got.Equal(second.Deadline) {
+			t.Errorf("shown until %v, answered at %v", got, second.Deadline)
+		}
+	})
+}
+
+// Join takes nobody in who has no twin, so that no request gets past the rules.
+func TestJoinIsForTwins(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
+		if w, err := r.b.Join(second); w != nil || err != nil {
+			t.Errorf("%v %v", w, err)
+		}
+		r.wantPending()
+		r.ask(first)
+		w, err := r.b.Join(second)
+		if err != nil || w == nil || w.ID() != first.ID {
+			t.Fatalf("%v %v", w, err)
+		}
+		r.decide(first, allow(first))
+		if a, err := w.Wait(t.Context()); err != nil || a.Outcome != hook.Allowed {
+			t.Errorf("%+v %v", a, err)
+		}
+	})
+}
+
+// A broker that is killed after the decision gives the one that comes back that answer, once.
+func TestDecidedTwinsComeBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
+		r.ask(first)
+		r.ask(second)
+		r.decide(first, allow(first))
+		r.kill()
+		for _, q := range []hook.Request{second, first} {
+			if a := r.ask(q).got(); a.Outcome != hook.Allowed {
+				t.Errorf("answer %+v", a)
+			}
+		}
+		r.wantSteps(second, "")
+		r.wantPending()
+	})
+}
+
+// A broker that stops sends a twin away rather than have it judged as a request of its own.
+func TestJoinWhileStopping(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
+		r.ask(first)
+		r.b.Close()
+		if w, err := r.b.Join(second); w != nil || !errors.Is(err, broker.ErrStopping) {
+			t.Errorf("%v %v", w, err)
+		}
+	})
+}
+
+// A form has no twin: it is no call.
+func TestFormIsNoTwin(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		form := func(q *hook.Request) { q.Event = hook.EventElicitation }
+		first, second := r.request(`{}`, form), r.request(`{}`, form, mcp)
+		third := r.request(`{}`, mcp)
+		for _, q := range []hook.Request{first, second, third} {
+			r.ask(q)
+		}
+		r.wantPending(first, second, third)
 	})
 }

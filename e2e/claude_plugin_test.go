@@ -160,3 +160,62 @@ func TestPluginScript(t *testing.T) {
 		t.Errorf("without a program it said %q", got)
 	}
 }
+
+// Nor does it let the variables decide by which a program finds its files: a repository could name a
+// place with a hook.conf or a socket of its own.
+func TestPluginScriptKnowsItsPlaces(t *testing.T) {
+	dir := t.TempDir()
+	script, err := filepath.Abs("../plugin/hooks/assent-hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(dir, ".local", "bin")
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	spy := []byte("#!/bin/sh\necho \"${XDG_CONFIG_HOME-} ${XDG_STATE_HOME-} ${XDG_RUNTIME_DIR-}\"\n")
+	if err := os.WriteFile(filepath.Join(bin, "assent-hook"), spy, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for runtime, want := range map[string]string{
+		"/run/user/1000": "/run/user/1000", "/repo/run": "", "/run/user/1000/../../../repo": "", "/run/user/": "", "run": "", "": "",
+	} {
+		cmd := exec.Command(script)
+		cmd.Dir = dir
+		cmd.Env = []string{"HOME=" + dir, "PATH=/usr/bin:/bin", "XDG_CONFIG_HOME=/repo/config", "XDG_STATE_HOME=/repo/state", "XDG_RUNTIME_DIR=" + runtime}
+		out, err := cmd.Output()
+		if err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("XDG_RUNTIME_DIR=%s: %v, it ran with %q, want %q", runtime, err, out, want)
+		}
+	}
+}
+
+// Only what PATH names is run: no pattern, and nothing below the working directory by way of HOME.
+func TestPluginScriptRunsNothingElse(t *testing.T) {
+	for _, path := range []string{"/usr/local/bin/assent-hook", "/usr/bin/assent-hook", "/opt/homebrew/bin/assent-hook"} {
+		if _, err := os.Stat(path); err == nil {
+			t.Skipf("%s is there, and the script would run it", path)
+		}
+	}
+	dir := t.TempDir()
+	script, err := filepath.Abs("../plugin/hooks/assent-hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sub := range []string{"bin", filepath.Join(".local", "bin")} {
+		bin := filepath.Join(dir, sub)
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(bin, "assent-hook"), []byte("#!/bin/sh\necho ran\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, env := range [][]string{{"HOME=.", "PATH=/none"}, {"HOME=/none", "PATH=" + dir + "/b*"}, {"PATH=/none"}} {
+		cmd := exec.Command(script)
+		cmd.Dir, cmd.Env = dir, env
+		if out, err := cmd.Output(); err != nil || len(out) > 0 {
+			t.Errorf("%v: %q %v", env, out, err)
+		}
+	}
+}

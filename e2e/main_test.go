@@ -81,7 +81,7 @@ func installClient(version string) (string, error) {
 }
 
 // need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux", "rabbitmq", "axe" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+// "tmux", "rabbitmq", "axe", "gitlab-schema" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -110,6 +110,9 @@ func find(what string) (string, error) {
 		const path = "/usr/share/bash-completion/bash_completion"
 		_, err := os.Stat(path)
 		return path, err
+	case "gitlab-schema":
+		_, err := gitlabSchema()
+		return "gitlab-schema", err
 	case "rabbitmq":
 		return rabbitmq.Find()
 	case "axe":

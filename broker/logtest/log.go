@@ -157,6 +157,9 @@ func (l *Log) appendLocked(rec hook.Record, after uint64) (uint64, error) {
 	rec.After = rec.EventSeq // this log knows of no other events
 	if rec.Request != nil {
 		rec.After = max(rec.After, rec.Request.EventSeq)
+		q := *rec.Request
+		q.Alone, q.From = false, "" // which a record does not keep
+		rec.Request = &q
 	}
 	l.byID[rec.RequestID] = append(places, len(l.records))
 	l.records = append(l.records, rec)

@@ -121,10 +121,6 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 		}
 		cfg.Dial = dialTLS(cfg.URL, config)
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = ""
-	}
 	session := os.Getenv("CLAUDE_CODE_SESSION_ID")
 	if session == "" { // another client: its calls need a session of their own
 		session = "mcp-" + uuid.NewString()
@@ -140,6 +136,19 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 			}
 			return out, err
 		},
-		Session: session, Dir: dir, Version: version(), Warn: warn,
+		Session: session, Dir: workDir(), Version: version(), Warn: warn,
 	}, os.Stdin, os.Stdout)
+}
+
+// workDir is the working directory without links, as the agent names it to its hooks: both must
+// tell of one place.
+func workDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	if plain, err := filepath.EvalSymlinks(dir); err == nil {
+		return plain
+	}
+	return dir
 }

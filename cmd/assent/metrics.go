@@ -56,10 +56,19 @@ func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {
 	case hook.StepAsked:
 		m.asked.Inc()
 	case hook.StepDecided, hook.StepEnded:
-		m.settled.WithLabelValues(string(v.Outcome), decider(v.DecidedBy)).Observe(max(0, v.SettledAt.Sub(v.CreatedAt).Seconds()))
+		m.settled.WithLabelValues(settledAs(v.Outcome), decider(v.DecidedBy)).Observe(max(0, v.SettledAt.Sub(v.CreatedAt).Seconds()))
 	case hook.StepOverruled:
 		m.overruled.Inc()
 	}
+}
+
+// settledAs is a label from a fixed list, whatever the record says.
+func settledAs(o hook.Outcome) string {
+	switch o {
+	case hook.Allowed, hook.Denied, hook.Expired, hook.Withdrawn, hook.HandedBack:
+		return string(o)
+	}
+	return "other"
 }
 
 // decider is a label from a fixed list, whatever the record says.

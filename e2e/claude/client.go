@@ -66,20 +66,26 @@ func (c Config) args() []string {
 	return append([]string{"--settings", c.settings(), "--permission-mode", mode, "--debug-file", c.Debug()}, c.Args...)
 }
 
-// env is the whole environment of the client. Its proxy is the model server, which lets nothing
-// leave the machine.
+// env is the whole environment of the client.
 func (c Config) env() []string {
-	return append([]string{
+	return append(append([]string{
 		"HOME=" + c.Home(),
 		"PATH=" + os.Getenv("PATH"),
 		"TERM=xterm-256color",
 		"LANG=C.UTF-8",
 		"SHELL=/bin/bash",
 		"TMPDIR=" + c.Dir,
-		"ANTHROPIC_BASE_URL=" + c.ModelURL,
 		"ANTHROPIC_API_KEY=" + key,
-		"HTTPS_PROXY=" + c.ModelURL,
-		"HTTP_PROXY=" + c.ModelURL,
+	}, Loopback(c.ModelURL)...), c.Env...)
+}
+
+// Loopback is the environment that has a client talk to the model server, which is its proxy too and
+// lets nothing leave the machine.
+func Loopback(modelURL string) []string {
+	return []string{
+		"ANTHROPIC_BASE_URL=" + modelURL,
+		"HTTPS_PROXY=" + modelURL,
+		"HTTP_PROXY=" + modelURL,
 		"NO_PROXY=127.0.0.1,localhost",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"DISABLE_AUTOUPDATER=1",
@@ -87,7 +93,7 @@ func (c Config) env() []string {
 		"DISABLE_ERROR_REPORTING=1",
 		"CLAUDE_CODE_DISABLE_TERMINAL_TITLE=1",
 		"CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL=1",
-	}, c.Env...)
+	}
 }
 
 // prepare writes the home, the working directory and the settings of a run.

@@ -72,6 +72,9 @@ type Request struct {
 	// Alone says that nobody can tell which of several equal calls this is about, so that it must
 	// not share the answer to another request.
 	Alone bool `json:"-"`
+	// From is the credential that brought it; empty on the socket, and for a request that was read
+	// from its record.
+	From string `json:"-"`
 }
 
 // ViaMCP is the Request.Via of an agent that asked through assent's MCP server.

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -10,9 +11,14 @@ import (
 
 const insteadWords = " Do not try the same again, nor a way around it: go on with what needs no permission, or stop and say what you could not do."
 
+const nobodyAnswered = "Nobody answered this permission request in "
+
+// SaysTimeout is whether a denial's words are those of TimeoutWords.
+func SaysTimeout(words string) bool { return strings.HasPrefix(words, nobodyAnswered) }
+
 // TimeoutWords deny a request that nobody answered within this time.
 func TimeoutWords(waited time.Duration) string {
-	return "Nobody answered this permission request in " + seconds(waited) +
+	return nobodyAnswered + seconds(waited) +
 		", and assent was told to deny in that case. No person has seen and refused it." + insteadWords
 }
 

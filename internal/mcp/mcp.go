@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,7 +71,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	}, (&desk{cfg: cfg, seats: make(chan struct{}, maxCalls)}).call)
 	err := s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
 	switch {
-	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
+	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe), errors.Is(err, syscall.EPIPE):
 		return nil
 	}
 	return fmt.Errorf("speak MCP on standard input and output: %w", err)

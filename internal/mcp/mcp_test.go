@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -239,4 +240,34 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("answer %s of %s", text, printed)
 		}
 	})
+}
+
+// An agent that hangs up before it has read its answer has hung up, and no more.
+func TestHangUpBeforeTheAnswer(t *testing.T) {
+	for name, closed := range map[string]func(*testing.T) io.WriteCloser{
+		"a pipe here": func(*testing.T) io.WriteCloser {
+			r, w := io.Pipe()
+			r.Close()
+			return w
+		},
+		"a pipe of the system": func(t *testing.T) io.WriteCloser {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Close()
+			return w
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, toServer := io.Pipe()
+			defer toServer.Close()
+			go func() {
+				_, _ = io.WriteString(toServer, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n")
+			}()
+			if err := Serve(t.Context(), Config{}, in, closed(t)); err != nil {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }

@@ -180,6 +180,10 @@ func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.An
 	case ctx.Err() != nil, a.Answered && a.Outcome == hook.Withdrawn:
 		rec.Verdict, rec.By = report.Withdrawn, report.By{Kind: report.Agent}
 		return nil
+	case a.Answered && a.Outcome == hook.Expired && behavior == hook.BehaviorDeny && hook.SaysTimeout(message):
+		// They name the time that a rule of the broker gave, which may be less than ours.
+		rec.Verdict, rec.By, rec.Message = report.Denied, report.By{Kind: report.Timeout}, show.Text(message)
+		return a.Body
 	case a.Expired, a.Answered && a.Outcome == hook.Expired:
 		rec.Reason = show.Line(a.Why)
 		return deny(report.Timeout, hook.TimeoutWords(r.cfg.Timeout))

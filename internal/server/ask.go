@@ -18,16 +18,24 @@ import (
 
 // ask lets the hook wait until its request is over, and answers it. Whatever goes wrong, the
 // answer is nothing, which leaves the decision to the agent's own prompt. done is called when
-// the wait is over.
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, done func()) {
+// the wait is over. waiting is req's place beside another request; nil if it has none.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, waiting *broker.Waiting, done func()) {
 	if s.waiting.Add(1) > int64(s.cfg.MaxWaiting) {
 		s.waiting.Add(-1)
 		done()
+		if waiting != nil {
+			gone, cancel := context.WithCancel(r.Context())
+			cancel()
+			_, _ = waiting.Wait(gone)
+		}
 		s.log.Warn("too many hooks wait; one was sent away", zap.Int("limit", s.cfg.MaxWaiting))
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many hooks wait"})
 		return
 	}
-	waiting, err := s.cfg.Broker.Enter(*req)
+	var err error
+	if waiting == nil {
+		waiting, err = s.cfg.Broker.Enter(*req)
+	}
 	s.calls.entered(req)
 	if err != nil {
 		s.waiting.Add(-1)

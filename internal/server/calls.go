@@ -26,6 +26,9 @@ type calls struct {
 const (
 	maxCallSessions = 1024
 	maxCalls        = 64 // of one session; an agent seldom makes more at once
+	// maxCallText bounds the texts of one call, in bytes. Claude Code's are below 300; a call with
+	// longer ones is not remembered.
+	maxCallText = 512
 	// hookWait is how long a permission prompt tool's request waits for that of the hook, which
 	// tells more. They set out at the same moment, but the hook has a process to start.
 	hookWait = time.Second
@@ -52,7 +55,7 @@ func (c *calls) observe(e *hook.Event, p *hook.Payload) {
 	defer c.mu.Unlock()
 	switch e.Type {
 	case "PreToolUse":
-		if p.ToolUseID != "" && p.CallKey != "" {
+		if p.ToolUseID != "" && p.CallKey != "" && len(p.ToolUseID)+len(p.AgentID)+len(p.AgentType)+len(p.CallKey) <= maxCallText {
 			c.addLocked(p)
 		}
 	case "PostToolUse", "PostToolUseFailure":
@@ -114,6 +117,9 @@ func (c *calls) dropLocked(session string, over func(*toolCall) bool) {
 // tool then waits a moment for the hook's, if there is a hook.
 func (c *calls) name(ctx context.Context, req *hook.Request) {
 	t := c.find(req)
+	if req.ToolUseID == "" { // an equal call may be asked about at the same moment
+		req.Alone = true
+	}
 	if t == nil || req.Via == "" || req.Alone {
 		return
 	}

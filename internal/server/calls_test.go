@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,5 +247,84 @@ func TestViaIsNoSideDoor(t *testing.T) {
 		if n := len(g.published()); n != 1 {
 			t.Errorf("%d events", n)
 		}
+	})
+}
+
+// A request that a rule denies has no twin, however its other half looks to the rules.
+func TestTwinOfADeniedRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, server.Config{Rules: func(q *hook.Request, _ hook.JSON) hook.Verdict {
+			if q.Via == "" {
+				return hook.Verdict{Action: hook.ActionDeny, Rule: "no", Message: "never"}
+			}
+			return hook.Verdict{Action: hook.ActionAsk}
+		}})
+		defer g.stop()
+		g.tell(toolEvent("PreToolUse", "t1", "ls"))
+		tool := g.tool("t1", "ls")
+		time.Sleep(2 * time.Second)
+		h := g.hook("ls")
+		synctest.Wait()
+		select {
+		case r := <-h.reply:
+			if !strings.Contains(r.body, "never") {
+				t.Errorf("answer %s", r.body)
+			}
+		default:
+			t.Error("a denied request waits for what a person says about its twin")
+		}
+		g.wantPending(tool)
+	})
+}
+
+// The request that a twin would share may end in the very moment between the look for it and the
+// wait. Then the twin is a request like any other: the rules see it, and so does the stream.
+func TestTwinWhoseOtherHalfEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var g *rig
+		var first atomic.Pointer[waiting]
+		g = newRig(t, server.Config{Rules: func(q *hook.Request, _ hook.JSON) hook.Verdict {
+			if w := first.Load(); w != nil && q.Via == "" {
+				w.cancel() // while the hook's own request is looked at
+				time.Sleep(time.Second)
+			}
+			return hook.Verdict{Action: hook.ActionAsk, Rule: "asks", Reason: "a rule has seen it"}
+		}})
+		defer g.stop()
+		g.tell(toolEvent("PreToolUse", "t1", "ls"))
+		tool := g.tool("t1", "ls")
+		time.Sleep(2 * time.Second)
+		first.Store(tool)
+		h := g.hook("ls")
+		time.Sleep(2 * time.Second)
+		g.wantPending(h)
+		recs, err := g.log.Records(t.Context(), h.id)
+		if err != nil || len(recs) == 0 || recs[0].Request.Verdict == nil {
+			t.Fatalf("the rules have not seen it: %+v %v", recs, err)
+		}
+	})
+}
+
+// Without a PreToolUse nobody knows which of two equal calls a hook is about: one answer is for
+// one call.
+func TestEqualCallsOfWhichNothingIsKnown(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		// The first hook is about t2, and nobody can know.
+		first, tool1 := g.hook("ls"), g.tool("t1", "ls")
+		g.wantPending(first, tool1)
+		second, tool2 := g.hook("ls"), g.tool("t2", "ls")
+		g.wantPending(first, tool1, second, tool2)
+	})
+}
+
+// What another credential asks is not the other half of anybody's request.
+func TestTwinOfAnotherCredential(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		g.tell(toolEvent("PreToolUse", "t1", "ls"))
+		forged := g.raise(call{token: g.tokens[auth.RoleSubmit], body: strings.Replace(bash("ls"), `"tool_input"`, `"tool_use_id":"t1","tool_input"`, 1),
+			header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
+		time.Sleep(2 * time.Second)
+		h := g.hook("ls")
+		g.wantPending(forged, h)
 	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"assent/internal/hook"
@@ -28,6 +29,15 @@ func TestCallsAreBounded(t *testing.T) {
 	tell("PostToolUse", "last", strconv.Itoa(2*maxCalls-1))
 	if len(c.of("last")) != maxCalls-1 {
 		t.Error("a call that is over is remembered")
+	}
+	for _, p := range []hook.Payload{
+		{AgentType: strings.Repeat("a", 1<<20)}, {CallKey: strings.Repeat("B", 1<<20) + " x"}, {AgentID: strings.Repeat("a", 1000)},
+	} {
+		p.SessionID, p.ToolUseID, p.CallKey = "long", "t", p.CallKey+"Bash x"
+		c.observe(&hook.Event{Type: "PreToolUse"}, &p)
+	}
+	if len(c.of("long")) != 0 {
+		t.Error("texts of any length are remembered")
 	}
 	tell("SessionEnd", "last", "")
 	if c.of("last") != nil || c.recent.Len() != len(c.sessions) {

@@ -164,3 +164,15 @@ func TestNoRuleAnswersAForm(t *testing.T) {
 		})
 	}
 }
+
+// No agent asks its permission prompt tool about a form, and nobody is asked twice about one.
+func TestFormComesFromAHook(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		p := g.paired(auth.RoleApprove, "phone")
+		defer g.watch(p.bearer)()
+		r := g.call(call{unix: true, method: http.MethodPost, path: "/v1/hooks", body: wanted, header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
+		if r.status != http.StatusNoContent || len(g.published()) != 0 {
+			t.Errorf("%d %s, %d events", r.status, r.body, len(g.published()))
+		}
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"assent/broker"
 	"assent/internal/codec"
 	"assent/internal/hook"
 	"assent/internal/show"
@@ -24,36 +25,36 @@ func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 		body := &roomedBody{ReadCloser: r.Body, held: &s.bytes, max: s.cfg.MaxHeld}
 		r.Body = body
 		// What take used of the stack is free again while the hook waits.
-		req := s.take(w, r, came)
+		req, twin := s.take(w, r, came)
 		if req == nil {
 			body.release()
 			return
 		}
 		size := body.mine // alone: the body would keep net/http's buffers in memory
-		s.ask(w, r, req, func() { s.bytes.Add(-size) })
+		s.ask(w, r, req, twin, func() { s.bytes.Add(-size) })
 	}
 }
 
 // take reads and publishes an event. It answers by itself, unless the event is a request to be
-// asked, which it returns.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) *hook.Request {
+// asked, which it returns, with its place beside another request if it shares that one's answer.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) (*hook.Request, *broker.Waiting) {
 	arrived := time.Now() // the hook's patience runs from here, however long reading and publishing take
 	raw, err := readBody(w, r)
 	if err != nil {
 		s.hookBodyFailed(w, r, err)
-		return nil
+		return nil, nil
 	}
 	e, channel, problem := eventOf(r.Header, came)
 	if problem != nil {
 		writeProblem(w, *problem)
-		return nil
+		return nil, nil
 	}
 	e.Raw = raw
 	p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
 	e.Type = p.Type
 	s.metrics.event(e.Type)
-	if e.Type == hook.EventElicitation && unreadable == nil {
-		return s.takeForm(w, r, e, p, channel, arrived)
+	if e.Type == hook.EventElicitation && unreadable == nil && e.Via == "" {
+		return s.takeForm(w, r, e, p, channel, arrived), nil
 	}
 	asks := e.Type == "PermissionRequest" && !e.Spooled && unreadable == nil
 	switch {
@@ -71,37 +72,54 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 	if e.Via != "" && !asks {
 		// No hook sent it, so it is no event; and nobody can answer it.
 		w.WriteHeader(http.StatusNoContent)
-		return nil
+		return nil, nil
 	}
 	if e.Via == "" {
 		if e.Seq, err = s.publish(r, &e, asks); err != nil {
 			s.publishFailed(w, r, err)
-			return nil
+			return nil, nil
 		}
 		s.calls.observe(&e, &p)
 	}
 	if !asks {
 		w.WriteHeader(http.StatusNoContent)
 		s.metrics.eventTime.Observe(time.Since(arrived).Seconds())
-		return nil
+		return nil, nil
 	}
 	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID, arrived))
+	req.From = principal(r).Approver.ID
 	s.calls.name(r.Context(), req)
-	if s.cfg.Broker.Twin(req) { // the agent asks about this call already, and rules were applied
-		return req
+	if s.sharable(req) { // the agent asks about this call already, and rules were applied
+		twin, err := s.cfg.Broker.Join(*req)
+		if err != nil {
+			s.calls.entered(req)
+			s.answerHere(w, req.ID, s.unasked(err))
+			return nil, nil
+		}
+		if twin != nil {
+			return req, twin
+		}
 	}
 	if e.Via != "" { // nobody else tells subscribers that the agent asks
 		if req.EventSeq, err = s.publish(r, &e, asks); err != nil {
 			s.publishFailed(w, r, err)
-			return nil
+			return nil, nil
 		}
 	}
 	if len(e.Raw) > hook.MaxRequest {
 		s.handBack(w, r, req)
-		return nil
+		return nil, nil
 	}
 	s.judge(req)
-	return req
+	return req, nil
+}
+
+// sharable reports whether req may have the answer to another request. A hook tells more of its call
+// than a permission prompt tool does, its mode for one; so what the rules deny of it they may not
+// have seen in the tool's.
+func (s *Server) sharable(req *hook.Request) bool {
+	return s.cfg.Broker.Twin(req) &&
+		(req.Via != "" || s.cfg.Rules == nil || s.cfg.Rules(req, req.ToolInput).Action != hook.ActionDeny)
 }
 
 var errNoSession = errors.New("a PermissionRequest without a session or a tool")

@@ -51,8 +51,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.unreadable = one("assent_events_unreadable_total", "Hook payloads that could not be read.")
 	m.oversize = one("assent_events_oversize_total", "Hook payloads too large to be read or held.")
 	m.unpublished = one("assent_events_unpublished_total", "Hook events that could not be made durable.")
-	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.",
-		"allowed", "denied", "expired", "withdrawn", "handed_back", "gone", "refused")
+	m.answers = vec("assent_hook_answers_total", "outcome", "How the waits of hooks at this broker ended.", hookAnswers...)
 	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.", append(slices.Clone(approverKinds), hook.KindRule)...)
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
 	m.unsigned = one("assent_signatures_refused_total", "What devices sent and their key did not sign: decisions, rules, subscriptions.")
@@ -84,6 +83,9 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	return m
 }
 
+// hookAnswers are how the wait of a hook may end.
+var hookAnswers = []string{"allowed", "denied", "expired", "withdrawn", "handed_back", "gone", "refused"}
+
 // approverKinds are those of credentials that may decide.
 var approverKinds = []string{"device", "owner-cli", "token"}
 
@@ -114,7 +116,12 @@ func (m *metrics) event(eventType string) {
 
 // answer counts how the wait of a hook ended: an outcome, "gone" (the hook went away) or
 // "refused" (the request could not be taken).
-func (m *metrics) answer(outcome string) { m.answers.WithLabelValues(outcome).Inc() }
+func (m *metrics) answer(outcome string) {
+	if !slices.Contains(hookAnswers, outcome) { // a damaged record's
+		outcome = "refused"
+	}
+	m.answers.WithLabelValues(outcome).Inc()
+}
 
 func (m *metrics) decision(kind string) { m.decisions.WithLabelValues(kind).Inc() }
 
