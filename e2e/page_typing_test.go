@@ -69,3 +69,33 @@ func (b *browser) press(key string) {
 		return nil
 	}))
 }
+
+// TestPhonesKeyboardCoversWhatIsBehindIt: browsers lay it over the page. What is behind it was not
+// seen; and when it goes away, with a box that goes away, the button that comes out under the thumb
+// takes no tap.
+func TestPhonesKeyboardCoversWhatIsBehindIt(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.before(`let tall = 200; Object.defineProperty(visualViewport, "height", {get: () => tall});
+		window.keyboard = (leaves) => { tall = leaves; visualViewport.dispatchEvent(new Event("resize")) };`)
+	b.pair(d)
+	h := d.hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
+	b.see(open+" .form", "why")
+	b.see(open+" .obstacle", "not seen yet")
+	b.do(chromedp.WaitVisible(chromedp.CSS(open + ` button.deny[aria-disabled="false"]`)))
+	b.do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector(".card:not(.over) .deny").click()`))
+	b.do(chromedp.WaitVisible(chromedp.CSS(allowable))) // all is seen, the button stands still, and nothing was sent
+	b.do(chromedp.Evaluate[chromedp.Void](`keyboard(200)`))
+	b.do(chromedp.WaitVisible(chromedp.CSS(allowable)))
+	b.do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector(".card:not(.over) .allow").click()`))
+	if r := d.waitPending(1)[0]; r.State != "pending" || b.count(".busy") > 0 {
+		t.Errorf("it is %s", r.State)
+	}
+	b.do(chromedp.WaitVisible(chromedp.CSS(allowable)))
+	b.decide("button.allow", "Answered")
+	if out := h.wait(); out != accepted+"{}}}" {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.quiet()
+}

@@ -101,3 +101,14 @@ test("a number that a browser knows otherwise is shown as it is sent", () => {
 test("a day that its box cannot show is not sent", () => {
   assert.ok("wrong" in filled({ d: { type: "string", format: "date", default: "0000-01-01" } }, []));
 });
+
+test("names that objects have by themselves are names like others", () => {
+  const schema = JSON.parse('{"__proto__":{"type":"string","default":"p"},"constructor":{"type":"boolean"},"toString":{"type":"string","enum":["__proto__"]}}') as object;
+  const r = { ...request({}, "Elicitation"), toolInput: { requested_schema: { type: "object", properties: schema, required: ["constructor"] } } } as unknown as Request;
+  const f = formOf(r);
+  assert.ok(f);
+  assert.deepEqual(f.entries.map((e) => [e.name, e.kind, e.required]), [["__proto__", "text", false], ["constructor", "boolean", true], ["toString", "one", false]]);
+  assert.ok("wrong" in contentOf(f, new Map()));
+  const sent = contentOf(f, new Map<string, Value>([["constructor", false], ["toString", "__proto__"]]));
+  assert.equal(JSON.stringify(sent), '{"content":{"__proto__":"p","constructor":false,"toString":"__proto__"}}');
+});
