@@ -9,7 +9,7 @@ GOFLAGS_STATIC = -trimpath -ldflags='$(LDFLAGS)'
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
-.PHONY: build run test check bench vuln release web fmt clean
+.PHONY: build run test check bench vuln release web fmt clean help
 
 build: ## bin/assent and bin/assent-hook
 	CGO_ENABLED=0 $(GO) build $(GOFLAGS_STATIC) -o bin/ ./cmd/assent ./cmd/assent-hook
@@ -35,8 +35,11 @@ release: ## dist: archives, checksums, .deb, install script, formula. RELEASE='-
 web: ## rebuild web/dist and the generated types; needs Node
 	cd web && npm ci --no-audit --no-fund && npm run build
 
-fmt:
+fmt: ## gofmt on all Go files
 	gofmt -w $$(git ls-files '*.go')
 
-clean:
+clean: ## remove bin and dist
 	rm -rf bin dist
+
+help: ## this list
+	@sed -n 's/^\([a-z][a-z]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-8s %s\n", $$1, $$2 }'

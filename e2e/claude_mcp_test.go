@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"assent/e2e/modelserver"
 )
 
@@ -248,13 +250,42 @@ func TestClaudeToolAsksABrokerElsewhere(t *testing.T) {
 // A repository cannot name a broker of its own by a variable, which Claude Code hands to the server.
 func TestMCPTakesNoPlaceFromTheEnvironment(t *testing.T) {
 	dir := tempDir(t)
-	for _, env := range []string{"ASSENT_SOCKET=" + dir + "/evil.sock", "ASSENT_URL=http://127.0.0.1:9"} {
+	for _, env := range []string{"ASSENT_SOCKET=" + dir + "/evil.sock", "ASSENT_URL=http://127.0.0.1:9", "ASSENT_STATE_DIR=" + dir} {
 		cmd := exec.Command(program("assent"), "mcp")
 		cmd.Env = []string{"HOME=" + dir, env, "ASSENT_TOKEN=t"}
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "--socket or --url") {
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "--socket, --url or --state-dir") {
 			t.Errorf("%s: %v %s", env, err, out)
 		}
+	}
+}
+
+// A state directory that is named by a flag leads to its broker.
+func TestMCPFindsTheBrokerOfAStateDirectory(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	cmd := exec.CommandContext(t.Context(), program("assent"), "mcp", "--state-dir", d.state)
+	cmd.Env = []string{"HOME=" + tempDir(t)}
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	out := make(chan string, 1)
+	go func() {
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{
+			"tool_name": "Bash", "input": map[string]any{"command": "touch x"}, "tool_use_id": "toolu_1",
+		}})
+		if err != nil {
+			out <- err.Error()
+			return
+		}
+		b, _ := json.Marshal(res.Content)
+		out <- string(b)
+	}()
+	d.allow(d.waitPending(1)[0])
+	if got := <-out; !strings.Contains(got, `\"behavior\":\"allow\"`) {
+		t.Errorf("the tool answered %s", got)
 	}
 }

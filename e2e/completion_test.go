@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -110,9 +111,15 @@ func TestManPages(t *testing.T) {
 		t.Fatalf("%d pages (%v)", len(pages), err)
 	}
 	for _, page := range pages {
-		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()
-		if err != nil || len(out) > 0 {
-			t.Errorf("%s: %v %s", filepath.Base(page), err, out)
+		var warnings bytes.Buffer
+		c := exec.Command(groff, "-man", "-Tutf8", "-ww", "-rLL=65n", page)
+		c.Stderr = &warnings
+		out, err := c.Output()
+		if err != nil || warnings.Len() > 0 {
+			t.Errorf("%s: %v %s", filepath.Base(page), err, &warnings)
+		}
+		if bytes.Contains(out, []byte("\u2010\n")) {
+			t.Errorf("%s: a word is broken, though it may be one to type:\n%s", filepath.Base(page), out)
 		}
 	}
 	for page, wants := range map[string][]string{

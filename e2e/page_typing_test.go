@@ -1,11 +1,7 @@
 package e2e
 
 import (
-	"context"
 	"testing"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/input"
 
 	"github.com/chromedp/chromedp"
 )
@@ -54,20 +50,6 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 		t.Errorf("the hook printed %s", out)
 	}
 	b.quiet()
-}
-
-// press is one letter as a keyboard sends it: a letter goes with the key, and comes to nothing where the
-// page has taken the key. chromedp.KeyEvent sends the letter by itself.
-func (b *browser) press(key string) {
-	b.t.Helper()
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		for _, k := range []input.DispatchKeyEventParams{{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key}} {
-			if _, err := cdp.Call(ctx, t, input.DispatchKeyEvent, k); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
 }
 
 // TestPhonesKeyboardCoversWhatIsBehindIt: browsers lay it over the page. What is behind it was not

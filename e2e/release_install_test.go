@@ -149,6 +149,11 @@ func TestReleaseInstallScript(t *testing.T) {
 			t.Errorf("%s", out)
 		}
 		saysVersion(t, filepath.Join(in.home, "piped", "bin"))
+		c = exec.Command("sh") // piped as it is, it knows no place
+		c.Stdin, c.Env, c.Dir = bytes.NewReader(text), []string{"HOME=" + in.home, "PATH=" + in.path}, t.TempDir()
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "curl -fsSL URL/install.sh | sh -s -- --from URL") {
+			t.Errorf("%v, and %q", err, out)
+		}
 
 		for _, arch := range []string{"arm64", "x86_64"} { // an Intel shell under Rosetta gets the same
 			mac := newInstaller(t, dist, "sh")

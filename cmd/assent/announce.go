@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"assent/internal/auth"
+	"assent/internal/show"
 )
 
 // announce tells the person at the terminal where the page is and how to begin.
 func (a *app) announce(who *auth.Auth, page string, info runtimeInfo, noLink bool) {
 	fmt.Fprintf(a.out, "assent is ready.\n  page    %s\n  socket  %s\n", info.HTTPURL, info.Socket)
 	if noLink || kept(a.out, os.Getenv) {
-		fmt.Fprintln(a.out, "To pair a browser: assent pair")
+		fmt.Fprintln(a.out, "To pair a browser:", typed(), "pair")
 		return
 	}
 	p, err := who.NewPairing(auth.RoleApprove, "", page)
@@ -25,8 +27,8 @@ func (a *app) announce(who *auth.Auth, page string, info runtimeInfo, noLink boo
 		fmt.Fprintf(a.err, "assent: no pairing link: %v\n", err)
 		return
 	}
-	fmt.Fprintf(a.out, "Open this link to pair a browser (once, within five minutes; later: assent pair):\n  %s\n", p.URL)
-	fmt.Fprintln(a.out, "Then try, in another terminal:", os.Args[0], "simulate")
+	fmt.Fprintf(a.out, "Open this link to pair a browser (once, within five minutes; later: %s pair):\n  %s\n", typed(), p.URL)
+	fmt.Fprintln(a.out, "Then try, in another terminal:", typed(), "simulate")
 }
 
 // kept reports whether w goes to a journal, which keeps a pairing link and shows it to others:
@@ -57,4 +59,21 @@ func untilHangup(ctx context.Context) (context.Context, context.CancelFunc) {
 		return context.WithCancel(ctx)
 	}
 	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
+// typed is what a person types to call this program: its name where PATH leads to it, else what they
+// typed now.
+func typed() string {
+	self, err := os.Executable()
+	found, notFound := exec.LookPath("assent")
+	if err == nil && notFound == nil && sameFile(self, found) {
+		return "assent"
+	}
+	return show.Line(shellWords(os.Args[:1]))
+}
+
+func sameFile(x, y string) bool {
+	a, errA := os.Stat(x)
+	b, errB := os.Stat(y)
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }

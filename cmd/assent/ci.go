@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -100,6 +102,8 @@ type ciRun struct {
 	relay *relay.Relay
 	rep   report.Run
 
+	signals <-chan os.Signal // those of ciSignals, from the start until the report is written
+
 	mu sync.Mutex // guards writes to err
 }
 
@@ -135,6 +139,10 @@ func (a *app) newCIRun(f ciFlags, args []string) (*ciRun, error) {
 
 // run runs the agent and reports. Whatever fails before the agent starts, is in the report too.
 func (r *ciRun) run(ctx context.Context) error {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, ciSignals...)
+	defer signal.Stop(signals)
+	r.signals = signals
 	code, err := r.guarded(ctx)
 	if err != nil {
 		r.problem("not-started", err.Error(), true)
@@ -152,17 +160,18 @@ func (r *ciRun) run(ctx context.Context) error {
 	}
 	if r.f.report != "" {
 		if werr := report.Write(r.f.report, r.rep); werr != nil {
-			return errors.Join(err, werr)
+			if err = errors.Join(err, werr); r.rep.Exit == 0 {
+				r.rep.Exit = exitFailed
+			}
 		}
 	}
-	if err != nil {
-		return err
+	if r.rep.AgentExit != nil {
+		r.sum()
 	}
-	r.sum()
-	if r.rep.Exit == 0 {
+	if err == nil && r.rep.Exit == 0 {
 		return nil
 	}
-	return &exitError{code: r.rep.Exit}
+	return &exitError{code: r.rep.Exit, err: err}
 }
 
 // guarded starts the broker, the relay and the agent, and returns the agent's exit code.
@@ -174,9 +183,16 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(r.dir) }()
-	refuse := r.checkVersion(ctx)
+	early, interrupted := r.untilSignal(ctx)
+	refuse := r.checkVersion(early)
+	if early.Err() != nil {
+		return 0, interrupted()
+	}
 
-	b, err := r.startBroker(ctx)
+	b, err := r.startBroker(ctx, early)
+	if early.Err() != nil && err != nil {
+		return 0, interrupted()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -216,10 +232,15 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 	defer func() { _ = os.Remove(settings) }() // the directory may be one that stays
 	r.checkOthers()
 	r.say("%s", r.about())
-	code, err = r.agent.run(r.app, settings, socket)
+	if err := interrupted(); err != nil {
+		return 0, err
+	}
+	code, err = r.agent.run(r.app, settings, socket, r.signals)
 	if err != nil {
 		return 0, err
 	}
+	_ = srv.Close() // a hook that the agent left behind is one that nobody hears
+	r.relay.End()
 	r.settled()
 	return code, nil
 }
@@ -228,6 +249,9 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 func (r *ciRun) about() string {
 	if r.url != "" {
 		return fmt.Sprintf("asks the broker at %s; a request waits for %v at most", r.url, r.f.timeout)
+	}
+	if !r.f.keep {
+		return fmt.Sprintf("asks a broker of its own, where only rules decide; any other request is denied after %v", r.f.timeout)
 	}
 	return fmt.Sprintf("asks a broker of its own; a request waits for %v at most; to answer one: assent pending --state-dir %s", r.f.timeout, show.Line(r.stateDir))
 }
@@ -240,8 +264,7 @@ func (r *ciRun) guardedDir() string {
 	return r.dir
 }
 
-// settled takes over what the relay kept. A hook that the agent left behind is over by now, or is
-// none that anybody hears.
+// settled takes over what the relay kept.
 func (r *ciRun) settled() {
 	requests, omitted, events, lost := r.relay.Settled()
 	r.rep.Requests, r.rep.Omitted = requests, omitted
@@ -287,8 +310,12 @@ func (r *ciRun) problem(key, text string, bad bool) {
 func (r *ciRun) say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = io.WriteString(r.err, "assent: "+fmt.Sprintf(format, args...)+"\n")
+	_, _ = io.WriteString(r.err, "assent: "+noCommand.Replace(fmt.Sprintf(format, args...))+"\n")
 }
+
+// noCommand takes the meaning from what GitHub's and Azure's runners carry out wherever it stands in
+// a line of a job's output.
+var noCommand = strings.NewReplacer("##[", "## [", "##vso[", "## vso[")
 
 // privateDir makes a directory of our own with a path that is short enough for a socket in it.
 func privateDir() (string, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,6 +22,7 @@ type ciAgent struct {
 	at       int    // of the word that names the client
 	settings string // what it was given with --settings, "" if nothing
 	decider  string // the tool of --permission-prompt-tool, "" if none
+	sources  string // what --setting-sources says, "" if nothing
 }
 
 // clientPackage is how a package runner (npx, pnpm dlx, …) calls the client.
@@ -47,7 +47,7 @@ func newCIAgent(words []string) (ciAgent, error) {
 			break
 		}
 		switch name {
-		case "--settings", "--permission-mode", "--permission-prompt-tool":
+		case "--settings", "--permission-mode", "--permission-prompt-tool", "--setting-sources":
 			if !given {
 				if i++; i == len(words) {
 					return a, usagef("%s needs a value", name)
@@ -60,6 +60,8 @@ func newCIAgent(words []string) (ciAgent, error) {
 			}
 			if name == "--permission-prompt-tool" {
 				a.decider = value
+			} else if name == "--setting-sources" {
+				a.sources = value
 			} else if !slices.Contains(install.Modes, value) {
 				return a, usagef("--permission-mode %s: then Claude Code decides without asking any hook, and no rule would count; want one of %s", value, strings.Join(install.Modes, ", "))
 			}
@@ -72,6 +74,13 @@ func newCIAgent(words []string) (ciAgent, error) {
 	}
 	a.words = append(slices.Clone(words[:a.at+1]), rest...)
 	return a, nil
+}
+
+// leavesOut reports whether the client was told not to read the settings of a scope.
+func (a *ciAgent) leavesOut(scope install.Scope) bool {
+	return a.sources != "" && !slices.ContainsFunc(strings.Split(a.sources, ","), func(s string) bool {
+		return strings.TrimSpace(s) == string(scope)
+	})
 }
 
 // base is the settings that the client was given, nil if none.
@@ -119,17 +128,50 @@ func agentEnv() []string {
 	})
 }
 
+// ciSignals are those that are handed on to the agent, and SIGPIPE: whoever reads our output no more
+// does not end the run.
+var ciSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE}
+
+// untilSignal returns a context that ends with the first signal, for as long as there is no agent to
+// hand it on to. interrupted ends that, and says which signal it was, if one came.
+func (r *ciRun) untilSignal(ctx context.Context) (early context.Context, interrupted func() error) {
+	early, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var came os.Signal
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case s := <-r.signals:
+				if s == syscall.SIGPIPE {
+					continue
+				}
+				came = s
+				cancel()
+				return
+			case <-early.Done():
+				return
+			}
+		}
+	}()
+	return early, func() error {
+		cancel()
+		<-done
+		if s, ok := came.(syscall.Signal); ok {
+			return &exitError{128 + int(s), fmt.Errorf("ended by a signal (%v) before the agent was started", s)}
+		}
+		return nil
+	}
+}
+
 // run runs the agent with these settings until it ends, hands on signals, and returns its exit code
 // as a shell says it.
-func (a *ciAgent) run(app *app, settings, socket string) (code int, err error) {
+func (a *ciAgent) run(app *app, settings, socket string, signals <-chan os.Signal) (code int, err error) {
 	args := append(slices.Clone(a.words[1:a.at+1]), "--settings", settings)
 	cmd := exec.Command(a.words[0], append(args, a.words[a.at+1:]...)...)
 	// What else speaks to a broker in there, such as an MCP server, asks the same.
 	cmd.Env = append(agentEnv(), "ASSENT_SOCKET="+socket, "ASSENT_ON_TIMEOUT=deny", "ASSENT_ON_FAILURE=deny")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = app.in, app.out, app.err
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
-	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the agent: %w", err)
 	}
@@ -140,7 +182,7 @@ func (a *ciAgent) run(app *app, settings, socket string) (code int, err error) {
 	for {
 		select {
 		case s := <-signals:
-			if terminal && (s == os.Interrupt || s == syscall.SIGQUIT) {
+			if s == syscall.SIGPIPE || terminal && (s == os.Interrupt || s == syscall.SIGQUIT) {
 				continue
 			}
 			_ = cmd.Process.Signal(s) // it may have ended just now

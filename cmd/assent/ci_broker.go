@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,9 @@ type ciBroker struct {
 }
 
 // startBroker makes ready whom to ask: the broker of --url, or one of our own.
-func (r *ciRun) startBroker(ctx context.Context) (*ciBroker, error) {
+func (r *ciRun) startBroker(ctx, early context.Context) (*ciBroker, error) {
 	if r.url == "" {
-		return r.privateBroker(ctx)
+		return r.privateBroker(ctx, early)
 	}
 	b := &ciBroker{target: hookclient.Config{URL: r.url, Token: os.Getenv("ASSENT_TOKEN")}}
 	config, err := r.remoteTLS()
@@ -65,9 +66,16 @@ func certificateError(err error) error {
 	return err
 }
 
+// startTime bounds the start of a private broker, which takes a moment. Without room on the disk it
+// would wait for some. stopTime bounds its end, after that.
+const (
+	startTime = 20 * time.Second
+	stopTime  = 5 * time.Second
+)
+
 // privateBroker runs a broker in this process. Nobody else knows of it, unless --state-dir says
-// where it is.
-func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
+// where it is. It gives up the start when early ends; the broker ends with ctx.
+func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	if !r.f.keep {
 		r.stateDir = filepath.Join(r.dir, "state")
 	}
@@ -76,6 +84,9 @@ func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
 	f.listen, f.natsListen, f.rules = "127.0.0.1:0", "off", r.f.rules
 	f.socket = filepath.Join(r.stateDir, "hook.sock")
 	f.quiet, f.noLink = true, true
+	// The agent runs as the same person and would find a token that decides; and it may be allowed
+	// to write files, but not the rules that it works under.
+	f.noOwnerToken, f.rulesOnce = !r.f.keep, true
 	f.notices = noNotices // whoever is told could not answer
 	if f.rules != "" {
 		if _, err := os.Stat(f.rules); err != nil {
@@ -96,11 +107,25 @@ func (r *ciRun) privateBroker(ctx context.Context) (*ciBroker, error) {
 	}()
 	b := &ciBroker{target: hookclient.Config{Socket: f.socket}}
 	b.stop = func() error { cancel(); return <-ended }
+	late := time.NewTimer(startTime)
+	defer late.Stop()
+	giveUp := func(err error) (*ciBroker, error) {
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(stopTime): // the process ends soon
+		}
+		return nil, fmt.Errorf("start a broker for this run: %w", err)
+	}
 	select {
 	case <-ready:
 	case err := <-ended:
 		cancel()
 		return nil, fmt.Errorf("start a broker for this run: %w", err)
+	case <-early.Done():
+		return giveUp(early.Err())
+	case <-late.C:
+		return giveUp(fmt.Errorf("it is not ready after %v; is there room in %s?", startTime, r.stateDir))
 	}
 	b.rules = always.NewProposer(book, nil)
 	return b, nil
@@ -225,14 +250,27 @@ func (r *ciRun) checkOthers() {
 		return
 	}
 	for _, s := range install.Survey(o, w.cwd, w.root) {
+		if r.agent.leavesOut(s.Scope) {
+			continue
+		}
 		if s.DisableAllHooks {
 			r.problem("hooks-disabled", s.Path+" says disableAllHooks: no hook may run, and Claude Code then denies whatever needs permission", false)
 		}
-		for _, h := range s.Hooks {
-			if h.Event == "PermissionRequest" {
-				r.problem("second-decider", "a hook in "+s.Path+" answers permission requests too: both are asked, and the first decision counts, which this report may not see", false)
-				break
-			}
+		if n := len(s.Allow); n > 0 {
+			r.problem("allowed-elsewhere", fmt.Sprintf("%s allows %d kinds of calls: for them Claude Code asks nobody, and this report does not see them", s.Path, n), false)
+		}
+		hook := func(event string, ours bool) bool {
+			return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Event == event && h.Ours == ours })
+		}
+		const both = " answers permission requests too: both are asked, and the first decision counts, which this report may not see"
+		if hook("PermissionRequest", false) {
+			r.problem("second-decider", "a hook in "+s.Path+both, false)
+		}
+		if hook("PermissionRequest", true) { // it asks another broker, with its rules and approvers
+			r.problem("second-decider", "the hook of assent in "+s.Path+both, false)
+		}
+		if hook("PreToolUse", false) {
+			r.problem("hook-before", "a PreToolUse hook in "+s.Path+" may allow calls: then Claude Code asks nobody, and this report does not see them", false)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"assent/internal/install"
 )
 
 func TestCommandLineOfTheAgent(t *testing.T) {
@@ -13,6 +15,7 @@ func TestCommandLineOfTheAgent(t *testing.T) {
 		"./wrapper -p hi --settings=a.json":             {words: "./wrapper|-p|hi", settings: "a.json"},
 		"claude --permission-mode acceptEdits -p hi":    {words: "claude|--permission-mode=acceptEdits|-p|hi"},
 		"claude --permission-prompt-tool mcp__a__b":     {words: "claude|--permission-prompt-tool=mcp__a__b", decider: "mcp__a__b"},
+		"claude --setting-sources project,local -p x":   {words: "claude|--setting-sources=project,local|-p|x"},
 		"claude -p -- --settings --bare":                {words: "claude|-p|--|--settings|--bare"},
 		"claude -p hi --settings":                       {err: "--settings needs a value"},
 		"claude --permission-mode bypassPermissions":    {err: "no rule would count"},
@@ -38,5 +41,21 @@ func TestProposalsAreNamed(t *testing.T) {
 	got := named("  - action: allow\n    match: {tool: \"x - action: y\"}\n  - action: allow\n", "ci-1")
 	if want := "  - id: ci-1\n    action: allow\n    match: {tool: \"x - action: y\"}\n  - id: ci-1-2\n    action: allow\n"; got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestCIKnowsWhichSettingsCount(t *testing.T) {
+	for line, want := range map[string]bool{
+		"claude -p x": false,
+		"claude --setting-sources project,local -p x": true,
+		"claude --setting-sources=project -p x":       true,
+		"claude --setting-sources=project,user -p x":  false,
+		"claude --setting-sources= -p x":              false,
+		"claude -p x -- --setting-sources project":    false,
+	} {
+		a, err := newCIAgent(strings.Fields(line))
+		if err != nil || a.leavesOut(install.User) != want {
+			t.Errorf("%s: %v, %v", line, a.leavesOut(install.User), err)
+		}
 	}
 }

@@ -110,7 +110,7 @@ func (a *app) runtime() (runtimeInfo, error) {
 	path := filepath.Join(a.stateDir, "runtime.json")
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: assent up, or assent serve", a.stateDir))
+		return info, noBroker(fmt.Errorf("no broker runs on %s; start it with: %s up, or %[2]s serve", a.stateDir, typed()))
 	}
 	if errors.Is(err, os.ErrPermission) {
 		return info, fmt.Errorf("read %s: %w; it is another user's broker: reach it with --url and ASSENT_TOKEN", path, err)
@@ -235,7 +235,7 @@ func (c *client) silent(err error) error {
 	case c.info.PID == 0:
 		return fmt.Errorf("the broker at %s does not answer (%w); does it run there, and is the URL right?", c.info.HTTPURL, err)
 	}
-	return fmt.Errorf("the broker at %s does not answer (%w); is it running? start it with: assent serve", c.info.HTTPURL, err)
+	return fmt.Errorf("the broker at %s does not answer (%w); is it running? start it with: %s serve", c.info.HTTPURL, err, typed())
 }
 
 // printJSON writes v as one line of JSON, fit for a terminal.

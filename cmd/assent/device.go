@@ -47,7 +47,7 @@ func (a *app) deviceListCmd() *cobra.Command {
 				})
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 
@@ -83,7 +83,7 @@ by its name where only one has it.`,
 			return a.listSavedBy(cmd.Context(), b, d.ID)
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: the device that was removed")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device that was removed")
 	return c
 }
 

@@ -54,7 +54,7 @@ settings here.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: name, status (ok, warn, fail), detail, mend")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, mend")
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assent/hookclient"
+	"assent/internal/hook"
 	"assent/internal/install"
 )
 
@@ -156,6 +157,9 @@ func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 	} else if asks != "" && socket != "" && asks != socket {
 		add("warn", fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, asks, socket), again+" while the broker runs")
 	}
+	if h.Event == "Elicitation" && h.Timeout > 0 && h.Timeout < install.FormTimeout && !denies(s) {
+		add("warn", fmt.Sprintf("%s: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after %g s, as an older assent told it to: too soon to answer one on the page", s.Path, h.Timeout), again)
+	}
 	if h.Event != "PermissionRequest" {
 		return checks
 	}
@@ -170,12 +174,29 @@ func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 
 // target is the socket or URL that a hook is told to ask, "" if it is told none.
 func target(words []string) (string, error) {
+	c, err := told(words)
+	return cmp.Or(c.URL, c.Socket), err
+}
+
+// told is what the flags of a hook say.
+func told(words []string) (hookclient.Config, error) {
 	args := words[1:]
 	if filepath.Base(words[0]) == "assent" {
 		args = words[2:]
 	}
-	c, err := hookclient.ReadConfig(args, func(string) string { return "" })
-	return cmp.Or(c.URL, c.Socket), err
+	return hookclient.ReadConfig(args, func(string) string { return "" })
+}
+
+// denies reports whether the hooks of a file are for runs without a person: those of install --ci
+// hold no forms.
+func denies(s install.Settings) bool {
+	return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
+		if !h.Ours || h.Event != "PermissionRequest" {
+			return false
+		}
+		c, err := told(h.Words)
+		return err == nil && c.OnTimeout == hook.Deny
+	})
 }
 
 // namesake reports whether a program that can be run is not the hook client of this assent.

@@ -65,6 +65,7 @@ func TestDoctorReadsHooks(t *testing.T) {
 		"another broker":         {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--url","https://elsewhere.example"`), newest, "warn SETTINGS: the hook asks https://elsewhere.example, the broker listens on /s/hook.sock"},
 		"flags of no hook":       {strings.ReplaceAll(all, `"--socket","/s/hook.sock"`, `"--no-such-flag"`), newest, "warn SETTINGS: whom the hook asks cannot be read: unknown flag --no-such-flag"},
 		"short timeout":          {strings.ReplaceAll(all, "86400", "30"), newest, "warn SETTINGS: Claude Code gives up on the hook after 30 s"},
+		"forms, older":           {strings.Replace(all, `"Elicitation":[{"hooks":[`+ours, `"Elicitation":[{"hooks":[`+strings.Replace(ours, "86400", "10", 1), 1), newest, "warn SETTINGS: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after 10 s"},
 		"missing program":        {strings.ReplaceAll(all, bin, "/nowhere/assent-hook"), newest, "fail SETTINGS: /nowhere/assent-hook cannot be run"},
 		"relative program":       {strings.ReplaceAll(all, bin, "assent-hook"), newest, "warn SETTINGS: assent-hook is no absolute path"},
 		"shell form":             {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 events"},
@@ -86,6 +87,18 @@ func TestDoctorReadsHooks(t *testing.T) {
 			t.Errorf("%s: want %q in\n%s", name, c.want, all)
 		} else if len(lines) > 4 {
 			t.Errorf("%s: a fault is said of every event:\n%s", name, all)
+		}
+	}
+	for _, ci := range []bool{true, false} { // what this install writes is as it should be
+		o := install.Options{Scope: install.User, Home: t.TempDir(), StateDir: t.TempDir(), Versions: newest, Command: []string{bin, "--socket", "/s/hook.sock"}, CI: ci}
+		plan, err := install.Install(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range checkHooks(settingsIn(t, string(plan.After)), newest, "/s/hook.sock") {
+			if k.Status != "ok" {
+				t.Errorf("ci %v: %+v", ci, k)
+			}
 		}
 	}
 	settings := settingsIn(t, all)

@@ -57,6 +57,6 @@ are not touched.`,
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }

@@ -63,7 +63,7 @@ they are changed in the file.`,
 		},
 	}
 	c.Flags().BoolVar(&over, "all", false, "also what is over")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	c.AddCommand(a.grantsRevokeCmd())
 	return c
 }

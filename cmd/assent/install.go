@@ -88,7 +88,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
 	}
 	f.add(c.Flags())
 	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, events, versions, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff")
 	return c
 }
 
@@ -108,7 +108,7 @@ Shows the change and asks first.`,
 	}
 	f.addWhere(c.Flags())
 	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: path, changed, applied, backup, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff")
 	return c
 }
 
@@ -287,11 +287,11 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 	case len(plan.Events) == 0: // an uninstall
 		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
 	default:
-		away := "leaves them to the terminal"
+		waits := "It waits for an answer to permission\nrequests, and for two minutes at most to forms of MCP servers. If assent is away it leaves them\nto the terminal."
 		if o.CI {
-			away = "denies them"
+			waits = "It waits for an answer to permission\nrequests only, and if assent is away it denies them."
 		}
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. It waits for an answer to permission\nrequests only, and if assent is away it %s.\n", len(plan.Events), away)
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. %s\n", len(plan.Events), waits)
 		if len(o.AskRules) > 0 {
 			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
 		}

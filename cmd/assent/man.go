@@ -139,6 +139,9 @@ func newPage(name, short string) *page {
 		day = t.UTC().Format(time.DateOnly)
 	}
 	p.macro(fmt.Sprintf(`TH "%s" "1" "%s" "assent %s" "assent"`, escapeRoff(strings.ToUpper(name)), day, escapeRoff(version())))
+	// Half of what stands here is to be typed: no word is broken at the end of a line.
+	p.macro("nh")
+	p.macro("ad l")
 	p.section("NAME")
 	p.line(escapeRoff(name) + ` \- ` + escapeRoff(short))
 	return p

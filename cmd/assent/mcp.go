@@ -37,8 +37,8 @@ Behind this tool there is no other prompt. So when nobody answers in time, and w
 be asked, the call is denied, with words that say so. Where Claude Code also runs assent's hooks,
 both ask about one call and share one answer.
 
---socket or --url must be there: a variable could come from the repository that the agent works in.
-The token for --url is in hook.conf or in ASSENT_TOKEN.`,
+--socket, --url or --state-dir must be there: a variable could come from the repository that the
+agent works in. The token for --url is in hook.conf or in ASSENT_TOKEN.`,
 		Example: `  assent mcp --print > assent.json
   claude -p "…" --mcp-config assent.json --permission-prompt-tool mcp__assent__approve
   assent mcp --url https://broker.example:7717 --timeout 2m`,
@@ -57,8 +57,14 @@ The token for --url is in hook.conf or in ASSENT_TOKEN.`,
 			if f.print {
 				return a.printMCP(f, cmp.Or(url, a.url))
 			}
+			if f.socket == "" && url == "" && cmd.Flags().Changed("state-dir") {
+				f.socket = filepath.Join(a.stateDir, "hook.sock") // where it is without a runtime directory
+				if info, err := a.runtime(); err == nil && info.Socket != "" {
+					f.socket = info.Socket
+				}
+			}
 			if f.socket == "" && url == "" {
-				return usagef("say where the broker is, with --socket or --url; assent mcp --print writes a configuration that does")
+				return usagef("say where the broker is, with --socket, --url or --state-dir; assent mcp --print writes a configuration that does")
 			}
 			return a.serveMCP(cmd.Context(), f, url, func(line string) { cmd.PrintErrln("assent mcp:", line) })
 		},

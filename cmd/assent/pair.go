@@ -91,7 +91,7 @@ pair from there. Look at the name and the address before you agree.`,
 	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve or admin")
 	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called)")
 	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: url, code, expiresAt; with CODE the device")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: url, code, expiresAt; with CODE the device")
 	return c
 }
 
@@ -169,7 +169,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 	if a.json {
 		return a.printJSON(d)
 	}
-	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: assent device revoke %s\n", show.Line(d.Name), show.Line(d.Role), show.Line(d.ID))
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: %s device revoke %s\n", show.Line(d.Name), show.Line(d.Role), typed(), show.Line(d.ID))
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer a.warnOfRules(cmd.Context())
-			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: assent simulate",
+			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: "+typed()+" simulate",
 				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
 				})
@@ -108,7 +108,7 @@ func (c *client) find(ctx context.Context, id string) (*request, error) {
 		return nil, err
 	}
 	if found == "" {
-		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: assent pending", id)}
+		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: %s pending", id, typed())}
 	}
 	return c.find(ctx, found)
 }
@@ -223,7 +223,7 @@ you confirm it.`,
 	c.Flags().StringArrayVar(&answers, "answer", nil, "answer to the next of the questions asked")
 	keep.add(c)
 	c.Flags().BoolVar(&always, "always", false, "also grant what the agent suggested for later calls (assent pending --json: permissionSuggestions)")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 
@@ -276,7 +276,7 @@ ones. The words given with -m reach the agent as they are; with
 	}
 	c.Flags().StringVarP(&d.Message, "message", "m", "", "words for the agent")
 	c.Flags().BoolVar(&d.Interrupt, "interrupt", false, "stop the agent's turn")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 

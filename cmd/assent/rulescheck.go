@@ -44,7 +44,7 @@ where. Each FILE is checked by itself. Exits 1 when something is wrong.`,
 		},
 	}
 	c.Flags().StringVar(&file, "rules", "", "the file to check")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 

@@ -66,7 +66,7 @@ With --request the request of that id is explained, with the rules as they are n
 	fl.StringVar(&f.cwd, "cwd", "", "the agent's directory (default the current one)")
 	fl.StringVar(&f.mode, "mode", "", "the agent's permission mode")
 	fl.StringVar(&f.time, "time", "", "when, such as 2026-01-07T12:00:00Z (default now)")
-	fl.BoolVar(&a.json, "json", false, "JSON")
+	fl.BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 

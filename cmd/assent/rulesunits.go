@@ -129,7 +129,7 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 		return // what came close came to nothing
 	}
 	near := slices.DeleteFunc(slices.Clone(u.Misses), func(m rules.Miss) bool { return m.Selector == "args" })
-	if len(near) == 0 && len(u.Misses) <= maxMissesShown {
+	if len(near) == 0 {
 		near = u.Misses
 	}
 	for i, m := range near {
@@ -142,10 +142,7 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 			say("", fmt.Sprintf("perhaps %s: %s", ruleName(m.Rule, m.File), show.Line(m.Why)))
 		}
 	}
-	switch more := len(u.Misses) - min(len(near), maxMissesShown); {
-	case len(near) == 0 && more > 0:
-		say("", "rules are about this program, but none about these arguments; --json names them")
-	case more > 0:
+	if more := len(u.Misses) - min(len(near), maxMissesShown); more > 0 {
 		say("", "… and "+counted(more, "more rule")+"; --json names them")
 	}
 }

@@ -47,6 +47,7 @@ type serveFlags struct {
 	pushContact, notices         string
 	noOwnerToken, quiet, verbose bool
 	noLink                       bool
+	rulesOnce                    bool // no flag: rules are read at the start only
 	logFormat                    string
 	amqpURL                      string
 	ledger                       bool
@@ -318,7 +319,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if ledgers != nil {
 		g.run("ledger", ledgers.Run)
 	}
-	g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+	if !f.rulesOnce {
+		g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+	}
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}

@@ -79,7 +79,7 @@ assent install wrote reach it.`,
 		},
 	}
 	c.Flags().BoolVar(&print, "print", false, "only show the file that would be written")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON, as status prints it")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON, as status prints it")
 	return c
 }
 
@@ -281,7 +281,7 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON: installed, running, ready, unit, linger, problem")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: installed, running, ready, unit, linger, problem")
 	return c
 }
 
@@ -346,7 +346,7 @@ func (a *app) serviceUninstallCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON, as status prints it")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON, as status prints it")
 	return c
 }
 

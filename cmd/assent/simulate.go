@@ -128,7 +128,7 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 	}
 	conn, err := net.DialTimeout("unix", cfg.Socket, time.Second)
 	if err != nil {
-		return cfg, noBroker(fmt.Errorf("no broker answers on %s (%w); start it with: assent serve", cfg.Socket, err))
+		return cfg, noBroker(fmt.Errorf("no broker answers on %s (%w); start it with: %s serve", cfg.Socket, err, typed()))
 	}
 	conn.Close()
 	return cfg, nil
@@ -169,7 +169,7 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 	if kind == "form" {
 		fmt.Fprintln(a.err, "A sample form of an MCP server waits, for two minutes, if the page of a paired device is open. Answer it there.")
 	} else {
-		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in assent watch, or with:\n  assent pending\n  assent allow ID    or    assent deny ID -m WORDS\n", kind)
+		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s pending\n  %[2]s allow ID    or    %[2]s deny ID -m WORDS\n", kind, typed())
 	}
 	hookclient.Run(cfg, in, answer)
 	b, err := os.ReadFile(answer.Name())

@@ -82,7 +82,7 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 	c.Flags().StringVar(&in.Role, "role", "", "submit, view, approve or admin")
 	c.Flags().StringVar(&in.Name, "name", "", "what the token is for")
 	c.Flags().DurationVar(&ttl, "ttl", 0, "how long it is valid (0: until revoked)")
-	c.Flags().BoolVar(&a.json, "json", false, "JSON with the token's id")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON with the token's id")
 	return c
 }
 
@@ -99,7 +99,7 @@ func (a *app) tokenListCmd() *cobra.Command {
 				})
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "JSON")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c
 }
 

@@ -145,7 +145,7 @@ func (u *up) title(text string) {
 func (u *up) writeHooks(ctx context.Context) error {
 	u.title("Hooks: have Claude Code ask assent")
 	if u.noAgent {
-		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. The rest works without it.")
+		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. Once it is there, run assent up\nagain, or assent install. The rest works without it.")
 		return nil
 	}
 	var err error
@@ -270,7 +270,7 @@ func (u *up) next() {
 	fmt.Fprintln(u.out)
 	switch {
 	case u.noAgent:
-		fmt.Fprintln(u.out, "All is well. When Claude Code is installed: assent install")
+		fmt.Fprintln(u.out, "The broker is ready, but no Claude Code asks it yet. Once claude is on PATH: assent up again, or assent install")
 	case u.declined:
 		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
 	case u.hooks.silent:

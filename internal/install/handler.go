@@ -21,8 +21,8 @@ const (
 	// CIWait is how long a request waits in a run without a person, where nobody said otherwise.
 	CIWait   = 300 * time.Second
 	ciMargin = 10 // how many seconds more the agent waits for the hook
-	// formTimeout is for a form of an MCP server: the agent's own is shown only after it.
-	formTimeout = 130
+	// FormTimeout is for a form of an MCP server: the agent's own is shown only after it.
+	FormTimeout = 130
 )
 
 // handler is one hook command as Claude Code's settings spell it. It always has args: then no
@@ -39,7 +39,7 @@ type handler struct {
 func (o Options) handler(event string) handler {
 	h := handler{Type: "command", Command: o.Command[0], Args: append([]string{}, o.Command[1:]...), Timeout: plainTimeout}
 	if event == "Elicitation" && !o.CI { // where nobody answers, the agent cancels it at once
-		h.Timeout = formTimeout
+		h.Timeout = FormTimeout
 	}
 	if event != "PermissionRequest" {
 		return h

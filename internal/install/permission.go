@@ -72,12 +72,15 @@ func (d *document) ask(rules []string) []string {
 }
 
 // askRules returns the rules that are there.
-func (d *document) askRules() []string {
+func (d *document) askRules() []string { return d.rulesOf("ask") }
+
+// rulesOf returns the rules in a list of permissions: allow, ask or deny.
+func (d *document) rulesOf(list string) []string {
 	p := d.permissions()
 	if p == nil {
 		return nil
 	}
-	v := last(p, "ask")
+	v := last(p, list)
 	if v == nil {
 		return nil
 	}

@@ -22,7 +22,7 @@ type Settings struct {
 	ReadOnly        error
 	Hooks           []Hook
 	DefaultMode     string
-	Ask             []string
+	Ask, Allow      []string
 	DisableAllHooks bool
 	// Plugin is the id of assent's plugin, if the file switches it on: it brings the same hooks.
 	Plugin string
@@ -96,7 +96,7 @@ func Read(path string) (s Settings, ok bool) {
 		return s, true
 	}
 	s.Err = d.strict()
-	s.DefaultMode, s.Ask = d.defaultMode(), d.askRules()
+	s.DefaultMode, s.Ask, s.Allow = d.defaultMode(), d.askRules(), d.rulesOf("allow")
 	if v := last(d.root(), "disableAllHooks"); v != nil {
 		s.DisableAllHooks = string(packed(*v)) == "true"
 	}

@@ -233,7 +233,8 @@ func (r *ring) send(ctx context.Context) time.Duration {
 		if l != nil {
 			t.sending = true
 			r.flying++
-			r.sends.Go(func() { r.deliver(ctx, result{t: t, l: l, sub: t.sub, notice: t.notice}) })
+			res := result{t: t, l: l, sub: t.sub, notice: t.notice} // t stays with run
+			r.sends.Go(func() { r.deliver(ctx, res) })
 		} else if !again.IsZero() {
 			wait = min(wait, again.Sub(now))
 		}

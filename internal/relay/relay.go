@@ -8,7 +8,7 @@
 // # Concurrency
 //
 // A Relay is an http.Handler and may serve any number of hooks at a time. Settled may be called at
-// any time. Config.Ended is called by one goroutine at a time.
+// any time, End when the server is closed. Config.Ended is called by one goroutine at a time.
 package relay
 
 import (
@@ -58,6 +58,9 @@ const (
 	waitsAfter = 2 * time.Second
 	// headStart is how much earlier than the hook's own patience ends it is answered, at most.
 	headStart = time.Second
+	// tellTime is what handing on a plain event may take. It is less than what its hook waits,
+	// which would keep the event for a broker that never comes back.
+	tellTime = 600 * time.Millisecond
 )
 
 // Relay is an http.Handler for POST /v1/hooks. Make it with New.
@@ -69,6 +72,9 @@ type Relay struct {
 	lost    string           // guarded by mu: why the last plain event was not taken
 	settled []report.Request // guarded by mu
 	omitted int              // guarded by mu
+	ended   bool             // guarded by mu
+
+	serving sync.WaitGroup // hooks; added to under mu, and not after ended
 }
 
 // New returns a Relay.
@@ -82,7 +88,31 @@ func (r *Relay) Settled() (requests []report.Request, omitted, events int, lost 
 	return append([]report.Request{}, r.settled...), r.omitted, r.events, r.lost
 }
 
+// End takes no more hooks and waits for those that are being served. Their connections must be
+// closed, or about to be: then what still waited is settled as withdrawn.
+func (r *Relay) End() {
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.serving.Wait()
+}
+
+// begin reports whether a hook is still served; then serving.Done is to be called.
+func (r *Relay) begin() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.serving.Add(1)
+	}
+	return !r.ended
+}
+
 func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	if !r.begin() {
+		http.Error(w, "the run is over", http.StatusServiceUnavailable)
+		return
+	}
+	defer r.serving.Done()
 	if q.Method != http.MethodPost || q.URL.Path != "/v1/hooks" {
 		http.NotFound(w, q)
 		return
@@ -121,6 +151,8 @@ func (r *Relay) tell(ctx context.Context, e hook.Event) (why string) {
 	if r.cfg.Refuse != "" {
 		return ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
 	return r.cfg.Tell(ctx, e)
 }
 

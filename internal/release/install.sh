@@ -67,7 +67,9 @@ fetch() {
 		fi
 		;;
 	*)
-		[ -r "$1" ] || fail "there is no $1; say where the archives lie: --from URL or --from DIR"
+		[ -r "$1" ] || fail "there is no $1; say where the archives lie:
+  sh install.sh --from URL                  or --from DIR
+  curl -fsSL URL/install.sh | sh -s -- --from URL"
 		cp "$1" "$2"
 		;;
 	esac

@@ -99,7 +99,7 @@ func (r *Request) details() string {
 	}
 	for i, p := range r.Proposals {
 		if i == 0 {
-			b.WriteString("\nThis rule would have allowed it:\n")
+			b.WriteString("\nThis rule would have allowed it. Put it below the line rules: of your rules file; where there is no such line, add it at the end.\nA path in it is of this machine: where the checkout may lie elsewhere, write ${project} for it in cwd and paths.\n")
 		} else {
 			b.WriteString("\nOr this one:\n")
 		}

@@ -1,8 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+)
+
+// GitHub shows nothing at all of a job's summary that is larger than 1 MiB, other steps' part
+// included. Of what does not fit, only the number stands there; the other forms have all.
+const (
+	maxList     = 200 << 10
+	maxMarkdown = 900 << 10
 )
 
 // Markdown is the report for people, as GitHub and GitLab show it. Whatever the agent wrote stands
@@ -30,21 +39,57 @@ func Markdown(run Run) []byte {
 		b.WriteString("\nNo permission was asked for.\n")
 		return []byte(b.String())
 	}
+	// What was denied comes first where not all can be listed.
+	listed := run.Requests
+	if listSize(listed) > maxList {
+		listed = slices.Clone(listed)
+		slices.SortStableFunc(listed, func(x, y Request) int { return cmp.Compare(rank(x), rank(y)) })
+	}
 	// A list and no table: in a table a | would end even a code span.
 	b.WriteString("\n")
-	for _, r := range run.Requests {
-		fmt.Fprintf(&b, "- %s %s: %s, after %s\n", r.Verdict, code(r.Tool+": "+r.Summary), settledBy(r), took(r.LatencyMS))
-	}
-	if run.Omitted > 0 {
-		fmt.Fprintf(&b, "\n%d more are not listed.\n", run.Omitted)
-	}
-	for _, r := range run.Requests {
-		if r.Verdict == Denied {
-			denied(&b, r)
+	more, end := run.Omitted, b.Len()+maxList
+	for i, r := range listed {
+		line := listLine(r)
+		if b.Len()+len(line) > end {
+			more += len(listed) - i
+			break
 		}
+		b.WriteString(line)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\n%d more are not listed.\n", more)
+	}
+	brief := 0
+	for _, r := range run.Requests {
+		if r.Verdict != Denied {
+			continue
+		}
+		var one strings.Builder
+		if denied(&one, r); brief > 0 || b.Len()+one.Len() > maxMarkdown {
+			brief++
+			continue
+		}
+		b.WriteString(one.String())
+	}
+	if brief > 0 {
+		fmt.Fprintf(&b, "\n%d more were denied; the JSON file beside this one says more about them.\n", brief)
 	}
 	return []byte(b.String())
 }
+
+func listLine(r Request) string {
+	return fmt.Sprintf("- %s %s: %s, after %s\n", r.Verdict, code(r.Tool+": "+r.Summary), settledBy(r), took(r.LatencyMS))
+}
+
+func listSize(list []Request) (n int) {
+	for _, r := range list {
+		n += len(listLine(r))
+	}
+	return n
+}
+
+// rank orders by what a reader must not miss.
+func rank(r Request) int { return slices.Index([]Verdict{Denied, Withdrawn, Allowed}, r.Verdict) }
 
 // denied says more about a denied request, and what would have allowed it.
 func denied(b *strings.Builder, r Request) {
@@ -65,7 +110,7 @@ func denied(b *strings.Builder, r Request) {
 	}
 	for i, p := range r.Proposals {
 		if i == 0 {
-			b.WriteString("\nThis rule would have allowed it; to put among `rules:` in a rules file:\n\n")
+			b.WriteString("\nThis rule would have allowed it. Put it below the line `rules:` of your rules file; where there is no such line, add it at the end. A path in it is of this machine: where the checkout may lie elsewhere, write `${project}` for it in `cwd` and `paths`.\n\n")
 		} else {
 			b.WriteString("\nOr this one:\n\n")
 		}

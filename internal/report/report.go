@@ -8,8 +8,10 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -182,6 +184,7 @@ func JSON(run Run) ([]byte, error) {
 var extensions = []string{".md", ".xml", ".json"}
 
 // Write writes path.md, path.xml and path.json, for nobody else to read: commands stand in them.
+// What can be written is, if another one cannot.
 func Write(path string, run Run) error {
 	xml, err := JUnit(run)
 	if err != nil {
@@ -191,21 +194,42 @@ func Write(path string, run Run) error {
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for i, b := range [][]byte{Markdown(run), xml, js} {
-		if err := os.WriteFile(path+extensions[i], b, 0o600); err != nil {
-			return fmt.Errorf("write the report: %w", err)
+		if err := put(path+extensions[i], b); err != nil {
+			failed = append(failed, fmt.Errorf("write the report: %w", err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // Writable says now why Write could not write later, and leaves empty files of the report's names:
 // what an earlier run left must not be taken for this one's.
 func Writable(path string) error {
 	for _, ext := range extensions {
-		if err := os.WriteFile(path+ext, nil, 0o600); err != nil {
+		if err := put(path+ext, nil); err != nil {
 			return fmt.Errorf("the report cannot be written: %w", err)
 		}
 	}
 	return nil
+}
+
+// put puts a new file in the place of whatever has that name. A link or a pipe there may be the work
+// of whoever wrote the repository: neither is followed, or waited for.
+func put(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".assent-report-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
