@@ -287,7 +287,7 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 	if b.closing {
 		return
 	}
-	if ch != hook.ChannelRemote {
+	if ch != hook.ChannelRemote || !e.comesBack() {
 		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup})
 		return
 	}

@@ -74,6 +74,8 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 	case e.gaveUp:
 		a := e.fallbackAnswer()
 		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}
+	case e.end != nil && !e.comesBack(): // nobody would get the answer, whatever the log says
+		return nil, folded{}, &SettledError{Outcome: e.end.outcome, Reason: e.end.reason}
 	case e.hidden:
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
 	case e.askedSeq == 0:

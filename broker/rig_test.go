@@ -130,6 +130,7 @@ func newRequest(id, session, command string, eventSeq uint64) hook.Request {
 func remote(q *hook.Request)   { q.Channel = hook.ChannelRemote }
 func plain(q *hook.Request)    { q.Channel = hook.ChannelPlain }
 func denying(q *hook.Request)  { q.OnTimeout = hook.Deny }
+func form(q *hook.Request)     { q.Event = hook.EventElicitation }
 func subagent(q *hook.Request) { q.AgentID = "sub" }
 
 func within(d time.Duration) func(*hook.Request) {

@@ -120,7 +120,10 @@ func (b *Broker) begin(point Checkpoint) {
 		}
 		if b.cfg.Sole {
 			e.Detached = true
-			e.leaveAt = back
+			if e.leaveAt = back; !e.comesBack() {
+				e.leaveAt = time.Time{}
+				b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
+			}
 		} else {
 			e.Foreign = true
 		}

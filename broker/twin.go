@@ -53,7 +53,7 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 // sameCall reports whether e may be about the call that r is about, asked in the other way.
 func (e *entry) sameCall(r *hook.Request) bool {
 	named := e.ToolUseID != "" && r.ToolUseID != ""
-	return e.Via != r.Via && e.Event == "" && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
+	return e.Via != r.Via && e.Event == r.Event && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
 		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 && e.samePlace(r) &&
 		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != ""))
 }

@@ -65,6 +65,7 @@ func TestNoTwins(t *testing.T) {
 		"other subagent":  {both(subagent, call("t1")), both(mcp, func(q *hook.Request) { q.AgentID = "sub2" })},
 		"equal calls":     {alone, both(mcp, call("t1"))},
 		"equal calls too": {call("t1"), both(mcp, call("t1"), alone)},
+		"a form":          {func(q *hook.Request) { q.Event = hook.EventElicitation }, mcp},
 		"uninspectable":   {call("t1"), both(mcp, call("t1"), func(q *hook.Request) { q.Uninspectable = "repeated member" })},
 	} {
 		t.Run(name, func(t *testing.T) {

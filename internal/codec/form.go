@@ -16,10 +16,11 @@ import (
 	"assent/internal/hook"
 )
 
-// Bounds of a form that is held for a person. MCP means forms to be short.
+// Bounds of a form that is held for a person, and drawn on a phone. MCP means forms to be short.
 const (
+	maxFormBytes   = 64 << 10
 	maxFormFields  = 64
-	maxFormOptions = 256
+	maxFormOptions = 256 // of all its fields together
 )
 
 // ErrNoForm is wrapped by Form's errors.
@@ -33,6 +34,9 @@ var ErrNoForm = errors.New("no form that can be answered here")
 // by name and meaning. The client does not hold an answer against the form (seen with 2.1.329), so
 // whoever answers must know all of it.
 func Form(raw []byte) (hook.JSON, error) {
+	if len(raw) > maxFormBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes", ErrNoForm, len(raw))
+	}
 	members, err := object(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
@@ -137,11 +141,14 @@ func formFields(raw []byte) ([]formField, error) {
 	if len(ms) > maxFormFields {
 		return nil, fmt.Errorf("it asks for %d things", len(ms))
 	}
-	fields := []formField{}
+	fields, offered := []formField{}, 0
 	for _, m := range ms {
 		x, err := formFieldOf(m.value)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", m.key, err)
+		}
+		if offered += len(x.options); offered > maxFormOptions {
+			return nil, fmt.Errorf("it offers more than %d options", maxFormOptions)
 		}
 		x.name = m.key
 		fields = append(fields, x)
@@ -274,8 +281,8 @@ func options(key string, raw []byte) (out []string, err error) {
 		}
 		seen[o] = true
 	}
-	if len(out) == 0 || len(out) > maxFormOptions {
-		return nil, fmt.Errorf("%d options", len(out))
+	if len(out) == 0 {
+		return nil, errors.New("no options")
 	}
 	return out, nil
 }

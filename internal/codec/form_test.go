@@ -3,6 +3,7 @@ package codec
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,12 +43,27 @@ func TestFormKnowsAllKindsOfMCP(t *testing.T) {
 	}
 }
 
+// numbered is a list of so many texts.
+func numbered(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = strconv.Quote(strconv.Itoa(i))
+	}
+	return strings.Join(list, ",")
+}
+
 func TestFormRefusesWhatItDoesNotKnow(t *testing.T) {
 	many := `"x`
 	for i := range maxFormFields + 1 {
 		many += strings.Repeat("x", i) + `":{"type":"boolean"},"x`
 	}
+	choices := ""
+	for i := range 10 {
+		choices += `,"c` + strconv.Itoa(i) + `":{"type":"string","enum":[` + numbered(30) + `]}`
+	}
 	refused := map[string][]byte{
+		"300 options in all": properties(choices[1:]),
+		"a book":             properties(`"a":{"type":"string","description":"` + strings.Repeat("word ", 16<<10) + `"}`),
 		"no JSON":            []byte(`{`),
 		"an address":         []byte(`{"mcp_server_name":"l","message":"m","mode":"url","url":"https://x","requested_schema":{"type":"object","properties":{}}}`),
 		"no schema":          []byte(`{"mcp_server_name":"l","message":"m","mode":"form"}`),

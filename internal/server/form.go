@@ -15,6 +15,10 @@ import (
 // hook.ElicitationWait, and only where somebody can answer it: all of the form is known, and the
 // page of a device that may decide is open. No rule answers it.
 func (s *Server) takeForm(w http.ResponseWriter, r *http.Request, e hook.Event, p hook.Payload, channel hook.Channel, arrived time.Time) *hook.Request {
+	if e.Via != "" { // no hook sent it, so it is no event, and nobody can answer it
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	input, err := codec.Form(e.Raw)
 	asks := err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && codec.Known(e.Agent) &&
 		len(e.Raw) <= hook.MaxRequest && s.pages.Load() > 0
@@ -36,5 +40,6 @@ func (s *Server) takeForm(w http.ResponseWriter, r *http.Request, e hook.Event, 
 	}
 	req := requestOf(e, p, channel, until)
 	req.Event, req.ToolName, req.ToolInput, req.CallKey = hook.EventElicitation, hook.EventElicitation, input, ""
+	req.InputSHA256 = req.PayloadSHA256 // of all that asks, whatever else the event is about
 	return req
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assent/internal/auth"
+	"assent/internal/codec"
 	"assent/internal/hook"
 	"assent/internal/server"
 )
@@ -105,6 +106,7 @@ func TestFormIsHeldOnlyWhereSomebodyCanAnswer(t *testing.T) {
 		left("spooled", call{unix: true, body: wanted, header: map[string]string{hook.HeaderSpooled: "1"}})
 		left("told by hookd", call{unix: true, body: wanted, header: map[string]string{hook.HeaderEmitted: "1"}})
 		left("an agent without a codec", call{unix: true, body: wanted, header: map[string]string{hook.HeaderAgent: "gemini"}})
+		left("a permission prompt tool, which sends no events", call{unix: true, body: wanted, header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
 		left("two messages", call{unix: true, body: strings.Replace(wanted, `"message"`, `"Message":"x","message"`, 1)})
 
 		// Nobody answers: it goes back to the agent, whatever the hook was told about requests.
@@ -127,6 +129,20 @@ func TestFormIsHeldOnlyWhereSomebodyCanAnswer(t *testing.T) {
 		if n := len(g.published()); n != 10 {
 			t.Errorf("%d events published, want every one", n)
 		}
+	})
+}
+
+// TestFormIsSignedWhole: whatever else the event holds, the digest that is signed is that of all of it.
+func TestFormIsSignedWhole(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		p := g.paired(auth.RoleApprove, "phone")
+		defer g.watch(p.bearer)()
+		body := strings.Replace(wanted, `"mode"`, `"tool_name":"Bash","tool_input":{"command":"ls"},"mode"`, 1)
+		w := g.raise(call{unix: true, body: body})
+		if got, want := g.get(w.id).InputSHA256, codec.Digest([]byte(body)); got != want {
+			t.Errorf("signed is %s, want the event's own %s", got, want)
+		}
+		w.cancel()
 	})
 }
 

@@ -13,7 +13,7 @@ export interface Arm {
 }
 
 export function useArm(foot: RefObject<HTMLElement | null>): Arm {
-  const place = useRef<{ x: number; y: number; since: number }>({ x: NaN, y: NaN, since: Infinity });
+  const place = useRef<{ x: number; y: number; tall: number; since: number }>({ x: NaN, y: NaN, tall: NaN, since: Infinity });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [armed, setArmed] = useState(false);
 
@@ -25,9 +25,12 @@ export function useArm(foot: RefObject<HTMLElement | null>): Arm {
     const box = (card ?? foot.current).getBoundingClientRect();
     const x = box.left + scrollX;
     const y = (card ? box.bottom : box.top) + scrollY;
+    // A phone's keyboard lies over the buttons, and is gone in no time: when the request goes away
+    // that somebody writes an answer to, the next letter would be a tap on another.
+    const tall = visualViewport?.height ?? 0;
     const p = place.current;
-    if (Math.abs(x - p.x) <= 1 && Math.abs(y - p.y) <= 1) return;
-    place.current = { x, y, since: performance.now() };
+    if (Math.abs(x - p.x) <= 1 && Math.abs(y - p.y) <= 1 && Math.abs(tall - p.tall) <= 1) return;
+    place.current = { x, y, tall, since: performance.now() };
     setArmed(false);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setArmed(true), settle);
@@ -37,8 +40,10 @@ export function useArm(foot: RefObject<HTMLElement | null>): Arm {
   useEffect(() => {
     const observer = new ResizeObserver(measure);
     observer.observe(document.body);
+    visualViewport?.addEventListener("resize", measure);
     return () => {
       observer.disconnect();
+      visualViewport?.removeEventListener("resize", measure);
       clearTimeout(timer.current);
     };
   }, [measure]);
@@ -48,4 +53,15 @@ export function useArm(foot: RefObject<HTMLElement | null>): Arm {
     return performance.now() - place.current.since >= settle;
   }, [measure]);
   return { armed, ready };
+}
+
+/** How much of the screen a phone's keyboard leaves; see useArm. */
+export function useTall(): number {
+  const [tall, setTall] = useState(visualViewport?.height ?? 0);
+  useEffect(() => {
+    const look = () => setTall(visualViewport?.height ?? 0);
+    visualViewport?.addEventListener("resize", look);
+    return () => visualViewport?.removeEventListener("resize", look);
+  }, []);
+  return tall;
 }

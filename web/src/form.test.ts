@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { closely, contentOf, formOf, formParts, type Value } from "./form";
+import { closely, contentOf, formOf, formParts, valueOf, type Value } from "./form";
 import type { Request } from "./model";
 
 const request = (schema: unknown, event?: "Elicitation"): Request => ({
@@ -69,4 +69,46 @@ test("text that looks otherwise than it is sent is shown as it is", () => {
 test("every entry is a part that has to be seen", () => {
   assert.deepEqual(formParts(form({ a: { type: "string" }, b: { type: "boolean" } })), ["form:0", "form:1"]);
   assert.deepEqual(formParts(form({})), ["form:"]);
+});
+
+test("an option with an empty value is chosen like any other", () => {
+  const properties = { a: { type: "string", enum: ["", "x"], enumNames: ["All", "X"] }, b: { type: "string", enum: ["", "x"], default: "" } };
+  assert.deepEqual(filled(properties, [["a", ""]], ["a"]), { content: { a: "", b: "" } });
+  assert.deepEqual(filled(properties, [["a", ""], ["b", undefined]], ["a"]), { content: { a: "" } });
+});
+
+test("a proposal is written out beside its box, which may show less of it", () => {
+  const shown = (p: object, typed?: string) => {
+    const [e] = form({ a: p }).entries;
+    return closely(typed ?? valueOf(e!, new Map()), e);
+  };
+  assert.equal(shown({ type: "string", default: "https://good.example/x@evil.example" }), "https://good.example/x@evil.example");
+  assert.equal(shown({ type: "string", default: "a\n\nb" }), "a\n\nb");
+  assert.equal(shown({ type: "string", default: "short" }), "");
+  assert.equal(shown({ type: "string", default: "short" }, "what somebody made of it"), "what somebody made of it");
+  assert.equal(shown({ type: "string" }, "what somebody typed by himself"), "");
+});
+
+test("a number that a browser knows otherwise is shown as it is sent", () => {
+  const [e] = form({ n: { type: "number" } }).entries;
+  assert.equal(closely("0.12345678901234567890", e), "0.12345678901234568");
+  assert.equal(closely("12345678901234567890", e), "12345678901234567000");
+  assert.equal(closely("1e3", e), "1000");
+  assert.equal(closely(" 12", e), "");
+  assert.equal(closely("x", e), "");
+});
+
+test("a day that its box cannot show is not sent", () => {
+  assert.ok("wrong" in filled({ d: { type: "string", format: "date", default: "0000-01-01" } }, []));
+});
+
+test("names that objects have by themselves are names like others", () => {
+  const schema = JSON.parse('{"__proto__":{"type":"string","default":"p"},"constructor":{"type":"boolean"},"toString":{"type":"string","enum":["__proto__"]}}') as object;
+  const r = { ...request({}, "Elicitation"), toolInput: { requested_schema: { type: "object", properties: schema, required: ["constructor"] } } } as unknown as Request;
+  const f = formOf(r);
+  assert.ok(f);
+  assert.deepEqual(f.entries.map((e) => [e.name, e.kind, e.required]), [["__proto__", "text", false], ["constructor", "boolean", true], ["toString", "one", false]]);
+  assert.ok("wrong" in contentOf(f, new Map()));
+  const sent = contentOf(f, new Map<string, Value>([["constructor", false], ["toString", "__proto__"]]));
+  assert.equal(JSON.stringify(sent), '{"content":{"__proto__":"p","constructor":false,"toString":"__proto__"}}');
 });

@@ -102,7 +102,7 @@ export function contentOf(form: Form, values: Values): { content: Record<string,
   for (const e of form.entries) {
     const v = valueOf(e, values);
     const what = visibleLine(e.title || e.name);
-    if (v === undefined || v === "" || (Array.isArray(v) && v.length === 0 && !e.required)) {
+    if (v === undefined || (v === "" && e.kind !== "one") || (Array.isArray(v) && v.length === 0 && !e.required)) {
       if (e.required) return { wrong: words.form.missing(what) };
       continue;
     }
@@ -132,7 +132,7 @@ function ofFormat(s: string, format: string): boolean {
     case "uri":
       return /^[a-z][a-z\d+.-]*:\S+$/i.test(s);
     case "date":
-      return /^\d{4}-\d\d-\d\d$/.test(s) && !Number.isNaN(Date.parse(s));
+      return /^(?!0000)\d{4}-\d\d-\d\d$/.test(s) && !Number.isNaN(Date.parse(s));
     case "date-time":
       return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(s) && !Number.isNaN(Date.parse(s));
   }
@@ -144,9 +144,15 @@ export function besidesForm(fields: readonly Field[]): Field[] {
   return fields.filter((f) => !["mcp_server_name", "mode", "requested_schema"].includes(f.name));
 }
 
-/** Text that is sent otherwise than it looks, or that its box may not show whole, as it really is; "" for any other. */
-export function closely(v: Value | undefined): string {
+const boxShows = 12; // characters, at the least, of the widest letters on a narrow phone
+
+/** What is sent of a box's text where that is otherwise than it looks, or may be more than the box
+ * shows; "" for any other. What somebody typed has been seen; what the server proposed has not. */
+export function closely(v: Value | undefined, e?: Entry): string {
   if (typeof v !== "string") return "";
+  const most = e?.initial ? boxShows : 300;
+  const sent = e?.kind === "number" || e?.kind === "integer" ? numberOf(e, v) : undefined;
+  if (sent !== undefined) return String(sent) !== v.trim() || v.length > most ? String(sent) : "";
   const seen = visibleText(v);
-  return seen !== v || v.length > 300 || v !== v.trim() ? seen : "";
+  return seen !== v || v.length > most || (e?.initial && v.includes("\n")) || v !== v.trim() ? seen : "";
 }

@@ -1,9 +1,21 @@
 // The form of an MCP server. Every choice and every default is on the screen, and beside a title
 // stands what is really sent.
+import { Rows, rowsOf } from "./exact";
 import { closely, valueOf, type Entry, type Form, type Value, type Values } from "./form";
 export { besidesForm, contentOf, formOf, formParts } from "./form";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
+
+/** A text from the server, in which no two look the same. */
+function Text({ of }: { of: string }) {
+  return <span class="prose"><Rows rows={rowsOf(visibleText(of))} /></span>;
+}
+
+/** The same of what has one line. What is empty says so in words that no text of the server's looks like. */
+function Line({ of }: { of: string }) {
+  if (of === "") return <span class="nothing">{words.fields.empty}</span>;
+  return <span class="prose"><Rows rows={rowsOf(visibleLine(of))} /></span>;
+}
 
 interface Props {
   id: string;
@@ -17,8 +29,8 @@ export function FormView({ id, form, values, disabled, set }: Props) {
   return (
     <div class="questions form">
       <div class="heading" data-part="form:">
-        {form.title && <p dir="auto"><b>{visibleText(form.title)}</b></p>}
-        {form.description && <p class="pre" dir="auto">{visibleText(form.description)}</p>}
+        {form.title && <p dir="auto"><b><Text of={form.title} /></b></p>}
+        {form.description && <p dir="auto"><Text of={form.description} /></p>}
         {form.entries.length === 0 && <p class="quiet">{words.form.nothing}</p>}
       </div>
       {form.entries.map((e, i) => (
@@ -41,13 +53,14 @@ function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
   const choice = e.kind === "one" || e.kind === "several" || e.kind === "boolean";
   const head = (
     <>
-      <span dir="auto">{visibleText(e.title || e.name)}</span> {e.title && e.title !== e.name && <code>{visibleLine(e.name)}</code>}{" "}
+      <span dir="auto">{e.title ? <Text of={e.title} /> : <Line of={e.name} />}</span>{" "}
+      {e.title && e.title !== e.name && <code><Line of={e.name} /></code>}{" "}
       <small>{[e.required ? words.form.required : words.form.optional, hint(e)].filter(Boolean).join(" · ")}</small>
     </>
   );
-  const about = e.description && <small class="pre" id={`${id}-about`} dir="auto">{visibleText(e.description)}</small>;
+  const about = e.description && <small class="about" id={`${id}-about`} dir="auto"><Text of={e.description} /></small>;
   if (!choice) {
-    const whole = closely(value);
+    const whole = closely(value, e);
     return (
       <div class="entry" data-part={part}>
         <label for={id}>{head}</label>
@@ -56,7 +69,7 @@ function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
         {whole && (
           <>
             <p class="remark">{words.form.closely}</p>
-            <pre dir="auto">{whole}</pre>
+            <pre><Rows rows={rowsOf(whole)} /></pre>
           </>
         )}
       </div>
@@ -90,14 +103,14 @@ function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part
     const toggle = (v: string) => set(e.options.map((o) => o.value).filter((o) => (o === v ? !chosen.includes(o) : chosen.includes(o))));
     return <>{e.options.map((o, i) => <Option key={i} kind="checkbox" name={id} title={o.title} sent={o.value} checked={chosen.includes(o.value)} choose={() => toggle(o.value)} />)}</>;
   }
-  const options: { value: Value; title: string; sent: string }[] =
+  const options: { value: Value; title: string; sent?: string }[] =
     e.kind === "boolean"
-      ? [{ value: true, title: words.form.yes, sent: "" }, { value: false, title: words.form.no, sent: "" }]
+      ? [{ value: true, title: words.form.yes }, { value: false, title: words.form.no }]
       : e.options.map((o) => ({ value: o.value, title: o.title, sent: o.value }));
   return (
     <>
-      {options.map((o, i) => <Option key={i} kind="radio" name={id} title={o.title} sent={o.sent} checked={value === o.value} choose={() => set(o.value)} />)}
-      {!e.required && <Option kind="radio" name={id} title={words.form.none} sent="" checked={value === undefined} choose={() => set(undefined)} />}
+      {options.map((o, i) => <Option key={i} kind="radio" name={id} title={o.title} {...(o.sent === undefined ? {} : { sent: o.sent })} checked={value === o.value} choose={() => set(o.value)} />)}
+      {!e.required && <Option kind="radio" name={id} title="" checked={value === undefined} choose={() => set(undefined)} />}
     </>
   );
 }
@@ -106,18 +119,20 @@ interface OptionProps {
   kind: "radio" | "checkbox";
   name: string;
   title: string;
-  sent: string;
+  /** What is sent, where that is a text of the server's. */
+  sent?: string;
   checked: boolean;
   choose(): void;
 }
 
+/** With neither a title nor something to send it is the choice not to answer. */
 function Option({ kind, name, title, sent, checked, choose }: OptionProps) {
   return (
     <label class="option">
       <input type={kind} name={name} checked={checked} onChange={choose} />
       <span dir="auto">
-        <b>{title ? visibleText(title) : visibleLine(sent) || words.fields.empty}</b>
-        {title && sent && title !== sent && <small><code>{visibleLine(sent)}</code></small>}
+        {title ? <b><Text of={title} /></b> : sent === undefined ? <span class="nothing">{words.form.none}</span> : <b><Line of={sent} /></b>}
+        {title && sent !== undefined && title !== sent && <small><code><Line of={sent} /></code></small>}
       </span>
     </label>
   );

@@ -8,15 +8,29 @@ import { announcement, groups, selected, standing } from "./state";
 import { settings, view } from "./view";
 import { words } from "./words";
 
+const pause = 2000; // ms without a letter, after which one is no longer part of a text
+let typed = -Infinity; // when the last letter of a text was typed
+
 export function startKeys(): void {
+  document.addEventListener("click", () => (typed = -Infinity), true);
   document.addEventListener("keydown", (e) => {
+    if (ofText(e)) return;
     const { keys, keymap } = preferences.peek();
     if (!keys || standing.peek() !== "in" || settings.peek() || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || e.defaultPrevented) return;
-    if (typing(e.target)) return;
     const action = actionOf(keymap, e.key);
     if (!action || (e.repeat && action !== "next" && action !== "previous")) return;
     if (run(action)) e.preventDefault();
   });
+}
+
+/** Whether a key belongs to a text that somebody types. A box may go away under the hands, with its
+ * request; what is typed on must not answer another. Any key that is no letter ends the text. */
+function ofText(e: KeyboardEvent): boolean {
+  const inBox = typing(e.target);
+  const letter = [...e.key].length === 1 || e.isComposing;
+  if (letter && (inBox || e.timeStamp - typed < pause)) typed = e.timeStamp;
+  else if (!["Shift", "CapsLock", "Backspace", "Dead"].includes(e.key)) typed = -Infinity;
+  return inBox || typed === e.timeStamp;
 }
 
 function typing(target: EventTarget | null): boolean {

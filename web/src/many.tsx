@@ -3,6 +3,7 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useTall } from "./arm";
 import { Card } from "./card";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
 import { clockSkew, now } from "./clock";
@@ -253,7 +254,7 @@ interface BarProps {
 function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
   const seen = rows.value;
   const [sending, setSending] = useState(false);
-  const key = [...chosen.keys()].join();
+  const key = [useTall(), ...chosen.keys()].join();
   const ready = useStill(key);
   const [armed, setArmed] = useState(true);
   useLayoutEffect(() => { // before anybody sees the new number beside a button that looks ready

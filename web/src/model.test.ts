@@ -96,7 +96,7 @@ test("answers", () => {
 });
 
 test("questions that cannot be a form", () => {
-  for (const toolInput of [undefined, {}, { questions: [] }, { questions: [1] }, { questions: [{ question: 1 }] }, { questions: [{ question: "a", options: ["x"] }] }, { questions: [{ question: "a" }, { question: "a" }] }]) {
+  for (const toolInput of [undefined, {}, { questions: [] }, { questions: [1] }, { questions: [{ question: 1 }] }, { questions: [{ question: "a", options: [{ label: "A", description: "1" }, { label: "A", description: "2" }] }] }, { questions: [{ question: "a", options: ["x"] }] }, { questions: [{ question: "a" }, { question: "a" }] }]) {
     assert.equal(questionsOf(request({ ...(toolInput ? { toolInput } : {}) })), undefined, JSON.stringify(toolInput));
   }
   assert.equal(questionsOf(request({ toolInput: questions, uninspectable: "why" })), undefined);

@@ -1,4 +1,5 @@
 // AskUserQuestion is not a matter of yes or no: it is answered by a form.
+import { Rows, rowsOf } from "./exact";
 import type { Field } from "./fields";
 import type { Request } from "./model";
 import { visibleText } from "./visible";
@@ -31,6 +32,8 @@ export function questionsOf(r: Request): Question[] | undefined {
     const options: Question["options"] = [];
     for (const o of Array.isArray(q["options"]) ? (q["options"] as unknown[]) : []) {
       if (!isObject(o) || typeof o["label"] !== "string") return undefined;
+      // Nor can one of two options that have one label be chosen.
+      if (options.some((p) => p.label === o["label"])) return undefined;
       options.push({ label: o["label"], description: typeof o["description"] === "string" ? o["description"] : "" });
     }
     // Answers go by the question's text, so two equal ones cannot both be answered.
@@ -106,7 +109,7 @@ export function QuestionForm({ id, questions, choices, disabled, choose }: Props
               <label class="option" key={n}>
                 <input type={kind} name={name} checked={c.labels.includes(o.label)} onChange={() => toggle(o.label)} />
                 <span dir="auto">
-                  <b>{visibleText(o.label)}</b>
+                  <b class="prose"><Rows rows={rowsOf(visibleText(o.label))} /></b>
                   {o.description && <small>{visibleText(o.description)}</small>}
                 </span>
               </label>

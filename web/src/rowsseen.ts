@@ -3,7 +3,7 @@
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { add, covered } from "./seen";
+import { add, covered, looks, lowest } from "./seen";
 
 interface Looked {
   height: number;
@@ -19,7 +19,7 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
 
   const look = () => {
     if (document.hidden) return;
-    const bottom = Math.min(innerHeight, bar.current?.getBoundingClientRect().top ?? innerHeight);
+    const bottom = lowest(bar.current);
     const alarms = covered();
     let news = false;
     for (const row of state.near) {
@@ -55,7 +55,7 @@ export function useSeenRows(list: RefObject<HTMLElement | null>, bar: RefObject<
       for (const e of entries) state.near[e.isIntersecting ? "add" : "delete"](e.target as HTMLElement);
       soon();
     }, { rootMargin: "200px" });
-    const events: [EventTarget, string][] = [[document, "scroll"], [window, "resize"], [document, "visibilitychange"]];
+    const events = looks();
     for (const [target, name] of events) target.addEventListener(name, soon, { passive: true, capture: true });
     return () => {
       cancelAnimationFrame(state.frame);

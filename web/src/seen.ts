@@ -14,7 +14,20 @@ const slack = 2; // px that rounding may lose
 
 /** How far down the screen the alarms reach that stick to its top: what is behind them is not seen. */
 export function covered(): number {
-  return Math.max(0, document.querySelector(".alarms:not(:empty)")?.getBoundingClientRect().bottom ?? 0);
+  return Math.max(0, visualViewport?.offsetTop ?? 0, document.querySelector(".alarms:not(:empty)")?.getBoundingClientRect().bottom ?? 0);
+}
+
+/** Where the screen ends below: at what sticks there, or at a phone's keyboard, which browsers lay
+ * over a page that keeps its height. */
+export function lowest(sticks: HTMLElement | null): number {
+  const v = visualViewport;
+  return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, sticks?.getBoundingClientRect().top ?? innerHeight);
+}
+
+/** When that may have changed. */
+export function looks(): [EventTarget, string][] {
+  const v: [EventTarget, string][] = visualViewport ? [[visualViewport, "resize"], [visualViewport, "scroll"]] : [];
+  return [[document, "scroll"], [window, "resize"], [document, "visibilitychange"], ...v];
 }
 
 export interface Unseen {
@@ -33,7 +46,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
   const look = useCallback(() => {
     if (document.hidden || !card.current) return;
     const top = covered();
-    const bottom = Math.min(innerHeight, foot.current?.getBoundingClientRect().top ?? innerHeight);
+    const bottom = lowest(foot.current);
     for (const part of card.current.querySelectorAll<HTMLElement>("[data-part]")) {
       const box = part.getBoundingClientRect();
       const name = part.dataset["part"]!;
@@ -57,7 +70,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
     };
     const observer = new ResizeObserver(soon);
     observer.observe(document.body);
-    const events: [EventTarget, string][] = [[document, "scroll"], [window, "resize"], [document, "visibilitychange"]];
+    const events = looks();
     for (const [target, name] of events) target.addEventListener(name, soon, { passive: true, capture: true });
     return () => {
       cancelAnimationFrame(frame);
