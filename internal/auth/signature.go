@@ -89,7 +89,8 @@ func PushText(device string, subscription, settings []byte) []byte {
 
 // VouchPush reports whether p is a device that signed where and when it is rung. A bearer that
 // was stolen must not be able to name another place, which would be told of requests long after
-// the bearer is worth nothing; nor to silence the device.
+// the bearer is worth nothing. (It can end the device's subscription, which the device's page shows
+// and puts right. A signature that is sent again only brings back what the device once wanted.)
 func (p Principal) VouchPush(subscription, settings []byte, signature string) error {
 	if p.device == nil || !verify(p.device.pub, PushText(p.Approver.ID, subscription, settings), signature) {
 		return ErrSignature
