@@ -73,13 +73,14 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "Edit", Input: map[string]any{"file_path": a.path("old.txt"), "old_string": "two", "new_string": "three"}}},
 		[]modelserver.Use{{Name: "Write", Input: map[string]any{"file_path": a.path("new.txt"), "content": "written\n"}}},
 	)
+	outcome := "Allowed"
 	answer := func(sees string, chosen ...string) {
 		t.Helper()
 		b.see(open, sees)
 		for _, selector := range chosen {
 			b.choose(open+" "+selector, true)
 		}
-		b.decide("button.allow", "Allowed")
+		b.decide("button.allow", outcome)
 	}
 	const first, second = ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option"
 	always := func(sees string) {
@@ -102,7 +103,9 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		}}}},
 		[]modelserver.Use{{Name: "mcp__lab__echo", Input: map[string]any{"text": "hello"}}},
 	)
+	outcome = "Answered"
 	answer("Which toppings?", "fieldset:nth-child(1) .option:nth-of-type(2)", "fieldset:nth-child(2) .option:nth-of-type(1)", "fieldset:nth-child(2) .option:nth-of-type(2)")
+	outcome = "Allowed"
 	b.see(open+" .mcp", "lab")
 	answer("echo")
 	more(2)

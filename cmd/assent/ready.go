@@ -34,6 +34,10 @@ const (
 func (r *readiness) check() error {
 	r.mu.Lock() // whoever comes while somebody looks waits for what is seen
 	defer r.mu.Unlock()
+	// What the streams know by themselves costs nothing, and may be news.
+	if err := r.streams.Healthy(); err != nil {
+		return err
+	}
 	if time.Since(r.looked) < readyFor {
 		return r.err
 	}

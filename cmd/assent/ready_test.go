@@ -56,10 +56,22 @@ func TestReadyLooksForTheSocket(t *testing.T) {
 	}
 }
 
-// However often somebody asks, the streams are asked at times only.
+// However often somebody asks, the streams are tried at times only; what they know by themselves is
+// told at once.
 func TestReadyIsRemembered(t *testing.T) {
-	r := &readiness{looked: time.Now().Add(time.Hour), err: os.ErrClosed} // without streams to ask
+	streams, err := stream.Open(t.Context(), stream.Config{Dir: filepath.Join(t.TempDir(), "state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &readiness{streams: streams, looked: time.Now().Add(time.Hour), err: os.ErrClosed} // without a socket to look at
 	if r.check() != os.ErrClosed {
 		t.Error("what was seen just now is not what is told")
+	}
+	r.err = nil
+	if err := streams.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r.check() == nil {
+		t.Error("ready with closed streams, as they were open a moment ago")
 	}
 }
