@@ -33,17 +33,6 @@ type natsProcess struct {
 	cmd  *exec.Cmd
 }
 
-// freeAddr is an address that nobody listens on now.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 // newNATS prepares a server on addr, with more configuration, and starts it.
 func newNATS(t *testing.T, addr, more string) *natsProcess {
 	t.Helper()
@@ -182,7 +171,7 @@ func TestRealNATSServer(t *testing.T) {
 	t.Parallel()
 	const agents, hooks = 8, 30
 	reader := buildDocProgram(t)
-	nats := newNATS(t, freeAddr(t), "")
+	nats := newNATS(t, freePort(t), "")
 	d := serve(t, "--nats-url", nats.user("assent", "CHANGE-1"), "--record-url", nats.user("record", "CHANGE-2"))
 	nats.makeWindow(t, "1")
 	info := strangerInfo(t, nats.user("reader", "CHANGE-4"))
@@ -230,13 +219,13 @@ func TestNATSCluster(t *testing.T) {
 	reader := buildDocProgram(t)
 	var routes, urls, readers []string
 	for range nodes {
-		routes = append(routes, freeAddr(t))
+		routes = append(routes, freePort(t))
 	}
 	servers := map[string]*natsProcess{}
 	var first *natsProcess
 	for i, route := range routes {
 		name := fmt.Sprintf("n%d", i)
-		p := newNATS(t, freeAddr(t), fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }\n", name, route, strings.Join(routes, ", nats://")))
+		p := newNATS(t, freePort(t), fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }\n", name, route, strings.Join(routes, ", nats://")))
 		servers[name], first = p, p
 		urls, readers = append(urls, p.user("assent", "CHANGE-1")), append(readers, p.user("reader", "CHANGE-4"))
 	}

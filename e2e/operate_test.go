@@ -22,7 +22,7 @@ import (
 func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
-	d.args = []string{"--listen", freeAddr(t)} // remote hooks come back to the same address
+	d.args = []string{"--listen", freePort(t)} // remote hooks come back to the same address
 	d.start()
 	submit := d.createToken("submit", "elsewhere")
 

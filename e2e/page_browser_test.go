@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"assent/e2e/freeport"
 )
 
 // browser is the page on a phone: a tab of headless Chromium, 390×844, with a profile of its own.
@@ -172,12 +173,14 @@ func (b *browser) see(selector, text string) {
 	eventually(b.t, soon, selector+" shows "+text, func() bool { return strings.Contains(b.text(selector), text) })
 }
 
-// tap taps an element when it is armed, as a finger does: by coordinates. What lies under the foot
-// of a card is brought up first, as a person would who sees it there.
+// tap taps an element when it is armed, as a finger does: by coordinates. A card below the screen,
+// and what lies under its foot, is brought up first, as a person would who sees it there.
 func (b *browser) tap(selector string) {
 	b.t.Helper()
 	armed := selector + `:not([aria-disabled="true"]):not([disabled])`
 	sel := chromedp.CSS(armed)
+	b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	value(b, chromedp.Evaluate[bool](`(e => { (e?.closest(".card") ?? e)?.scrollIntoView({ block: "nearest" }); return true })(document.querySelector(`+jsString(selector)+`))`))
 	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel))
 	eventually(b.t, soon, selector+" can be hit", func() bool {
 		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
@@ -269,13 +272,12 @@ func jsString(s string) string {
 	return string(b)
 }
 
-// freePort returns a loopback address that was free a moment ago.
+// freePort returns a loopback address for a server that comes back on it.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := freeport.Find(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return freeport.Address(ports[0])
 }

@@ -315,14 +315,7 @@ func TestTakenEventPortIsNoObstacle(t *testing.T) {
 
 func TestBrokersStartedAtOnceFindTheirEventPorts(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := freePort(t)
 	var ds []*daemon
 	for range 4 {
 		ds = append(ds, newDaemon(t, "--nats-listen", addr))

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"assent/e2e/freeport"
 )
 
 // ErrMissing says that RabbitMQ's programs are not installed.
@@ -58,7 +59,7 @@ func New(dir, config string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(3)
+	ports, err := freeport.Find(3)
 	if err != nil {
 		return nil, err
 	}
@@ -188,17 +189,4 @@ func (s *Server) Log() string {
 		return err.Error()
 	}
 	return string(b[max(0, len(b)-4000):])
-}
-
-// freePorts returns ports of loopback that nobody listens on at the moment.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("look for a free port: %w", err)
-		}
-		defer l.Close() // at the end, so that they differ
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }

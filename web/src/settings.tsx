@@ -1,5 +1,5 @@
 // The settings: the one sheet that lies over the page.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Devices } from "./devices";
 import { Keyboard } from "./keyboard";
 import { Notifications } from "./notifications";
@@ -11,7 +11,7 @@ import { words } from "./words";
 
 export function Settings() {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     dialog.current?.showModal();
     return () => void (settings.value = undefined); // also when this browser was revoked
   }, []);

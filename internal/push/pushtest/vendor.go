@@ -156,6 +156,10 @@ func (v *Vendor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g, err := v.take(b, r)
+	if errors.Is(err, errAborted) {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
@@ -193,6 +197,10 @@ func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 
+// errAborted: the sender ended in the middle of a message, as one does that is killed. Nothing can
+// be said of such a message.
+var errAborted = errors.New("the sender ended before the message did")
+
 var topicForm = regexp.MustCompile(`^[A-Za-z0-9_-]{0,32}$`)
 
 // take checks and decrypts a message.
@@ -200,7 +208,7 @@ func (v *Vendor) take(b *Browser, r *http.Request) (Got, error) {
 	g := Got{Browser: b, Topic: r.Header.Get("Topic"), Urgency: r.Header.Get("Urgency"), At: time.Now()}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 4097))
 	if err != nil {
-		return g, err
+		return g, errAborted
 	}
 	if g.TTL, err = strconv.Atoi(r.Header.Get("TTL")); err != nil || g.TTL < 0 {
 		return g, fmt.Errorf("TTL %q", r.Header.Get("TTL"))
