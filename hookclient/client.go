@@ -31,6 +31,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,8 +43,10 @@ const (
 	// ten seconds less than the agent's own default.
 	DefaultTimeout = 590 * time.Second
 	// MaxPayload is the largest payload that is posted, in bytes, the same as the server's
-	// limit. Of a larger one nothing is sent and nothing is printed.
+	// limit. A larger one is not sent, which counts as a failure.
 	MaxPayload = 16 << 20
+	// headSize is how much of a larger one is kept, to see what it is.
+	headSize = 64 << 10
 
 	plainTimeout = time.Second           // for any event that is no PermissionRequest
 	quietStart   = 10 * time.Millisecond // before this a plain event is usually over; see agentWatch
@@ -144,6 +147,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	raw, why := readPayload(w.ctx, stdin, c.deadline)
 	if why != "" {
 		cfg.Warn(why)
+		if w.ctx.Err() == nil && (cfg.Event == permissionRequest || cfg.Event == "" && eventOf(raw) == permissionRequest) {
+			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
+		}
 		return nil
 	}
 	p := scanPayload(raw)
@@ -178,8 +184,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	return out
 }
 
-// readPayload reads all of stdin. Of a payload that is too large the rest is read and thrown
-// away: an agent that finds its pipe closed might take that for a failure of the hook.
+// readPayload reads all of stdin; why says why it is not to be sent. Of a payload that is too large
+// raw is the beginning, and the rest is read and thrown away: an agent that finds its pipe closed
+// might take that for a failure of the hook.
 func readPayload(ctx context.Context, stdin *os.File, deadline time.Time) (raw []byte, why string) {
 	type result struct {
 		raw []byte
@@ -209,12 +216,12 @@ func readAll(stdin *os.File) (raw []byte, why string) {
 		b = b[:len(b)+n]
 		switch {
 		case len(b) > MaxPayload:
-			size := len(b)
+			size, head := len(b), slices.Clone(b[:headSize])
 			for err == nil {
 				n, err = stdin.Read(b[:cap(b)])
 				size += n
 			}
-			return nil, "a payload of " + strconv.Itoa(size) + " bytes is larger than the broker takes; not sent"
+			return head, "a payload of " + strconv.Itoa(size) + " bytes is larger than the broker takes; not sent"
 		case err != nil: // io.EOF, or a broken pipe: then the payload is broken too, and read as such
 			return b, ""
 		case len(b) == cap(b):

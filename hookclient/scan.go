@@ -21,6 +21,14 @@ func scanPayload(raw []byte) payload {
 	return payload{event: s.event.text(), session: s.session.text()}
 }
 
+// eventOf reads hook_event_name in the beginning of a payload. The rest could contradict it, so
+// that it may be a reason to deny and nothing else.
+func eventOf(head []byte) string {
+	s := scanner{in: head}
+	s.document()
+	return s.event.text()
+}
+
 // member is one of the two names.
 type member struct {
 	seen  int

@@ -85,6 +85,11 @@ func FuzzScanPayload(f *testing.F) {
 		p := scanPayload(in)
 		check("hook_event_name", p.event)
 		check("session_id", p.session)
+		for i := range in { // the beginning says what the whole says, or nothing yet, or something that comes again
+			if e := eventOf(in[:i]); e != "" && p.event != "" && e != p.event {
+				t.Errorf("the first %d bytes: %q, all: %q", i, e, p.event)
+			}
+		}
 	})
 }
 

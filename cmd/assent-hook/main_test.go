@@ -223,16 +223,34 @@ func TestSpoolUnwritable(t *testing.T) {
 	}
 }
 
-// A payload beyond every limit is read to its end, so that the agent's write succeeds.
+// A payload beyond every limit is read to its end, so that the agent's write succeeds. A request
+// of that size is denied where failures are.
 func TestTooLarge(t *testing.T) {
+	const asked = `{"session_id":"s","hook_event_name":"PermissionRequest","tool_input":{"content":"`
+	for _, c := range []struct {
+		name, start, want string
+		args              []string
+	}{
+		{name: "no JSON", start: "x", args: []string{"--on-failure", "deny"}},
+		{name: "abstain", start: asked},
+		{name: "deny", start: asked, args: []string{"--on-failure", "deny"}, want: deny},
+		{name: "deny by name", start: "x", args: []string{"--on-failure", "deny", "--event", "PermissionRequest"}, want: deny},
+		{name: "another event", start: strings.Replace(asked, "PermissionRequest", "PreToolUse", 1), args: []string{"--on-failure", "deny"}},
+		{name: "named deeper", start: `{"tool_input":` + asked, args: []string{"--on-failure", "deny"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { tooLarge(t, c.start, c.want, c.args...) })
+	}
+}
+
+func tooLarge(t *testing.T, start, want string, args ...string) {
 	b := newBroker(t, socketPath(t), status(200, allow))
-	p := command(t, "", "--socket", b.socket)
+	p := command(t, "", append(args, "--socket", b.socket)...)
 	r, w := io.Pipe()
 	p.Stdin = r
 	wrote := make(chan error, 1)
 	go func() {
 		chunk := bytes.Repeat([]byte("x"), 1<<20)
-		var err error
+		_, err := io.WriteString(w, start)
 		for range hookclient.MaxPayload>>20 + 4 {
 			if _, e := w.Write(chunk); e != nil && err == nil {
 				err = e
@@ -241,7 +259,7 @@ func TestTooLarge(t *testing.T) {
 		w.Close()
 		wrote <- err
 	}()
-	p.run(t, "")
+	p.run(t, want)
 	if err := <-wrote; err != nil {
 		t.Error(err)
 	}
