@@ -288,7 +288,11 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 		return
 	}
 	if ch != hook.ChannelRemote || !e.comesBack() {
-		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup})
+		end := ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup}
+		if !time.Now().Before(e.Deadline) { // our timer is late, and the hook's was quicker
+			end = ending{outcome: hook.Expired, reason: hook.ReasonDeadline}
+		}
+		b.endLocked(e, end)
 		return
 	}
 	if b.cfg.Sole {

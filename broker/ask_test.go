@@ -304,6 +304,20 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// A hook goes when its time is up. On a machine that was held up the broker may see that before it
+// sees the deadline, which lies earlier: the request has expired all the same.
+func TestHangupAtTheDeadline(t *testing.T) {
+	for range 50 { // either may come first
+		inBubble(t, func(t *testing.T, r *rig) {
+			q := r.request("x", within(10*time.Second))
+			w := askOn(t, r.b, q)
+			time.Sleep(10 * time.Second)
+			w.hangUp()
+			r.wantSteps(q, "asked ended:expired/deadline")
+		})
+	}
+}
+
 // The decision is on its way to the log when the deadline passes: whichever is recorded first
 // is what the hook gets.
 func TestDeadlineLosesToADecision(t *testing.T) {

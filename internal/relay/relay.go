@@ -173,6 +173,9 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 		a.Why = "the request could not be read: " + unreadable.Error()
 	default:
 		a = r.cfg.Ask(ctx, e, patience)
+		// A hook goes when its own time is up, and that may be seen before the end of ours, which is
+		// earlier.
+		a.Expired = a.Expired || !a.Answered && time.Since(start) >= patience
 	}
 	body := r.settle(ctx, &rec, a, e.Agent)
 	rec.LatencyMS = time.Since(start).Milliseconds()
@@ -209,7 +212,7 @@ func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.An
 	}
 	behavior, message := decisionOf(a.Body)
 	switch {
-	case ctx.Err() != nil, a.Answered && a.Outcome == hook.Withdrawn:
+	case ctx.Err() != nil && !a.Expired, a.Answered && a.Outcome == hook.Withdrawn:
 		rec.Verdict, rec.By = report.Withdrawn, report.By{Kind: report.Agent}
 		return nil
 	case a.Answered && a.Outcome == hook.Expired && behavior == hook.BehaviorDeny && hook.SaysTimeout(message):

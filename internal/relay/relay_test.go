@@ -139,6 +139,23 @@ func TestWaitingIsSaidAndTheAgentMayLeave(t *testing.T) {
 	})
 }
 
+// On a machine that was held up the relay may hear that the hook has gone before it hears that its
+// own time, which ends earlier, is up.
+func TestHookThatGoesWhenItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Config{Timeout: 10 * time.Second, Ask: func(ctx context.Context, _ hook.Event, _ time.Duration) hookclient.Answer {
+			<-ctx.Done()
+			return hookclient.Answer{Why: "the agent went away"}
+		}})
+		ctx, leave := context.WithTimeout(t.Context(), 10*time.Second)
+		defer leave()
+		post(r, ctx, bash, map[string]string{hook.HeaderEvent: "PermissionRequest"})
+		if kept, _, _, _ := r.Settled(); len(kept) != 1 || kept[0].Verdict != report.Denied || kept[0].By.Kind != report.Timeout {
+			t.Errorf("kept %+v", kept)
+		}
+	})
+}
+
 // Other events are handed on, and never trouble the agent.
 func TestOtherEvents(t *testing.T) {
 	var told []hook.Event

@@ -77,7 +77,7 @@ func TestReaderMayRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := c.Next(jetstream.FetchMaxWait(10 * time.Second))
+		m, err := c.Next(jetstream.FetchMaxWait(patience))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestReaderMayRead(t *testing.T) {
 		e := fullEvent()
 		e.Type = "Stop"
 		mustPublish(t, s, e)
-		m, err := messages.Next(jetstream.NextMaxWait(10 * time.Second))
+		m, err := messages.Next(jetstream.NextMaxWait(patience))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestReaderMayRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := c.Next(jetstream.FetchMaxWait(10 * time.Second))
+		m, err := c.Next(jetstream.FetchMaxWait(patience))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestReaderMayRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := sub.NextMsg(10 * time.Second)
+			m, err := sub.NextMsg(patience)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestReaderMayRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ms, err := sub.Fetch(1, nats.MaxWait(10*time.Second))
+		ms, err := sub.Fetch(1, nats.MaxWait(patience))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func (o *outsider) expectRefusal(t *testing.T, verb, subject string) {
 		if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), verb+" \""+subject+"\"") {
 			t.Errorf("%s %s: %v", verb, subject, err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Errorf("%s %s was not refused", verb, subject)
 	}
 }
@@ -315,7 +315,10 @@ func TestListenOnATakenPort(t *testing.T) {
 	s.events.fail(errors.New("a test"), true)
 	awaitHealthy(t, s)
 	if s.Info().Port != port {
-		t.Errorf("after a restart the port is %d, was %d", s.Info().Port, port)
+		if log.count("taken") == 1 { // else another program took it meanwhile, as the log says
+			t.Errorf("after a restart the port is %d, was %d", s.Info().Port, port)
+		}
+		return
 	}
 	for { // the outsider's client comes back by itself
 		if _, err := r.js.Stream(t.Context(), HookEvents); err == nil {

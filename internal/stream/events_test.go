@@ -34,7 +34,7 @@ func fullEvent() hook.Event {
 // collect reads n events from sequence from on.
 func collect(t testing.TB, s *Stream, from uint64, n int) []hook.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var events []hook.Event
 	err := s.Events(ctx, from, func(e hook.Event) {
@@ -193,7 +193,7 @@ func TestMirrorKeepsTheLastTenThousand(t *testing.T) {
 	s := open(t, Config{Listen: "127.0.0.1:0"})
 	const n = 10_050
 	for range n {
-		if _, err := s.events.js.PublishAsync("hooks.Stop", []byte("{}"), jetstream.WithStallWait(20*time.Second)); err != nil {
+		if _, err := s.events.js.PublishAsync("hooks.Stop", []byte("{}"), jetstream.WithStallWait(patience)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestMirrorAfterRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := sub.NextMsg(20 * time.Second)
+	m, err := sub.NextMsg(patience)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"assent/broker"
+	"assent/e2e/freeport"
 	"assent/internal/hook"
 )
 
@@ -22,8 +22,12 @@ type external struct {
 
 func startExternal(t *testing.T, payload int32) *external {
 	t.Helper()
+	ports, err := freeport.Find(1) // it comes back on it
+	if err != nil {
+		t.Fatal(err)
+	}
 	x := &external{opts: &server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
+		Host: "127.0.0.1", Port: ports[0], JetStream: true, StoreDir: t.TempDir(),
 		NoSigs: true, NoLog: true, MaxPayload: payload, JetStreamMaxStore: 1 << 40,
 	}}
 	x.start(t)
@@ -38,14 +42,9 @@ func (x *external) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	go x.srv.Start()
-	if !x.srv.ReadyForConnections(20 * time.Second) {
+	if !x.srv.ReadyForConnections(patience) {
 		t.Fatal("the external server does not start")
 	}
-	_, port, err := listenAddress(strings.TrimPrefix(x.srv.ClientURL(), "nats://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.opts.Port = port // for the next start
 }
 
 func (x *external) stop() {

@@ -48,25 +48,42 @@ func (e *engine) unavailable(err error) error {
 // errSilent ends a write that the engine left without an acknowledgement.
 var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
 
+// silence is how long an engine has said nothing. It is looked at every silenceStep, and a look that
+// comes late counts no more than twice that: while the machine was held up, or asleep, this process
+// did not run either, and an embedded engine in it could say nothing.
+type silence struct {
+	looked time.Time
+	lasted time.Duration
+}
+
+const silenceStep = writeTimeout / 10
+
+// look returns how long the silence has lasted. heard is when the engine said something last.
+func (s *silence) look(now, heard time.Time) time.Duration {
+	since := s.looked
+	if heard.After(since) {
+		since, s.lasted = heard, 0
+	}
+	s.lasted += min(now.Sub(since), 2*silenceStep)
+	s.looked = now
+	return s.lasted
+}
+
 // untilSilent calls giveUp when the engine has acknowledged no write for writeTimeout.
 func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
-	start := time.Now()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	s := silence{looked: time.Now()}
 	var t *time.Timer // guarded by mu, as over
 	over := false
-	t = time.AfterFunc(writeTimeout, func() {
+	t = time.AfterFunc(silenceStep, func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if over {
 			return
 		}
-		heard := e.lastAck
-		if start.After(heard) {
-			heard = start
-		}
-		if left := writeTimeout - time.Since(heard); left > 0 {
-			t.Reset(left)
+		if left := writeTimeout - s.look(time.Now(), e.lastAck); left > 0 {
+			t.Reset(min(left, silenceStep))
 			return
 		}
 		giveUp(errSilent)

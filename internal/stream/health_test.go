@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -63,6 +64,39 @@ func TestSilentServer(t *testing.T) {
 	js.silent.Store(false)
 	awaitHealthy(t, s)
 	mustAppend(t, s, decided(first.RequestID), after)
+}
+
+// While the machine is held up nobody can say anything, and that is no silence of the engine.
+func TestSilenceOfAnEngine(t *testing.T) {
+	at := func(ms int) time.Time { return time.Unix(1_800_000_000, 0).Add(time.Duration(ms) * time.Millisecond) }
+	type look struct{ now, heard, want int } // milliseconds
+	for name, looks := range map[string][]look{
+		"silent":            {{75, 0, 75}, {150, 0, 150}, {230, 0, 230}},
+		"it says something": {{75, 0, 75}, {150, 140, 10}, {225, 140, 85}},
+		"held up":           {{75, 0, 75}, {9000, 0, 225}, {9075, 0, 300}},
+		"heard, held up":    {{75, 0, 75}, {9000, 100, 150}},
+	} {
+		s := silence{looked: at(0)}
+		for i, l := range looks {
+			if got := s.look(at(l.now), at(l.heard)); got != time.Duration(l.want)*time.Millisecond {
+				t.Errorf("%s, look %d: %v, want %d ms", name, i, got, l.want)
+			}
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(engineKind{inFlight: 1}, t.Logf)
+		defer e.cancel()
+		begun := time.Now()
+		var gaveUp time.Duration
+		defer e.untilSilent(func(error) { gaveUp = time.Since(begun) })()
+		time.Sleep(writeTimeout / 2)
+		e.proved()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if gaveUp != writeTimeout/2+writeTimeout {
+			t.Errorf("it gave up after %v, want %v after the last acknowledgement", gaveUp, writeTimeout)
+		}
+	})
 }
 
 func TestMeansBroken(t *testing.T) {

@@ -19,7 +19,7 @@ func note(requestID string) hook.Record {
 // mergeLive reads events and records as history does and returns the order it found.
 func mergeLive(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	events, records := make(chan hook.Event), make(chan hook.Record, 10_000)
 	go func() { _ = s.Events(ctx, 1, func(e hook.Event) { events <- e }) }()

@@ -286,7 +286,7 @@ func TestTailOfAStreamMadeAnew(t *testing.T) {
 			if have != id {
 				t.Errorf("record %d is %s, want %s", i, have, id)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("record %d never came", i)
 		}
 	}
@@ -326,7 +326,7 @@ func TestTailPastADamagedEnd(t *testing.T) {
 	}
 
 	s = open(t, cfg)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var got []string
 	caught := make(chan struct{})
@@ -434,7 +434,7 @@ func consumerNames(t *testing.T, s *Stream) map[string]bool {
 // awaitHealthy waits until both engines are trusted and connected again.
 func awaitHealthy(t *testing.T, s *Stream) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for s.Healthy() != nil {
 		if time.Now().After(deadline) {
 			t.Fatalf("not healthy again: %v", s.Healthy())

@@ -28,7 +28,7 @@ func subscribeTo(t *testing.T, s *Stream, opt SubscribeOptions, n int) []string 
 		got = append(got, fmt.Sprintf("%s %d-%d %d %v", n.Kind, n.First, n.Last, n.Missed, n.UpperBound))
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	err := Subscribe(ctx, infoOf(s), opt, func(e hook.Event) error {
 		got = append(got, fmt.Sprintf("%s %d", e.Type, e.Seq))
@@ -291,7 +291,7 @@ func (r *running) expect(t *testing.T, want ...string) {
 			if got != w {
 				t.Fatalf("got %q, want %q", got, w)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatalf("nothing came, want %q", w)
 		}
 	}
@@ -408,7 +408,7 @@ func TestSubscribeOneReaderForAName(t *testing.T) {
 			got = append(got, e)
 		case e := <-second.got:
 			got = append(got, e)
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("neither got the event")
 		}
 		if want := fmt.Sprintf("Stop %d", n); got[len(got)-1] != want {
