@@ -21,6 +21,8 @@ type saved struct {
 	By    approver `json:"by"`
 	Count int      `json:"count"`
 	Spent int      `json:"spent"`
+
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 func (d *daemon) grants() []saved {
@@ -132,13 +134,20 @@ func TestGrantCountsThroughKills(t *testing.T) {
 		d.start()
 	}
 	eventually(t, soon, "the grant is used up", func() bool { return d.grants()[0].State == "spent" })
+	eventually(t, soon, "somebody is asked again", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return got[denied("used up")] > 0
+	})
 	stop()
 	hooks.Wait()
 	close(idle)
 	approver.Wait()
 
-	if got[allowed] != count || got[allowed]+got[denied("used up")] == count {
-		t.Errorf("hooks printed %v, want %d that were allowed and some that were not", got, count)
+	// A hook gives up on a broker that takes more than three seconds to come back: what it was allowed
+	// it does not print.
+	if got[allowed] > count || got[allowed]+got[""] < count {
+		t.Errorf("hooks printed %v, want %d that were allowed", got, count)
 	}
 	byGrant := 0
 	for _, r := range d.all() {
@@ -165,7 +174,7 @@ func TestGrantEndsThroughAKill(t *testing.T) {
 	for _, r := range d.waitPending(2) {
 		end := time.Hour
 		if strings.Contains(string(r.ToolInput), "short") {
-			end = 3 * time.Second
+			end = 10 * time.Second
 		}
 		d.grant(r, map[string]any{"expiresAt": time.Now().Add(end).UTC().Format(time.RFC3339Nano)})
 	}

@@ -56,6 +56,7 @@ func TestPageFillsInAForm(t *testing.T) {
 	}
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	h := d.hook(elicitation(deployForm, nil))
 	r := d.waitPending(1)[0]
 	b.see(open+" h3", "Answer the MCP server deploy")
