@@ -134,13 +134,9 @@ func TestSlowWatcherHurtsNobody(t *testing.T) {
 		go func() {
 			defer func() { answered <- struct{}{} }()
 			body := bash("s", "echo "+strings.Repeat("x", 16<<10))
-			res, err := client.Post("http://assent/v1/hooks", "application/json", strings.NewReader(string(body)))
-			if err != nil {
-				t.Errorf("hook %d: %v", i, err)
-				return
+			if status, _, err := postHook(t.Context(), client, body); err != nil || status != http.StatusOK {
+				t.Errorf("hook %d: %d %v", i, status, err)
 			}
-			_, _ = io.Copy(io.Discard, res.Body)
-			_ = res.Body.Close()
 		}()
 	}
 	state := map[string]string{}

@@ -68,6 +68,7 @@ func TestPhonesKeyboardCoversWhatIsBehindIt(t *testing.T) {
 	b.before(`let tall = 200; Object.defineProperty(visualViewport, "height", {get: () => tall});
 		window.keyboard = (leaves) => { tall = leaves; visualViewport.dispatchEvent(new Event("resize")) };`)
 	b.pair(d)
+	b.see("main", "Nothing waits for you") // so the broker knows that somebody is there
 	h := d.hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
 	b.see(open+" .form", "why")
 	b.see(open+" .obstacle", "not seen yet")
