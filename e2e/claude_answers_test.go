@@ -49,6 +49,7 @@ func TestClaudeDenyTellsTheModelExactlyTheWords(t *testing.T) {
 	if a.exists("out.txt") {
 		t.Error("the denied command ran")
 	}
+	a.until(r.ID, "delivered", func(r request) bool { return r.Delivery == "delivered" })
 	if s := steps(a.trace(r.ID)); s != "asked decided delivered" {
 		t.Errorf("steps: %s", s)
 	}

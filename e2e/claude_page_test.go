@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -227,28 +225,23 @@ func (b *browser) choose(option string, yes bool) {
 
 // decide taps a button of the first card that waits until the card says what became of it: a tap
 // on a card that has just moved, or of which something was not on the screen yet, does nothing, and
-// then a person looks and taps again.
+// then a person looks and taps again. The card stays meanwhile.
 func (b *browser) decide(button, outcome string) {
 	b.t.Helper()
+	b.rest()
 	var id string
 	eventually(b.t, soon, "a card waits", func() bool {
-		id, _ = chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.querySelector(`+jsString(open)+`)?.dataset.request ?? ""`))
+		id = value(b, chromedp.Evaluate[string](`document.querySelector(`+jsString(open)+`)?.dataset.request ?? ""`))
 		return id != ""
 	})
 	card := `.card[data-request="` + id + `"]`
 	link := jsString(card + " .obstacle .link")
-	armed := jsString(card + " " + button + `:not([aria-disabled="true"])`)
 	eventually(b.t, soon, outcome+" on the card", func() bool {
 		if strings.Contains(b.text(card+" .outcome"), outcome) {
 			return true
 		}
-		if unseen, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](lookThere(link), chromedp.EvalAwaitPromise)); unseen {
-			return false
-		}
-		if there, _ := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`!!document.querySelector(`+armed+`)`)); there {
-			ctx, cancel := context.WithTimeout(b.ctx, 2*time.Second)
-			defer cancel()
-			_ = chromedp.Do(ctx, chromedp.Tap(chromedp.CSS(card+" "+button))) // it may be over by now
+		if !value(b, chromedp.Evaluate[bool](lookThere(link), chromedp.EvalAwaitPromise)) {
+			b.touch(card + " " + button)
 		}
 		return false
 	})

@@ -217,7 +217,7 @@ func (a *dayAgent) say(prompt string, meanwhile func()) {
 		a.t.Fatal(err)
 	}
 	meanwhile()
-	eventually(a.t, time.Minute, "the turn ends after "+prompt, func() bool {
+	eventually(a.t, 2*soon, "the turn ends after "+prompt, func() bool {
 		for _, id := range a.sessions() {
 			asked := false
 			for _, title := range a.texts(id) {
@@ -244,7 +244,7 @@ func (a *dayAgent) slash(command, kind string) {
 // kinds waits until n events of a kind are in the feeds.
 func (a *dayAgent) kinds(kind string, n int) {
 	a.t.Helper()
-	eventually(a.t, time.Minute, fmt.Sprintf("%d × %s in the feeds", n, kind), func() bool { return a.count(kind) >= n })
+	eventually(a.t, 2*soon, fmt.Sprintf("%d × %s in the feeds", n, kind), func() bool { return a.count(kind) >= n })
 }
 
 func (a *dayAgent) count(kind string) int {
@@ -327,15 +327,17 @@ func (d *daemon) readFeed(id string) (events []json.RawMessage) {
 	}
 }
 
-// wholeFeed is readFeed when nothing more comes: twice the same, some time apart.
+// wholeFeed is readFeed when nothing more comes: many times the same, and some time apart. Looks count
+// besides, for a machine that stands still makes nothing more come either.
 func (d *daemon) wholeFeed(id string) (events []json.RawMessage) {
 	d.t.Helper()
-	rest := time.Now()
+	rest, looks := time.Now(), 0
 	eventually(d.t, soon, "the feed comes to rest", func() bool {
 		if now := d.readFeed(id); len(now) != len(events) {
-			events, rest = now, time.Now()
+			events, rest, looks = now, time.Now(), 0
 		}
-		return len(events) > 0 && time.Since(rest) > 2*time.Second
+		looks++
+		return len(events) > 0 && time.Since(rest) > 2*time.Second && looks > 50
 	})
 	return events
 }

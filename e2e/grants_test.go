@@ -21,6 +21,8 @@ type saved struct {
 	By    approver `json:"by"`
 	Count int      `json:"count"`
 	Spent int      `json:"spent"`
+
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 func (d *daemon) grants() []saved {
@@ -132,22 +134,32 @@ func TestGrantCountsThroughKills(t *testing.T) {
 		d.start()
 	}
 	eventually(t, soon, "the grant is used up", func() bool { return d.grants()[0].State == "spent" })
+	eventually(t, soon, "somebody is asked again", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return got[denied("used up")] > 0
+	})
 	stop()
 	hooks.Wait()
 	close(idle)
 	approver.Wait()
 
-	if got[allowed] != count || got[allowed]+got[denied("used up")] == count {
-		t.Errorf("hooks printed %v, want %d that were allowed and some that were not", got, count)
-	}
-	byGrant := 0
+	byGrant, delivered := 0, 0
 	for _, r := range d.all() {
 		if r.DecidedBy != nil && r.DecidedBy.Kind == "rule" {
 			byGrant++
+			if r.Delivery == "delivered" {
+				delivered++
+			}
 			if r.DecidedBy.Name != g.ID || !strings.Contains(string(r.Verdict), g.ID) {
 				t.Errorf("%s was decided by %+v: %s", r.ID, r.DecidedBy, r.Verdict)
 			}
 		}
+	}
+	// A hook gives up on a broker that takes more than three seconds to come back: what it was allowed
+	// meanwhile it does not print.
+	if got[allowed] > count || got[allowed] < delivered || got[allowed]+got[""] < count {
+		t.Errorf("hooks printed %v, want %d that were allowed, of which %d were delivered", got, count, delivered)
 	}
 	if x := d.grants()[0]; byGrant != count || x.Spent != count {
 		t.Errorf("the record has %d requests that the grant allowed, and it counts %d, want %d", byGrant, x.Spent, count)
@@ -165,7 +177,7 @@ func TestGrantEndsThroughAKill(t *testing.T) {
 	for _, r := range d.waitPending(2) {
 		end := time.Hour
 		if strings.Contains(string(r.ToolInput), "short") {
-			end = 3 * time.Second
+			end = 10 * time.Second
 		}
 		d.grant(r, map[string]any{"expiresAt": time.Now().Add(end).UTC().Format(time.RFC3339Nano)})
 	}

@@ -39,7 +39,7 @@ func newBrowser(t *testing.T, trust ...string) *browser { return startBrowser(t,
 func startBrowser(t *testing.T, settings string, trust ...string) *browser {
 	t.Helper()
 	path := need(t, "chromium")
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute) // outlives t.Context, for the last look
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // outlives t.Context, for the last look
 	t.Cleanup(cancel)
 	profile := tempDir(t)
 	trustRoots(t, profile, trust)
@@ -137,9 +137,12 @@ func (b *browser) before(script string) {
 	b.do(send(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
+// patience bounds a hang of the browser. What takes it long is often the test's own: a thousand cards.
+const patience = 3 * soon
+
 func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatalf("in the browser: %v", err)
@@ -149,7 +152,7 @@ func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
 // value runs an action that has a value.
 func value[T any](b *browser, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	v, err := chromedp.Run(ctx, action)
 	if err != nil {
@@ -174,31 +177,98 @@ func (b *browser) see(selector, text string) {
 }
 
 // tap taps an element when it is armed, as a finger does: by coordinates. A card below the screen,
-// and what lies under its foot, is brought up first, as a person would who sees it there.
+// and what lies under its foot, is brought up first, as a person would who sees it there. Who taps
+// too long, or beside what has moved meanwhile, taps again.
 func (b *browser) tap(selector string) {
 	b.t.Helper()
-	armed := selector + `:not([aria-disabled="true"]):not([disabled])`
-	sel := chromedp.CSS(armed)
 	b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
 	value(b, chromedp.Evaluate[bool](`(e => { (e?.closest(".card") ?? e)?.scrollIntoView({ block: "nearest" }); return true })(document.querySelector(`+jsString(selector)+`))`))
-	b.do(chromedp.WaitVisible(sel), chromedp.ScrollIntoView(sel), chromedp.WaitVisible(sel))
-	eventually(b.t, soon, selector+" can be hit", func() bool {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	eventually(b.t, soon, selector+" takes a tap", func() bool { return b.touch(selector) })
+}
+
+type point struct{ X, Y float64 }
+
+// touch is tap, once, and says whether the element took it. A page that has gone by then had taken it.
+func (b *browser) touch(selector string) bool {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, soon)
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Evaluate[[]point](`(() => {
+		const e = document.querySelector(`+jsString(selector+`:not([aria-disabled="true"]):not([disabled])`)+`);
+		if (!e) return [];
+		const middle = () => {
+			const box = [...e.getClientRects()].find((r) => r.width > 0 && r.height > 0);
+			return box && { X: box.left + box.width / 2, Y: box.top + box.height / 2 };
+		};
+		const free = () => {
+			const at = middle();
+			const top = at && document.elementFromPoint(at.X, at.Y);
+			return !!top && (e.contains(top) || top.contains(e));
+		};
+		if (!free()) e.scrollIntoView({ block: "center" });
+		if (!free()) return [];
+		window.aimed = e;
+		return [middle()];
+	})()`))
+	return err == nil && len(at) > 0 && b.finger(at[0])
+}
+
+// finger taps a point, and says whether what window.aimed is was tapped, and took it. The browser
+// makes no tap of a finger that a slow machine leaves on the glass for too long; and a button takes
+// none that has moved since it was looked at.
+func (b *browser) finger(at point) bool {
+	b.t.Helper()
+	value(b, chromedp.Evaluate[bool](`(() => {
+		if (window.tapped === undefined) {
+			addEventListener("click", (c) => (window.tapped ||= window.aimed.contains(c.target) ? "took" : "missed"), true);
+			addEventListener("click", () => {
+				const e = window.aimed;
+				if (e.isConnected && e.ariaDisabled === "true" && !e.classList.contains("busy")) window.tapped = "refused";
+			});
+		}
+		window.tapped = "";
+		return true;
+	})()`))
+	b.do(chromedp.TapXY(at.X, at.Y))
+	var tapped string
+	end := time.Now().Add(5 * time.Second) // of an element that is tapped in vain: then once more
+	eventually(b.t, soon, "a tap", func() bool {
+		ctx, cancel := context.WithTimeout(b.ctx, soon)
 		defer cancel()
-		hit, _ := chromedp.Run(ctx, chromedp.Evaluate[bool](`(() => {
-			const e = document.querySelector(`+jsString(armed)+`);
-			if (!e) return false;
-			const free = () => {
-				const box = e.getBoundingClientRect();
-				const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-				return !!top && (e.contains(top) || top.contains(e));
-			};
-			if (!free()) e.scrollIntoView({ block: "center" });
-			return free();
-		})()`))
-		return hit
+		var err error
+		tapped, err = chromedp.Run(ctx, chromedp.Evaluate[string](`window.tapped ?? "took"`))
+		return err == nil && tapped != "" || time.Now().After(end)
 	})
-	b.do(chromedp.Tap(sel))
+	return tapped == "took"
+}
+
+// rest leaves a finger on the screen: no card that is over goes away under it, however slow this
+// machine is to look at it.
+func (b *browser) rest() {
+	b.t.Helper()
+	value(b, chromedp.Evaluate[bool](`(() => {
+		const down = () => window.resting && dispatchEvent(new Event("pointerdown"));
+		if (window.resting === undefined) for (const up of ["pointerup", "pointercancel", "blur"]) addEventListener(up, () => setTimeout(down), true);
+		window.resting = true;
+		return down();
+	})()`))
+}
+
+// gone waits until no card is left. A finger that rests on the screen is lifted meanwhile.
+func (b *browser) gone() {
+	b.t.Helper()
+	rested := value(b, chromedp.Evaluate[bool](`(() => {
+		const rested = !!window.resting;
+		if (rested) {
+			window.resting = false;
+			dispatchEvent(new Event("pointerup"));
+		}
+		return rested;
+	})()`))
+	eventually(b.t, soon, "the card goes", func() bool { return b.count(".card") == 0 })
+	if rested {
+		b.rest()
+	}
 }
 
 // sleep hides and freezes the page, as a phone does in a pocket.

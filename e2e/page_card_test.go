@@ -48,6 +48,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	show := func(name string, payload []byte, look func()) {
 		t.Helper()
 		h := d.hook(payload)
@@ -132,14 +133,7 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	b.do(phone)
 	// A jump to the end leaves the middle unseen.
 	b.do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.body.scrollHeight)`))
-	for range 20 {
-		if b.has(allowable) {
-			break
-		}
-		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector(` + jsString(open+" .obstacle .link") + `)?.click()`))
-		b.do(chromedp.Evaluate[chromedp.Void](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))`, chromedp.EvalAwaitPromise))
-	}
-	b.tap(open + " button.allow")
+	b.decide("button.allow", "Allowed")
 	if out := h.wait(); out != allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -164,6 +158,7 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	suggestions := []map[string]any{
 		{"type": "addRules", "rules": []map[string]any{{"toolName": "Bash", "ruleContent": "npm test:*"}}, "behavior": "allow", "destination": "localSettings"},
 		{"type": "setMode", "mode": "acceptEdits", "destination": "session"},
@@ -262,14 +257,7 @@ func TestCardOfAPlan(t *testing.T) {
 	b.see(open+" .edit .diff", "And tidy up.")
 	b.looks("plan-edit")
 	b.do(phone)
-	for range 20 {
-		if b.has(allowable) {
-			break
-		}
-		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector(` + jsString(open+" .obstacle .link") + `)?.click()`))
-		b.do(chromedp.Evaluate[chromedp.Void](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))`, chromedp.EvalAwaitPromise))
-	}
-	b.tap(open + " button.allow")
+	b.decide("button.allow", "Allowed")
 	got := decided(t, h.wait())
 	if got["updatedInput"].(map[string]any)["plan"] != plan+"\nAnd tidy up." {
 		t.Errorf("plan: %v", got["updatedInput"])

@@ -28,6 +28,7 @@ func TestPageShowsAllThatAFormSends(t *testing.T) {
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.see("main", "Nothing waits for you") // so the broker knows that somebody is there
 	h := d.hook(elicitation(slyForm, nil))
 	d.waitPending(1)
 	b.see(open+" .form", "stage")

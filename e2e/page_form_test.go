@@ -56,6 +56,8 @@ func TestPageFillsInAForm(t *testing.T) {
 	}
 	b := newBrowser(t)
 	b.pair(d)
+	b.see("main", "Nothing waits for you") // so the broker knows that somebody is there
+	b.rest()
 	h := d.hook(elicitation(deployForm, nil))
 	r := d.waitPending(1)[0]
 	b.see(open+" h3", "Answer the MCP server deploy")

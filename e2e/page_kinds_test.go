@@ -16,6 +16,7 @@ func TestCardOfEverySample(t *testing.T) {
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	for _, kind := range []string{"bash", "edit", "write", "question", "plan", "mcp", "hostile"} {
 		h := d.simulate(kind)
 		d.waitPending(1)
@@ -29,18 +30,13 @@ func TestCardOfEverySample(t *testing.T) {
 	b.quiet()
 }
 
-// gone waits until no card is left.
-func (b *browser) gone() {
-	b.t.Helper()
-	eventually(b.t, soon, "the card goes", func() bool { return b.count(".card") == 0 })
-}
-
 // TestCardOfEveryOtherKind: what no sample has, and each way to answer, before axe.
 func TestCardOfEveryOtherKind(t *testing.T) {
 	t.Parallel()
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	show := func(name string, payload []byte, look func()) {
 		t.Helper()
 		h := d.hook(payload)

@@ -28,7 +28,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	for i := range chans {
 		chans[i] = d.asks(ctx, fmt.Sprintf("s%d", i%10), fmt.Sprintf("/home/dev/app%d", i%10), "Bash", command(fmt.Sprintf("npm run task%d -- --number %d", i%7, i)))
 	}
-	eventually(t, time.Minute, "all of them are in the list", func() bool { return b.count(".one") == many+1 })
+	eventually(t, 3*soon, "all of them are in the list", func() bool { return b.count(".one") == many+1 })
 	t.Logf("%d requests in the list %v after the first was posted", many, time.Since(start).Round(time.Millisecond))
 	b.shot("thousand.png")
 	for name, set := range map[string]chromedp.Action[chromedp.Void]{"phone": phone, "desktop": desktop} {
@@ -64,7 +64,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	for _, c := range chans {
 		<-c
 	}
-	eventually(t, time.Minute, "no ghost stays", func() bool { return b.count(".one:not(.over)") <= 1 })
+	eventually(t, 3*soon, "no ghost stays", func() bool { return b.count(".one:not(.over)") <= 1 })
 	b.quiet()
 }
 

@@ -38,6 +38,10 @@ func TestPageOfAnotherOriginUsesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, soon, "the feed has followed, so that nothing more happens by itself", func() bool {
+		_, body, err := d.try("GET", "/v1/sessions", nil)
+		return err == nil && strings.Contains(string(body), "blocked_on_permission")
+	})
 	before := d.everything()
 	// What follows fails by its origin, not because there is nothing to have.
 	b.keeps("this")

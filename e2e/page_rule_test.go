@@ -13,6 +13,7 @@ func TestCardSavesAGrant(t *testing.T) {
 	d := serve(t)
 	b := newBrowser(t)
 	b.pair(d)
+	b.rest()
 	h := d.hook(bash("s", "npm test"))
 	b.see(open, "npm test")
 	b.tap(open + " button.third")

@@ -12,7 +12,7 @@ import (
 func TestPageSaysThatTheRulesAreBroken(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
-	patient := strings.Replace(someRules, "timeout: 1s", "timeout: 2m", 1)
+	patient := strings.Replace(someRules, "timeout: 1s", "timeout: 10m", 1)
 	d.writeRules(patient)
 	d.start()
 	b := newBrowser(t)

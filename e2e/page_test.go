@@ -18,6 +18,7 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	url := d.pairingURL()
 	b.do(chromedp.Navigate(url))
 	b.see("main", "Nothing waits for you")
+	b.rest()
 	b.shot("empty.png")
 	if address := value(b, chromedp.Location()); strings.Contains(address, "#") {
 		t.Errorf("the pairing code stays in the address %s", address)
@@ -34,7 +35,8 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	b.showsHostileText(d)
 	b.survivesARestart(d, payload)
 
-	b.see("main", "Nothing waits for you") // the cards of what is over go away by themselves
+	b.gone() // the cards of what is over go away by themselves
+	b.see("main", "Nothing waits for you")
 
 	// The link works once. Another name of the host is another origin, without this one's key.
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(strings.Replace(url, "127.0.0.1", "localhost", 1)))
@@ -160,7 +162,8 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 		t.Errorf("an unpaired page shows %q", s)
 	}
 	// A token does as well, until the page is closed.
-	b.do(chromedp.SendKeys(chromedp.CSS("form input"), token), chromedp.Click(chromedp.CSS("form button")))
+	b.do(chromedp.SendKeys(chromedp.CSS("form input"), token))
+	b.tap("form button")
 	b.see(open, "echo secret-command")
 	b.do(chromedp.Reload())
 	b.see("main", "Pair this browser")
@@ -197,6 +200,7 @@ func TestPageAnswersClaude(t *testing.T) {
 	a := newAgent(t)
 	b := newBrowser(t)
 	b.pair(a.daemon)
+	b.rest()
 	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
 	b.see(open, "touch "+a.path("out.txt"))
 	a.dialog(term)

@@ -12,6 +12,14 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	t.Parallel()
 	d := serve(t)
 	b := newBrowser(t)
+	// The last letter before the form goes away is of the very task in which it goes: between two
+	// frames a slow machine makes a pause, after which a letter is no longer part of a text.
+	b.before(`window.WebSocket = class extends WebSocket {
+		constructor(...of) {
+			super(...of);
+			this.addEventListener("message", () => window.type?.("x"));
+		}
+	}`)
 	b.pair(d)
 	other := d.asks(t.Context(), "s-form", "/home/dev/shop", "Bash", command("echo other"))
 	d.waitPending(1)
@@ -22,16 +30,15 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`window.typed = new Promise((done) => {
 		const box = document.querySelector(".form textarea");
 		box.focus();
-		const type = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-		const on = () => {
-			if (!document.querySelector(".card.over")) {
-				type("x");
-				return void requestAnimationFrame(on);
-			}
+		window.type = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+		type("x");
+		new MutationObserver((_, seen) => {
+			if (!document.querySelector(".card.over")) return;
+			seen.disconnect();
 			for (const key of "kick and ask") type(key);
+			window.type = undefined;
 			done(document.activeElement.innerText);
-		};
-		on();
+		}).observe(document, {childList: true, subtree: true, attributes: true});
 	}), undefined`))
 	if err := h.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -44,8 +51,7 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	if n := b.count(".busy"); n != 0 {
 		t.Error("an answer is on its way")
 	}
-	b.do(chromedp.WaitVisible(chromedp.CSS(allowable)), chromedp.Evaluate[chromedp.Void](`document.querySelector(".card:not(.over)").focus()`))
-	b.do(chromedp.KeyEvent("a"))
+	b.keyOn(open, "a")
 	if out := <-other; out != allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -62,6 +68,7 @@ func TestPhonesKeyboardCoversWhatIsBehindIt(t *testing.T) {
 	b.before(`let tall = 200; Object.defineProperty(visualViewport, "height", {get: () => tall});
 		window.keyboard = (leaves) => { tall = leaves; visualViewport.dispatchEvent(new Event("resize")) };`)
 	b.pair(d)
+	b.see("main", "Nothing waits for you") // so the broker knows that somebody is there
 	h := d.hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
 	b.see(open+" .form", "why")
 	b.see(open+" .obstacle", "not seen yet")

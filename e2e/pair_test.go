@@ -137,7 +137,11 @@ func TestPairAsksAtATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "60", "env ENV="+profile+" sh")
-	t.Cleanup(func() { run("kill-server") })
+	t.Cleanup(func() {
+		cmd := exec.Command(tmux, "-L", "pair", "kill-server")
+		cmd.Env = []string{"TMUX_TMPDIR=" + d.dir}
+		_ = cmd.Run() // it may have ended
+	})
 	screen := func(what string) string {
 		t.Helper()
 		var s string
@@ -206,7 +210,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	question = bytes.Replace(question, []byte(`"header"`), []byte(`"weight": 1.5, "10": 1, "9": 2, "header"`), 1) // members that JavaScript puts into another order
-	h := d.hook(question, "--timeout", "60s")
+	h := d.hook(question)
 	id := d.waitPending(1)[0].ID
 	b.see(asks, "In my own words")
 	b.do(chromedp.SendKeys(chromedp.CSS(asks+" input.other"), "gr\u00fcn & <i> \u00e9"))
@@ -218,7 +222,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	}
 
 	// Words.
-	h = d.hook(bash("s1", "echo one"), "--timeout", "60s")
+	h = d.hook(bash("s1", "echo one"))
 	id = d.waitPending(1)[0].ID
 	b.see(asks, "echo one")
 	b.tap(asks + " button.third")
@@ -231,13 +235,13 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h = d.hook(plan, "--timeout", "60s")
+	h = d.hook(plan)
 	id = d.waitPending(1)[0].ID
 	b.tap(asks + " button.allow")
 	verified(h, id)
 
 	// The page's bearer in other hands decides nothing.
-	h = d.hook(bash("s1", "echo two"), "--timeout", "60s")
+	h = d.hook(bash("s1", "echo two"))
 	r := d.waitPending(1)[0]
 	bearer := b.stolenBearer()
 	status, body, err := d.as(bearer, "POST", "/v1/requests/"+r.ID+"/decision", decision{Behavior: "allow", InputSHA256: r.InputSHA256})

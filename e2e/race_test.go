@@ -34,7 +34,9 @@ func (d *daemon) socketClient() *http.Client {
 // id.
 func postHook(ctx context.Context, client *http.Client, body []byte) (status int, answer string, err error) {
 	id := uuid.NewString()
-	for attempt, end := 1, time.Now().Add(soon); ; attempt++ {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for attempt, end := 1, time.Now().Add(3*soon); ; attempt++ {
 		req, err := http.NewRequestWithContext(ctx, "POST", "http://assent/v1/hooks", bytes.NewReader(body))
 		if err != nil {
 			return 0, "", err
@@ -50,6 +52,7 @@ func postHook(ctx context.Context, client *http.Client, body []byte) (status int
 		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
 			return res.StatusCode, string(b), err
 		}
+		<-tick.C
 	}
 }
 
