@@ -28,7 +28,7 @@ func newAgent(t *testing.T, hookArgs ...string) *agent {
 	path := need(t, "claude")
 	clients <- struct{}{}
 	t.Cleanup(func() { <-clients })
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	m, err := modelserver.Start(nil)
 	if err != nil {

@@ -73,6 +73,7 @@ func TestSilenceOfAnEngine(t *testing.T) {
 	for name, looks := range map[string][]look{
 		"silent":            {{75, 0, 75}, {150, 0, 150}, {230, 0, 230}},
 		"it says something": {{75, 0, 75}, {150, 140, 10}, {225, 140, 85}},
+		"as we look":        {{75, 0, 75}, {150, 75, 75}},
 		"held up":           {{75, 0, 75}, {9000, 0, 225}, {9075, 0, 300}},
 		"heard, held up":    {{75, 0, 75}, {9000, 100, 150}},
 	} {

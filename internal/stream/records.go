@@ -132,9 +132,9 @@ func (e *engine) firstMessage(ctx context.Context, stream, subject string, from 
 	return e.message(ctx, stream, ask)
 }
 
-// message asks the stream's leader for a message.
+// message asks the stream's leader for a message. Who has less patience says so in ctx.
 func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	answer, err := e.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+stream, ask)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, 
 	if !hook.PlainToken(requestID) {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var recs []hook.Record
 	seq := uint64(0)
