@@ -236,7 +236,7 @@ func TestRepository(t *testing.T) {
 // until waits for what a goroutine is about to do.
 func (g *rig) until(ok func() bool) {
 	g.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		g.mu.Lock()
 		done := ok()
 		g.mu.Unlock()
