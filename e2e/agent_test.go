@@ -28,7 +28,7 @@ func newAgent(t *testing.T, hookArgs ...string) *agent {
 	path := need(t, "claude")
 	clients <- struct{}{}
 	t.Cleanup(func() { <-clients })
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	m, err := modelserver.Start(nil)
 	if err != nil {
@@ -56,7 +56,7 @@ func (a *agent) terminal(turns ...[]modelserver.Use) *claude.Terminal {
 	}
 	a.t.Cleanup(func() {
 		if a.t.Failed() {
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), soon)
 			defer cancel()
 			if screen, err := term.Screen(ctx); err == nil {
 				a.t.Logf("the terminal shows:\n%s", screen)

@@ -31,6 +31,7 @@ func TestBrokerKilledFiftyTimes(t *testing.T) {
 		load.killed = append(load.killed, time.Now())
 		d.kill()
 		d.start()
+		load.back = append(load.back, time.Now())
 	}
 	load.stop()
 	load.check()
@@ -54,6 +55,7 @@ type load struct {
 	worked sync.WaitGroup // the hooks alone
 
 	killed  []time.Time // owned by the test; when the broker was killed
+	back    []time.Time // owned by the test; when it was there again
 	mu      sync.Mutex
 	asked   map[string]ask      // guarded by mu; by the payload of the request
 	events  map[string]bool     // guarded by mu; payloads of plain events
@@ -66,6 +68,20 @@ type ask struct {
 	start   time.Time
 	took    time.Duration
 	printed string
+}
+
+// newRetry is how long a hook that nobody holds looks for a broker.
+const newRetry = 3 * time.Second
+
+// outlasted reports whether the broker was away for longer than a hook looks for it, while this one
+// ran: then the answer is none.
+func (a ask) outlasted(killed, back []time.Time) bool {
+	for i, at := range killed {
+		if back[i].Sub(at) >= newRetry && at.Before(a.start.Add(a.took)) && back[i].After(a.start) {
+			return true
+		}
+	}
+	return false
 }
 
 func newLoad(t *testing.T, d *daemon) *load {
@@ -177,6 +193,9 @@ func (l *load) check() {
 	}
 	hit := map[string]int{} // where the kills hit
 	for question, a := range l.asked {
+		if a.printed == "" && a.outlasted(l.killed, l.back) {
+			continue
+		}
 		if a.printed == "" {
 			t.Errorf("after %v no answer for %s; its request: %+v", a.took, question, byPayload[question])
 			continue

@@ -138,7 +138,7 @@ func TestCIOutputThatNobodyReads(t *testing.T) {
 // What still waits when the agent is killed is in the report too.
 func TestCIReportsWhatWaitedWhenTheAgentDied(t *testing.T) {
 	t.Parallel()
-	cmd, dir, _, errs := ciCommand(t, strings.Replace(question, "60s", "6s", 1)+`ask 'mkdir x' & while [ ! -e go ]; do sleep 0.05; done; kill -9 $$`, "--timeout", "60s")
+	cmd, dir, _, errs := ciCommand(t, strings.Replace(question, "60s", "15s", 1)+`ask 'mkdir x' & while [ ! -e go ]; do sleep 0.05; done; kill -9 $$`, "--timeout", "60s")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,11 +213,16 @@ func TestCIBrokerThatSaysNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	cmd, dir, out, errs := ciCommand(t, `tell() { printf '{"session_id":"s","hook_event_name":"%s","cwd":"/"}' "$1" | "$BIN/assent-hook" --socket "$ASSENT_SOCKET"; }
+	// A hook that had no answer for a second, the machine being so slow, keeps the event.
+	cmd, dir, out, errs := ciCommand(t, `tell() { before=$(date +%s%N); printf '{"session_id":"s","hook_event_name":"%s","cwd":"/"}' "$1" | "$BIN/assent-hook" --socket "$ASSENT_SOCKET"
+[ $((($(date +%s%N) - before) / 1000000)) -lt 1000 ] || touch slow; }
 `+question+`tell SessionStart; tell Stop; ask 'mkdir x'; tell SessionEnd`, "--timeout", "2s", "--url", "http://"+l.Addr().String())
 	cmd.Env = append(cmd.Env, "ASSENT_TOKEN=t")
 	if code := exitOf(t, cmd.Run()); code != 0 || !strings.Contains(out.tail(1<<12), `"deny"`) {
 		t.Errorf("exit code %d, %s\n%s", code, out.tail(1<<12), errs.tail(1<<12))
+	}
+	if _, err := os.Stat(filepath.Join(dir, "slow")); err == nil {
+		t.Skip("the machine is so busy that a hook gave up before it was answered")
 	}
 	nothingLeft(t, dir)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func (c *ciRun) mkdir(name string) modelserver.Use { return run("mkdir " + c.pat
 // One run meets all four: a rule, nobody, an approver, and a broker that dies.
 func TestCIRunsUnderRulesAndApprovers(t *testing.T) {
 	t.Parallel()
-	c := remoteCI(t, "--timeout", "6s")
+	c := remoteCI(t, "--timeout", "15s")
 	c.setRules(claudeRules)
 	run := c.headless([]modelserver.Use{c.touch("ruled")}, []modelserver.Use{c.mkdir("nobody")}, []modelserver.Use{c.mkdir("approved")}, []modelserver.Use{c.mkdir("killed")})
 	q := c.waitPending(1)[0]
@@ -125,8 +126,9 @@ func TestCIRunsUnderRulesAndApprovers(t *testing.T) {
 	if len(res) != 4 {
 		t.Fatalf("the model read %+v", res)
 	}
-	for _, i := range []int{1, 3} {
-		if said := res[i].Content; !strings.Contains(said, "Nobody answered this permission request in 6 seconds") || !strings.Contains(said, "go on with what needs no permission") {
+	// The broker's words name what was left of the time when it was asked.
+	for i, seconds := range map[int]string{1: "1[0-5]", 3: "15"} {
+		if said := res[i].Content; !regexp.MustCompile("Nobody answered this permission request in "+seconds+" seconds").MatchString(said) || !strings.Contains(said, "go on with what needs no permission") {
 			t.Errorf("the model read %q", said)
 		}
 	}
@@ -142,7 +144,7 @@ func TestCIRunsUnderRulesAndApprovers(t *testing.T) {
 		{Verdict: report.Denied, By: report.By{Kind: report.Timeout}},
 	} {
 		got := rep.Requests[i]
-		if got.Verdict != want.Verdict || got.By != want.By || (want.Verdict == report.Denied) != (len(got.Proposals) > 0) || got.LatencyMS >= 6000 {
+		if got.Verdict != want.Verdict || got.By != want.By || (want.Verdict == report.Denied) != (len(got.Proposals) > 0) {
 			t.Errorf("request %d: %+v", i, got)
 		}
 	}
@@ -161,7 +163,7 @@ func TestCIRunsUnderRulesAndApprovers(t *testing.T) {
 // A denied request's proposed rule, put into the rules, allows the next one like it.
 func TestCIProposesTheRuleThatWasMissing(t *testing.T) {
 	t.Parallel()
-	c := newCI(t, claudeRules, "--timeout", "2s", "--fail-on-deny")
+	c := newCI(t, claudeRules, "--timeout", "5s", "--fail-on-deny")
 	if res := c.result(c.headless([]modelserver.Use{c.mkdir("made")})); res.Exit != 86 || c.exists("made") {
 		t.Errorf("result %+v", res)
 	}
@@ -172,6 +174,7 @@ func TestCIProposesTheRuleThatWasMissing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.dir, "ci-rules.yaml"), []byte(claudeRules+q.Proposals[0].Rule), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c.flags("--timeout", "60s")
 	if res := c.result(c.headless([]modelserver.Use{c.mkdir("made")})); res.Exit != 0 || !c.exists("made") {
 		t.Errorf("result %+v", res)
 	}
@@ -184,7 +187,7 @@ func TestCIProposesTheRuleThatWasMissing(t *testing.T) {
 // itself moves what stands elsewhere into them.)
 func TestCIPassesOverTheModeOfTheSettings(t *testing.T) {
 	t.Parallel()
-	c := newCI(t, claudeRules, "--timeout", "2s")
+	c := newCI(t, claudeRules, "--timeout", "5s")
 	file := filepath.Join(c.config.Home(), ".claude", "settings.json")
 	const mine = `{"permissions": {"defaultMode": "bypassPermissions"}}`
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -206,7 +209,7 @@ func TestCIPassesOverTheModeOfTheSettings(t *testing.T) {
 // report says so, and --setting-sources keeps them out.
 func TestCIAndHooksOfTheUser(t *testing.T) {
 	t.Parallel()
-	c := newCI(t, claudeRules, "--timeout", "6s")
+	c := newCI(t, claudeRules, "--timeout", "60s")
 	file := filepath.Join(c.config.Home(), ".claude", "settings.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -226,6 +229,7 @@ func TestCIAndHooksOfTheUser(t *testing.T) {
 	if q := c.one(); q.Verdict == report.Allowed {
 		t.Errorf("the report takes the other hook's answer for its own: %+v", q)
 	}
+	c.flags("--timeout", "10s")
 	c.config.Args = []string{"--setting-sources", "project,local"}
 	if res := c.result(c.headless([]modelserver.Use{c.mkdir("ours")}, []modelserver.Use{c.touch("ruled")})); res.Exit != 0 || c.exists("ours") || !c.exists("ruled") || warned() {
 		t.Errorf("result %+v, report %+v", res, c.reported())
@@ -236,7 +240,7 @@ func TestCIAndHooksOfTheUser(t *testing.T) {
 // allow is named in the report.
 func TestCIInARepositoryThatIsHostile(t *testing.T) {
 	t.Parallel()
-	c := newCI(t, claudeRules, "--timeout", "2s", "--fail-on-deny")
+	c := newCI(t, claudeRules, "--timeout", "10s", "--fail-on-deny")
 	dir := filepath.Join(c.config.Work(), ".claude")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestClaudeHeadlessDeny(t *testing.T) {
 
 func TestClaudeHeadlessNobodyAnswers(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, "--timeout", "2s")
+	a := newAgent(t, "--timeout", "5s")
 	run := a.headless([]modelserver.Use{a.touch("out.txt")})
 	res := a.result(run)
 	if res.Exit != 0 || len(res.Denials) != 1 || res.Denials[0].Tool != "Bash" {
@@ -57,7 +57,7 @@ func TestClaudeHeadlessNobodyAnswers(t *testing.T) {
 
 func TestClaudeHeadlessNobodyAnswersAndTheHookDenies(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, "--timeout", "2s", "--on-timeout", "deny")
+	a := newAgent(t, "--timeout", "5s", "--on-timeout", "deny")
 	run := a.headless([]modelserver.Use{a.touch("out.txt")})
 	a.result(run)
 	if res := a.model.Results(); len(res) != 1 || !res[0].IsError || strings.Contains(res[0].Content, "needs approval") {

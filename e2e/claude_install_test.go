@@ -149,7 +149,7 @@ func TestClaudeInstalledWithDefaultMode(t *testing.T) {
 		if _, err := term.Key(a.ctx, "Enter"); err != nil {
 			t.Fatal(err)
 		}
-		short, cancel := context.WithTimeout(a.ctx, time.Second)
+		short, cancel := context.WithTimeout(a.ctx, 3*time.Second)
 		_, err := term.WaitGone(short, offer)
 		cancel()
 		if gone = err == nil; !gone && a.ctx.Err() != nil {

@@ -137,7 +137,7 @@ func TestClaudeQuestionIsAnsweredThroughTheTool(t *testing.T) {
 func TestClaudeToolDeniesWhenNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	a.promptTool("--timeout", "2s")
+	a.promptTool("--timeout", "5s")
 	run := a.headless([]modelserver.Use{a.touch("out.txt")})
 	res := a.result(run)
 	if results := a.model.Results(); len(results) != 1 || !strings.Contains(results[0].Content, "No person has seen") {

@@ -13,7 +13,7 @@ import (
 
 func TestClaudeDeadlinePassesAndTheTerminalStillWorks(t *testing.T) {
 	t.Parallel()
-	a := newAgent(t, "--timeout", "4s")
+	a := newAgent(t, "--timeout", "10s")
 	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
 	r := a.waitPending(1)[0]
 	r = a.until(r.ID, "expired", func(r request) bool { return r.Outcome == "expired" })
@@ -58,15 +58,14 @@ func TestClaudeTerminalEscWithdraws(t *testing.T) {
 	terminalTurnsDown(t, "Escape")
 }
 
-// terminalTurnsDown measures from the key to the record, three times, and takes the best: the
-// client, whose own 50 to 100 ms are in it, and tmux share the machine with other packages' tests;
-// those of this package wait meanwhile. A
-// delay of assent's own would be in all three.
+// terminalTurnsDown measures from the key to the record until it is as promised once, twenty times at
+// most: the client, whose own 50 to 100 ms are in it, and tmux share the machine with other packages'
+// tests; those of this package wait meanwhile. A delay of assent's own would be in all.
 func terminalTurnsDown(t *testing.T, label string) {
 	a := newAgent(t)
 	term := a.terminal([]modelserver.Use{a.touch("out.txt")})
 	var took []time.Duration
-	for i := range 3 {
+	for i := 0; i < 20 && (i == 0 || slices.Min(took) > withdrawnIn); i++ {
 		if i > 0 {
 			a.prompt(term, []modelserver.Use{a.touch("out.txt")})
 		}
@@ -78,10 +77,9 @@ func terminalTurnsDown(t *testing.T, label string) {
 		}
 		took = append(took, a.step(r.ID, "ended").Time.Sub(at))
 	}
-	slices.Sort(took)
 	t.Logf("withdrawn after %v", took)
-	if took[0] > withdrawnIn {
-		t.Errorf("withdrawn %v after the key at best, want at most %v", took[0], withdrawnIn)
+	if best := slices.Min(took); best > withdrawnIn {
+		t.Errorf("withdrawn %v after the key at best, want at most %v", best, withdrawnIn)
 	}
 	if a.exists("out.txt") {
 		t.Error("the command ran")

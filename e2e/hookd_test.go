@@ -237,11 +237,11 @@ func TestEmitBurst(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	eventually(t, 3*soon, "all is taken", func() bool { return d.metric("assent_hookd_events_total") == 100+agents*each })
+	eventually(t, 6*soon, "all is taken", func() bool { return d.metric("assent_hookd_events_total") == 100+agents*each })
 	if lost, bad := d.metric("assent_hookd_lost_total"), d.metric("assent_hookd_unreadable_total"); lost+bad != 0 {
 		t.Errorf("%v lost, %v unreadable", lost, bad)
 	}
-	eventually(t, 3*soon, "all is stored", func() bool { return d.metric("assent_ledger_stored_total") >= 100+agents*each })
+	eventually(t, 6*soon, "all is stored", func() bool { return d.metric("assent_ledger_stored_total") >= 100+agents*each })
 	rows := d.ledger(root, "--payload")
 	next := map[string]int{}
 	for _, r := range rows {

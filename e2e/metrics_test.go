@@ -99,7 +99,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		t.Fatalf("deny: %d %s %v", status, body, err)
 	}
 	by.wait()
-	if out := d.hook(bash("m", "touch late"), "--timeout", "1s").wait(); out != "" {
+	if out := d.hook(bash("m", "touch late"), "--timeout", "5s").wait(); out != "" {
 		t.Fatalf("nobody answered, and the hook printed %q", out)
 	}
 	// The denied tool ran all the same.
@@ -167,10 +167,9 @@ func TestMetricsShowWhoLooks(t *testing.T) {
 	connections := func() float64 { return shown(labelled(t, d.metrics(), "assent_approver_connections", "kind=token")) }
 	d.look(d.createToken("view", "board"))
 	approver := d.look(d.createToken("approve", "bot"))
-	eventually(t, soon, "both are there", func() bool { return shown(labelled(t, d.metrics(), "assent_websockets")) == 2 })
-	if n := connections(); n != 1 {
-		t.Errorf("%v approvers look", n)
-	}
+	eventually(t, soon, "both are there, and one of them could answer", func() bool {
+		return shown(labelled(t, d.metrics(), "assent_websockets")) == 2 && connections() == 1
+	})
 	must(t, approver.Close())
 	eventually(t, soon, "the approver has gone", func() bool { return connections() == 0 })
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/e2e/freeport"
 )
 
 // natsServer builds the real nats-server, a program as an operator runs it.
@@ -217,15 +219,19 @@ func TestNATSCluster(t *testing.T) {
 	t.Parallel()
 	const nodes, agents, hooks = 3, 6, 20
 	reader := buildDocProgram(t)
+	ports, err := freeport.Find(2 * nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var routes, urls, readers []string
-	for range nodes {
-		routes = append(routes, freePort(t))
+	for _, port := range ports[:nodes] {
+		routes = append(routes, freeport.Address(port))
 	}
 	servers := map[string]*natsProcess{}
 	var first *natsProcess
 	for i, route := range routes {
 		name := fmt.Sprintf("n%d", i)
-		p := newNATS(t, freePort(t), fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }\n", name, route, strings.Join(routes, ", nats://")))
+		p := newNATS(t, freeport.Address(ports[nodes+i]), fmt.Sprintf("server_name: %s\ncluster { name: c, listen: %q, routes: [ nats://%s ] }\n", name, route, strings.Join(routes, ", nats://")))
 		servers[name], first = p, p
 		urls, readers = append(urls, p.user("assent", "CHANGE-1")), append(readers, p.user("reader", "CHANGE-4"))
 	}

@@ -51,7 +51,7 @@ func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 	}()
 	d.waitPending(local + remote + 1)
 	// One whose time runs out while there is no broker has an end of its own.
-	impatient := d.hook(bash("impatient", "echo impatient"), "--timeout", "4s", "--on-timeout", "deny", "--on-failure", "deny")
+	impatient := d.hook(bash("impatient", "echo impatient"), "--timeout", "20s", "--on-timeout", "deny", "--on-failure", "deny")
 	d.waitPending(local + remote + 2)
 
 	// A third of them are decided before, a third while the broker stops, and events come in.

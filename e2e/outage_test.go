@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"assent/e2e/freeport"
 )
 
 // cluster is an external NATS server, as a user's own would be.
@@ -33,9 +35,12 @@ func cluster(t *testing.T, dir string, port int) *server.Server {
 func TestExternalNATSAway(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)
-	nats := cluster(t, dir, -1)
-	port := nats.Addr().String()[strings.LastIndex(nats.Addr().String(), ":")+1:]
-	d := serve(t, "--nats-url", "nats://127.0.0.1:"+port)
+	ports, err := freeport.Find(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nats := cluster(t, dir, ports[0])
+	d := serve(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
 	waiting := d.hook(bash("s", "echo waiting"))
 	r := d.waitPending(1)[0]
 
@@ -66,11 +71,7 @@ func TestExternalNATSAway(t *testing.T) {
 		t.Errorf("a decision: %d %s %v, want 503", status, body, err)
 	}
 
-	p := 0
-	for _, c := range port {
-		p = 10*p + int(c-'0')
-	}
-	cluster(t, dir, p)
+	cluster(t, dir, ports[0])
 	d.await()
 	d.allow(d.waitPending(1)[0])
 	if out := waiting.wait(); out != allowed {

@@ -163,7 +163,7 @@ func startRabbit(t *testing.T) *rabbitmq.Server {
 
 func start(t *testing.T, r *rabbitmq.Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := r.Start(ctx); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func emitted(t *testing.T, cfg EmitConfig, payload string) (line []byte, said []
 		<-done
 		l.SetDeadline(time.Now()) // who has sent nothing by now will not
 	}()
-	l.SetDeadline(time.Now().Add(20 * time.Second))
+	l.SetDeadline(time.Now().Add(time.Minute))
 	conn, err := l.Accept()
 	<-done
 	if err != nil {

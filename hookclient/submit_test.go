@@ -74,7 +74,7 @@ func TestSubmitSaysThatTheBrokerDied(t *testing.T) {
 	})
 	s.Start()
 	t.Cleanup(s.Close)
-	got := Submit(t.Context(), Config{URL: s.URL, Timeout: time.Second}, submitted)
+	got := Submit(t.Context(), Config{URL: s.URL, Timeout: 5 * time.Second}, submitted)
 	if !got.Expired || got.Answered || !strings.Contains(got.Why, "does not answer") {
 		t.Errorf("%+v", got)
 	}

@@ -82,8 +82,8 @@ var errEnough = errors.New("the time for draining is over")
 
 // drainSpool posts spooled events to a broker that does not drain the spool itself: it is on
 // another host, or runs as another user or in a container and cannot read it. One that drains
-// holds the lock, and this run leaves it at that. The clock starts with the connection, so that
-// every run gets something done, however far the broker.
+// holds the lock, and this run leaves it at that. The clock starts with the connection and does not
+// count for the first, so that every run gets something done, however far the broker.
 func (c *client) drainSpool(ctx context.Context, s *spool) {
 	if s.empty() {
 		return
@@ -94,15 +94,16 @@ func (c *client) drainSpool(ctx context.Context, s *spool) {
 	}
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
-	link, end := newConn(nc), time.Now().Add(drainTime)
+	link, end, posted := newConn(nc), time.Now().Add(drainTime), false
 	s.drain(c.to.name, 0, func(r SpoolRecord) error { //nolint:errcheck // the next run goes on
-		if link == nil || time.Now().After(end) {
+		if link == nil || posted && time.Now().After(end) {
 			return errEnough
 		}
 		if r.Event.Type == permissionRequest {
 			return nil // never spooled by us; nobody waits for it any more
 		}
 		rep, again := link.post(&request{to: &c.to, event: &r.Event, keep: true})
+		posted = true
 		if !again {
 			link = nil
 		}

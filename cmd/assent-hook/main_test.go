@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"assent/hookclient"
 )
@@ -89,7 +90,16 @@ func TestAnswers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBroker(t, socketPath(t), c.answer)
-			command(t, c.payload, append([]string{"--socket", b.socket}, c.args...)...).run(t, c.stdout)
+			for began := time.Now(); ; began = time.Now() {
+				p := command(t, c.payload, append([]string{"--socket", b.socket}, c.args...)...)
+				p.start(t)
+				err := p.Wait()
+				if took := time.Since(began); took >= time.Second && c.payload != ask && c.payload != form {
+					continue // the machine is so busy that it gave up
+				}
+				p.check(t, err, c.stdout)
+				break
+			}
 			if got := <-b.calls; got.body != c.payload {
 				t.Errorf("the broker got %d bytes, not the %d of the payload", len(got.body), len(c.payload))
 			}

@@ -126,7 +126,13 @@ func command(t *testing.T, payload string, args ...string) *proc {
 // finish waits for the end and checks what always holds: status 0, stdout as wanted.
 func (p *proc) finish(t *testing.T, stdout string) {
 	t.Helper()
-	if err := p.Wait(); err != nil {
+	p.check(t, p.Wait(), stdout)
+}
+
+// check is finish for a hook that has ended, with err.
+func (p *proc) check(t *testing.T, err error, stdout string) {
+	t.Helper()
+	if err != nil {
 		t.Errorf("%v; stderr %q", err, p.stderr.String())
 	}
 	if got := p.stdout.String(); got != stdout {

@@ -154,7 +154,7 @@ func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) 
 		if err != nil {
 			return at, err
 		}
-		short, cancel := context.WithTimeout(ctx, time.Second)
+		short, cancel := context.WithTimeout(ctx, 3*time.Second)
 		_, err = t.until(short, "the dialog's end", func(s string) bool { return !Dialog.MatchString(s) })
 		cancel()
 		if err == nil || ctx.Err() != nil {
@@ -193,7 +193,7 @@ func (t *Terminal) Prompt(ctx context.Context, text string) error {
 		if _, err := t.Key(ctx, "Enter"); err != nil {
 			return err
 		}
-		short, cancel := context.WithTimeout(ctx, time.Second)
+		short, cancel := context.WithTimeout(ctx, 3*time.Second)
 		_, err := t.until(short, "the prompt to be taken", func(s string) bool {
 			return emptyInput.MatchString(s) || Dialog.MatchString(s)
 		})
@@ -216,7 +216,7 @@ func (t *Terminal) Kill() error { return syscall.Kill(t.pid, syscall.SIGKILL) }
 // Close ends the terminal (the client gets a hang-up, as when a window is closed) and then, if
 // need be, the client.
 func (t *Terminal) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := t.run(ctx, "kill-server")
 	if t.pid != 0 {
