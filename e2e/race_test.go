@@ -49,7 +49,11 @@ func postHook(ctx context.Context, client *http.Client, body []byte) (status int
 		}
 		b, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if res.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+		switch late := time.Now().After(end); {
+		case attempt > 1 && res.StatusCode == http.StatusNoContent && !late:
+			// What was sent away was recorded after all, and handed back, as nobody waited for it any more.
+			id, attempt = uuid.NewString(), 0
+		case res.StatusCode != http.StatusServiceUnavailable || late:
 			return res.StatusCode, string(b), err
 		}
 		<-tick.C
