@@ -116,6 +116,13 @@ func Open(ctx context.Context, cfg Config) (*Stream, error) {
 
 // open starts both engines side by side: half of the time to be ready is theirs.
 func (s *Stream) open(ctx context.Context) error {
+	if s.cfg.URL == "" {
+		// Calls without a deadline get five seconds. A server of our own that needs more is not away,
+		// the machine is busy.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 2*startTimeout)
+		defer cancel()
+	}
 	var eventsErr error
 	var wg sync.WaitGroup
 	wg.Go(func() { eventsErr = s.openEvents(ctx) })
