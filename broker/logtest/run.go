@@ -106,6 +106,10 @@ func must(t *testing.T, l broker.Log, rec hook.Record, after uint64) uint64 {
 func recordsOf(t *testing.T, l broker.Log, id string) []hook.Record {
 	t.Helper()
 	recs, err := l.Records(t.Context(), id)
+	// On a machine that is held up a log may have no time to answer.
+	for n := 0; errors.Is(err, broker.ErrUnavailable) && n < 60; n++ {
+		recs, err = l.Records(t.Context(), id)
+	}
 	if err != nil {
 		t.Fatalf("records of %s: %v", id, err)
 	}

@@ -184,11 +184,16 @@ func (t *Terminal) Prompt(ctx context.Context, text string) error {
 		}
 		// An Escape a moment ago swallows the first letter: terminals spell Alt that way.
 		if whole = strings.Contains(flat(input(screen)), flat(text)); !whole {
-			if _, err := t.Key(ctx, "C-u"); err != nil {
-				return err
-			}
-			if _, err := t.Wait(ctx, emptyInput); err != nil {
-				return err
+			for empty := false; !empty; { // it may take away one line at a time
+				if _, err := t.Key(ctx, "C-u"); err != nil {
+					return err
+				}
+				short, cancel := context.WithTimeout(ctx, time.Second)
+				_, err := t.Wait(short, emptyInput)
+				cancel()
+				if empty = err == nil; !empty && ctx.Err() != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"assent/broker"
 	"assent/internal/codec"
 	"assent/internal/hook"
 	"assent/internal/stream"
@@ -146,11 +147,22 @@ func (r *rig) publish(e hook.Event) uint64 {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	seq, err := r.streams.Publish(r.t.Context(), e)
+	seq, err := again(func() (uint64, error) { return r.streams.Publish(r.t.Context(), e) })
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return seq
+}
+
+// again writes until the streams are there to take it: on a machine that is held up they pass for
+// silent, and are back soon. What comes twice has one id, and is stored once.
+func again(write func() (uint64, error)) (uint64, error) {
+	for end := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+		seq, err := write()
+		if !errors.Is(err, broker.ErrUnavailable) || time.Now().After(end) {
+			return seq, err
+		}
+	}
 }
 
 // event publishes a payload with members as JSON, such as `"prompt":"hello"`.
@@ -178,7 +190,7 @@ func (r *rig) request(session, command string) (id string, asked uint64) {
 func (r *rig) append(rec hook.Record, after uint64) uint64 {
 	r.t.Helper()
 	rec.ID, rec.Time = uuid.NewString(), time.Now().UTC()
-	seq, err := r.streams.Append(r.t.Context(), rec, after)
+	seq, err := again(func() (uint64, error) { return r.streams.Append(r.t.Context(), rec, after) })
 	if err != nil {
 		r.t.Fatal(err)
 	}

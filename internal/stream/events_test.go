@@ -53,7 +53,7 @@ func collect(t testing.TB, s *Stream, from uint64, n int) []hook.Event {
 
 func mustPublish(t testing.TB, s *Stream, e hook.Event) uint64 {
 	t.Helper()
-	seq, err := s.Publish(t.Context(), e)
+	seq, err := again(func() (uint64, error) { return s.Publish(t.Context(), e) })
 	if err != nil {
 		t.Fatal(err)
 	}

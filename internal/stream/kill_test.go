@@ -41,14 +41,14 @@ func appendUntilKilled() {
 				id := uuid.NewString()
 				raw := fmt.Appendf(nil, `{"tool_input":{"id":%q}}`, id)
 				a := hook.Record{ID: uuid.NewString(), RequestID: id, Step: hook.StepAsked, Request: &hook.Request{ID: id, Raw: raw, ToolInput: raw[14 : len(raw)-1]}}
-				after, err := s.Append(context.Background(), a, 0)
+				after, err := again(func() (uint64, error) { return s.Append(context.Background(), a, 0) })
 				if err != nil {
 					say("error %v", err)
 					return
 				}
 				say("record %d %s %s", after, id, a.ID)
 				d := decided(id)
-				seq, err := s.Append(context.Background(), d, after)
+				seq, err := again(func() (uint64, error) { return s.Append(context.Background(), d, after) })
 				if err != nil {
 					say("error %v", err)
 					return
@@ -59,7 +59,7 @@ func appendUntilKilled() {
 		wg.Go(func() {
 			for {
 				e := hook.Event{ID: uuid.NewString(), Type: "Stop", Raw: []byte("{}")}
-				seq, err := s.Publish(context.Background(), e)
+				seq, err := again(func() (uint64, error) { return s.Publish(context.Background(), e) })
 				if err != nil {
 					say("error %v", err)
 					return
