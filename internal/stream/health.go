@@ -61,7 +61,7 @@ const silenceStep = writeTimeout / 10
 // look returns how long the silence has lasted. heard is when the engine said something last.
 func (s *silence) look(now, heard time.Time) time.Duration {
 	since := s.looked
-	if heard.After(since) {
+	if !heard.Before(since) {
 		since, s.lasted = heard, 0
 	}
 	s.lasted += min(now.Sub(since), 2*silenceStep)
