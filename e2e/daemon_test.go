@@ -374,6 +374,7 @@ func (d *daemon) decide(r request, dec decision) {
 		}
 		return true
 	})
+	d.until(r.ID, "is over", func(r request) bool { return r.State != "pending" })
 }
 
 func (d *daemon) allow(r request) { d.t.Helper(); d.decide(r, decision{Behavior: "allow"}) }
