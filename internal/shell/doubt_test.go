@@ -42,6 +42,7 @@ func TestDoubts(t *testing.T) {
 		{DoubtHeredoc, "cat <(cat <<E\nx\nE\nls)"},
 		{DoubtSyntax, "ls |\n\ntime -p rm x"},
 		{DoubtRedirect, ">|a &>>LANG=C; ls"},
+		{DoubtRedirect, ">&- &>>a[ x; ls ]"},
 		{DoubtSyntax, "[[ $x =~ ]] && rm ]]"},
 		{DoubtSyntax, "{ { a; } 2>x } 2>null"},
 		// Characters.

@@ -19,7 +19,10 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 			}
 		}
 		if d.Word != nil {
-			if name, _, is := strings.Cut(r.raw(d.Word), "="); is && syntax.ValidName(strings.TrimSuffix(name, "+")) {
+			raw := r.raw(d.Word)
+			name, _, is := strings.Cut(raw, "=")
+			element, _, subscript := strings.Cut(raw, "[") // bash then reads up to the ], over blanks and semicolons
+			if is && syntax.ValidName(strings.TrimSuffix(name, "+")) || subscript && syntax.ValidName(element) {
 				r.doubtAt(DoubtRedirect, d, "The word after a redirection looks like an assignment.")
 			}
 			// In >2>x bash takes 2>x for a redirection of its own.

@@ -22,8 +22,9 @@ func Printable(text string) bool {
 // bash prints $'…' decoded, control characters and all, which then are refused.
 var controlled = regexp.MustCompile(`\$'[^']*\\[^nt\\']`)
 
-// bash reads a list after a here-document well, and then prints it without its separators.
-var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*[;&]|(?s:<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])`)
+// bash reads a list after a here-document well, and then prints it without its separators; so with
+// one in a condition.
+var unprintable = regexp.MustCompile(`<<[^<\n][^\n]*(?:[;&]|\|\|)|\b(?:if|elif|while|until)\b[^\n]*<<[^<]|(?s:<<[^<].*(?:esac|fi|done|[)}])[^\n]*[;&])`)
 
 // Differences returns the texts of which bash reads other commands than the given function does. It asks about all at once, and
 // about each only when that does not come out even.
