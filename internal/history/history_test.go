@@ -13,30 +13,16 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"assent/broker"
 	"assent/internal/codec"
 	"assent/internal/hook"
+	"assent/internal/leaktest"
 	"assent/internal/stream"
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	// On a machine that others load it may take a while until the last ones have ended.
-	for end := time.Now().Add(time.Minute); code == 0; {
-		err := goleak.Find(
-			goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*stream).setupMirrorConsumer.func3"),
-			goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*stream).tryDeleteSourcingConsumer.func1"))
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(leaktest.Main(m, leaktest.NATS()...))
 }
 
 // patience is how long a test waits for something that must happen. It is no measurement.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"assent/broker"
 	"assent/internal/hook"
+	"assent/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,23 +25,7 @@ func TestMain(m *testing.M) {
 		appendUntilKilled()
 		return
 	}
-	code := m.Run()
-	// On a machine that others load it may take a while until the last ones have ended.
-	for end := time.Now().Add(time.Minute); code == 0; {
-		err := goleak.Find(
-			// When a server stops while its mirror asks for a consumer, nats-server's goroutine
-			// waits for the answer until its own timeout.
-			goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*stream).setupMirrorConsumer.func3"),
-			goleak.IgnoreTopFunction("github.com/nats-io/nats-server/v2/server.(*stream).tryDeleteSourcingConsumer.func1"))
-		if err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-	}
-	os.Exit(code)
+	os.Exit(leaktest.Main(m, leaktest.NATS()...))
 }
 
 // patience bounds a hang only, on a machine that others load.
