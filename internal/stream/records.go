@@ -257,47 +257,6 @@ func (s *Stream) recordFollower(last uint64, apply func(hook.Record)) *follower 
 	}
 }
 
-// Ended implements broker.Log. It walks down the stream and looks at maxWalk messages at
-// most: behind so many that settle nothing it returns what it has.
-func (s *Stream) Ended(ctx context.Context, before uint64, limit int) ([][]hook.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
-	defer cancel()
-	st, err := s.record.js.Stream(ctx, RecordStream)
-	if err != nil {
-		return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
-	}
-	state := st.CachedInfo().State
-	if before == 0 || before > state.LastSeq {
-		before = state.LastSeq + 1
-	}
-	var ended [][]hook.Record
-	for seq, walked := before-1, 0; seq >= state.FirstSeq && seq > 0 && len(ended) < limit && walked < maxWalk; seq-- {
-		walked++
-		m, err := st.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue // removed: a session that was forgotten
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
-		}
-		rec, err := messageRecord(m.Header, m.Data, m.Sequence)
-		if err != nil || (rec.Step != hook.StepDecided && rec.Step != hook.StepEnded) {
-			continue
-		}
-		recs, err := s.Records(ctx, rec.RequestID)
-		if err != nil {
-			return nil, fmt.Errorf("ended requests: %w", err)
-		}
-		ended = append(ended, recs)
-	}
-	return ended, nil
-}
-
-const (
-	maxWalk      = 50_000
-	endedTimeout = 10 * time.Second
-)
-
 // checkpointKey is the key of the checkpoint in ASSENT_STATE.
 const checkpointKey = "checkpoint"
 
