@@ -105,6 +105,7 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if e.From == "" {
 		e.From = r.From
 	}
+	e.resumeLocked(r)
 	b.attachLocked(e, w)
 	if !r.Verdict.Decides() {
 		b.revealLocked(e) // it came back, and by now the rules say otherwise
