@@ -18,6 +18,7 @@ type entry struct {
 	waiters  []*waiter
 	answered int       // hooks that were given the recorded answer
 	twin     string    // id of the other way of asking that shares the answer
+	twinHash string    // its Request.ReattachSHA256
 	until    time.Time // when that one's agent gives up, if that is before the deadline
 	hidden   bool      // being handed back: never shown as pending
 	ruled    bool      // a rule is about to answer: not shown as pending, unless it fails

@@ -257,7 +257,7 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		// The same bytes stand in the server's hands; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
-		e.Alone, e.From = local.Alone, local.From // not recorded
+		e.Alone = local.Alone // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {
