@@ -157,6 +157,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return fmt.Errorf("state directory: %w", err)
 	}
 
+	host, err := hostID(a.stateDir, bootID)
+	if err != nil {
+		return err
+	}
+	self := server.Local(uint32(os.Getuid()), host)
+
 	// The streams. Opening them locks the state directory.
 	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
@@ -232,7 +238,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
@@ -240,7 +246,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Events that waited in the spool while no broker ran come before any new one.
-	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, streams.Publish, log)
+	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, self, streams.Publish, log)
 	spool.drain(ctx)
 
 	tcp, err := listen(f.listen)
@@ -288,7 +294,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Assets: web.Assets(), Log: log, HostID: host, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
