@@ -72,7 +72,7 @@ func (e *scope) secretsOf(u *shell.Unit) []secret {
 		return nil
 	}
 	var all []secret
-	roles := e.roles(u)
+	roles, varies := e.roles(u), false
 	for i, w := range u.Argv[1:] {
 		role := wordFile
 		if roles != nil {
@@ -84,10 +84,18 @@ func (e *scope) secretsOf(u *shell.Unit) []secret {
 		if !e.spend(30) {
 			break // nothing is allowed, then
 		}
+		varies = varies || role == wordFile && !w.Static && strings.Contains(w.Text, "$")
 		all = e.secretWord(all, w, u, role)
 	}
-	if readsInput(u) {
-		all = scanned(all, e.command, e)
+	if readsInput(u) || varies {
+		all = scanned(all, e.command, e) // any text of the script may be the name
+	}
+	if u.Base == "git" {
+		for _, w := range u.Argv[1:] {
+			if strings.HasPrefix(w.Prefix, "--batch") && !strings.HasPrefix(w.Prefix, "--batch-check") && !strings.HasPrefix(w.Prefix, "--batch-all") {
+				all = append(all, secret{text: w.Text}) // what it shows is known only when it runs
+			}
+		}
 	}
 	if u.Dir != "" && (searchesBelow(u) || namesOnly(u.Base) && !e.namesPath(u) && roles != nil && roles(0, shell.Word{}) == wordSearch) {
 		if at, ok := e.place(u.Dir, u.Dir); ok && e.secretPlace(at, true) {
@@ -119,7 +127,8 @@ func (e *scope) secretsOfTool(t *target, places []place) []secret {
 			all = append(all, secret{text: p})
 		}
 	}
-	for _, p := range []string{t.search, t.names} {
+	patterns := append(strings.FieldsFunc(t.search, func(r rune) bool { return r == ' ' || r == ',' }), t.search, t.names)
+	for _, p := range patterns {
 		for _, at := range places {
 			if p != "" && e.secretPattern(p, at.spelled) {
 				all = append(all, secret{text: p})
@@ -147,10 +156,13 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 		return func(int, shell.Word) wordRole { return r }
 	}
 	words := u.Argv[1:]
+	if (namesOnly(u.Base) || u.Base == "date") && u.Base != "echo" && u.Base != "printf" && slices.ContainsFunc(words, listsNames) {
+		return all(wordFile)
+	}
 	switch u.Base {
-	case "tr", "expr", "seq", "sleep", "date", "kill", "true", "false", ":", "exit", "test", "[", "cd", "pushd", "mkdir", "pwd", "basename", "dirname", "type", "which", "alias", "wait", "return", "break", "continue", "set", "shift", "trap", "ulimit", "umask", "dscl":
+	case "tr", "expr", "seq", "sleep", "date", "kill", "true", "false", ":", "exit", "test", "[", "cd", "pushd", "mkdir", "pwd", "type", "which", "alias", "wait", "return", "break", "continue", "set", "shift", "trap", "ulimit", "umask", "dscl":
 		return all(wordPlain)
-	case "echo", "printf":
+	case "echo", "printf", "basename", "dirname":
 		if u.Stdout == shell.Pipe || len(u.Via) > 0 {
 			return func(_ int, w shell.Word) wordRole {
 				if strings.ContainsAny(w.Text, " \n\t") {
@@ -194,6 +206,13 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 	}
 }
 
+// listsNames knows the flags of programs that otherwise tell about names only, with which they read a
+// file and show its lines: file -f, tree --fromfile, date -f, find -files0-from.
+func listsNames(w shell.Word) bool {
+	t := w.Prefix
+	return strings.HasPrefix(t, "--f") || strings.HasPrefix(t, "--magic") || strings.HasPrefix(t, "-files0") || len(t) > 1 && t[0] == '-' && t[1] != '-' && len(t) < 4 && strings.ContainsAny(t, "fm")
+}
+
 // grepRoles leaves out the pattern: the first operand, unless a flag may have brought one.
 func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
 	pattern, value := -1, false
@@ -214,11 +233,19 @@ func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
 				return nil
 			}
 			switch name {
-			case "--after-context", "--before-context", "--context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--color", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
-				value = !has && name != "--color"
+			case "--hidden", "--no-ignore", "--no-heading", "--heading", "--ignore-case", "--line-number", "--no-line-number", "--with-filename", "--no-filename", "--count", "--count-matches", "--files-with-matches", "--files-without-match", "--only-matching",
+				"--word-regexp", "--line-regexp", "--fixed-strings", "--extended-regexp", "--perl-regexp", "--basic-regexp", "--invert-match", "--recursive", "--dereference-recursive", "--quiet", "--silent", "--no-messages", "--multiline", "--multiline-dotall", "--smart-case",
+				"--case-sensitive", "--column", "--vimgrep", "--null", "--text", "--binary", "--json", "--stats", "--trim", "--pretty", "--follow", "--no-config", "--no-ignore-vcs", "--glob-case-insensitive", "--byte-offset", "--initial-tab", "--crlf", "--pcre2", "--unrestricted",
+				"--passthru", "--no-color", "--color", "--colour", "--null-data", "--line-buffered":
+			default:
+				if !has {
+					return nil // it may take the next word
+				}
+			case "--after-context", "--before-context", "--context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
+				value = !has
 			}
 		case len(t) > 1 && t[0] == '-':
-			if strings.ContainsAny(t[1:], "ef") && !strings.HasPrefix(t, "-g") {
+			if strings.ContainsAny(t[1:], "efG") && !strings.HasPrefix(t, "-g") {
 				return nil
 			}
 			last := t[len(t)-1]
@@ -338,7 +365,12 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 	if dir == "" || !u.DirKnown && u.Dir == "" {
 		dir = unknownDir
 	}
-	dirs := readsDirectories(u) || role == wordSearch
+	dirs := readsDirectories(u) || role == wordSearch || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
+	if strings.ContainsAny(text, "\\^") && role != wordName {
+		if found := scanned(nil, text, e); found != nil { // a regular expression for names
+			return append(all, secret{text: w.Text})
+		}
+	}
 	for _, t := range fileSpellings(text, u.Base == "git") {
 		if t == "" || t == "." && !dirs {
 			continue
@@ -363,8 +395,13 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 		if role == wordName && !strings.ContainsAny(t, "./") && !strings.HasPrefix(t, "id_") {
 			continue
 		}
-		if strings.ContainsAny(t, "*?[{") && e.secretPattern(t, dir) {
-			return append(all, secret{text: w.Text})
+		if i := strings.IndexAny(t, "*?[{"); i >= 0 {
+			if e.secretPattern(t, dir) {
+				return append(all, secret{text: w.Text})
+			}
+			if at, ok := e.place(dir, t[:strings.LastIndexByte(t[:i], '/')+1]+"."); ok && dirs && strings.HasPrefix(t, "/") && e.secretPlace(at, true) {
+				return append(all, secret{text: w.Text})
+			}
 		}
 		at, ok := e.place(dir, t)
 		if ok && (e.secretPlace(at, dirs) || role != wordName && climbs(t) && !e.sure(dir, t)) {
@@ -395,6 +432,15 @@ func fileSpellings(text string, git bool) []string {
 	}
 	if _, v, ok := strings.Cut(text, "=@"); ok {
 		all = append(all, v)
+	}
+	if strings.Contains(text, ",") {
+		for part := range strings.SplitSeq(text, ",") {
+			_, v, has := strings.Cut(part, "=")
+			if !has {
+				v = part
+			}
+			all = append(all, v)
+		}
 	}
 	if !git {
 		return all
@@ -601,7 +647,7 @@ func scanned(all []secret, text string, e *scope) []secret {
 		if t[0] != '/' {
 			t = e.project + "/" + t
 		}
-		if t[0] == '/' && e.secretPath(path.Clean(t)) {
+		if t[0] == '/' && (e.secretPath(path.Clean(t)) || strings.ContainsAny(t, "*?") && e.secretPattern(t, "/")) {
 			return append(all, secret{text: t})
 		}
 	}
