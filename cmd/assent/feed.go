@@ -246,7 +246,7 @@ func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 	if e.Body == "" || e.UI.CollapsedDefault && !all {
 		return line
 	}
-	lines := strings.Split(strings.TrimRight(e.Body, "\n"), "\n")
+	lines := strings.Split(foldLines(strings.TrimRight(e.Body, "\n")), "\n")
 	more := 0
 	if !all && len(lines) > bodyLines {
 		more = len(lines) - bodyLines
