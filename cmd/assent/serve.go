@@ -49,6 +49,7 @@ type serveFlags struct {
 	noLink                       bool
 	rulesOnce                    bool // no flag: rules are read at the start only
 	logFormat                    string
+	log                          *zap.Logger // no flag: says everything to this one instead
 	amqpURL                      string
 	ledger                       bool
 	hookdSocket                  string
@@ -133,7 +134,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(a.err, f)
+	log, err := f.log, error(nil)
+	if log == nil {
+		log, err = newLogger(a.err, f)
+	}
 	if err != nil {
 		return err
 	}
