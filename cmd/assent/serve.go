@@ -50,6 +50,7 @@ type serveFlags struct {
 	noLink                       bool
 	rulesOnce                    bool // no flag: rules are read at the start only
 	logFormat                    string
+	log                          *zap.Logger // no flag: says everything to this one instead
 	amqpURL                      string
 	mutationTools                []string
 	mutates                      codec.MutationTools // of mutationTools; set by check
@@ -138,7 +139,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(a.err, f)
+	log, err := f.log, error(nil)
+	if log == nil {
+		log, err = newLogger(a.err, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -161,6 +165,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err := makeOwnDir(a.stateDir); err != nil {
 		return fmt.Errorf("state directory: %w", err)
 	}
+
+	host, err := hostID(a.stateDir, bootID)
+	if err != nil {
+		return err
+	}
+	self := server.Local(uint32(os.Getuid()), host)
 
 	// The streams. Opening them locks the state directory.
 	token, err := readersToken(os.Getenv, log)
@@ -241,7 +251,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
@@ -253,7 +263,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	publish := schema.Watch(streams.Publish)
 
 	// Events that waited in the spool while no broker ran come before any new one.
-	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, publish, log)
+	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, self, publish, log)
 	spool.drain(ctx)
 
 	tcp, err := listen(f.listen)
@@ -301,7 +311,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Assets: web.Assets(), Log: log, HostID: host, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},

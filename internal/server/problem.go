@@ -118,6 +118,7 @@ var statuses = []struct {
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
 	{broker.ErrReused, http.StatusConflict, ""},
+	{broker.ErrStranger, http.StatusConflict, ""},
 	{broker.ErrUnavailable, http.StatusServiceUnavailable, ""},
 	{broker.ErrStopping, http.StatusServiceUnavailable, ""},
 }

@@ -82,6 +82,8 @@ type Config struct {
 	// Version is the version of assent, for /metrics. Collectors are the metrics of other parts.
 	Version    string
 	Collectors []prometheus.Collector
+	// HostID names the broker's machine in the submitters of its own users, see Local.
+	HostID string
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
 	// wait; 0 means 20,000. What comes beyond gets 503.
 	MaxSockets, MaxWaiting int
@@ -206,6 +208,7 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 		Protocols:         new(http.Protocols),
+		ConnContext:       withPeer,
 	}
 	if l, err := zap.NewStdLogAt(s.log, zap.DebugLevel); err == nil {
 		srv.ErrorLog = l

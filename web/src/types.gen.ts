@@ -775,6 +775,10 @@ export interface PermissionRequest {
    */
   toolUseId?: string;
   /**
+   * Whom the broker took it from: token:ID, or user:UID@HOST for a user of the broker's machine, whose id is new at each start of the machine. Only their events settle it. Absent in records of earlier versions.
+   */
+  submitter?: string;
+  /**
    * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
    */
   via?: "mcp";
