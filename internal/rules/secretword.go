@@ -501,7 +501,7 @@ func (e *surroundings) sure(dir, t string) bool {
 	if !strings.HasPrefix(t, "/") {
 		t = dir + "/" + t
 	}
-	if strings.HasPrefix(t, "/proc/") || strings.HasPrefix(t, "/dev/") || strings.HasPrefix(t, unknownDir) {
+	if strings.Contains(t, "/proc/") || strings.Contains(t, "/dev/fd") || strings.HasPrefix(t, unknownDir) {
 		return false
 	}
 	if e.readlink == nil {
