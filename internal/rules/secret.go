@@ -176,7 +176,7 @@ func dataName(name string) bool {
 }
 
 // sameRoots are the beginnings of paths under which a system shows its files once more.
-var sameRoots = []string{"/private", "/system/volumes/data", "/host", "/hostfs", "/rootfs"}
+var sameRoots = []string{"/private", "/system/volumes/data", "/host", "/hostfs", "/rootfs", "/sysroot"}
 
 // secretPath says whether a clean absolute path is that of a file that may hold a secret. What
 // lies in the project is judged by its names only.
@@ -242,7 +242,7 @@ func (e *surroundings) homePath(at string, parts []string) (string, bool) {
 	}
 	for i, p := range parts {
 		switch {
-		case (p == "home" || p == "users") && i+2 < len(parts):
+		case (p == "home" || p == "users" || p == "homes" || i == 0 && (p == "u" || len(p) == 5 && strings.HasPrefix(p, "home"))) && i+2 < len(parts):
 			return strings.Join(parts[i+2:], "/"), true
 		case p == "root" && i == 0 && len(parts) > 1:
 			return strings.Join(parts[1:], "/"), true
