@@ -49,6 +49,9 @@ func jqTokens(s string, depth int) (all []exprToken, ok bool) {
 			}
 			all = append(append(all, exprToken{'"', s[i:end]}), inner...)
 			i = end
+		case c == '.' && i+1 < len(s) && s[i+1] == '.':
+			all = append(all, exprToken{c, ".."})
+			i += 2
 		case c == '.' && i+1 < len(s) && letter(s[i+1]):
 			end := nameAt(s, i+1)
 			all = append(all, exprToken{'.', s[i+1 : end]})
@@ -69,7 +72,7 @@ func jqTokens(s string, depth int) (all []exprToken, ok bool) {
 			for end < len(s) && (digit(s[end]) || s[end] == '.' && end+1 < len(s) && digit(s[end+1])) {
 				end++
 			}
-			if end < len(s) && letter(s[end]) {
+			if end < len(s) && (letter(s[end]) || s[end] == '.') { // 1.env is 1. and env
 				return nil, false
 			}
 			all = append(all, exprToken{'0', s[i:end]})
@@ -130,7 +133,7 @@ var jqNames = strings.Fields(`if then elif else end and or not as reduce foreach
 	index indices rindex startswith endswith ltrimstr rtrimstr trim ltrim rtrim trimstr explode implode split splits join ascii ascii_downcase ascii_upcase tostring tonumber tojson fromjson
 	type infinite nan isinfinite isnan isnormal isvalid numbers strings booleans arrays objects nulls iterables scalars test match capture scan sub gsub
 	limit first last nth until while repeat inputs input transpose combinations walk bsearch splits todate fromdate now date dateadd datesub strftime strptime mktime gmtime localtime todateiso8601 fromdateiso8601 toarray have_literal_numbers
-	limit skip tostream fromstream truncate_stream getpath env_never ascii isempty significand halt input_line_number abs have_decnum ltrimstr add`)
+	limit skip tostream fromstream truncate_stream getpath  ascii isempty significand halt input_line_number abs have_decnum ltrimstr add`)
 
 // harmlessJQ says whether a program of jq or gojq looks at nothing but its input: not at the
 // environment, and at no other file.
@@ -251,7 +254,7 @@ func harmlessTemplate(s string) bool {
 
 var (
 	// No pipe, no > but >=, no @.
-	awkText = regexp.MustCompile(`^(?s:([^|>@\\]|\|\||>=|\\[^\n])*)\z`)
+	awkText = regexp.MustCompile(`^(?s:([^|>@\\]|\|\||>=|\\[^\n|>@])*)\z`)
 	awkCall = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*\(`)
 	awkFunc = regexp.MustCompile(`(func|function)[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
 )
