@@ -65,7 +65,7 @@ func firstArgs(m *commandMatch) []string {
 		}
 		return all
 	}
-	if m.verbs != nil || len(m.args) == 0 || m.flags != nil && m.flags.before != nil {
+	if m.verbs != nil || len(m.args) == 0 || m.home || m.flags != nil && m.flags.before != nil {
 		return nil
 	}
 	var all []string

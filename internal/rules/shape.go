@@ -46,15 +46,15 @@ func gitWord(s string) bool {
 	if s == "" || strings.ContainsAny(s[:1], "-/~") || strings.Contains(s, "..-") || strings.Contains(s, "://") {
 		return false
 	}
-	return !climbs(s)
+	return !leadsOut(s)
 }
 
 // goPackage says whether a word is a package or a file below the directory, or one that go.mod names.
 func goPackage(s string) bool {
-	return s != "" && !strings.ContainsAny(s[:1], "-/~") && !strings.ContainsAny(s, ":@=\\") && !climbs(s)
+	return s != "" && !strings.ContainsAny(s[:1], "-/~") && !strings.ContainsAny(s, ":@=\\") && !leadsOut(s)
 }
 
-// climbs says whether a part between slashes and colons is "..".
-func climbs(s string) bool {
+// leadsOut says whether a part between slashes and colons is "..".
+func leadsOut(s string) bool {
 	return slices.Contains(strings.FieldsFunc(s, func(c rune) bool { return c == '/' || c == ':' || c == ')' || c == '^' || c == '!' }), "..")
 }
