@@ -369,7 +369,7 @@ func globTokens(g glob) []token {
 	switch {
 	case g.exact:
 		return literals(g.src)
-	case g.re != nil: // may be anything
+	case g.re != nil || g.is != nil: // may be anything
 		return []token{{kind: anything}}
 	}
 	return g.tokens

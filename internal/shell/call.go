@@ -86,7 +86,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		i := r.add(u, at)
 		at.dir.lost()
 		return i
-	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye":
+	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye", "wait":
 		r.builtin(u.Program, argv, start, end)
 	case "find":
 		return r.find(u, at, levels)
@@ -190,14 +190,37 @@ func (r *reader) cd(argv []Word, at place) {
 var (
 	// onlyTexts are the formats of printf that print their words as they are.
 	onlyTexts = regexp.MustCompile(`^([^%]|%%|%-?[0-9]*(\.[0-9]+)?[sbqc])*$`)
-	number    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+	// stores are the formats of printf that set the variable that a word names.
+	stores = regexp.MustCompile(`%[^a-zA-Z%]*[hlLjztq]*n`)
+	number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 )
+
+// evaluates says whether a text is an element of an array whose subscript holds a command.
+func evaluates(s string) bool {
+	_, subscript, is := strings.Cut(s, "[")
+	return is && strings.ContainsAny(subscript, "$`(<>=")
+}
+
+// descriptor says whether the word after test -t is a number, or is no operand of it.
+func descriptor(w Word) bool {
+	switch w.Text {
+	case "]", "-a", "-o", ")", "=", "==", "!=":
+		return w.Static
+	}
+	return w.Static && digits(w.Text)
+}
 
 // builtin doubts the forms of some builtins that set variables or evaluate their words.
 func (r *reader) builtin(name string, argv []Word, start, end int) {
 	switch name {
 	case "test", "[":
 		for i, w := range argv[1:] {
+			if w.Static && w.Text == "-t" && i+2 < len(argv) && !descriptor(argv[i+2]) {
+				r.doubt(DoubtBuiltin, start, end, "In zsh test -t evaluates its word, and can run commands.")
+			}
+			if w.Static && evaluates(w.Text) {
+				r.doubt(DoubtBuiltin, start, end, "A subscript with a command in it: test can run it.")
+			}
 			if w.MaybeFlag && w.Glob || w.Static && (w.Text == "-v" || w.Text == "-R" || w.Text == "-o" && i == 0) {
 				r.doubt(DoubtBuiltin, start, end, "test -v evaluates its word, and can run commands.")
 			}
@@ -210,7 +233,20 @@ func (r *reader) builtin(name string, argv []Word, start, end int) {
 				}
 			}
 		}
+	case "wait":
+		for _, w := range argv[1:] {
+			if !w.Static || strings.HasPrefix(w.Text, "-") && w.Text != "-n" || evaluates(w.Text) {
+				r.doubt(DoubtBuiltin, start, end, "wait -p sets a variable.")
+			}
+		}
 	case "printf":
+		words := argv[1:]
+		if len(words) > 1 && words[0].Text == "--" {
+			words = words[1:]
+		}
+		if len(words) > 1 && (!words[0].Static || stores.MatchString(words[0].Text)) {
+			r.doubt(DoubtBuiltin, start, end, "printf %n sets a variable, and evaluates its name.")
+		}
 		if len(argv) > 1 && (!argv[1].Static && argv[1].MaybeFlag || strings.HasPrefix(argv[1].Prefix, "-") && argv[1].Text != "--") {
 			r.doubt(DoubtBuiltin, start, end, "printf -v sets a variable.")
 		}

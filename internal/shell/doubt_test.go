@@ -45,6 +45,11 @@ func TestDoubts(t *testing.T) {
 		{DoubtRedirect, ">&- &>>a[ x; ls ]"},
 		{DoubtSyntax, "[[ $x =~ ]] && rm ]]"},
 		{DoubtSyntax, "{ { a; } 2>x } 2>null"},
+		// Words that a builtin evaluates.
+		{DoubtBuiltin, "test -t 'path[$(rm x)]'"}, {DoubtBuiltin, "[ -t 'path[$(rm x)]' ]"}, {DoubtBuiltin, "test ! -t 'path[$(rm x)]'"}, {DoubtBuiltin, "[ x -a -t PATH ]"},
+		{DoubtBuiltin, `test -t "$n"`}, {DoubtBuiltin, "test -t 'PATH=1'"}, {DoubtArithmetic, "[[ -t 'path[$(rm x)]' ]]"}, {DoubtArithmetic, "[[ -t $n ]]"},
+		{DoubtBuiltin, "test -n 'path[$(rm x)]'"}, {DoubtBuiltin, "test 'a[`rm x`]' -eq 1"}, {DoubtBuiltin, "printf %n 'a[$(rm x)]'"}, {DoubtBuiltin, `printf "$f" 'a[$(rm x)]'`},
+		{DoubtBuiltin, "printf -- %5hn PATH"}, {DoubtBuiltin, "wait -p 'a[$(rm x)]'"}, {DoubtBuiltin, "[[ -v 'a[$(rm x)]' ]]"}, {DoubtBuiltin, "[[ -R x ]]"}, {DoubtBuiltin, "printf -v 'a[$(rm x)]' y"},
 		// Characters.
 		{DoubtCharacter, "ls \x1b[1m"}, {DoubtCharacter, "ls \x7f"}, {DoubtCharacter, "ls \u0085"}, {DoubtCharacter, "ls \u2028"}, {DoubtCharacter, "ls \u2029"},
 		{DoubtCharacter, "ls \u202e"}, {DoubtCharacter, "ls \u2066"}, {DoubtCharacter, "ls \u200b"}, {DoubtCharacter, "ls \ufeff"}, {DoubtCharacter, "ls \u00a0"}, {DoubtCharacter, "ls \u3000"},
