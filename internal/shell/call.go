@@ -65,7 +65,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	if at.stdin != Inherit && at.stdin != DevNull && (interpreter(u.Base) || scriptFromInput(u.Base, argv)) {
 		r.doubt(DoubtStdin, start, end, u.Base+" may run what it reads from its input.")
 	}
-	if why := unsafeBuiltin(u.Base); why != "" {
+	if why := unsafeBuiltin(u.Base); why != "" && !(prog.Text == "set" && r.stricter(argv[1:])) {
 		r.doubt(DoubtBuiltin, start, end, u.Base+" "+why+".")
 		r.guess(argv, start, end, at)
 		return r.add(u, at)
@@ -125,6 +125,41 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		}
 	}
 	return r.add(u, at)
+}
+
+// stricter says whether the words after set do nothing but have the shell stop at an error, at a
+// variable that is not set or at a failed part of a pipe, or not stop there any more. Such a script
+// runs no command that it would not run without them, and none otherwise. Not -x: it evaluates PS4.
+func (r *reader) stricter(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if !w.Static || len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
+			return false
+		}
+		for k, letter := range w.Text[1:] {
+			switch {
+			case letter == 'e' || letter == 'u' || letter == 'E' && !r.opts.Zsh:
+			case letter == 'o' && k+2 == len(w.Text) && i+1 < len(words):
+				i++
+				if !words[i].Static || !r.strictOption(words[i].Text) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return len(words) > 0
+}
+
+func (r *reader) strictOption(name string) bool {
+	switch name {
+	case "errexit", "nounset", "pipefail":
+		return true
+	case "errtrace":
+		return !r.opts.Zsh
+	}
+	return false
 }
 
 // cd follows a change of directory.

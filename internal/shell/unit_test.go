@@ -95,6 +95,7 @@ func TestUnits(t *testing.T) {
 		{"timeout -k 1 5 nice -n 3 env LANG=C nohup stdbuf -oL a -l", []string{"[timeout, nice, env] assign LANG=C", "[timeout, nice, env, nohup, stdbuf] a -l"}},
 		{"command -p a; builtin b; setsid -w c; ionice -c2 d; chrt -b 0 e; unbuffer f; noglob g", []string{"[command] a", "[builtin] b", "[setsid] c", "[ionice] d", "[chrt] e", "[unbuffer] f", "[noglob] g"}},
 		{"command -v a", []string{"command -v a"}},
+		{"set -euo pipefail; a", []string{"set -euo pipefail", "a"}}, {"set -Eeu -o errexit +o pipefail +e\na", []string{"set -Eeu -o errexit +o pipefail +e", "a"}},
 		{"timeout --weird 5 a b", []string{"[timeout] 5 a b (deny)", "[timeout] a b (deny)", "[timeout] b (deny)", "timeout --weird 5 a b"}},
 		{"sudo -u x a b", []string{"[sudo] x a b (deny)", "[sudo] a b (deny)", "[sudo] b (deny)", "sudo -u x a b"}},
 		{"npx a b", []string{"[npx] a b (deny)", "[npx] b (deny)", "npx a b"}},
