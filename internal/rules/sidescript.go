@@ -143,9 +143,9 @@ func (p *sedScript) safe() bool {
 			p.skip(" \t")
 			p.skip("0123456789")
 		case ':', 'b', 't', 'T':
-			for p.at < len(p.text) && p.text[p.at] != '\n' && p.text[p.at] != ';' {
-				p.at++
-			}
+			// A label ends at a blank for some, where the next command then begins.
+			p.skip(" \t")
+			p.skip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
 		case 'a', 'i', 'c':
 			for p.at < len(p.text) && p.text[p.at] != '\n' {
 				if p.text[p.at] == '\\' {

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -10,7 +11,7 @@ import (
 // hasSideWords says whether sideWord knows the program.
 func hasSideWords(program string) bool {
 	switch program {
-	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq":
+	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "uniq", "xxd", "ps":
 		return true
 	}
 	return false
@@ -95,6 +96,19 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 		})
 	case "jq", "gojq", "jaq":
 		return find(func(_ int, w shell.Word) bool { return jqReads.MatchString(w.Text) })
+	case "uniq", "xxd": // the second file is written
+		files := 0
+		return find(func(i int, w shell.Word) bool {
+			if strings.HasPrefix(w.Prefix, "-") && len(w.Text) > 1 || i > 0 && slices.Contains([]string{"-f", "-s", "-w", "-c", "-l", "-g", "-o", "-n", "-R"}, words[i-1].Text) && digits(w.Text) && program == "xxd" || i > 0 && slices.Contains([]string{"-f", "-s", "-w"}, words[i-1].Text) && program == "uniq" {
+				return false
+			}
+			files++
+			return files > 1 || w.Glob
+		})
+	case "ps": // ps axe shows what stands in the environments of all programs
+		return find(func(i int, w shell.Word) bool {
+			return !strings.HasPrefix(w.Prefix, "-") && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) && (strings.ContainsAny(w.Text, "eE") || !w.Static)
+		})
 	case "sqlite3", "duckdb":
 		return find(func(_ int, w shell.Word) bool { return sqliteRuns.MatchString(w.Text) || !w.Static })
 	case "psql":

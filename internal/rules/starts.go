@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -114,7 +115,7 @@ func insides(word string) []string {
 func inlineCode(u *shell.Unit) bool {
 	base := strings.TrimSuffix(strings.TrimRight(u.Base, "0123456789."), "-")
 	letters := map[string]string{
-		"python": "c", "pypy": "c", "ipython": "c", "perl": "eE", "ruby": "e", "php": "rBRE", "lua": "e", "luajit": "e", "node": "ep", "nodejs": "ep", "bun": "ep", "tsx": "ep", "ts-node": "ep",
+		"python": "c", "pypy": "c", "ipython": "c", "perl": "eEMm", "ruby": "e", "php": "rBRE", "lua": "e", "luajit": "e", "node": "ep", "nodejs": "ep", "bun": "ep", "tsx": "ep", "ts-node": "ep",
 		"osascript": "e", "Rscript": "e", "R": "e", "julia": "eE", "elixir": "e", "groovy": "e", "pwsh": "cCeE", "powershell": "cCeE", "scala": "e", "swipl": "gt", "guile": "c", "racket": "e",
 		"clojure": "e", "clj": "e", "gnuplot": "e", "octave": "", "sbcl": "", "emacs": "", "ghc": "e", "erl": "e", "raku": "e", "crystal": "", "deno": "", "tclsh": "c", "raku-": "e", "jrunscript": "e", "ocaml": "e", "kotlin": "e", "swift": "e", "m": "D",
 	}
@@ -132,6 +133,8 @@ func inlineCode(u *shell.Unit) bool {
 		case strings.HasPrefix(t, "--e") || strings.HasPrefix(t, "--p") || strings.HasPrefix(t, "--r") || strings.HasPrefix(t, "-eval"):
 			return true
 		case len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.ContainsAny(t[1:], codes):
+			return true
+		case slices.Contains([]string{"timeit", "pdb", "code", "cProfile", "profile", "trace", "-mtimeit", "-mpdb"}, t): // python -m timeit CODE
 			return true
 		case len(t) > 0 && t[0] != '-':
 			if base != "php" && base != "swipl" && base != "octave" {
