@@ -52,6 +52,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		u := &script.Units[i]
 		var own outcome
 		s.unitGuards(u, e, &own)
+		if u.Kind == shell.Command && own.deny == nil && len(s.guards.byProgram)+len(s.guards.wild)+len(s.guardFiles) > 0 {
+			for _, inner := range started(u, e) {
+				s.unitGuards(&inner, e, &own)
+			}
+			own.maybe = first(own.maybe, s.unseen(u, e))
+		}
 		for _, r := range own.asks {
 			o.guard(r, yes)
 		}

@@ -70,8 +70,8 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	if f.selector != "" {
 		return false, f
 	}
-	if door := m.sideDoor(u); door != "" {
-		return false, fault{"flags", quote(door) + " writes a file, runs a program or works elsewhere: a rule must name it"}
+	if door, why := m.sideDoor(u); door != "" {
+		return false, fault{"flags", quote(door) + " " + why}
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}

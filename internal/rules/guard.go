@@ -361,6 +361,9 @@ func spellings(text string) []string {
 	}
 	if len(text) > 2 && text[0] == '-' && text[1] != '-' {
 		all = append(all, text[2:])
+		for i := 3; i < min(6, len(text)); i++ { // -at.git
+			all = append(all, text[i:])
+		}
 	}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && i+1 < len(text) {
 		all = append(all, text[i+1:])

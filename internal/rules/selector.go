@@ -93,11 +93,28 @@ func (m *mcpMatch) names(n [2]string) bool {
 func (m *mcpMatch) allows(e *scope) bool {
 	ways := mcpNames(e.call.Tool)
 	for _, n := range ways {
-		if !m.names(n) {
+		if !m.names(n) || !plainToolName(n[1]) && !m.namesExactly(n[1]) {
 			return false
 		}
 	}
 	return len(ways) > 0 && inputMatches(m.input, e)
+}
+
+// plainToolName says whether a name holds only what a * in a rule that allows may stand for: no
+// blanks, signs, or letters that look like others.
+func plainToolName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// namesExactly says whether the rule has the tool's name without a *.
+func (m *mcpMatch) namesExactly(tool string) bool {
+	return slices.ContainsFunc(m.tool, func(g glob) bool { return g.exact && g.src == tool })
 }
 
 func inputMatches(ms []inputMatch, e *scope) bool {

@@ -94,7 +94,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	places, ok := e.toolPlaces(&t)
 	if t.paths != nil {
 		for _, at := range places {
-			if s.protect.touches(at, e) {
+			if s.protect.touches(at, e, t.op != opRead) {
 				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
 			} else if (e.call.Tool == "Grep" || e.call.Tool == "Glob") && s.protect.above(at, e) {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
