@@ -28,14 +28,14 @@ func TestPacksAreClosed(t *testing.T) {
 			if r.guard() || r.match.command == nil {
 				continue
 			}
-			for _, fault := range openings(r.id, r.match.command, asks) {
+			for _, fault := range openFlagsOf(r.id, r.match.command, asks) {
 				t.Errorf("%s: %s: %s", name, r.id, fault)
 			}
 		}
 	}
 }
 
-func openings(id string, m *commandMatch, asks bool) (found []string) {
+func openFlagsOf(id string, m *commandMatch, asks bool) (found []string) {
 	if m.flags != nil && m.flags.any && !slices.Contains(openFlags, id) {
 		found = append(found, "any flag may stand there")
 	}
