@@ -116,6 +116,7 @@ var forbidden = []struct {
 	{"assent/internal/relay", "assent/internal/always", "rules are proposed by a function that is handed in"},
 	{"assent/internal/mcp", "assent/...", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 	{"assent/internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
+	{"assent/cmd/assent", "github.com/hanwen/...", "a file system that forgets is for tests"},
 	{"assent/cmd/assent", "testing", "helpers of tests stay out of the programs"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
 }

@@ -123,8 +123,9 @@ func (f *folding) housekeeping() content {
 		data := &InstructionsLoadedData{
 			FilePath: f.text("file_path", d.Path), MemoryType: f.text("memory_type", d.MemoryType),
 			LoadReason: f.text("load_reason", d.LoadReason), TriggerFilePath: f.text("trigger_file_path", d.TriggerPath),
+			Trigger: f.text("trigger", d.Trigger),
 		}
-		return content{data: data, title: "Instructions loaded" + because(d.Path)}
+		return content{data: data, title: "Instructions loaded" + because(first(d.Path, d.Trigger))}
 	case KindCwdChanged:
 		data := &CwdChangedData{OldCWD: f.text("old_cwd", d.OldPath), NewCWD: f.text("new_cwd", d.Path)}
 		return content{data: data, title: "Now in " + line(d.Path)}

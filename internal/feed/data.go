@@ -1,6 +1,10 @@
 package feed
 
-import "assent/internal/hook"
+import (
+	"encoding/json"
+
+	"assent/internal/hook"
+)
 
 // What each kind of event carries. Texts and JSON are the payload's own and may hold anything:
 // only Event.Title and Event.Body are safe to look at.
@@ -128,6 +132,18 @@ type PermissionDecisionData struct {
 
 	Outcome hook.Outcome   `json:"outcome,omitempty"`
 	By      *hook.Approver `json:"by,omitempty"`
+}
+
+// MarshalJSON writes the message of a denial also where it is empty: a denial always has one.
+func (d PermissionDecisionData) MarshalJSON() ([]byte, error) {
+	type plain PermissionDecisionData
+	if d.DecisionType != DecideDeny || d.Message != "" {
+		return json.Marshal(plain(d))
+	}
+	return json.Marshal(struct {
+		plain
+		Message string `json:"message"`
+	}{plain(d), d.Message})
 }
 
 // DecisionType is what a decision says.
@@ -285,9 +301,11 @@ type ConfigChangeData struct {
 	FilePath string `json:"file_path,omitempty"`
 }
 
-// InstructionsLoadedData is the data of instructions.loaded.
+// InstructionsLoadedData is the data of instructions.loaded: of a file, or in the older form the
+// trigger alone.
 type InstructionsLoadedData struct {
-	FilePath        string `json:"file_path"`
+	FilePath        string `json:"file_path,omitempty"`
+	Trigger         string `json:"trigger,omitempty"` // init, maintenance
 	MemoryType      string `json:"memory_type,omitempty"`
 	LoadReason      string `json:"load_reason,omitempty"`
 	TriggerFilePath string `json:"trigger_file_path,omitempty"`
@@ -329,12 +347,13 @@ type UnknownHookData struct {
 
 // TodoAddData is the data of todo.add.
 type TodoAddData struct {
-	TodoID          string `json:"todo_id"`
-	Text            string `json:"text"`
-	Details         string `json:"details,omitempty"`
-	Priority        string `json:"priority,omitempty"` // p0, p1, p2
-	LinkedEventID   string `json:"linked_event_id,omitempty"`
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	TodoID          string   `json:"todo_id"`
+	Text            string   `json:"text"`
+	Details         string   `json:"details,omitempty"`
+	Priority        string   `json:"priority,omitempty"` // p0, p1, p2
+	LinkedEventID   string   `json:"linked_event_id,omitempty"`
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"`
 }
 
 // TodoUpdateData is the data of todo.update.
@@ -345,11 +364,16 @@ type TodoUpdateData struct {
 
 // TodoPatch is what changed about a task; what is empty did not.
 type TodoPatch struct {
-	Text            string `json:"text,omitempty"`
-	Details         string `json:"details,omitempty"`
-	Priority        string `json:"priority,omitempty"`
-	Status          string `json:"status,omitempty"` // open, doing, blocked, done
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	Text            string   `json:"text,omitempty"`
+	Details         string   `json:"details,omitempty"`
+	Priority        string   `json:"priority,omitempty"`
+	Status          string   `json:"status,omitempty"` // open, doing, blocked, done
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"` // all of them; a task keeps its last one
+}
+
+func (p TodoPatch) empty() bool {
+	return p.Text == "" && p.Details == "" && p.Priority == "" && p.Status == "" && p.AssignedActorID == "" && len(p.Tags) == 0
 }
 
 // TodoDoneData is the data of todo.done.

@@ -82,11 +82,12 @@ type Actor struct {
 
 // Task is one entry of the agents' task lists, as it stands now.
 type Task struct {
-	TodoID          string `json:"todo_id"`
-	Text            string `json:"text"`
-	Status          string `json:"status"` // open, doing, blocked, done
-	Priority        string `json:"priority,omitempty"`
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	TodoID          string   `json:"todo_id"`
+	Text            string   `json:"text"`
+	Status          string   `json:"status"` // open, doing, blocked, done
+	Priority        string   `json:"priority,omitempty"`
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"`
 }
 
 // AgentState is what a session's agent does at a moment.

@@ -118,6 +118,7 @@ type Todo struct {
 	Status    string // open, doing, blocked, done, removed
 	Priority  string // p0, p1, p2
 	Owner     string
+	Tags      []string // nil: not said
 	BlockedBy []string // further tasks that have to be done before
 }
 

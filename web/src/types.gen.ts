@@ -414,10 +414,16 @@ export type FeedConfigChange = FeedEventBase & {
 export type FeedInstructionsLoaded = FeedEventBase & {
   kind: "instructions.loaded";
   data: {
-    file_path: string;
+    [k: string]: unknown;
+  } & {
+    file_path?: string;
     memory_type?: string;
     load_reason?: string;
     trigger_file_path?: string;
+    /**
+     * init, maintenance: an older form, which names no file.
+     */
+    trigger?: string;
   };
 };
 /**
@@ -527,7 +533,7 @@ export type FeedPermissionDecision = FeedEventBase & {
      */
     reason?: string;
     /**
-     * Of a denial.
+     * Of a denial, which always has one; empty if nothing was said.
      */
     message?: string;
     interrupt?: boolean;
@@ -583,6 +589,7 @@ export type FeedTodoAdd = FeedEventBase & {
     priority?: "p0" | "p1" | "p2";
     linked_event_id?: string;
     assigned_actor_id?: string;
+    tags?: string[];
   };
 };
 /**
@@ -601,6 +608,10 @@ export type FeedTodoUpdate = FeedEventBase & {
        */
       status?: "open" | "doing" | "blocked" | "done";
       assigned_actor_id?: string;
+      /**
+       * All of them, in place of those before.
+       */
+      tags?: string[];
     };
   };
 };
@@ -1237,6 +1248,7 @@ export interface Task {
   status: "open" | "doing" | "blocked" | "done";
   priority?: "p0" | "p1" | "p2";
   assigned_actor_id?: string;
+  tags?: string[];
 }
 /**
  * One event that a search found.
