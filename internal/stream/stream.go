@@ -52,6 +52,8 @@ type Config struct {
 	URL, RecordURL string
 	// Replicas of every stream in an external cluster; 0 means 1.
 	Replicas int
+	// Readers is how many connections Listen takes; 0 means 1024.
+	Readers int
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
 
@@ -149,7 +151,7 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 	if s.cfg.URL != "" {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
-		kind.listen = s.cfg.Listen
+		kind.listen, kind.conns = s.cfg.Listen, s.cfg.Readers
 		s.events, err = startEngine(ctx, kind, s.engineDir("events"), s.reserve(), s.logf)
 	}
 	if err != nil {
