@@ -104,6 +104,7 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if e.Submitter == "" { // an earlier version did not record it
 		e.Submitter = r.Submitter
 	}
+	e.resumeLocked(r)
 	b.attachLocked(e, w)
 	if !r.Verdict.Decides() {
 		b.revealLocked(e) // it came back, and by now the rules say otherwise

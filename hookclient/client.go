@@ -89,6 +89,8 @@ type Config struct {
 	// Warn hears of failures, one line each, without a payload, a token or anything of the
 	// environment; nil discards them.
 	Warn func(line string)
+	// Asking hears the id of a request before it goes to the broker; it may be nil.
+	Asking func(id string)
 }
 
 func (c *Config) fill() {
@@ -163,6 +165,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	c.session = p.session
 	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
+	if cfg.Asking != nil {
+		cfg.Asking(c.event.ID)
+	}
 
 	fault := cfg.Fault
 	if fault == nil {

@@ -34,6 +34,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/auth"
+	"assent/internal/conformance"
 	"assent/internal/hook"
 	"assent/internal/push"
 )
@@ -60,6 +61,8 @@ type Config struct {
 	Past Past
 	// Push rings devices; nil means that this broker does not.
 	Push *push.Push
+	// Mismatches says how events differed from their schemas; nil means that nobody looked.
+	Mismatches func() conformance.Report
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
 	// Assets is the page, index.html at its root; nil means there is none.
@@ -145,6 +148,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
+	}
+	if cfg.Mismatches == nil {
+		cfg.Mismatches = func() conformance.Report { return conformance.Report{Mismatches: []conformance.Mismatch{}} }
 	}
 	if cfg.MaxSockets == 0 {
 		cfg.MaxSockets = 1024
@@ -276,6 +282,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
+	view.Get("/v1/schema-mismatches", s.getMismatches)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
