@@ -39,11 +39,12 @@ func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 // asked, which it returns, with its place beside another request if it shares that one's answer.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) (*hook.Request, *broker.Waiting) {
 	arrived := time.Now() // the hook's patience runs from here, however long reading and publishing take
-	raw, err := readBody(w, r)
+	raw, err := s.readBody(w, r)
 	if err != nil {
 		s.hookBodyFailed(w, r, err)
 		return nil, nil
 	}
+	uses(r, servesHook)
 	e, channel, problem := eventOf(r.Header, came)
 	if problem != nil {
 		writeProblem(w, *problem)
@@ -158,10 +159,12 @@ func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err erro
 		s.fail(w, r, err)
 		return
 	}
-	if errors.Is(err, errNoRoom) {
-		s.log.Warn("a hook was sent away", zap.String("why", errNoRoom.Error()), zap.Int64("limit", s.cfg.MaxHeld))
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: errNoRoom.Error()})
-		return
+	for full, limit := range map[error]int64{errNoRoom: s.cfg.MaxHeld, errCrowd: s.arriving.max} {
+		if errors.Is(err, full) {
+			s.log.Warn("a hook was sent away", zap.String("why", full.Error()), zap.Int64("limit", limit))
+			writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: full.Error()})
+			return
+		}
 	}
 	writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})
 }

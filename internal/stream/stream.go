@@ -54,6 +54,8 @@ type Config struct {
 	URL, RecordURL string
 	// Replicas of every stream in an external cluster; 0 means 1.
 	Replicas int
+	// Readers is how many connections Listen takes; 0 means 1024.
+	Readers int
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
 
@@ -151,7 +153,7 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 	if s.cfg.URL != "" {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
-		kind.listen, kind.readersToken = s.cfg.Listen, s.cfg.ReadersToken
+		kind.listen, kind.conns, kind.readersToken = s.cfg.Listen, s.cfg.Readers, s.cfg.ReadersToken
 		s.events, err = startEngine(ctx, kind, s.engineDir("events"), s.reserve(), s.logf)
 	}
 	if err != nil {
