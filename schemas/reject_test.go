@@ -68,6 +68,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"RepoContext":        {{`{"git_root":null}`, ""}, {`{"remote_url":1}`, "/remote_url"}},
 	"Runtime":            {{`{"pid":0}`, "/pid"}, {`{"socket":null}`, ""}, {`{"httpUrl":"x"}`, ""}},
 	"SessionInfo":        {{`{"queueCount":-1}`, "/queueCount"}, {`{"queue_count":1}`, ""}, {`{"sessionId":null}`, ""}},
+	"Allowed":            {{`{"changes":[{"before":"x"}]}`, "/changes/0"}, {`{"changes":[{"name":"x","after":1}]}`, "/changes/0/after"}, {`{"answers":[{}]}`, "/answers/0"}, {`{"shown":{"verb":1}}`, "/shown/verb"}},
+	"Answer":             {{`{"answer":1}`, "/answer"}, {`{"question":null}`, ""}},
 	"Shown":              {{`{"fields":[{"name":"x","text":"y","kind":"html"}]}`, "/fields/0/kind"}, {`{"fields":null}`, ""}},
 	"Settled":            {{`{"outcome":"pending"}`, "/outcome"}, {`{"by":{"kind":"passer-by"}}`, "/by/kind"}, {`{"settledAt":null}`, ""}},
 	"Stats":              {{`{"step":"minute"}`, "/step"}, {`{"buckets":[{"start":"now"}]}`, "/buckets/0/start"}, {`{"by":null}`, ""}},

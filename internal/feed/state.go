@@ -23,6 +23,10 @@ const (
 	// waiting.
 	maxRequests = 1024
 	maxSettled  = 32
+	// maxInput bytes of the input of a request are kept while it waits, maxInputs of all of them; of
+	// a larger one nobody tells afterwards what an approver changed.
+	maxInput  = 16 << 10
+	maxInputs = 128 << 10
 	// maxTasks tasks are known; of more the oldest that is done is forgotten, else a new one is
 	// not listed.
 	maxTasks = 200

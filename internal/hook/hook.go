@@ -80,6 +80,9 @@ type Payload struct {
 	// PermissionRequest.
 	ToolUseID string
 
+	// Failure is why the tool failed, of a PostToolUseFailure; at most MaxFailure bytes.
+	Failure string
+
 	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
 	// received, or over the whole payload where tool_input is absent, repeated or
 	// case-varied.
@@ -92,6 +95,9 @@ type Payload struct {
 	// request.
 	Uninspectable string
 }
+
+// MaxFailure is how much is kept of what a failed tool said, in bytes.
+const MaxFailure = 2 << 10
 
 // JSON is a JSON text kept as received. It marshals as itself (nil as null).
 type JSON []byte

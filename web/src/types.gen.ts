@@ -533,6 +533,14 @@ export type FeedPermissionDecision = FeedEventBase & {
     interrupt?: boolean;
     updated_input?: unknown;
     updated_permissions?: unknown;
+    /**
+     * updated_input is another call than was asked for. The body shows the difference.
+     */
+    edited?: boolean;
+    /**
+     * What was answered to questions, or in a form.
+     */
+    answers?: Answer[];
     outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
     by?: Approver;
   };
@@ -547,15 +555,23 @@ export type FeedPermissionDelivery = FeedEventBase & {
      * delivered, confirmed
      */
     delivery: string;
+    /**
+     * What the tool said when it ran and failed, at most 2 KiB; any text.
+     */
+    failure?: string;
   };
 };
 /**
- * The tool ran although the request was denied.
+ * The tool ran although the request was denied, or as it was asked for although it was allowed as edited.
  */
 export type FeedPermissionOverruled = FeedEventBase & {
   kind: "permission.overruled";
   data: {
     tool_name?: string;
+    /**
+     * It was allowed as edited.
+     */
+    edited?: boolean;
   };
 };
 /**
@@ -794,9 +810,13 @@ export interface PermissionRequest {
   decidedBy?: Approver;
   settledAt?: string;
   /**
-   * recorded: on disk. delivered: written to the waiting hook. confirmed: the allowed tool ran. overruled: the denied tool ran all the same.
+   * recorded: on disk. delivered: written to the waiting hook. confirmed: the allowed tool ran. overruled: the denied tool ran all the same, or an edited one as it was asked for.
    */
   delivery?: "recorded" | "delivered" | "confirmed" | "overruled";
+  /**
+   * What the tool said when it ran and failed, safe to show; of a long one the ends.
+   */
+  failure?: string;
   /**
    * The payload, when it is valid UTF-8; not in lists and on the WebSocket.
    */
@@ -806,10 +826,11 @@ export interface PermissionRequest {
    */
   rawBase64?: string;
   /**
-   * Too large for a list or the WebSocket: toolInput, permissionSuggestions, shown and response were left out. GET /v1/requests/{id} has the whole.
+   * Too large for a list or the WebSocket: toolInput, permissionSuggestions, shown, allowed and response were left out. GET /v1/requests/{id} has the whole.
    */
   partial?: boolean;
   shown?: Shown;
+  allowed?: Allowed;
   /**
    * Of a shell command: what it does, part by part, as the rules read it. At most 64; moreUnits were left out.
    */
@@ -918,6 +939,48 @@ export interface Shown {
      */
     kind: "code" | "words" | "text" | "json" | "path" | "url" | "diff-old" | "diff-new";
   }[];
+}
+/**
+ * What was allowed, where it is not what was asked for.
+ */
+export interface Allowed {
+  shown?: Shown1;
+  /**
+   * The members that differ from what was asked for: changed, added (without before) or left out (without after).
+   */
+  changes?: {
+    name: string;
+    before?: string;
+    after?: string;
+  }[];
+  /**
+   * What was answered to the questions of an agent, or in the form of an MCP server.
+   */
+  answers?: Answer[];
+}
+/**
+ * The call that was allowed; absent for answers.
+ */
+export interface Shown1 {
+  /**
+   * What the tool would do, as a short sentence.
+   */
+  verb: string;
+  fields: {
+    name: string;
+    text: string;
+    /**
+     * words: the agent's own description, to be labelled as such.
+     */
+    kind: "code" | "words" | "text" | "json" | "path" | "url" | "diff-old" | "diff-new";
+  }[];
+}
+/**
+ * The answer to one question of an agent, or the value of one field of a form. Both are safe to show.
+ */
+export interface Answer {
+  question: string;
+  answer: string;
 }
 /**
  * One thing that a shell command does, as the rules read it. start and end are its place in the command as it is shown, in UTF-16 code units.
@@ -1405,9 +1468,21 @@ export interface Settled {
   sessionTitle?: string;
   toolName: string;
   /**
-   * One line of the tool's input, safe to show and shortened. The request itself has the whole.
+   * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
    */
   gist?: string;
+  /**
+   * It was allowed as edited: gist is not what was asked for.
+   */
+  edited?: boolean;
+  /**
+   * Of an edited one, one line of what was asked for.
+   */
+  asked?: string;
+  /**
+   * What was answered to questions or in a form, one line, safe to show and shortened.
+   */
+  answers?: string;
   /**
    * The root of the repository, or the directory where it would have run.
    */
@@ -1437,6 +1512,14 @@ export interface Settled {
    * The last that was heard of the answer.
    */
   delivery?: "delivered" | "confirmed" | "overruled";
+  /**
+   * The tool ran, and failed.
+   */
+  failed?: boolean;
+  /**
+   * What it said then: one line, safe to show and shortened.
+   */
+  failure?: string;
 }
 /**
  * Who and what decided, and how long people took.
