@@ -23,6 +23,7 @@ type session struct {
 	Title     string `json:"title"` // safe to show
 	CWD       string `json:"cwd"`
 	State     string `json:"state"`
+	Agent     string `json:"agentProcess"`
 	hook.Origin
 	QueueCount           int       `json:"queueCount"`
 	PermissionQueueCount int       `json:"permissionQueueCount"`
@@ -62,6 +63,9 @@ var stateNames = map[string]string{
 }
 
 func (s *session) stateName() string {
+	if s.State == "exited" && s.Agent == "gone" {
+		return "agent is gone"
+	}
 	if name := stateNames[s.State]; name != "" {
 		return name
 	}

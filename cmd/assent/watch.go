@@ -255,6 +255,8 @@ func stateWords(r *request) string {
 		return "the agent is not connected; waiting for it to come back"
 	case r.State == "pending":
 		return "waiting"
+	case r.Outcome == hook.Withdrawn && r.Attended == hook.AttendedNo:
+		return "withdrawn: the agent went on, or away, without an answer from here"
 	case r.Outcome == hook.Withdrawn:
 		return "withdrawn: answered or given up at the terminal"
 	case r.Outcome == hook.Expired:

@@ -54,8 +54,10 @@ type UserPromptData struct {
 	CWD            string `json:"cwd"`
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Source is task_notification for a notice the agent's program wrote about a background
-	// task; empty for a person's prompt.
+	// task, session_message for a message of another program or session, which From names and whose
+	// text is Summary; empty for a person's prompt.
 	Source  string `json:"source,omitempty"`
+	From    string `json:"from,omitempty"`
 	TaskID  string `json:"task_id,omitempty"`
 	Status  string `json:"status,omitempty"`
 	Summary string `json:"summary,omitempty"`
@@ -133,6 +135,8 @@ type PermissionDecisionData struct {
 	Edited bool `json:"edited,omitempty"`
 	// Answers are what was answered to questions, or in a form, safe to look at.
 	Answers []show.Answer `json:"answers,omitempty"`
+	// Unattended says that the agent ran without a terminal, where nobody could have answered.
+	Unattended bool `json:"unattended,omitempty"`
 	// Gist is what the call is known by that was allowed as edited, as it came.
 	Gist string `json:"-"`
 

@@ -135,6 +135,7 @@ func (f *recording) settled(i int) {
 	}
 	q := s.Requests[i]
 	d, level := decisionOf(r, q.Deny)
+	d.Unattended = s.Origin.Attended == hook.AttendedNo
 	c := content{data: d}
 	if d.DecisionType == DecideAllow {
 		c.body = f.allowed(d, &q)

@@ -152,6 +152,16 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 		}
 		return title + about
 	}
+	if d.Unattended {
+		switch d.Reason {
+		case hook.ReasonToolRan:
+			return "– It ran without an answer from here" + about
+		case hook.ReasonHangup:
+			return "– Withdrawn, the agent went away" + about
+		case hook.ReasonTurnEnded:
+			return "– Withdrawn, the turn went on" + about
+		}
+	}
 	switch d.Reason {
 	case hook.ReasonDeadline:
 		return "– No answer in time, the agent's own prompt decides" + about

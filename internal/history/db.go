@@ -40,7 +40,8 @@ CREATE INDEX requests_settled ON requests (settled, asked, outcome, by_kind, by_
 	2: `
 ALTER TABLE requests ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE requests ADD COLUMN wanted TEXT NOT NULL DEFAULT '';
-ALTER TABLE requests ADD COLUMN answers TEXT NOT NULL DEFAULT '';`,
+ALTER TABLE requests ADD COLUMN answers TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN unattended INTEGER NOT NULL DEFAULT 0;`,
 }
 
 // db is the open file: one connection that writes, some that read.

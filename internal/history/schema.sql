@@ -86,7 +86,8 @@ CREATE TABLE requests (
   reason  TEXT NOT NULL DEFAULT '',
   edited  INTEGER NOT NULL DEFAULT 0,  -- gist is of what was allowed, and wanted of what was asked for
   wanted  TEXT NOT NULL DEFAULT '',
-  answers TEXT NOT NULL DEFAULT ''     -- one line that is safe to show
+  answers TEXT NOT NULL DEFAULT '',    -- one line that is safe to show
+  unattended INTEGER NOT NULL DEFAULT 0 -- the agent had no terminal
 ) WITHOUT ROWID;
 CREATE INDEX requests_session ON requests (session, event);
 CREATE INDEX requests_at ON requests (at);

@@ -176,7 +176,7 @@ func TestFormerLayout(t *testing.T) {
 	if err := d.exec(`DROP INDEX requests_settled;
 		ALTER TABLE requests DROP COLUMN repo; ALTER TABLE requests DROP COLUMN gist; ALTER TABLE requests DROP COLUMN text;
 		ALTER TABLE requests DROP COLUMN by_kind; ALTER TABLE requests DROP COLUMN by_name; ALTER TABLE requests DROP COLUMN reason;
-		ALTER TABLE requests DROP COLUMN edited; ALTER TABLE requests DROP COLUMN wanted; ALTER TABLE requests DROP COLUMN answers;
+		ALTER TABLE requests DROP COLUMN edited; ALTER TABLE requests DROP COLUMN wanted; ALTER TABLE requests DROP COLUMN answers; ALTER TABLE requests DROP COLUMN unattended;
 		PRAGMA user_version=1`); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text, unattended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
 		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1, gist, ''), gist = iif(?1, ?3, gist), text = text || ?4

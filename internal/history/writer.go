@@ -256,7 +256,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err := fold(step{record: r.Seq}, func() { gist, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text)
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text, r.Request.Attended == hook.AttendedNo)
 	}
 	var by hook.Approver
 	if r.By != nil {

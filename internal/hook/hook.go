@@ -50,12 +50,23 @@ type Event struct {
 // Origin is what the hook client knows about its own surroundings and the broker, which may
 // run elsewhere, cannot find out later. Every field may be empty.
 type Origin struct {
-	Host       string `json:"host,omitempty"`
-	PID        int    `json:"pid,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	// Process names the process of PID: when it began, in which pid namespace its number counts, and
+	// the boot of its machine, see package process. Attended is AttendedYes or AttendedNo.
+	Process    string `json:"process,omitempty"`
+	Attended   string `json:"attended,omitempty"`
 	AgentLabel string `json:"agentLabel,omitempty"` // CLAUDE_AGENT_ID: a label the user may set
 	ProjectDir string `json:"projectDir,omitempty"` // CLAUDE_PROJECT_DIR
 	Repo       Repo   `json:"repo,omitzero"`
 }
+
+// Whether somebody may sit at the terminal of an agent. A run without one (claude -p, CI) has no
+// prompt of its own that could have been answered.
+const (
+	AttendedYes = "yes"
+	AttendedNo  = "no"
+)
 
 // Repo is the git work tree the agent stands in. The zero value means none was found.
 type Repo struct {

@@ -25,6 +25,8 @@ type Settled struct {
 	// Reason is that of an end without a decision, Message what the agent was told.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Unattended says that the agent ran without a terminal, where nobody could have answered.
+	Unattended bool `json:"unattended,omitempty"`
 	// By is who decided; nil when nobody did.
 	By *Decider `json:"by,omitempty"`
 	// Delivery is the last that was heard of the answer: delivered, confirmed, overruled.

@@ -17,6 +17,9 @@ import (
 // decided.
 const partialAbove = 32 << 10
 
+// maxFailure is how much of what a failed tool said is told, in characters; the record has more.
+const maxFailure = 400
+
 // requestJSON is a request as the API shows it (schema PermissionRequest).
 type requestJSON struct {
 	hook.Request
@@ -121,7 +124,7 @@ func newRequestJSON(v broker.View) *requestJSON {
 		DecidedBy: v.DecidedBy,
 		SettledAt: v.SettledAt,
 		Delivery:  v.Delivery,
-		Failure:   show.Text(v.Failure),
+		Failure:   show.Short(v.Failure, maxFailure),
 	}
 }
 

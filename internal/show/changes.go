@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/rogpeppe/go-internal/diff"
 )
 
 // Allowed is the input that an approver allowed where it is not the one that was asked for: an
@@ -261,22 +259,30 @@ func (c Change) Lines() []string {
 	case !strings.Contains(*c.Before+*c.After, "\n"):
 		return append(signed("- ", *c.Before), signed("+ ", *c.After)...)
 	}
-	// The sign of a text that ends without a line feed is the line itself: each gets one more.
-	all := strings.Split(strings.TrimSuffix(string(diff.Diff("a", []byte(*c.Before+"\n"), "b", []byte(*c.After+"\n"))), "\n"), "\n")
-	out := []string{}
-	for _, l := range all[min(3, len(all)):] { // past the names of the files
-		switch {
-		case l == "":
-		case l[0] == '@':
-			if len(out) > 0 {
-				out = append(out, "  …")
-			}
-		default:
-			out = append(out, l[:1]+" "+l[1:])
+	before, after := strings.Split(*c.Before, "\n"), strings.Split(*c.After, "\n")
+	same := 0 // at the beginning
+	for same < len(before) && same < len(after) && before[same] == after[same] {
+		same++
+	}
+	rest := 0 // at the end
+	for rest < len(before)-same && rest < len(after)-same && before[len(before)-1-rest] == after[len(after)-1-rest] {
+		rest++
+	}
+	var out []string
+	put := func(sign string, lines []string) {
+		for _, l := range lines {
+			out = append(out, sign+l)
 		}
 	}
+	put("  ", before[max(0, same-around):same])
+	put("- ", before[same:len(before)-rest])
+	put("+ ", after[same:len(after)-rest])
+	put("  ", after[len(after)-rest:min(len(after), len(after)-rest+around)])
 	return out
 }
+
+// around is how many lines that stay are shown on either side of those that changed.
+const around = 3
 
 func signed(sign, text string) []string {
 	lines := strings.Split(text, "\n")

@@ -24,7 +24,7 @@ export function Rail({ all }: { all: Group[] }) {
         <span>{words.desk.all}</span> <span class="count">{total}</span>
       </button>
       {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
-        const { state, title } = stand.get(p.id) ?? {};
+        const { state, title, agentProcess } = stand.get(p.id) ?? {};
         return (
           <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
             <span>
@@ -32,7 +32,7 @@ export function Rail({ all }: { all: Group[] }) {
               {names.get(p.id)}
               {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
               {p.branch && <small class="branch">{visibleLine(p.branch)}</small>}
-              {state && <small>{stateWords(state)}</small>}
+              {state && <small>{stateWords(state, agentProcess)}</small>}
             </span>{" "}
             {p.waiting > 0 && <span class="count">{p.waiting}</span>}
           </button>

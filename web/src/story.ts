@@ -85,7 +85,8 @@ export function startsOpen(e: Line): boolean {
 
 const states: Record<AgentState, string> = words.feed.states;
 
-export function stateWords(s: AgentState | undefined): string {
+export function stateWords(s: AgentState | undefined, agent?: string): string {
+  if (agent === "gone" && s === "exited") return words.feed.gone;
   return states[s ?? "unknown"] ?? states.unknown;
 }
 

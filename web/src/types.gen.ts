@@ -113,12 +113,16 @@ export type FeedUserPrompt = FeedEventBase & {
     cwd: string;
     permission_mode?: string;
     /**
-     * task_notification for a notice the agent's program wrote about a background task; empty for a person's prompt.
+     * task_notification for a notice the agent's program wrote about a background task, session_message for a message of another program or session; empty for a person's prompt.
      */
     source?: string;
     task_id?: string;
     status?: string;
     summary?: string;
+    /**
+     * Of a session_message, what its sender calls itself; summary is its text.
+     */
+    from?: string;
   };
 };
 /**
@@ -541,6 +545,10 @@ export type FeedPermissionDecision = FeedEventBase & {
      * What was answered to questions, or in a form.
      */
     answers?: Answer[];
+    /**
+     * The agent ran without a terminal, where nobody could have answered.
+     */
+    unattended?: boolean;
     outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
     by?: Approver;
   };
@@ -740,6 +748,14 @@ export interface PermissionRequest {
    * The hook's process.
    */
   pid?: number;
+  /**
+   * Names the process with this pid: when it began, its pid namespace and its machine's boot, so that a later one of the same number is not taken for it. Absent where the hook cannot tell.
+   */
+  process?: string;
+  /**
+   * Whether somebody may sit at the agent's own terminal; absent where the hook cannot tell.
+   */
+  attended?: "yes" | "no";
   /**
    * CLAUDE_PROJECT_DIR.
    */
@@ -1182,6 +1198,18 @@ export interface SessionInfo {
    */
   pid?: number;
   /**
+   * Names the process with this pid: when it began, its pid namespace and its machine's boot, so that a later one of the same number is not taken for it. Absent where the hook cannot tell.
+   */
+  process?: string;
+  /**
+   * Whether somebody may sit at the agent's own terminal; absent where the hook cannot tell.
+   */
+  attended?: "yes" | "no";
+  /**
+   * Whether the agent's process still runs, as the broker saw it in the last two seconds; of the 100 newest sessions, and only where the agent runs on the broker's own machine. gone: the state is exited, though nobody saw the session end; endedAt is absent then.
+   */
+  agentProcess?: "running" | "gone";
+  /**
    * CLAUDE_PROJECT_DIR.
    */
   projectDir?: string;
@@ -1494,6 +1522,10 @@ export interface Settled {
    * Why it ended without a decision.
    */
   reason?: string;
+  /**
+   * The agent ran without a terminal, where nobody could have answered.
+   */
+  unattended?: boolean;
   /**
    * What the agent was told.
    */
