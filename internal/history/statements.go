@@ -9,10 +9,10 @@ import (
 type statements struct {
 	all []*sql.Stmt
 
-	place, event, feed, text, raw         *sql.Stmt
+	place, event, feed, text, raw                  *sql.Stmt
 	request, requestKey, settle, decision, allowed *sql.Stmt
-	runStart, runNow, runEnd              *sql.Stmt
-	byID, byKey, newSession, saveSession  *sql.Stmt
+	runStart, runNow, runEnd                       *sql.Stmt
+	byID, byKey, newSession, saveSession           *sql.Stmt
 }
 
 func (s *statements) prepare(conn *sql.Conn) error {

@@ -18,13 +18,25 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at place) int {
 		return -1
 	}
 	argv := r.argv(len(c.Args))
-	for _, w := range c.Args {
-		argv = append(argv, r.word(w, at))
+	for i, w := range c.Args {
+		if argv = r.expanded(w, at, argv); i == 0 && !plainProgram(w) {
+			r.doubtAt(DoubtProgram, w, "The program is not a plain word.")
+		}
 	}
 	if isShell(argv[0].Text) && at.stdin == Heredoc {
 		r.heredocScripts(s, at)
 	}
 	return r.emit(argv, c, at)
+}
+
+// plainProgram says whether a word that names a program is written as one: no braces, no $'…'.
+func plainProgram(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar {
+			return false
+		}
+	}
+	return braceWords(w) == nil
 }
 
 func (r *reader) emit(argv []Word, n syntax.Node, at place) int {
@@ -53,7 +65,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	if at.stdin != Inherit && at.stdin != DevNull && (interpreter(u.Base) || scriptFromInput(u.Base, argv)) {
 		r.doubt(DoubtStdin, start, end, u.Base+" may run what it reads from its input.")
 	}
-	if why := unsafeBuiltin(u.Base); why != "" {
+	if why := unsafeBuiltin(u.Base); why != "" && !(prog.Text == "set" && r.stricter(argv[1:])) {
 		r.doubt(DoubtBuiltin, start, end, u.Base+" "+why+".")
 		r.guess(argv, start, end, at)
 		return r.add(u, at)
@@ -113,6 +125,41 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		}
 	}
 	return r.add(u, at)
+}
+
+// stricter says whether the words after set do nothing but have the shell stop at an error, at a
+// variable that is not set or at a failed part of a pipe, or not stop there any more. Such a script
+// runs no command that it would not run without them, and none otherwise. Not -x: it evaluates PS4.
+func (r *reader) stricter(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if !w.Static || len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
+			return false
+		}
+		for k, letter := range w.Text[1:] {
+			switch {
+			case letter == 'e' || letter == 'u' || letter == 'E' && !r.opts.Zsh:
+			case letter == 'o' && k+2 == len(w.Text) && i+1 < len(words):
+				i++
+				if !words[i].Static || !r.strictOption(words[i].Text) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return len(words) > 0
+}
+
+func (r *reader) strictOption(name string) bool {
+	switch name {
+	case "errexit", "nounset", "pipefail":
+		return true
+	case "errtrace":
+		return !r.opts.Zsh
+	}
+	return false
 }
 
 // cd follows a change of directory.
@@ -315,6 +362,9 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at place) int {
 	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	at = at.through(u.Program + " -c")
+	was := r.posix
+	defer func() { r.posix = was }()
+	r.posix = u.Program != "bash"
 	if !known {
 		at.denyOnly = true
 		r.within(text, at)

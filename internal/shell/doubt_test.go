@@ -75,7 +75,8 @@ func TestDoubts(t *testing.T) {
 		// Definitions and builtins.
 		{DoubtFunction, "f() { ls; }"}, {DoubtFunction, "function f { ls; }"}, {DoubtFunction, "git() { rm x; }; git status"},
 		{DoubtBuiltin, "coproc ls"}, {DoubtBuiltin, "alias ls=rm"}, {DoubtBuiltin, "unalias ls"}, {DoubtBuiltin, "eval ls"}, {DoubtBuiltin, "source x"}, {DoubtBuiltin, ". x"}, {DoubtBuiltin, "exec ls"}, {DoubtBuiltin, "trap ls EXIT"},
-		{DoubtBuiltin, "set -x"}, {DoubtBuiltin, "shopt -s extglob"}, {DoubtBuiltin, "enable -n ls"}, {DoubtBuiltin, "hash -p /x ls"}, {DoubtBuiltin, "history"}, {DoubtBuiltin, "fc -s"}, {DoubtBuiltin, "bind -x x"},
+		{DoubtBuiltin, "set -x"}, {DoubtBuiltin, "set -ex"}, {DoubtBuiltin, "set"}, {DoubtBuiltin, "set -o"}, {DoubtBuiltin, "set -- -e"}, {DoubtBuiltin, "set -e x"}, {DoubtBuiltin, "set -e $x"}, {DoubtBuiltin, "set -euo xtrace"}, {DoubtBuiltin, "set -oe pipefail"}, {DoubtBuiltin, "set -euo"}, {DoubtBuiltin, "set -f"}, {DoubtBuiltin, "set -a"}, {DoubtBuiltin, "set -k"}, {DoubtBuiltin, "set -o errexit -o xtrace"}, {DoubtBuiltin, "set -"}, {DoubtBuiltin, "/x/set -e"},
+		{DoubtBuiltin, "shopt -s extglob"}, {DoubtBuiltin, "enable -n ls"}, {DoubtBuiltin, "hash -p /x ls"}, {DoubtBuiltin, "history"}, {DoubtBuiltin, "fc -s"}, {DoubtBuiltin, "bind -x x"},
 		{DoubtBuiltin, "complete -C x y"}, {DoubtBuiltin, "mapfile -C x"}, {DoubtBuiltin, "readarray x"}, {DoubtBuiltin, "printf -v x y"}, {DoubtBuiltin, "printf -vx y"}, {DoubtBuiltin, "printf $x y"}, {DoubtBuiltin, "unset x"},
 		{DoubtBuiltin, "read PATH"}, {DoubtBuiltin, "read -r"}, {DoubtBuiltin, "read 'a[$(rm x)]'"}, {DoubtBuiltin, "declare x=1"}, {DoubtBuiltin, "readonly x=1"}, {DoubtBuiltin, "local x"}, {DoubtBuiltin, "typeset x"},
 		{DoubtBuiltin, "command eval ls"}, {DoubtBuiltin, "builtin eval ls"}, {DoubtBuiltin, `\eval ls`}, {DoubtBuiltin, "'eval' ls"}, {DoubtBuiltin, "export"},
@@ -98,6 +99,8 @@ func TestDoubts(t *testing.T) {
 		{DoubtElevated, "strace ls"}, {DoubtElevated, "parallel ls"}, {DoubtElevated, "timeout 5 sudo ls"},
 		{DoubtInline, `bash -c "$x"`}, {DoubtInline, "bash -c $x"}, {DoubtInline, "bash -c"}, {DoubtStdin, "bash -o x -c ls"}, {DoubtInline, "zsh -c ls"}, {DoubtStdin, "bash --rcfile x -c ls"}, {DoubtInline, "bash -ic ls"},
 		{DoubtInline, "xargs -I{} sh -c 'ls {}'"}, {DoubtInline, "xargs sh -c"}, {DoubtInline, nestedBash(6)},
+		// Braces and $'…' in the program's place, or for a shell that may not know them.
+		{DoubtProgram, "{ls,-l}"}, {DoubtProgram, "l{s,}"}, {DoubtProgram, "$'ls' x"}, {DoubtExpansion, "sh -c 'ls {a,b}'"}, {DoubtExpansion, `sh -c "ls \$'a'"`},
 		// git after cd.
 		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
 		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},

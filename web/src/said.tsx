@@ -3,14 +3,19 @@
 import { sentenceOf, type Update } from "./always";
 import { Changed } from "./edit";
 import { isForm, type Item } from "./model";
+import type { ElicitationResponse, PermissionResponse } from "./types.gen";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
+
+// Of a tool call, or of a form.
+type Output = Partial<Omit<PermissionResponse["hookSpecificOutput"] & ElicitationResponse["hookSpecificOutput"], "hookEventName">>;
 
 export function Said({ item }: { item: Item }) {
   const { request: r, attempt, whole } = item;
   if (item.lost) return null;
   const own = attempt?.phase === "taken" ? attempt.decision : undefined;
-  const d = isForm(r) ? undefined : (whole?.response ?? r.response)?.hookSpecificOutput?.decision ?? own;
+  const output: Output | undefined = (whole?.response ?? r.response)?.hookSpecificOutput;
+  const d = isForm(r) ? undefined : output?.decision ?? own;
   const { answers, changes } = whole?.allowed ?? r.allowed ?? {};
   const updates = (d?.updatedPermissions ?? []) as unknown as Update[];
   return (
