@@ -95,6 +95,7 @@ var forbidden = []struct {
 	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
 	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
 	{"assent/internal/peercred", "assent/...", "it asks the kernel, and nobody else"},
+	{"assent/internal/process", "assent/...", "processes are named on the ground floor"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
 	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},

@@ -219,6 +219,10 @@ func (f *folding) userPrompt() content {
 	p, d := f.p, f.d
 	data := &UserPromptData{Prompt: f.text("prompt", d.Prompt), CWD: f.text("cwd", p.CWD), PermissionMode: f.text("permission_mode", p.PermissionMode), Source: d.Source}
 	if n := d.Notice; n.Kind != "" {
+		if n.From != "" || n.Kind == "session_message" {
+			data.Source, data.From, data.Summary = n.Kind, f.text("from", n.From), f.text("summary", n.Summary)
+			return content{data: data, title: "✉ From " + first(name(n.From), "another session") + ": " + line(n.Summary), body: more(n.Summary)}
+		}
 		data.Source, data.TaskID, data.Status, data.Summary = n.Kind, f.text("task_id", n.TaskID), f.text("status", n.Status), f.text("summary", n.Summary)
 		f.tool = key(n.ToolUseID)
 		return content{data: data, title: "⟲ " + line(f.promptText()), body: body(d.Prompt), ui: UI{CollapsedDefault: true}}

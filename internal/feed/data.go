@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // What each kind of event carries. Texts and JSON are the payload's own and may hold anything:
@@ -55,8 +56,10 @@ type UserPromptData struct {
 	CWD            string `json:"cwd"`
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Source is task_notification for a notice the agent's program wrote about a background
-	// task; empty for a person's prompt.
+	// task, session_message for a message of another program or session, which From names and whose
+	// text is Summary; empty for a person's prompt.
 	Source  string `json:"source,omitempty"`
+	From    string `json:"from,omitempty"`
 	TaskID  string `json:"task_id,omitempty"`
 	Status  string `json:"status,omitempty"`
 	Summary string `json:"summary,omitempty"`
@@ -129,6 +132,15 @@ type PermissionDecisionData struct {
 	Interrupt          bool      `json:"interrupt,omitempty"`
 	UpdatedInput       hook.JSON `json:"updated_input,omitempty"`
 	UpdatedPermissions hook.JSON `json:"updated_permissions,omitempty"`
+	// Edited says that updated_input is another call than was asked for. The event's body shows
+	// the difference.
+	Edited bool `json:"edited,omitempty"`
+	// Answers are what was answered to questions, or in a form, safe to look at.
+	Answers []show.Answer `json:"answers,omitempty"`
+	// Unattended says that the agent ran without a terminal, where nobody could have answered.
+	Unattended bool `json:"unattended,omitempty"`
+	// Gist is what the call is known by that was allowed as edited, as it came.
+	Gist string `json:"-"`
 
 	Outcome hook.Outcome   `json:"outcome,omitempty"`
 	By      *hook.Approver `json:"by,omitempty"`
@@ -162,13 +174,15 @@ const (
 // PermissionDeliveryData is the data of permission.delivery: the answer reached the hook, or a
 // later event proved that the allowed tool ran.
 type PermissionDeliveryData struct {
-	Delivery string `json:"delivery"` // delivered, confirmed
+	Delivery string `json:"delivery"`          // delivered, confirmed
+	Failure  string `json:"failure,omitempty"` // what the tool said when it ran and failed
 }
 
 // PermissionOverruledData is the data of permission.overruled: the tool ran although the
-// request was denied.
+// request was denied, or ran as it was asked for although it was allowed as edited.
 type PermissionOverruledData struct {
 	ToolName string `json:"tool_name,omitempty"`
+	Edited   bool   `json:"edited,omitempty"` // it was allowed as edited
 }
 
 // PermissionDeniedData is the data of permission.denied: the agent itself refused a call.

@@ -187,7 +187,9 @@ const (
 	StepEnded     Step = "ended"
 	StepDelivered Step = "delivered" // the answer was written to the waiting hook
 	StepConfirmed Step = "confirmed" // a later event proves that the allowed tool ran
-	StepOverruled Step = "overruled" // a later event proves that the denied tool ran
+	// StepOverruled: a later event proves that the denied tool ran, or that an edited one ran as it
+	// was asked for.
+	StepOverruled Step = "overruled"
 )
 
 // Reasons of ended records, and of a handed-back request. They are words of the API.
@@ -222,6 +224,7 @@ type Record struct {
 	By       *Approver `json:"by,omitempty"`       // decided
 	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
 	Reason   string    `json:"reason,omitempty"`   // ended
+	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed
 	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
 	// confirmed, overruled.
 	EventSeq uint64 `json:"eventSeq,omitempty"`

@@ -103,6 +103,7 @@ type Config struct {
 type Server struct {
 	cfg         Config
 	past        Past
+	agents      agents
 	roster      roster
 	log         *zap.Logger
 	names       names

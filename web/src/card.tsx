@@ -217,8 +217,8 @@ function useWhole(item: Item): [string | undefined, () => void] {
     void lookUp(r.id).then(setError);
   };
   useEffect(() => {
-    if (needed && !item.endedAt) fetchIt();
-  }, [r.id, needed]);
+    if (item.endedAt ? r.partial && item.whole?.state === "pending" : needed) fetchIt();
+  }, [r.id, needed, item.endedAt]);
   return [needed ? error : undefined, fetchIt];
 }
 

@@ -86,6 +86,7 @@ export function startsOpen(e: Line): boolean {
 const states: Record<AgentState, string> = words.feed.states;
 
 export function stateWords(s: SessionInfo | undefined): string {
+  if (s?.agentProcess === "gone" && s.state === "exited") return words.feed.gone;
   return restsNow(s) ? words.feed.turnOver : (states[s?.state ?? "unknown"] ?? states.unknown);
 }
 
