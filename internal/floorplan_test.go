@@ -89,6 +89,8 @@ var forbidden = []struct {
 	{"assent/internal/shell", "assent/...", "commands are read on the ground floor"},
 	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
 	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
+	{"assent/internal/ondisk", "assent/internal/server", "it looks at files, and knows no request"},
+	{"assent/internal/ondisk", "os/exec", "a look starts nothing"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
 	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},

@@ -49,6 +49,8 @@ type Request struct {
 	PermissionMode string    `json:"permissionMode,omitempty"`
 	Suggestions    JSON      `json:"permissionSuggestions,omitempty"`
 	Uninspectable  string    `json:"uninspectable,omitempty"`
+	// Overwrites is what a tool that writes a whole file would replace; nil: that was not seen.
+	Overwrites *Overwrites `json:"overwrites,omitempty"`
 	// Verdict is what the rules said when the request came; nil when there was nothing to say.
 	Verdict *Verdict `json:"verdict,omitempty"`
 
@@ -75,6 +77,14 @@ type Request struct {
 	// From is the credential that brought it; empty on the socket, and for a request that was read
 	// from its record.
 	From string `json:"-"`
+}
+
+// Overwrites is what was found, when the request came, where its tool is to write a whole file.
+type Overwrites struct {
+	Exists bool  `json:"exists"`
+	Bytes  int64 `json:"bytes,omitempty"`
+	// Lines is nil where the file is no text, or large.
+	Lines *int64 `json:"lines,omitempty"`
 }
 
 // ViaMCP is the Request.Via of an agent that asked through assent's MCP server.

@@ -208,6 +208,8 @@ export const words = {
     place: (number: number) => `Change ${number}`,
     wholeFile: "The whole file becomes",
     longLines: "Long lines",
+    overwrites: (o: { exists: boolean; lines?: number; bytes?: number } | undefined) =>
+      !o ? "Replaces the file, if there is one: assent cannot see it from here." : o.exists ? `Replaces the file, ${o.lines === undefined ? `${o.bytes ?? 0} bytes` : words.fields.lines(o.lines)} before.` : "A new file.",
   },
 
   shell: {
