@@ -106,6 +106,9 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 	if f.socket != "" && f.url != "" {
 		return nil, usagef("--socket and --url exclude each other; give one")
 	}
+	if f.socketOwner != "" && f.url != "" {
+		return nil, usagef("--socket-owner is for a socket; over --url the certificate says who answers")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
@@ -136,7 +139,11 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 	if socket, err = filepath.Abs(socket); err != nil {
 		return nil, fmt.Errorf("--socket: %w", err)
 	}
-	return []string{stable(program), "--socket", socket}, nil
+	command := []string{stable(program), "--socket", socket}
+	if f.socketOwner != "" {
+		command = append(command, "--socket-owner", f.socketOwner)
+	}
+	return command, nil
 }
 
 // stable prefers the name under which a program is on PATH: a package manager's link there
@@ -182,7 +189,7 @@ func (w whereabouts) notes(o install.Options, plan install.Plan, settings []inst
 			}
 		}
 		if ours > 0 {
-			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s runs assent's hook for %d events too; Claude Code runs a hook once only if both are written alike, so keep one: assent uninstall --scope %s", s.Path, ours, s.Scope)})
+			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s runs assent's hook for %s too; Claude Code runs a hook once only if both are written alike, so keep one: assent uninstall --scope %s", s.Path, counted(ours, "event"), s.Scope)})
 		}
 		if others > 0 {
 			notes = append(notes, install.Note{Key: "second-decider", Text: "a hook in " + s.Path + " answers permission requests too: both are asked, and the first decision counts"})

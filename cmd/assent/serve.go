@@ -24,6 +24,7 @@ import (
 	"assent/internal/always"
 	"assent/internal/auth"
 	"assent/internal/codec"
+	"assent/internal/conformance"
 	"assent/internal/history"
 	"assent/internal/hook"
 	"assent/internal/hookd"
@@ -161,6 +162,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return fmt.Errorf("state directory: %w", err)
 	}
 
+	host, err := hostID(a.stateDir, bootID)
+	if err != nil {
+		return err
+	}
+	self := server.Local(uint32(os.Getuid()), host)
+
 	// The streams. Opening them locks the state directory.
 	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
@@ -236,15 +243,19 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
 		defer emitSocket.remove()
 	}
 
+	// Every hook's event is held against its schema once it is published, and nothing waits for it.
+	schema := conformance.New()
+	publish := schema.Watch(streams.Publish)
+
 	// Events that waited in the spool while no broker ran come before any new one.
-	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, streams.Publish, log)
+	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, self, publish, log)
 	spool.drain(ctx)
 
 	tcp, err := listen(f.listen)
@@ -289,12 +300,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Assets: web.Assets(), Log: log, HostID: host, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(),
+			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -308,7 +319,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	})
 
 	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, hookd,
-	// notifications, the spool, memory, the two listeners.
+	// schemas, notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -329,6 +340,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}
+	g.run("schemas", schema.Run)
 	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)

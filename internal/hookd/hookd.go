@@ -40,6 +40,8 @@ type Config struct {
 	Path string
 	// Host is this machine's name: an envelope comes from here.
 	Host string
+	// Submitter is whom the socket lets in, see hook.Event.
+	Submitter string
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
 	// Keep writes an event to disk, for later. Unless create is set it does so only if events of

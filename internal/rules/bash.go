@@ -66,6 +66,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			own.refused = append(own.refused, Refusal{"self", u.Start, u.End, why})
 			o.refused = append(o.refused, own.refused...)
 		}
+		e.secrets = nil
+		if !u.DenyOnly {
+			e.secrets = e.secretsOf(u)
+		}
 		if u.Kind == shell.Command && !u.DenyOnly {
 			var shadow *rule
 			if covered[i], shadow = s.commandAllowed(u, e); s.shadows {
@@ -83,10 +87,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if u.DenyOnly {
 			continue
 		}
+		e.secrets = nil
 		switch u.Kind {
 		case shell.Command:
 			commands++
 		case shell.Write, shell.ReadFile:
+			e.secrets = e.secretsOf(u)
 			var shadow *rule
 			if covered[i], shadow = s.fileCovered(u, e, covered, shadowed); s.shadows {
 				shadowed[i] = shadow
@@ -99,6 +105,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if covered[i] == nil {
 			if o.uncovered == "" {
 				o.uncovered = quote(unitText(u))
+				if len(e.secrets) == 0 && u.Kind == shell.Command {
+					e.secrets = e.secretsOf(u)
+				}
+				if len(e.secrets) > 0 {
+					o.why = e.secrets[0].why()
+				}
 			}
 			if shadowed[i] == nil {
 				o.shadowMissed = true
@@ -114,7 +126,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {
-		o.allow, o.uncovered, o.saved = first(o.allow, r), "", nil
+		o.allow, o.uncovered, o.why, o.saved = first(o.allow, r), "", "", nil
 		o.rest(r)
 	}
 	return units
@@ -282,6 +294,9 @@ func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}
+	if f := e.unnamed(r.match); f.selector != "" {
+		return false, f
+	}
 	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
@@ -318,7 +333,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		op = opRead
 	}
 	for _, r := range s.allowFiles {
-		if !r.match.file.allows(op, at, e) {
+		if !r.match.file.allows(op, at, e) || e.unnamed(r.match).selector != "" {
 			continue
 		}
 		if t, _ := r.match.circumstances(e, u.Dir, u.DirKnown, false); t != yes {
@@ -333,7 +348,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		return nil, shadow
 	}
 	permits := func(r *rule) bool {
-		if r == nil {
+		if r == nil || e.unnamed(r.match).selector != "" {
 			return false
 		}
 		set := r.match.command.stdout

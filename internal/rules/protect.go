@@ -295,6 +295,28 @@ func (p *protection) aboveState(dir string, e *scope) bool {
 	}
 }
 
+// above is aboveState for a place however it is spelled.
+func (p *protection) above(at place, e *scope) bool {
+	if p.aboveState(at.spelled, e) {
+		return true
+	}
+	for _, r := range at.real {
+		if r == "" || r == at.spelled {
+			continue
+		}
+		if e.realState == nil {
+			e.realState = []string{e.realBase(&pathPattern{anchor: atHome})}
+			for _, s := range p.state {
+				e.realState = append(e.realState, e.resolve(s))
+			}
+		}
+		if p.aboveState(r, e) || slices.ContainsFunc(e.realState, func(s string) bool { return lies(r, s) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // dirFacts is what protection knows about a directory.
 type dirFacts struct {
 	dir                string
@@ -332,25 +354,27 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !e.facts(p, dir).above {
+	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
 		return ""
 	}
 	for _, t := range spellings(text) {
-		full := t
-		if t == "" || len(t) > maxPath {
+		at, ok := e.place(dir, t)
+		if !ok {
 			continue
 		}
-		if t[0] != '/' {
-			full = dir + "/" + t
-		}
-		at := place{spelled: path.Clean(full)}
 		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
 			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
 		}
 		if sign && p.touches(at, e) {
 			return quote(w.Text) + " is " + ownPlace
 		}
-		if !namesOnly && p.aboveState(at.spelled, e) {
+		if namesOnly {
+			continue
+		}
+		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e) {
+			return quote(w.Text) + " leads to " + ownPlace
+		}
+		if readsDirectories(u) && p.above(at, e) {
 			return quote(w.Text) + " holds assent's state"
 		}
 	}

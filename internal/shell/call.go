@@ -18,13 +18,25 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at place) int {
 		return -1
 	}
 	argv := r.argv(len(c.Args))
-	for _, w := range c.Args {
-		argv = append(argv, r.word(w, at))
+	for i, w := range c.Args {
+		if argv = r.expanded(w, at, argv); i == 0 && !plainProgram(w) {
+			r.doubtAt(DoubtProgram, w, "The program is not a plain word.")
+		}
 	}
 	if isShell(argv[0].Text) && at.stdin == Heredoc {
 		r.heredocScripts(s, at)
 	}
 	return r.emit(argv, c, at)
+}
+
+// plainProgram says whether a word that names a program is written as one: no braces, no $'…'.
+func plainProgram(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar {
+			return false
+		}
+	}
+	return braceWords(w) == nil
 }
 
 func (r *reader) emit(argv []Word, n syntax.Node, at place) int {
@@ -350,6 +362,9 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at place) int {
 	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	at = at.through(u.Program + " -c")
+	was := r.posix
+	defer func() { r.posix = was }()
+	r.posix = u.Program != "bash"
 	if !known {
 		at.denyOnly = true
 		r.within(text, at)

@@ -99,6 +99,8 @@ func TestDoubts(t *testing.T) {
 		{DoubtElevated, "strace ls"}, {DoubtElevated, "parallel ls"}, {DoubtElevated, "timeout 5 sudo ls"},
 		{DoubtInline, `bash -c "$x"`}, {DoubtInline, "bash -c $x"}, {DoubtInline, "bash -c"}, {DoubtStdin, "bash -o x -c ls"}, {DoubtInline, "zsh -c ls"}, {DoubtStdin, "bash --rcfile x -c ls"}, {DoubtInline, "bash -ic ls"},
 		{DoubtInline, "xargs -I{} sh -c 'ls {}'"}, {DoubtInline, "xargs sh -c"}, {DoubtInline, nestedBash(6)},
+		// Braces and $'…' in the program's place, or for a shell that may not know them.
+		{DoubtProgram, "{ls,-l}"}, {DoubtProgram, "l{s,}"}, {DoubtProgram, "$'ls' x"}, {DoubtExpansion, "sh -c 'ls {a,b}'"}, {DoubtExpansion, `sh -c "ls \$'a'"`},
 		// git after cd.
 		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
 		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},

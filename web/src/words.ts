@@ -129,7 +129,7 @@ export const words = {
     viewOnly: "This device may look, not decide.",
     over: "Over.",
     changed: "This is not the request you saw: its input differs. Nothing was sent to the agent; look again.",
-    unknown: "No answer from the broker. Whether your answer was recorded is not known; you may send it again.",
+    unknown: "Whether your answer was recorded is not known. This card will say so when the record does; only then is it in force.",
     notRecorded: (why: string) => `Not recorded: ${why}.`,
     nonsense: "the broker's answer makes no sense",
   },
