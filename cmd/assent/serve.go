@@ -52,6 +52,8 @@ type serveFlags struct {
 	logFormat                    string
 	log                          *zap.Logger // no flag: says everything to this one instead
 	amqpURL                      string
+	mutationTools                []string
+	mutates                      codec.MutationTools // of mutationTools; set by check
 	ledger                       bool
 	hookdSocket                  string
 }
@@ -70,6 +72,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
   assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
+  assent serve --ledger --mutation-tools 'Write,Edit,Bash,mcp__files__*'
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
@@ -120,6 +123,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
 	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "mcp__*"}, "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
 	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
@@ -169,7 +173,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	self := server.Local(uint32(os.Getuid()), host)
 
 	// The streams. Opening them locks the state directory.
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
+	token, err := readersToken(os.Getenv, log)
+	if err != nil {
+		return err
+	}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -208,7 +216,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
 	var mutations *rabbit.Publisher
 	if address := f.amqpAddress(); address != "" {
-		if mutations, err = newRabbit(ctx, address, streams, sugar.Warnf); err != nil {
+		if mutations, err = newRabbit(ctx, address, streams, f.mutates, sugar.Warnf); err != nil {
 			return err
 		}
 	}
@@ -216,7 +224,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The same, in the repositories of this machine.
 	var ledgers *ledger.Follower
 	if f.ledger {
-		if ledgers, err = newLedger(a.stateDir, streams, sugar.Warnf); err != nil {
+		if ledgers, err = newLedger(a.stateDir, streams, f.mutates, sugar.Warnf); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ as it is.`,
 			ctx, stop := untilHangup(cmd.Context())
 			defer stop()
 			given := cmd.Flags().Changed
-			u := &up{app: a, f: f, otherFlags: slices.ContainsFunc([]string{"listen", "socket", "tls-cert", "public-url", "trusted-proxy", "amqp-url", "ledger", "hookd-socket"}, given)}
+			u := &up{app: a, f: f, otherFlags: slices.ContainsFunc([]string{"listen", "socket", "tls-cert", "public-url", "trusted-proxy", "amqp-url", "ledger", "hookd-socket", "mutation-tools"}, given)}
 			return u.run(ctx)
 		},
 	}

@@ -201,7 +201,7 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 	case shell.Command:
 		found := no
 		for _, op := range []operation{opRead, opEdit} {
-			if m.ops&op == 0 && (op != opEdit || m.ops&opWrite == 0) {
+			if m.ops&op == 0 && (op != opEdit || (m.ops|m.also)&opWrite == 0) {
 				continue
 			}
 			certain := fileProgram(u.Base, op)
@@ -218,11 +218,14 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 }
 
 func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *scope) truth {
-	changes := m.ops&(opEdit|opWrite) != 0 && op != opRead
+	changes := (m.ops|m.also)&(opEdit|opWrite) != 0 && op != opRead
 	if !changes && m.ops&op == 0 {
 		return no
 	}
 	t := e.wordTouches(w, u, m.paths)
+	if t == perhaps && op != opRead && m.ops&(opEdit|opWrite) == 0 {
+		return no // rm dist/* is not about .env
+	}
 	if t == yes && m.not != nil {
 		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
 			return no

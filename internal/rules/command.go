@@ -29,6 +29,8 @@ type commandMatch struct {
 	// script is a rule string with shell syntax in it. It is compared with the whole command:
 	// exactly by an allow, as a pattern by a guard.
 	script *glob
+	// home: the words hold homeMark.
+	home bool
 }
 
 // streams is a set of the places that standard input or output may be connected to.

@@ -19,7 +19,7 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 	is := func(name string) { about = append(about, name) }
 	ok := c.object(n, "match", map[string]func(*yaml.Node){
 		"command": func(n *yaml.Node) { is("command"); m.command = c.command(n, guard) },
-		"file":    func(n *yaml.Node) { is("file"); m.file = c.fileMatch(n) },
+		"file":    func(n *yaml.Node) { is("file"); m.file = c.fileMatch(n, guard) },
 		"mcp":     func(n *yaml.Node) { is("mcp"); m.mcp = c.mcp(n, guard) },
 		"url":     func(n *yaml.Node) { is("url"); m.url = c.url(n, guard) },
 		"tool": func(n *yaml.Node) {
@@ -30,7 +30,11 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 				} else if !guard && (w.text == "Bash" || strings.Contains(w.text, "*")) {
 					c.problem(w.at, "a rule that allows must name one tool in full, and for Bash a program (command:)")
 				}
-				m.tools = append(m.tools, textGlob(w.text))
+				if err := toolMistake(w.text); err != nil {
+					c.problem(w.at, "%v", err)
+				}
+				c.noteTool(w)
+				m.tools = append(m.tools, sameTools(w.text)...)
 			}
 		},
 		"cwd": func(n *yaml.Node) {
@@ -233,7 +237,7 @@ func (c *compiler) paths(n *yaml.Node) []pathPattern {
 	return all
 }
 
-func (c *compiler) fileMatch(n *yaml.Node) *fileMatch {
+func (c *compiler) fileMatch(n *yaml.Node, guard bool) *fileMatch {
 	m := &fileMatch{}
 	ok := c.object(n, "file", map[string]func(*yaml.Node){
 		"op": func(n *yaml.Node) {
@@ -248,6 +252,9 @@ func (c *compiler) fileMatch(n *yaml.Node) *fileMatch {
 		"path": func(n *yaml.Node) { m.paths = c.paths(n) },
 		"not":  func(n *yaml.Node) { m.not = c.paths(n) },
 	})
+	if guard && m.ops&opRead != 0 {
+		m.also = opEdit | opWrite
+	}
 	if ok && m.ops == 0 {
 		c.problem(n, "the key op is missing, expected read, edit or write")
 	}
@@ -309,7 +316,7 @@ func (c *compiler) url(n *yaml.Node, guard bool) *urlMatch {
 		},
 		"host": func(n *yaml.Node) {
 			for _, w := range c.texts(n, "a host") {
-				host := strings.ToLower(w.text)
+				host := strings.TrimRight(strings.ToLower(w.text), ".")
 				switch {
 				case strings.ContainsAny(host, "/: @"):
 					c.problem(w.at, "%q is no host name", short(w.text))

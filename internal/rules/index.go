@@ -54,7 +54,7 @@ func (x *index) add(r *rule) {
 
 // firstArgs are the words of which one must stand in a command; nil when any may.
 func firstArgs(m *commandMatch) []string {
-	if len(m.args) == 0 || m.flags != nil && m.flags.before != nil {
+	if len(m.args) == 0 || m.home || m.flags != nil && m.flags.before != nil {
 		return nil
 	}
 	var all []string

@@ -286,12 +286,15 @@ func (s *Set) toolGuards(e *scope, o *outcome) {
 		found := yes
 		switch {
 		case m.tools != nil:
-			if !matchAny(m.tools, e.call.Tool) || !inputMatches(m.agents, e) {
-				found = no
+			if found = no; matchAny(m.tools, e.call.Tool) {
+				found = inputGuarded(m.agents, e)
+				if m.orInput != nil {
+					found = found.or(inputGuarded([]inputMatch{*m.orInput}, e))
+				}
 			}
 		case m.mcp != nil:
-			if !m.mcp.guards(e) {
-				found = no
+			if found = no; slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.names) {
+				found = inputGuarded(m.mcp.input, e)
 			}
 		}
 		s.noteGuard(r, found, e, o)
