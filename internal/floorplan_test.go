@@ -94,6 +94,8 @@ var forbidden = []struct {
 	{"assent/internal/shell", "assent/...", "commands are read on the ground floor"},
 	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
 	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
+	{"assent/internal/ondisk", "assent/internal/server", "it looks at files, and knows no request"},
+	{"assent/internal/ondisk", "os/exec", "a look starts nothing"},
 	{"assent/internal/peercred", "assent/...", "it asks the kernel, and nobody else"},
 	{"assent/internal/process", "assent/...", "processes are named on the ground floor"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},

@@ -161,7 +161,21 @@ func (c *client) decide(ctx context.Context, r *request, d hook.Decision) (deliv
 		Delivery string `json:"delivery"`
 	}
 	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/decision", d, &res)
+	if p := (*problem)(nil); errors.As(err, &p) && p.Status >= 500 {
+		err = &unsureError{p, r.ID}
+	}
 	return res.Delivery, err
+}
+
+// unsureError is a decision of which nobody knows whether it was recorded: the broker did not hear
+// of its record in time.
+type unsureError struct {
+	problem *problem
+	id      string
+}
+
+func (e *unsureError) Error() string {
+	return fmt.Sprintf("whether this was recorded is not known (%v); look again before you answer anew: %s trace %s", e.problem, typed(), show.Line(e.id))
 }
 
 func (a *app) allowCmd() *cobra.Command {

@@ -246,6 +246,9 @@ func (w *watch) printInput(n int, r *request, most int) {
 		}
 		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(foldLines(readable(f.Text)), "\n", "\n      "))
 	}
+	if r.ToolName == "Write" {
+		fmt.Fprintf(&all, "    %s\n", overwriteWords(r.Overwrites))
+	}
 	text := hang(all.String(), 6, columns(w.out))
 	if most > 0 {
 		var left int
@@ -255,6 +258,21 @@ func (w *watch) printInput(n int, r *request, most int) {
 		}
 	}
 	io.WriteString(w.out, text)
+}
+
+// overwriteWords says what becomes of the file that is there.
+func overwriteWords(o *hook.Overwrites) string {
+	switch {
+	case o == nil:
+		return "Replaces the file, if there is one: assent cannot see it from here."
+	case !o.Exists:
+		return "A new file."
+	case o.Lines == nil:
+		return fmt.Sprintf("Replaces the file, %d bytes before.", o.Bytes)
+	case *o.Lines == 1:
+		return "Replaces the file, 1 line before."
+	}
+	return fmt.Sprintf("Replaces the file, %d lines before.", *o.Lines)
 }
 
 // stateWords says what became of a request.

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"assent/broker"
 	"assent/internal/codec"
 	"assent/internal/hook"
+	"assent/internal/ondisk"
 	"assent/internal/show"
 )
 
@@ -112,6 +116,9 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		return nil, nil
 	}
 	s.judge(req)
+	if !req.Verdict.Decides() { // somebody will look at it
+		req.Overwrites = s.overwrites(req)
+	}
 	return req, nil
 }
 
@@ -294,6 +301,26 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 		Via:            e.Via,
 		Submitter:      e.Submitter,
 	}
+}
+
+// overwrites looks at the file that a request would write anew. It does so only where the hook's
+// host is this one: elsewhere the path means another file.
+func (s *Server) overwrites(r *hook.Request) *hook.Overwrites {
+	if r.ToolName != "Write" || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+		return nil
+	}
+	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
+		return nil
+	}
+	var members map[string]json.RawMessage // by their exact names
+	var path string
+	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members["file_path"], &path) != nil || path == "" {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.CWD, path)
+	}
+	return ondisk.Look(path)
 }
 
 // line makes foreign text fit for a log: visible, one line, not long.

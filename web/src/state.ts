@@ -267,7 +267,13 @@ export async function send(r: Request, decision: Answer, go: Promise<boolean>): 
       change(r.id, (i) => ({ ...withoutAttempt(i), lost: true, endedAt: i.endedAt || Date.now() }));
       return "settled";
     }
-    return fail(e.status === 0 ? words.answer.unknown : words.answer.notRecorded(reason(e)));
+    // Nobody knows: it may stand in the record, or come to stand there. The card stays, and shows
+    // what the record says as soon as that is heard.
+    if (e.status === 0 || e.status >= 500) {
+      void lookUp(r.id);
+      return fail(words.answer.unknown);
+    }
+    return fail(words.answer.notRecorded(reason(e)));
   }
 }
 

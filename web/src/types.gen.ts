@@ -792,6 +792,20 @@ export interface PermissionRequest {
    * Why the payload cannot be shown faithfully by its fields; absent when it can.
    */
   uninspectable?: string;
+  /**
+   * Of a tool that writes a whole file, what was there when the request came. Absent where the broker cannot see it: the hook ran on another host, or the file may not be read.
+   */
+  overwrites?: {
+    /**
+     * Whether there is such a file, which is then replaced.
+     */
+    exists: boolean;
+    bytes?: number;
+    /**
+     * Absent of a file that is no text, or larger than 8 MiB.
+     */
+    lines?: number;
+  };
   verdict?: Verdict;
   /**
    * Lower-case hex SHA-256 over the whole payload.

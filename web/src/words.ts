@@ -130,7 +130,7 @@ export const words = {
     viewOnly: "This device may look, not decide.",
     over: "Over.",
     changed: "This is not the request you saw: its input differs. Nothing was sent to the agent; look again.",
-    unknown: "No answer from the broker. Whether your answer was recorded is not known; you may send it again.",
+    unknown: "Whether your answer was recorded is not known. This card will say so when the record does; only then is it in force.",
     notRecorded: (why: string) => `Not recorded: ${why}.`,
     nonsense: "the broker's answer makes no sense",
   },
@@ -212,6 +212,8 @@ export const words = {
     place: (number: number) => `Change ${number}`,
     wholeFile: "The whole file becomes",
     longLines: "Long lines",
+    overwrites: (o: { exists: boolean; lines?: number; bytes?: number } | undefined) =>
+      !o ? "Replaces the file, if there is one: assent cannot see it from here." : o.exists ? `Replaces the file, ${o.lines === undefined ? `${o.bytes ?? 0} bytes` : words.fields.lines(o.lines)} before.` : "A new file.",
   },
 
   shell: {
