@@ -440,7 +440,7 @@ func (d *daemon) run(cmd *exec.Cmd) *hookRun {
 
 func (d *daemon) hookCommand(payload []byte, args ...string) *exec.Cmd {
 	cmd := exec.Command(program("assent-hook"), append([]string{"--socket", d.socket}, args...)...)
-	cmd.Env = d.env()
+	cmd.Env = append(d.env(), "CLAUDE_CODE_ENTRYPOINT=cli") // as of a client in a terminal, whatever runs the test
 	cmd.Dir = d.dir
 	cmd.Stdin = bytes.NewReader(payload)
 	return cmd

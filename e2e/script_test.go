@@ -42,6 +42,7 @@ func TestCommands(t *testing.T) {
 			e.Defer(func() { _ = os.RemoveAll(run) })
 			e.Setenv("PATH", os.Getenv(binEnv)+string(os.PathListSeparator)+os.Getenv("PATH"))
 			e.Setenv("BINARIES", os.Getenv(binEnv))
+			e.Setenv("CLAUDE_CODE_ENTRYPOINT", "cli") // hooks are those of a client in a terminal, whatever runs the test
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("XDG_RUNTIME_DIR", run)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "xdg"))
