@@ -188,6 +188,22 @@ func (s *Stream) closeMark(clean bool) error {
 	return s.lock.keep(s.mark.Count())
 }
 
+// cleanEvents leaves out of the streams of events what is no message. They have no mark: a power cut
+// takes their end.
+func (s *Stream) cleanEvents() error {
+	store := integrity.Store{State: s.cfg.Dir, Engine: s.engineDir("events")}
+	for _, stream := range [][2]string{{coreAccount, EventsStream}, {readersAccount, HookEvents}} {
+		store.Sources = append(store.Sources, integrity.Source{
+			Name: stream[1], Dir: filepath.Join(store.Engine, "jetstream", stream[0], "streams", stream[1]),
+		})
+	}
+	found, err := store.Clean()
+	for _, d := range found {
+		s.logf("events: %s; what stood there is lost", d)
+	}
+	return err
+}
+
 // Repair mends the record in a state directory that no broker uses.
 func Repair(dir string) (integrity.Report, error) {
 	lock, err := lockDir(dir)

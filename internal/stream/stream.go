@@ -161,6 +161,9 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
 		kind.listen = s.cfg.Listen
+		if err := s.cleanEvents(); err != nil {
+			return err
+		}
 		s.events, err = startEngine(ctx, kind, s.engineDir("events"), s.reserve(), s.logf)
 	}
 	if err != nil {
