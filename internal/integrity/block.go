@@ -154,15 +154,15 @@ func scan(data []byte, hh hash.Hash64, fn func(record), bad func(span)) {
 	}
 }
 
-// maxTries bounds how many places resume tries to hash: in hostile bytes each could look like a
-// long record.
-const maxTries = 1 << 16
+// maxHashed bounds how many bytes resume hashes: in hostile ones each place could look like the
+// beginning of a long record.
+const maxHashed = 256 << 20
 
 // resume is where the next record begins behind a place that holds none, or the end.
 func resume(data []byte, at int, hh hash.Hash64) int {
 	le := binary.LittleEndian
-	tries := 0
-	for i := at + 1; i+recordLeast <= len(data) && tries < maxTries; i++ {
+	hashed := 0
+	for i := at + 1; i+recordLeast <= len(data) && hashed < maxHashed; i++ {
 		n := int(le.Uint32(data[i:]) &^ hasHeader)
 		if n < recordLeast || n > len(data)-i || recordLeast+int(le.Uint16(data[i+20:])) > n {
 			continue
@@ -170,7 +170,7 @@ func resume(data []byte, at int, hh hash.Hash64) int {
 		if seq := le.Uint64(data[i+4:]) &^ (erasedBit | removedBit); seq == 0 || seq>>40 != 0 {
 			continue
 		}
-		tries++
+		hashed += n
 		if _, ok := parseRecord(data[i:], hh); ok {
 			return i
 		}

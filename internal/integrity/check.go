@@ -1,6 +1,7 @@
 package integrity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,6 +47,7 @@ type found struct {
 	last   uint64
 	lost   []*Entry
 	gone   map[uint64]bool // said to be removed
+	hurt   bool            // a damage is in this stream
 }
 
 // seen is where a message stands, for the message that is missing behind it.
@@ -81,6 +83,11 @@ func (s Store) Check(kept Kept) (*Result, error) {
 	}
 	for i, f := range r.sources {
 		r.judge(&r.mark.sources[i], f)
+	}
+	for _, d := range r.Damages {
+		for _, f := range r.sources {
+			f.hurt = f.hurt || d.Stream == f.Name
+		}
 	}
 	r.settled = r.trusted && !r.Adopted && r.mark.closed
 	return r, nil
@@ -237,21 +244,20 @@ func torn(path string, s span) bool {
 func (f *found) missing(s Store, e *Entry) Damage {
 	d := Damage{Kind: Lost, Stream: f.Name, Seq: e.Seq, Subject: e.Subject, Time: e.Time}
 	// Where it stood: behind the last message before it.
-	index, end := 0, 0
-	after := -1
-	for _, m := range f.seen {
-		if m.seq == e.Seq {
-			if f.gone[e.Seq] {
-				d.What = "it is said to be removed, and nobody removed it"
-			} else {
-				d.What = "another message stands in its place"
-			}
+	index, end, after := 0, 0, -1
+	at, there := slices.BinarySearchFunc(f.seen, e.Seq, func(m seen, seq uint64) int { return cmp.Compare(m.seq, seq) })
+	if at > 0 {
+		index, end = f.seen[at-1].block, f.seen[at-1].end
+	}
+	if there {
+		d.What = "another message stands in its place"
+		if f.gone[e.Seq] {
+			d.What = "it is said to be removed, and nobody removed it"
 		}
-		if m.seq < e.Seq {
-			index, end = m.block, m.end
-		} else if after < 0 && m.seq > e.Seq {
-			after = m.block
-		}
+		at++
+	}
+	if at < len(f.seen) {
+		after = f.seen[at].block
 	}
 	switch {
 	case index == 0 && len(f.blocks) > 0 && f.blocks[0].index == 1:

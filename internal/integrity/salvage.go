@@ -116,7 +116,7 @@ func (r *Result) salvage(i int) (*salvaged, error) {
 func (r *Result) believes(mark *sourceState, f *found, unnamed bool, rec *record) bool {
 	e := mark.live[rec.seq]
 	switch {
-	case r.trusted && !slices.ContainsFunc(r.Damages, func(d Damage) bool { return d.Stream == f.Name }):
+	case r.trusted && !f.hurt:
 		return true // this stream is whole
 	case e != nil:
 		return e.Leaf == rec.leaf()

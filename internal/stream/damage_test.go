@@ -113,17 +113,16 @@ func contents(t testing.TB, s *Stream) (recs []hook.Record, keys map[string]stri
 	if !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	names, err := s.Keys(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	keys = map[string]string{}
-	for _, k := range names {
-		v, _, err := s.Get(t.Context(), k)
-		if err != nil {
-			t.Fatal(err)
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err = s.Watch(ctx, "", func(key string, value []byte, _ uint64) {
+		if value != nil {
+			keys[key] = string(value)
 		}
-		keys[k] = string(v)
+	}, cancel)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
 	}
 	return recs, keys
 }
