@@ -14,9 +14,10 @@ import (
 // Ask records that r waits, if it does not already, and blocks until it is settled. Several
 // calls may wait for one request; each gets the answer.
 //
-// The same ID with the same PayloadSHA256 attaches to the request that is there; if it is over,
-// its answer comes at once. So does a new ID that is the other way of asking about a call (see
-// Twin). The same ID with another payload is ErrReused. ErrUnavailable means
+// The same ID with the same PayloadSHA256 and ReattachSHA256 attaches to the request that is there;
+// if it is over, its answer comes at once, until its deadline (see admits). So does a new ID that is the other way of asking about a call (see
+// Twin). The same ID with another payload is ErrReused, and from somebody who cannot show that the
+// request is theirs ErrStranger. ErrUnavailable means
 // that the request could not be recorded and nobody will see it. ErrStopping means that the
 // broker is closing and the hook should come back.
 //
@@ -86,11 +87,12 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if b.closing {
 		return nil, false, ErrStopping
 	}
-	e = b.entries[r.ID]
-	if e == nil {
-		if e = b.twinLocked(r); e != nil {
-			b.joinLocked(e, r)
+	if e = b.entries[r.ID]; e != nil {
+		if err := e.admits(r); err != nil {
+			return nil, false, fmt.Errorf("request %s: %w", r.ID, err)
 		}
+	} else if e = b.twinLocked(r); e != nil {
+		b.joinLocked(e, r)
 	}
 	if e == nil {
 		e = &entry{b: b}
@@ -99,12 +101,10 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 		b.entries[r.ID] = e
 		b.linkLocked(e)
 	}
-	if e.PayloadSHA256 != r.PayloadSHA256 {
-		return nil, false, fmt.Errorf("request %s: %w", r.ID, ErrReused)
+	if e.Submitter == "" { // an earlier version did not record it
+		e.Submitter = r.Submitter
 	}
-	if e.From == "" {
-		e.From = r.From
-	}
+	e.resumeLocked(r)
 	b.attachLocked(e, w)
 	if !r.Verdict.Decides() {
 		b.revealLocked(e) // it came back, and by now the rules say otherwise
@@ -162,7 +162,7 @@ func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e.askedSeq > 0 && e.PayloadSHA256 == r.PayloadSHA256 && !b.closing {
+	if e.askedSeq > 0 && e.admits(r) == nil && !b.closing {
 		return nil // the acknowledgement was lost, but the tail has brought the record
 	}
 	b.leaveUnrecordedLocked(e, w)
@@ -184,12 +184,13 @@ func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hoo
 		return b.unavailable("read request", r.ID, err)
 	}
 	f := foldAll(recs)
-	if f.askedSeq == 0 || f.PayloadSHA256 != r.PayloadSHA256 {
+	if f.askedSeq == 0 {
 		b.leaveUnrecordedLocked(e, w)
-		if f.askedSeq == 0 {
-			return fmt.Errorf("request %s: its records are unreadable: %w", r.ID, ErrUnavailable)
-		}
-		return fmt.Errorf("request %s: %w", r.ID, ErrReused)
+		return fmt.Errorf("request %s: its records are unreadable: %w", r.ID, ErrUnavailable)
+	}
+	if err := f.admits(r); err != nil {
+		b.leaveAnothersLocked(e, w)
+		return fmt.Errorf("request %s: %w", r.ID, err)
 	}
 	if f.State == Pending {
 		e.askedAt = f.askedSeq
@@ -218,6 +219,27 @@ func (b *Broker) leaveUnrecordedLocked(e *entry, w *waiter) {
 		return
 	}
 	b.unenterLocked(e)
+}
+
+// leaveAnothersLocked undoes attach for a request that turned out to be another's. That its own
+// hook is away says nothing about the one whose request it is.
+func (b *Broker) leaveAnothersLocked(e *entry, w *waiter) {
+	b.removeWaiterLocked(e, w)
+	if len(e.waiters) > 0 || !e.open() || b.closing {
+		return
+	}
+	switch {
+	case e.asked() == 0:
+		b.unenterLocked(e)
+		return
+	case b.cfg.Sole:
+		e.Detached = true
+		e.leaveAt = time.Now().Add(b.cfg.RestartGrace)
+	default:
+		e.Foreign = true
+	}
+	e.armLocked()
+	b.showLocked(e)
 }
 
 // unenterLocked removes an entry nobody waits for and no record is known of. If its record

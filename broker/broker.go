@@ -152,6 +152,7 @@ var (
 	ErrNotFound = errors.New("no such request")
 	ErrDigest   = errors.New("the decision is for another input than the request's")
 	ErrReused   = errors.New("the id is taken by a request with another payload")
+	ErrStranger = errors.New("the id is taken by a request that this hook cannot show to be its own")
 	ErrStopping = errors.New("the broker is stopping")
 )
 

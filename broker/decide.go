@@ -76,6 +76,8 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}
 	case e.end != nil && !e.comesBack(): // nobody would get the answer, whatever the log says
 		return nil, folded{}, &SettledError{Outcome: e.end.outcome, Reason: e.end.reason}
+	case e.lapsed:
+		return nil, folded{}, fmt.Errorf("decide %s: its time is over by the clock, and its hook is not back yet: %w", id, ErrUnavailable)
 	case e.hidden:
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
 	case e.askedSeq == 0:

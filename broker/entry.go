@@ -18,12 +18,18 @@ type entry struct {
 	waiters  []*waiter
 	answered int       // hooks that were given the recorded answer
 	twin     string    // id of the other way of asking that shares the answer
+	twinHash string    // its Request.ReattachSHA256
 	until    time.Time // when that one's agent gives up, if that is before the deadline
 	hidden   bool      // being handed back: never shown as pending
 	ruled    bool      // a rule is about to answer: not shown as pending, unless it fails
 
 	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
 	askedAt uint64
+
+	// resumed says that the request was found open when this broker started, and that its hook has
+	// not come back yet. Its deadline is a time of a clock that may have been set since: lapsed says
+	// that by this clock it was over then, which only its hook can tell. It is not shown.
+	resumed, lapsed bool
 
 	// What shall happen to a pending request, and when; zero times are never. One timer
 	// serves them all.
@@ -79,7 +85,9 @@ type ending struct {
 }
 
 // visible reports whether the request is in the queue that approvers see.
-func (e *entry) visible() bool { return e.askedSeq > 0 && e.State == Pending && !e.hidden && !e.ruled }
+func (e *entry) visible() bool {
+	return e.askedSeq > 0 && e.State == Pending && !e.hidden && !e.ruled && !e.lapsed
+}
 
 // open reports whether the request is not settled, as far as the tail knows; it may not even
 // be recorded yet.
@@ -94,11 +102,41 @@ func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
 
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {
-	if e.Foreign {
+	switch {
+	case e.Foreign:
 		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
+	case e.lapsed: // its hook has so long to come back
+		return e.leaveAt
 	}
 	return e.Deadline
 }
+
+// resumeLocked takes the time that the hook of a resumed request has left, by its own clock, for the
+// truth, if it says otherwise than the record: the machine's clock was set in between. r is what
+// the hook sent now. The request is as old as it was, so what is shown of it moves with the clock.
+func (e *entry) resumeLocked(r *hook.Request) {
+	if !e.resumed {
+		return
+	}
+	shown := !e.lapsed
+	e.resumed, e.lapsed = false, false
+	now := time.Now()
+	left := min(r.Deadline.Sub(r.CreatedAt), e.Deadline.Sub(e.CreatedAt))
+	set := now.Add(left).Sub(e.Deadline)
+	e.Deadline = now.Add(e.Deadline.Sub(now)) // from here on no setting of the clock moves it
+	if set.Abs() >= clockSlack {
+		e.Deadline, e.CreatedAt = e.Deadline.Add(set), e.CreatedAt.Add(set)
+		e.b.cfg.Logf("request %s: its hook has %v left, %v from what the record says: the clock was set; the hook counts",
+			e.ID, left.Round(time.Second), set.Round(time.Second))
+	}
+	if !shown {
+		e.b.showLocked(e)
+	}
+}
+
+// clockSlack is how far a hook's remaining time and the recorded deadline may be apart without the
+// clock having been set.
+const clockSlack = 3 * time.Second
 
 // expiryPatience is how long to try to record the expiry before the hook is answered without.
 // The broker's deadline lies min(2 s, 10 %) before the agent's: half of that.

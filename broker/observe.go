@@ -14,7 +14,8 @@ import (
 //
 // Nothing is ever approved here. A tool that ran confirms a request we allowed, or retires one
 // that waited, or shows that the terminal overruled a denial; in that order, oldest first, one
-// event for one request. The end of a turn retires what the agent still waited for.
+// event for one request. The end of a turn retires what the agent still waited for. Events of
+// another submitter say nothing about a request, whatever session they name.
 func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,9 +75,10 @@ func (b *Broker) EventsFrom() uint64 {
 	return b.eventSeq + 1
 }
 
-// proves reports whether ev is later than e's own event, by sequence and by its host's clock.
+// proves reports whether ev can say anything about e: it is later than e's own event, by sequence
+// and by its host's clock, and from the same submitter.
 func proves(ev hook.Event, e *entry) bool {
-	return ev.Seq > e.EventSeq && !ev.Time.Before(e.EventTime)
+	return ev.Seq > e.EventSeq && !ev.Time.Before(e.EventTime) && e.toldBy(ev.Submitter)
 }
 
 // expects reports whether a tool call with this key is the one e is about.

@@ -198,11 +198,78 @@ func TestDeadlineAcrossARestart(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.b = r.open(r.cfg)
 		r.wantPending()
-		r.wantSteps(q, "asked ended:expired/deadline")
-		if a := r.ask(q).got(); a.Outcome != hook.Expired || a.Fallback != hook.Deny {
+		if err := decideFails(r, q); !errors.Is(err, broker.ErrUnavailable) {
+			t.Errorf("a request that may be over was decided: %v", err)
+		}
+		again := q // the same hook, which has nothing left
+		again.CreatedAt = time.Now()
+		again.Deadline = again.CreatedAt
+		w := r.ask(again)
+		time.Sleep(time.Second)
+		if a := w.got(); a.Outcome != hook.Expired || a.Fallback != hook.Deny {
 			t.Errorf("answer %+v", a)
 		}
+		r.wantSteps(q, "asked ended:expired/deadline")
 	})
+}
+
+func decideFails(r *rig, q hook.Request) error {
+	_, err := r.b.Decide(r.t.Context(), q.ID, allow(q), phone)
+	return err
+}
+
+// A request whose deadline passed while no broker ran, and whose hook does not come back, ends as
+// expired, when the others would be given up too.
+func TestLapsedAcrossARestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		q := r.request("x", within(time.Minute), denying)
+		r.ask(q)
+		r.b.Close()
+		time.Sleep(2 * time.Minute)
+		r.b = r.open(r.cfg)
+		time.Sleep(29 * time.Second)
+		r.wantPending()
+		r.wantSteps(q, "asked")
+		time.Sleep(2 * time.Second)
+		r.wantSteps(q, "asked ended:expired/deadline")
+	})
+}
+
+// The wall clock may be set while no broker runs: what the hook has left counts, not the deadline
+// that stands in the record.
+func TestWallClockSetAcrossARestart(t *testing.T) {
+	for _, set := range []time.Duration{-2 * time.Hour, -time.Minute, 0, time.Minute, time.Hour, 30 * 24 * time.Hour} {
+		t.Run(set.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				// The clock of a bubble cannot be set: the first broker's stood wrong by as much.
+				q := r.request("x", func(q *hook.Request) {
+					q.CreatedAt, q.Deadline = q.CreatedAt.Add(-set), q.Deadline.Add(-set)
+				})
+				rec := hook.Record{ID: "r", RequestID: q.ID, Step: hook.StepAsked, Time: q.CreatedAt, Request: &q}
+				r.b.Close()
+				if _, err := r.log.Append(t.Context(), rec, 0); err != nil {
+					t.Fatal(err)
+				}
+				r.b = r.open(r.cfg)
+				time.Sleep(10 * time.Second)
+				again := q
+				again.CreatedAt = time.Now()
+				again.Deadline = again.CreatedAt.Add(570 * time.Second)
+				w := r.ask(again)
+				r.wantPending(q)
+				if left := time.Until(r.get(q).Deadline); left < 565*time.Second || left > 580*time.Second {
+					t.Errorf("shown with %v left, the hook has 570 s", left)
+				}
+				time.Sleep(560 * time.Second)
+				r.wantPending(q)
+				time.Sleep(20 * time.Second)
+				if a := w.got(); a.Outcome != hook.Expired {
+					t.Errorf("answer %+v", a)
+				}
+				r.wantSteps(q, "asked ended:expired/deadline")
+			})
+		})
+	}
 }
 
 // Proof works across restarts: what was allowed before is confirmed after, and events that are

@@ -52,7 +52,8 @@ type Broker struct {
 
 // New starts a broker on cfg.Log and returns when it knows every open request; ctx bounds only
 // that. Requests that are open then wait for their hooks to come back: RestartGrace if
-// cfg.Sole, else until ForeignExpiry after their deadline.
+// cfg.Sole, even beyond their deadline, which the clock may have jumped over; else until
+// ForeignExpiry after it.
 func New(ctx context.Context, cfg Config) (*Broker, error) {
 	if cfg.Log == nil {
 		return nil, errors.New("broker: Config.Log is required")
@@ -119,7 +120,8 @@ func (b *Broker) begin(point Checkpoint) {
 			e.showAt = time.Now().Add(ruleGrace)
 		}
 		if b.cfg.Sole {
-			e.Detached = true
+			e.Detached, e.resumed = true, true
+			e.lapsed = e.comesBack() && !time.Now().Before(e.Deadline)
 			if e.leaveAt = back; !e.comesBack() {
 				e.leaveAt = time.Time{}
 				b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
@@ -255,7 +257,7 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		// The same bytes stand in the server's hands; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
-		e.Alone, e.From = local.Alone, local.From // not recorded
+		e.Alone = local.Alone // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {

@@ -32,7 +32,10 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 				continue
 			}
 			switch {
-			case e.twin == r.ID: // it comes back
+			case e.twin == r.ID: // it comes back, if it is the one
+				if !sameSecret(e.twinHash, r.ReattachSHA256) {
+					return nil
+				}
 				return e
 			case e.twin != "" || e.gaveUp || e.hidden:
 			case e.ToolUseID != "" && r.ToolUseID != "":
@@ -63,7 +66,7 @@ func (e *entry) sameCall(r *hook.Request) bool {
 func (e *entry) samePlace(r *hook.Request) bool {
 	here, there := e.Origin, r.Origin
 	here.PID, there.PID = 0, 0 // one is the tool's
-	return e.From == r.From && e.CWD == r.CWD && here == there &&
+	return e.Submitter == r.Submitter && e.CWD == r.CWD && here == there &&
 		(e.PermissionMode == r.PermissionMode || e.PermissionMode == "" && e.Via != "" || r.PermissionMode == "" && r.Via != "")
 }
 
@@ -103,7 +106,7 @@ func (b *Broker) Join(r hook.Request) (*Waiting, error) {
 // joinLocked makes r the twin of e: from here on r is e's request, with e's id. The agent takes the
 // first answer, so what r's side says when its time is up ends the request for both.
 func (b *Broker) joinLocked(e *entry, r *hook.Request) {
-	e.twin = r.ID
+	e.twin, e.twinHash = r.ID, r.ReattachSHA256
 	if r.Deadline.Before(e.Deadline) && (e.until.IsZero() || r.Deadline.Before(e.until)) {
 		e.until = r.Deadline
 		e.shortenLocked()

@@ -213,7 +213,7 @@ func TestTwinsStandInOnePlace(t *testing.T) {
 		"other branch":     func(q *hook.Request) { q.Repo.Branch = "release" },
 		"other label":      func(q *hook.Request) { q.AgentLabel = "toy" },
 		"other mode":       func(q *hook.Request) { q.PermissionMode = "plan" },
-		"other credential": func(q *hook.Request) { q.From = "token-2" },
+		"other credential": func(q *hook.Request) { q.Submitter = "token:2" },
 		"unnamed, another subagent": func(q *hook.Request) {
 			q.AgentID, q.ToolUseID = "sub", ""
 		},

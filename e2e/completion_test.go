@@ -128,6 +128,7 @@ func TestManPages(t *testing.T) {
 		"assent-hook":        {"usage: assent-hook [flags]", "ASSENT HOOK", "over HTTPS"},
 		"assent-rules-check": {"assent rules check"},
 		"hookd-emit":         {"usage: hookd-emit TYPE [TOOL]"},
+		"hookd-query":        {"hookd-query - List mutations, oldest first"},
 	} {
 		out, err := exec.Command(groff, "-man", "-Tascii", "-P-cbou", filepath.Join(dir, page+".1")).Output()
 		if err != nil {

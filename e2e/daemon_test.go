@@ -29,7 +29,8 @@ type daemon struct {
 	args   []string
 	out    output // of all runs
 	client *http.Client
-	files  int // descriptors the broker may have; 0: as many as we
+	files  int      // descriptors the broker may have; 0: as many as we
+	more   []string // of the broker's environment
 
 	cmd   *exec.Cmd
 	ended chan struct{} // closed when cmd has been waited for
@@ -79,7 +80,7 @@ func (d *daemon) launch() {
 		limited := []string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, d.files), program("assent")}
 		d.cmd = exec.Command("sh", append(limited, args...)...)
 	}
-	d.cmd.Env = d.env()
+	d.cmd.Env = append(d.env(), d.more...)
 	d.cmd.Stdout, d.cmd.Stderr = &d.out, &d.out
 	if err := d.cmd.Start(); err != nil {
 		d.t.Fatal(err)

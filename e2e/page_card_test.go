@@ -126,6 +126,7 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	h := d.hook(bash("s", strings.Join(lines[:28], "\n")+"\nrm -rf ~"))
 	b.see(open, "rm -rf ~")
 	b.see(open+" .obstacle", "not seen yet")
+	b.see(open+" .units", "rm -rf /") // no part is folded, least of all the last
 	if b.has(allowable) {
 		t.Error("what was not on the screen can be allowed")
 	}
@@ -145,6 +146,11 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	b.see(open, "⟦4999 empty lines⟧")
 	b.see(open, "⟦300 spaces⟧")
 	b.looks("card-folded")
+	value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
+	b.tap(open + " .obstacle .link") // leads to what has to be opened
+	eventually(t, soon, "the way to the hidden lines", func() bool {
+		return value(b, chromedp.Evaluate[bool](`(box => box.top >= 0 && box.bottom <= document.querySelector(`+jsString(open+" .foot")+`).getBoundingClientRect().top)(document.querySelector(`+jsString(open+" .more")+`).getBoundingClientRect())`))
+	})
 	b.tap(open + " .more")
 	b.see(open+" .obstacle", "not seen yet")
 	b.tap(open + " button.deny")
@@ -188,6 +194,9 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 		t.Errorf("edited: %v", got)
 	}
 	b.see(over+" .said", "--bail")
+	if flex := b.count(over + " .said .line"); flex != 2 || value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+jsString(over+" .said .line")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
+		t.Errorf("the difference of an edit has %d lines, or falls into columns", flex)
+	}
 	r := d.settled()[0]
 	if asked := d.request(r.ID); !strings.Contains(string(asked.ToolInput), `"npm test"`) {
 		t.Errorf("the original is not kept: %s", asked.ToolInput)

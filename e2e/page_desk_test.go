@@ -256,15 +256,29 @@ func TestPageTakesBack(t *testing.T) {
 		window.setTimeout = (f, ms, ...more) => timeout(f, ms === 3000 && !window.hurry ? 3600e3 : ms, ...more);`)
 	b.pair(d)
 	ch := d.asks(t.Context(), "s", "/home/dev/app", "Bash", command("make"))
+	d.waitPending(1)
+	next := d.asks(t.Context(), "s", "/home/dev/app", "Bash", command("next"+strings.Repeat("; x", 20)))
+	d.waitPending(2)
 	b.tap(open + " button.allow")
 	b.see(".hold", "Allow: Run a command")
+	for _, at := range []string{"0", "document.body.scrollHeight / 3", "document.body.scrollHeight"} { // the bar lies over no answer
+		covered := value(b, chromedp.Evaluate[[]string](`(scrollTo(0, `+at+`), [...document.querySelectorAll(".foot button")].filter(e => {
+			const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.bottom - 2;
+			return box.bottom > 0 && box.top < innerHeight && !e.closest(".foot").contains(document.elementFromPoint(x, Math.min(y, innerHeight - 1)));
+		}).map(e => e.innerText))`))
+		if len(covered) > 0 {
+			t.Errorf("at %s the bar covers %q", at, covered)
+		}
+	}
 	b.see(open+" .sending", "Not sent yet.")
 	b.shot("hold.png")
 	b.click(".hold button", "Undo")
 	b.see(".hold", "Done")
-	if n := len(d.pending()); n != 1 {
+	if n := len(d.pending()); n != 2 {
 		t.Fatal("an answer was sent that was taken back")
 	}
+	d.deny(d.pending()[1], "")
+	<-next
 	value(b, chromedp.Evaluate[bool](`window.hurry = true`))
 	b.decide("button.deny", "Denied") // again, where the three seconds were so long that the page takes it for a sleep
 	if out := <-ch; out != denied("") && !strings.Contains(out, `"deny"`) {

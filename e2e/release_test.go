@@ -261,6 +261,10 @@ func saysVersion(t *testing.T, dir string) {
 	if err != nil || !strings.HasPrefix(string(out), "hookd-emit tells") {
 		t.Errorf("hookd-emit --help says %s (%v)", out, err)
 	}
+	out, err = exec.Command(filepath.Join(dir, "hookd-query"), "--help").Output()
+	if err != nil || !strings.Contains(string(out), "assent ledger query [flags]") {
+		t.Errorf("hookd-query --help says %s (%v)", out, err)
+	}
 }
 
 // cycloneDX is the standard's own schema, which lies beside the library that writes the bill.
@@ -404,7 +408,7 @@ func TestReleaseFormula(t *testing.T) {
 			t.Errorf("%s gets %+v", target, got)
 		}
 		files := below(t, cellar)
-		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/hookd-emit", "share/man/man1/assent.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
+		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/hookd-emit", "bin/hookd-query", "share/man/man1/assent.1", "share/man/man1/hookd-query.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
 			if !slices.Contains(files, want) {
 				t.Errorf("%s: %s was not installed", target, want)
 			}

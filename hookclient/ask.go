@@ -174,7 +174,7 @@ func (c *client) ask(w *agentWatch) []byte {
 func (c *client) put(ctx context.Context, n int) reply {
 	c.event.Attempt = n
 	return c.attempt(ctx, &request{to: &c.to, event: &c.event,
-		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout})
+		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret})
 }
 
 // persist calls try, with the number of the attempt from 1 on, until there is an answer, the

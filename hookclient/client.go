@@ -64,6 +64,9 @@ type Config struct {
 	// Socket is the broker's unix socket, an absolute path. URL is the address of a broker
 	// elsewhere and wins over Socket: https, or http to loopback.
 	Socket, URL string
+	// SocketOwner is the user, by name or number, whose broker listens on Socket; empty means our
+	// own. Nothing is sent to anybody else's socket.
+	SocketOwner string
 	// Token is the bearer token sent to URL.
 	Token string
 	// Timeout is how long a PermissionRequest waits for its answer; 0 means DefaultTimeout.
@@ -86,6 +89,8 @@ type Config struct {
 	// Warn hears of failures, one line each, without a payload, a token or anything of the
 	// environment; nil discards them.
 	Warn func(line string)
+	// Asking hears the id of a request before it goes to the broker; it may be nil.
+	Asking func(id string)
 }
 
 func (c *Config) fill() {
@@ -116,6 +121,7 @@ type client struct {
 	deadline time.Time
 	event    hook.Event
 	session  string // names the spool file
+	secret   string // shows the broker that whoever comes back for the answer is this run
 }
 
 // Run handles the one event on stdin and returns when the program should exit, with status 0
@@ -157,7 +163,11 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		p.event = cfg.Event
 	}
 	c.session = p.session
+	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
+	if cfg.Asking != nil {
+		cfg.Asking(c.event.ID)
+	}
 
 	fault := cfg.Fault
 	if fault == nil {

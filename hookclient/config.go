@@ -21,7 +21,7 @@ const maxConf = 64 << 10
 // settings are the words of one layer of the configuration, as given.
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
-	socket, url, token, timeout,
+	socket, socketOwner, url, token, timeout,
 	onTimeout, onFailure, agent, event string
 }
 
@@ -30,6 +30,8 @@ func (s *settings) field(name string) *string {
 	switch name {
 	case "socket":
 		return &s.socket
+	case "socket-owner":
+		return &s.socketOwner
 	case "url":
 		return &s.url
 	case "token":
@@ -49,14 +51,14 @@ func (s *settings) field(name string) *string {
 }
 
 // ReadConfig reads the configuration of one run: the flags in args, then the user's own
-// $XDG_CONFIG_HOME/assent/hook.conf, then the environment (ASSENT_SOCKET, ASSENT_URL,
-// ASSENT_TOKEN, ASSENT_TIMEOUT, ASSENT_ON_TIMEOUT, ASSENT_ON_FAILURE, ASSENT_AGENT); what is
+// $XDG_CONFIG_HOME/assent/hook.conf, then the environment (ASSENT_SOCKET,
+// ASSENT_SOCKET_OWNER, ASSENT_URL, ASSENT_TOKEN, ASSENT_TIMEOUT, ASSENT_ON_TIMEOUT, ASSENT_ON_FAILURE, ASSENT_AGENT); what is
 // named first wins. Nothing is read from the working directory.
 //
 // Socket and URL are one setting: the first layer that has either decides, so that an
 // environment which a repository brings cannot redirect a client that was told where to go.
 // For the same reason a token from the file goes only to a URL that does not come from the
-// environment.
+// environment, and who may own the socket is read from the environment only if the socket is.
 //
 // Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
 // because an agent is waiting and what the flags say about failures must hold.
@@ -68,7 +70,7 @@ func ReadConfig(args []string, env func(string) string) (Config, error) {
 	cfg := Config{Env: env, Spool: SpoolDir(env)}
 	file, fault := readFile(env)
 	cfg.Fault = fault
-	environment := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
+	environment := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), socketOwner: env("ASSENT_SOCKET_OWNER"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
 		timeout: env("ASSENT_TIMEOUT"), onTimeout: env("ASSENT_ON_TIMEOUT"), onFailure: env("ASSENT_ON_FAILURE"), agent: env("ASSENT_AGENT")}
 
 	layers := []*settings{flags, file, &environment}
@@ -136,6 +138,12 @@ func (c *Config) place(layers []*settings, env func(string) string) error {
 	at := 0
 	for at < len(layers) && layers[at].socket == "" && layers[at].url == "" {
 		at++
+	}
+	for i, t := range layers {
+		if t.socketOwner != "" && (i <= 1 || at == i) {
+			c.SocketOwner = t.socketOwner
+			break
+		}
 	}
 	if at == len(layers) {
 		c.Socket = DefaultSocket(env)
@@ -244,7 +252,7 @@ func readFile(env func(string) string) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, url, token, timeout, on-timeout, on-failure, agent = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent = value")
 			}
 			continue
 		}

@@ -43,6 +43,13 @@ func TestReadConfig(t *testing.T) {
 		{name: "token for a URL in a flag", args: "--url https://h", file: "token = t", env: map[string]string{"ASSENT_TOKEN": "x"}, want: Config{URL: "https://h", Token: "t"}},
 		{name: "token from the environment", args: "--url https://h", env: map[string]string{"ASSENT_TOKEN": "x"}, want: Config{URL: "https://h", Token: "x"}},
 
+		{name: "owner of the socket", args: "--socket /s --socket-owner assent", want: Config{Socket: "/s", SocketOwner: "assent"}},
+		{name: "owner of the socket in the file", args: "--socket /s", file: "socket-owner = 998", env: map[string]string{"ASSENT_SOCKET_OWNER": "evil"}, want: Config{Socket: "/s", SocketOwner: "998"}},
+		{name: "owner beside a socket in the environment", env: map[string]string{"ASSENT_SOCKET": "/s", "ASSENT_SOCKET_OWNER": "998"}, want: Config{Socket: "/s", SocketOwner: "998"}},
+		{name: "environment cannot widen a flag", args: "--socket /s", env: map[string]string{"ASSENT_SOCKET_OWNER": "evil"}, want: Config{Socket: "/s"}},
+		{name: "environment cannot widen the file", file: "socket = /s", env: map[string]string{"ASSENT_SOCKET_OWNER": "evil"}, want: Config{Socket: "/s"}},
+		{name: "environment cannot widen the default", env: map[string]string{"XDG_RUNTIME_DIR": "/run/u", "ASSENT_SOCKET_OWNER": "evil"}, want: Config{Socket: "/run/u/assent/hook.sock"}},
+
 		{name: "allow is no fallback", args: "--on-failure allow", err: `want "abstain" or "deny"`},
 		{name: "allow is no fallback in the file", file: "on-timeout = allow", fault: "on-timeout", want: Config{Socket: "$HOME/.local/state/assent/hook.sock"}},
 		{name: "a bad file keeps what flags say", args: "--on-failure deny --socket /s", file: "timeout = soon", fault: "timeout", want: Config{Socket: "/s", OnFailure: hook.Deny}},
@@ -90,7 +97,7 @@ func TestReadConfig(t *testing.T) {
 				t.Errorf("fault %v, want %q", got.Fault, c.fault)
 			}
 			c.want.Socket = strings.Replace(c.want.Socket, "$HOME", home, 1)
-			if got.Socket != c.want.Socket || got.URL != c.want.URL || got.Token != c.want.Token || got.Timeout != c.want.Timeout || got.Agent != c.want.Agent ||
+			if got.Socket != c.want.Socket || got.SocketOwner != c.want.SocketOwner || got.URL != c.want.URL || got.Token != c.want.Token || got.Timeout != c.want.Timeout || got.Agent != c.want.Agent ||
 				got.Event != c.want.Event || got.OnTimeout != c.want.OnTimeout || got.OnFailure != c.want.OnFailure {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}

@@ -35,7 +35,8 @@ type request struct {
 	event     *hook.Event
 	remaining time.Duration // 0: not sent
 	onTimeout hook.Fallback
-	keep      bool // another exchange may follow on this connection
+	secret    string // sent with remaining
+	keep      bool   // another exchange may follow on this connection
 }
 
 func (q *request) head() []byte {
@@ -54,6 +55,7 @@ func (q *request) head() []byte {
 	if q.remaining > 0 {
 		b = appendHeader(b, hook.HeaderRemaining, strconv.FormatInt(q.remaining.Milliseconds(), 10))
 		b = appendHeader(b, hook.HeaderOnTimeout, string(q.onTimeout))
+		b = appendHeader(b, hook.HeaderReattachSecret, q.secret)
 	}
 	if q.event.Spooled {
 		b = appendHeader(b, hook.HeaderSpooled, "1")

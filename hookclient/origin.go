@@ -71,10 +71,22 @@ func appendHeader(b []byte, name, value string) []byte {
 	return append(b, "\r\n"...)
 }
 
+// newSecret returns 256 random bits as hex digits. See newID for the generator.
+func newSecret() string {
+	b := make([]byte, 0, 64)
+	for range 4 {
+		for u, i := rand.Uint64(), 0; i < 16; i++ {
+			b = append(b, hexDigits[u>>(60-4*i)&15])
+		}
+	}
+	return string(b)
+}
+
+const hexDigits = "0123456789abcdef"
+
 // newID returns a random UUID. The generator is the runtime's ChaCha8, seeded by the kernel at
 // the start of the process; crypto/rand would be a tenth of our start-up.
 func newID() string {
-	const hex = "0123456789abcdef"
 	u := [2]uint64{rand.Uint64(), rand.Uint64()}
 	u[0] = u[0]&^0xf000 | 0x4000 // version 4
 	u[1] = u[1]&^(3<<62) | 1<<63 // variant 1
@@ -83,7 +95,7 @@ func newID() string {
 		if i == 8 || i == 12 || i == 16 || i == 20 {
 			b = append(b, '-')
 		}
-		b = append(b, hex[u[i/16]>>(60-4*(i%16))&15])
+		b = append(b, hexDigits[u[i/16]>>(60-4*(i%16))&15])
 	}
 	return string(b)
 }

@@ -85,7 +85,7 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 	if e.Attempt == 0 {
 		e.Attempt = 1
 	}
-	c := &client{cfg: cfg, event: e, deadline: time.Now().Add(cfg.Timeout)}
+	c := &client{cfg: cfg, event: e, deadline: time.Now().Add(cfg.Timeout), secret: newSecret()}
 	if cfg.Fault != nil {
 		return nil, cfg.Fault
 	}

@@ -30,12 +30,20 @@ func newTarget(cfg *Config) (target, error) {
 		if cfg.Socket == "" {
 			return target{}, errNoTarget
 		}
+		owner, err := ownerOf(cfg.SocketOwner, passwd)
+		if err != nil {
+			return target{}, err
+		}
 		addr := &net.UnixAddr{Name: cfg.Socket, Net: "unix"}
 		return target{name: cfg.Socket, host: "assent", path: "/v1/hooks",
 			dial: func(context.Context) (net.Conn, error) {
 				// A unix socket connects at once or not at all.
 				conn, err := net.DialUnix("unix", nil, addr)
 				if err != nil {
+					return nil, err
+				}
+				if err := checkOwner(conn, owner); err != nil {
+					conn.Close()
 					return nil, err
 				}
 				return conn, nil

@@ -42,7 +42,7 @@ func (c *client) tellWithin(w *agentWatch, limit, remaining time.Duration) []byt
 	} else if err != nil {
 		c.cfg.Warn("spool: " + err.Error())
 	}
-	r := c.attempt(ctx, &request{to: &c.to, event: &c.event, remaining: remaining})
+	r := c.attempt(ctx, &request{to: &c.to, event: &c.event, remaining: remaining, secret: c.secret})
 	switch r.state {
 	case answered:
 		c.drainSpool(ctx, &s)

@@ -4,6 +4,7 @@ package hookclient
 const Flags = `  --agent NAME                 the agent that runs the hook (claude)
   --event NAME                 type of the event (the payload's hook_event_name)
   --socket PATH                the broker's socket ($XDG_RUNTIME_DIR/assent/hook.sock)
+  --socket-owner USER          whose broker listens there, by name or number (the user who runs the hook)
   --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"
   --timeout DURATION           how long a permission request waits (590s)
   --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)

@@ -10,7 +10,7 @@ import (
 //go:embed dist
 var files embed.FS
 
-// Assets returns the page's files: index.html, app.js, app.css, icon.svg.
+// Assets returns the page's files: index.html, app.js, app.css, later.css, icon.svg.
 func Assets() fs.FS {
 	sub, err := fs.Sub(files, "dist")
 	if err != nil {

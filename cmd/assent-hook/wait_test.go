@@ -297,6 +297,7 @@ func TestReattach(t *testing.T) {
 		c := <-second.calls
 		n, err := strconv.Atoi(c.header.Get("Assent-Attempt"))
 		if err != nil || n <= last || c.body != before.body || c.header.Get("Assent-Request-Id") != before.header.Get("Assent-Request-Id") ||
+			len(c.header.Get("Assent-Reattach-Secret")) != 64 || c.header.Get("Assent-Reattach-Secret") != before.header.Get("Assent-Reattach-Secret") ||
 			c.header.Get("Assent-Remaining-Ms") >= remaining {
 			t.Errorf("before %v\nagain %v", before.header, c.header)
 		}

@@ -76,7 +76,7 @@ func (a *app) examineBroker(ctx context.Context) (socket string, checks []check)
 	info, broker := a.checkBroker(ctx)
 	checks = []check{broker}
 	if broker.Status != "fail" {
-		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx), a.checkRinging(ctx))
+		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx), a.checkRinging(ctx), a.checkSchemas(ctx))
 	}
 	return info.Socket, append(checks, a.checkService(ctx)...)
 }

@@ -163,6 +163,11 @@ func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 	if h.Event != "PermissionRequest" {
 		return checks
 	}
+	if c, err := read(h.Words, os.Getenv); err == nil {
+		if err := hookclient.Foreign(c); err != nil {
+			add("fail", fmt.Sprintf("%s: the hook tells nothing to %s: %v", s.Path, c.Socket, err), again+" --socket "+c.Socket+" --socket-owner USER, if that is your broker's user")
+		}
+	}
 	if h.Timeout > 0 && h.Timeout < 300 {
 		add("warn", fmt.Sprintf("%s: Claude Code gives up on the hook after %g s", s.Path, h.Timeout), again)
 	}
@@ -180,11 +185,16 @@ func target(words []string) (string, error) {
 
 // told is what the flags of a hook say.
 func told(words []string) (hookclient.Config, error) {
+	return read(words, func(string) string { return "" })
+}
+
+// read is what a hook's flags, its file and env say.
+func read(words []string, env func(string) string) (hookclient.Config, error) {
 	args := words[1:]
 	if filepath.Base(words[0]) == "assent" {
 		args = words[2:]
 	}
-	return hookclient.ReadConfig(args, func(string) string { return "" })
+	return hookclient.ReadConfig(args, env)
 }
 
 // denies reports whether the hooks of a file are for runs without a person: those of install --ci

@@ -246,7 +246,7 @@ func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 	if e.Body == "" || e.UI.CollapsedDefault && !all {
 		return line
 	}
-	lines := strings.Split(strings.TrimRight(e.Body, "\n"), "\n")
+	lines := strings.Split(foldLines(strings.TrimRight(e.Body, "\n")), "\n")
 	more := 0
 	if !all && len(lines) > bodyLines {
 		more = len(lines) - bodyLines
@@ -319,7 +319,7 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			}
 			for i := range found {
 				e := &found[i].Event
-				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, elide(found[i].Title, 40))
+				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, start(found[i].Title, 40))
 				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
 				if l := foundLine(e, args); l != "" {
 					fmt.Fprint(a.out, hang(fmt.Sprintf("%36s%s\n", "", elide(l, 120)), 36, columns(a.out)))

@@ -20,6 +20,7 @@ type installFlags struct {
 	scope, agent  string
 	ci            bool
 	socket, url   string
+	socketOwner   string
 	ask           string // "default", or rules with commas between
 	defaultMode   string
 	claudeVersion string
@@ -35,6 +36,7 @@ func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
+	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if it is not the one who runs the hooks")
 	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
 	f.addMode(fl)
 	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
@@ -76,6 +78,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
   assent install --scope local --ask
   assent install --default-mode default --yes
   assent install --ask='Bash(git push:*),WebFetch'
+  assent install --socket /run/assent/hook.sock --socket-owner assent
   assent install --print                             show the file, change nothing`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

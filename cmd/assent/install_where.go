@@ -106,6 +106,9 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 	if f.socket != "" && f.url != "" {
 		return nil, usagef("--socket and --url exclude each other; give one")
 	}
+	if f.socketOwner != "" && f.url != "" {
+		return nil, usagef("--socket-owner is for a socket; over --url the certificate says who answers")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("path of this program: %w", err)
@@ -136,7 +139,11 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 	if socket, err = filepath.Abs(socket); err != nil {
 		return nil, fmt.Errorf("--socket: %w", err)
 	}
-	return []string{stable(program), "--socket", socket}, nil
+	command := []string{stable(program), "--socket", socket}
+	if f.socketOwner != "" {
+		command = append(command, "--socket-owner", f.socketOwner)
+	}
+	return command, nil
 }
 
 // stable prefers the name under which a program is on PATH: a package manager's link there

@@ -27,7 +27,8 @@ func (a *app) ledgerQueryCmd() *cobra.Command {
 		Long: `List what agents' tools did in a git work tree, oldest first: calls of Write, Edit, MultiEdit,
 NotebookEdit, Bash and of MCP servers' tools that succeeded, or with --hook-type those that were
 begun or failed. The time is that of the machine on which the agent ran; branch and commit are
-those that were checked out then.
+those that were checked out then. Other tools' are there if the broker was told so: serve
+--mutation-tools.
 
 Also runs under the name hookd-query.`,
 		Example: `  assent ledger query --repo . --since 1h

@@ -28,6 +28,14 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if err := f.checkAMQP(); err != nil {
 		return nil, err
 	}
+	f.mutates = codec.DefaultMutationTools()
+	if f.mutationTools != nil {
+		tools, err := codec.ParseMutationTools(f.mutationTools)
+		if err != nil {
+			return nil, usagef("--mutation-tools: %w", err)
+		}
+		f.mutates = tools
+	}
 	proxies, err := parseProxies(f.trustedProxies)
 	if err != nil {
 		return nil, err

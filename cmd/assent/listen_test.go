@@ -13,6 +13,9 @@ func TestServeFlagsAreChecked(t *testing.T) {
 		want  string // part of the error, "" for none
 	}{
 		"loopback":                  {serveFlags{listen: "127.0.0.1:0"}, ""},
+		"tools":                     {serveFlags{listen: "127.0.0.1:0", mutationTools: []string{"Write", "mcp__*"}}, ""},
+		"no tools":                  {serveFlags{listen: "127.0.0.1:0", mutationTools: []string{}}, "--mutation-tools: want 1 to 200"},
+		"no tool's name":            {serveFlags{listen: "127.0.0.1:0", mutationTools: []string{"a*b"}}, "--mutation-tools: \"a*b\""},
 		"loopback 6":                {serveFlags{listen: "[::1]:7717"}, ""},
 		"localhost":                 {serveFlags{listen: "localhost:1"}, ""},
 		"everywhere":                {serveFlags{listen: "0.0.0.0:7717"}, "--trusted-proxy"},

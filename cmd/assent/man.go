@@ -19,7 +19,7 @@ func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the man pages into a directory",
-		Long: `Write a page for each command, and for assent-hook and hookd-emit, into a directory that
+		Long: `Write a page for each command, and for assent-hook, hookd-emit and hookd-query, into a directory that
 exists. The packages install them. They say what --help says.`,
 		Example: "  mkdir -p ~/.local/share/man/man1 && assent man ~/.local/share/man/man1\n  man assent-allow",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -36,6 +36,7 @@ exists. The packages install them. They say what --help says.`,
 			// One page for both of one name.
 			pages["assent-hook"] = strings.Replace(pages["assent-hook"], ".SH SEE ALSO\n", a.overHTTPS()+".SH SEE ALSO\n", 1)
 			commandPages(c.Root(), pages)
+			pages[queryName] = otherName(pages["assent-ledger-query"], "assent-ledger-query", queryName)
 			for name, text := range pages {
 				if err := os.WriteFile(filepath.Join(args[0], name+".1"), []byte(text), 0o644); err != nil {
 					return fmt.Errorf("write the page of %s: %w", name, err)
@@ -45,6 +46,12 @@ exists. The packages install them. They say what --help says.`,
 			return nil
 		},
 	}
+}
+
+// otherName is the page of a command that runs under another name, too.
+func otherName(page, name, other string) string {
+	page = strings.Replace(page, strings.ToUpper(escapeRoff(name)), strings.ToUpper(escapeRoff(other)), 1)
+	return strings.Replace(page, escapeRoff(name), escapeRoff(other), 1)
 }
 
 // commandPages adds the page of c, and of each command below it.

@@ -20,6 +20,7 @@ import (
 // mcpFlags are the flags of assent mcp.
 type mcpFlags struct {
 	socket  string
+	owner   string // whose socket it is
 	timeout time.Duration
 	print   bool
 }
@@ -70,6 +71,7 @@ agent works in. The token for --url is in hook.conf or in ASSENT_TOKEN.`,
 		},
 	}
 	c.Flags().StringVar(&f.socket, "socket", "", "the broker's socket")
+	c.Flags().StringVar(&f.owner, "socket-owner", "", "user whose broker listens there, by name or number, if it is not you")
 	c.Flags().DurationVar(&f.timeout, "timeout", 300*time.Second, "how long a call waits before it is denied")
 	c.Flags().BoolVar(&f.print, "print", false, "print the configuration for claude --mcp-config, and do nothing else")
 	return c
@@ -94,6 +96,9 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 			return fmt.Errorf("--socket: %w", err)
 		}
 		args = []string{"mcp", "--socket", socket}
+		if f.owner != "" {
+			args = append(args, "--socket-owner", f.owner)
+		}
 	} else if a.caCert != "" {
 		file, err := filepath.Abs(a.caCert)
 		if err != nil {
@@ -112,6 +117,9 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 
 func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(string)) error {
 	place := []string{"--socket", f.socket}
+	if f.owner != "" {
+		place = append(place, "--socket-owner", f.owner)
+	}
 	if url != "" {
 		place = []string{"--url", url}
 	}

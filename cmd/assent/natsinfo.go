@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"assent/internal/stream"
 )
@@ -66,6 +67,27 @@ func (a *app) natsInfo() (stream.NATSInfo, error) {
 		return info, fmt.Errorf("read %s: %w; restart the broker", path, err)
 	}
 	return info, nil
+}
+
+// Bounds of a token from the environment, in bytes.
+const (
+	shortToken   = 16
+	longestToken = 512
+)
+
+// readersToken is the token that serve gives to readers of the event stream: BD_DAEMON_TOKEN, as
+// older programs have it, else empty, and it is a new one at each start. It is never shown or
+// logged.
+func readersToken(env func(string) string, log *zap.Logger) (string, error) {
+	token := env("BD_DAEMON_TOKEN")
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case strings.ContainsFunc(token, odd) || len(token) > longestToken:
+		return "", usagef("BD_DAEMON_TOKEN: want at most %d printable ASCII characters without spaces, or unset it", longestToken)
+	case token != "" && len(token) < shortToken:
+		log.Warn("BD_DAEMON_TOKEN is short: whoever guesses it reads every event, on this machine without being noticed", zap.Int("want at least", shortToken))
+	}
+	return token, nil
 }
 
 // environmentAddress is the address that the environment names, empty if none.

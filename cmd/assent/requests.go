@@ -94,6 +94,15 @@ func elide(s string, n int) string {
 	return string(r[:n*2/3]) + " … " + string(r[len(r)-n/3:])
 }
 
+// start is elide for what is read from its beginning: a title.
+func start(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimRight(string(r[:n-1]), " ") + "…"
+}
+
 func age(t time.Time) string { return time.Since(t).Truncate(time.Second).String() }
 
 // find returns the request with this id, or the pending one whose id begins with it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -145,7 +146,14 @@ func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem 
 		}
 	}
 	c.Tests = len(set.Test())
-	return set.Notices()
+	notices := append(set.Notices(), set.Mistakes()...)
+	for _, r := range set.Rules() {
+		text, ok := strings.CutPrefix(r.Text, "allow: ")
+		if meaning := runsAnything(text); ok && r.Layer != rules.Builtin && meaning != "" {
+			notices = append(notices, rules.Problem{File: r.File, Line: r.Line, Message: text + " allows " + meaning})
+		}
+	}
+	return notices
 }
 
 func (c *checkedFile) line() string {

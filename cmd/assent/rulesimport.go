@@ -199,9 +199,16 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 	if e.Why = ruleStringProblem(action, e.Text); e.Why != "" {
 		e.As, e.Under = nil, ""
 		tool, _, spec := strings.Cut(e.Text, "(")
-		if guard && spec && tool != "Bash" && ruleStringProblem("ask", tool) == "" {
-			e.State, e.As, e.Under = "changed", []string{tool}, "ask"
-			e.Why += "; every call of the tool is asked about instead"
+		if guard {
+			if meant := rules.MeantTool(tool); meant != "" {
+				tool = meant
+			}
+			switch narrower := askedInstead(e.Text, tool, spec); {
+			case narrower == "":
+			case ruleStringProblem("ask", narrower) == "":
+				e.State, e.As, e.Under = "changed", []string{narrower}, "ask"
+				e.Why += "; " + narrower + " is asked about instead"
+			}
 		}
 		return
 	}
@@ -223,8 +230,24 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 	}
 	e.State = "carried"
 	if !guard {
+		if why := rules.NeverMatches(e.Text); why != "" {
+			e.State, e.As, e.Under, e.Why = "left", nil, "", "it would never match here: "+why
+			return
+		}
 		e.Meaning = wideMeaning(e.Text)
 	}
+}
+
+// askedInstead is a rule that asks about all that one which cannot be read denies or asks about:
+// the tool, or of a command with a :* in its middle the program.
+func askedInstead(text, tool string, spec bool) string {
+	if tool == "Bash" && spec {
+		_, rest, _ := strings.Cut(text, "(")
+		if program, _, ok := strings.Cut(rest, ":"); ok && program != "" && !strings.ContainsAny(program, " *()") {
+			return "Bash(" + program + " *)"
+		}
+	}
+	return tool
 }
 
 // projectDir is the project whose settings these are, "" for the user's own and for a copy.

@@ -24,6 +24,7 @@ import (
 	"assent/internal/always"
 	"assent/internal/auth"
 	"assent/internal/codec"
+	"assent/internal/conformance"
 	"assent/internal/history"
 	"assent/internal/hook"
 	"assent/internal/hookd"
@@ -49,7 +50,10 @@ type serveFlags struct {
 	noLink, repair               bool
 	rulesOnce                    bool // no flag: rules are read at the start only
 	logFormat                    string
+	log                          *zap.Logger // no flag: says everything to this one instead
 	amqpURL                      string
+	mutationTools                []string
+	mutates                      codec.MutationTools // of mutationTools; set by check
 	ledger                       bool
 	hookdSocket                  string
 }
@@ -68,6 +72,7 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
   assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
+  assent serve --ledger --mutation-tools 'Write,Edit,Bash,mcp__files__*'
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
   assent serve --listen 0.0.0.0:7717 --tls-cert cert.pem --tls-key key.pem --public-url https://box.example.net:7717`,
 		Args: noArgs,
@@ -119,6 +124,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
 	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "mcp__*"}, "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
 	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
@@ -134,7 +140,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	log, err := newLogger(a.err, f)
+	log, err := f.log, error(nil)
+	if log == nil {
+		log, err = newLogger(a.err, f)
+	}
 	if err != nil {
 		return err
 	}
@@ -158,8 +167,18 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return fmt.Errorf("state directory: %w", err)
 	}
 
+	host, err := hostID(a.stateDir, bootID)
+	if err != nil {
+		return err
+	}
+	self := server.Local(uint32(os.Getuid()), host)
+
 	// The streams. Opening them locks the state directory.
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Repair: f.repair, Logf: sugar.Warnf}
+	token, err := readersToken(os.Getenv, log)
+	if err != nil {
+		return err
+	}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -201,7 +220,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
 	var mutations *rabbit.Publisher
 	if address := f.amqpAddress(); address != "" {
-		if mutations, err = newRabbit(ctx, address, streams, sugar.Warnf); err != nil {
+		if mutations, err = newRabbit(ctx, address, streams, f.mutates, sugar.Warnf); err != nil {
 			return err
 		}
 	}
@@ -209,7 +228,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The same, in the repositories of this machine.
 	var ledgers *ledger.Follower
 	if f.ledger {
-		if ledgers, err = newLedger(a.stateDir, streams, sugar.Warnf); err != nil {
+		if ledgers, err = newLedger(a.stateDir, streams, f.mutates, sugar.Warnf); err != nil {
 			return err
 		}
 	}
@@ -236,15 +255,19 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
 		defer emitSocket.remove()
 	}
 
+	// Every hook's event is held against its schema once it is published, and nothing waits for it.
+	schema := conformance.New()
+	publish := schema.Watch(streams.Publish)
+
 	// Events that waited in the spool while no broker ran come before any new one.
-	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, streams.Publish, log)
+	spool := newSpool(hookclient.SpoolDir(os.Getenv), socket, self, publish, log)
 	spool.drain(ctx)
 
 	tcp, err := listen(f.listen)
@@ -289,12 +312,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: streams.Publish, Past: past{hist}, Push: ring, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Assets: web.Assets(), Log: log, HostID: host, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(),
+			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -308,7 +331,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	})
 
 	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, hookd,
-	// notifications, the spool, memory, the two listeners.
+	// schemas, notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -329,6 +352,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}
+	g.run("schemas", schema.Run)
 	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
 	g.run("memory", giveBackMemory)

@@ -27,6 +27,7 @@ type session struct {
 	QueueCount           int       `json:"queueCount"`
 	PermissionQueueCount int       `json:"permissionQueueCount"`
 	QuestionQueueCount   int       `json:"questionQueueCount"`
+	LastEvent            string    `json:"lastEvent"`
 	LastEventAt          time.Time `json:"lastEventAt"`
 	LastPos              uint64    `json:"lastPos"`
 }
@@ -44,7 +45,7 @@ func (s *session) name() string {
 // about is the name, but where that is only the directory's: nothing was asked in it.
 func (s *session) about() string {
 	if name := s.name(); name != s.dir() {
-		return elide(name, 60)
+		return start(name, 60)
 	}
 	return "-"
 }
@@ -61,7 +62,12 @@ var stateNames = map[string]string{
 	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for a prompt", "exited": "over",
 }
 
+// stateName says what the agent does. For a minute after a turn the broker still has it work, for a
+// hook may have it go on; a person wants to know that the turn is over.
 func (s *session) stateName() string {
+	if s.State == "working" && (s.LastEvent == "Stop" || s.LastEvent == "StopFailure") {
+		return "turn is over"
+	}
 	if name := stateNames[s.State]; name != "" {
 		return name
 	}

@@ -166,12 +166,15 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 	}
 	defer os.Remove(answer.Name())
 	defer answer.Close()
-	if kind == "form" {
-		fmt.Fprintln(a.err, "A sample form of an MCP server waits, for two minutes, if the page of a paired device is open. Answer it there.")
-	} else {
-		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s pending\n  %[2]s allow ID    or    %[2]s deny ID -m WORDS\n", kind, typed())
+	asked := cfg
+	asked.Asking = func(id string) {
+		if kind == "form" {
+			fmt.Fprintln(a.err, "A sample form of an MCP server waits, for two minutes, if the page of a paired device is open. Answer it there.")
+			return
+		}
+		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s allow %[3]s\n  %[2]s deny %[3]s -m WORDS\n", kind, typed(), id)
 	}
-	hookclient.Run(cfg, in, answer)
+	hookclient.Run(asked, in, answer)
 	if err := sampleOver(cfg, event); err != nil {
 		return err
 	}

@@ -14,19 +14,21 @@ import (
 // spool brings events that hooks wrote to files, while no broker answered, into the stream.
 type spool struct {
 	dir, target string
+	self        string // the submitter of what lies in this user's spool
 	publish     func(context.Context, hook.Event) (uint64, error)
 	log         *zap.Logger
 	taken       prometheus.Counter
 }
 
-func newSpool(dir, target string, publish func(context.Context, hook.Event) (uint64, error), log *zap.Logger) *spool {
-	return &spool{dir: dir, target: target, publish: publish, log: log,
+func newSpool(dir, target, self string, publish func(context.Context, hook.Event) (uint64, error), log *zap.Logger) *spool {
+	return &spool{dir: dir, target: target, self: self, publish: publish, log: log,
 		taken: prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_spool_taken_total", Help: "Events taken in from the spool."})}
 }
 
 // drain takes in what lies there now. What cannot be published stays.
 func (s *spool) drain(ctx context.Context) {
 	n, err := hookclient.Drain(s.dir, s.target, func(r hookclient.SpoolRecord) error {
+		r.Event.Submitter = s.self
 		_, err := s.publish(ctx, r.Event)
 		return err
 	})

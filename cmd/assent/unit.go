@@ -77,6 +77,9 @@ func (f serveFlags) args() []string {
 	g = f
 	var args []string
 	fl.VisitAll(func(p *pflag.Flag) {
+		if p.Value.String() == p.DefValue {
+			return
+		}
 		if list, ok := p.Value.(pflag.SliceValue); ok {
 			for _, v := range list.GetSlice() {
 				args = append(args, "--"+p.Name, v)
@@ -84,7 +87,6 @@ func (f serveFlags) args() []string {
 			return
 		}
 		switch v := p.Value.String(); {
-		case v == p.DefValue:
 		case p.Value.Type() == "bool":
 			args = append(args, "--"+p.Name)
 		default:

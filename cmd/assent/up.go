@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
 	"assent/internal/auth"
 	"assent/internal/install"
@@ -46,7 +47,7 @@ as it is.`,
 			ctx, stop := untilHangup(cmd.Context())
 			defer stop()
 			given := cmd.Flags().Changed
-			u := &up{app: a, f: f, otherFlags: slices.ContainsFunc([]string{"listen", "socket", "tls-cert", "public-url", "trusted-proxy", "amqp-url", "ledger", "hookd-socket"}, given)}
+			u := &up{app: a, f: f, otherFlags: slices.ContainsFunc([]string{"listen", "socket", "tls-cert", "public-url", "trusted-proxy", "amqp-url", "ledger", "hookd-socket", "mutation-tools"}, given)}
 			return u.run(ctx)
 		},
 	}
@@ -74,6 +75,7 @@ type up struct {
 	declined   bool       // the hooks were not wanted
 	invited    bool       // a link was shown
 	ended      chan error // gets the end of the broker that runs in this process; else nil
+	log        heldLog    // what that one logs until the steps are done
 }
 
 // run takes the steps. The broker comes first: the hooks name the socket that it really has. If
@@ -83,6 +85,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	defer u.log.release()
 	defer func() {
 		cancel()
 		if u.ended != nil {
@@ -96,6 +99,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		}
 	}
 	u.next()
+	u.log.release()
 	if u.ended == nil {
 		return nil
 	}
@@ -246,6 +250,11 @@ func (u *up) keepRunning(ctx context.Context) error {
 // inThisTerminal runs the broker in this process and returns when it is ready.
 func (u *up) inThisTerminal(ctx context.Context) error {
 	u.f.serve.quiet = true
+	log, err := newLogger(u.err, u.f.serve)
+	if err != nil {
+		return err
+	}
+	u.f.serve.log = log.WithOptions(zap.WrapCore(u.log.wrap))
 	ready := make(chan runtimeInfo, 1)
 	u.ended = make(chan error, 1)
 	go func() {
@@ -254,6 +263,9 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 	select {
 	case info := <-ready:
 		fmt.Fprintf(u.out, "It runs in this terminal, at %s\n", info.HTTPURL)
+		for _, said := range u.log.take() {
+			fmt.Fprintln(u.out, wrapped(readable("Note: "+said+"."), "", "  "))
+		}
 		return nil
 	case err := <-u.ended:
 		u.ended = nil

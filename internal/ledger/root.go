@@ -162,10 +162,18 @@ func ours(name string, fi fs.FileInfo, want fs.FileMode) error {
 	if fi.Mode().Perm()&0o077 != 0 {
 		return fmt.Errorf("%s can be read by others (%s), or came with the repository; remove it, or chmod go= if it is yours", name, fi.Mode())
 	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); ok && want == 0 && st.Nlink != 1 {
-		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, st.Nlink)
+	if n := links(fi); want == 0 && n != 1 {
+		return fmt.Errorf("%w: %s has %d names", ErrElsewhere, name, n)
 	}
 	return nil
+}
+
+// links is how many names a file has, 1 where that cannot be seen.
+func links(fi fs.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
 }
 
 // owned refuses what belongs to another user.

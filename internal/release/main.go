@@ -122,7 +122,7 @@ func (a *archive) make(ctx context.Context, root, work string, o options, extras
 		}
 		files = append(files, file{Path: "bin/" + name, Data: data, Run: true})
 	}
-	files = append(files, file{Path: "bin/hookd-emit", Link: "assent-hook"})
+	files = append(files, file{Path: "bin/hookd-emit", Link: "assent-hook"}, file{Path: "bin/hookd-query", Link: "assent"})
 	tarball, err := tarGz(a.Name+"/", files, o.when())
 	if err != nil {
 		return err

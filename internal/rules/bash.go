@@ -52,6 +52,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		u := &script.Units[i]
 		var own outcome
 		s.unitGuards(u, e, &own)
+		if u.Kind == shell.Command && own.deny == nil && len(s.guards.byProgram)+len(s.guards.wild)+len(s.guardFiles) > 0 {
+			for _, inner := range started(u, e) {
+				s.unitGuards(&inner, e, &own)
+			}
+			own.maybe = first(own.maybe, s.unseen(u, e))
+		}
 		for _, r := range own.asks {
 			o.guard(r, yes)
 		}
@@ -65,6 +71,10 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if why := s.protect.touchedBy(u, e); why != "" {
 			own.refused = append(own.refused, Refusal{"self", u.Start, u.End, why})
 			o.refused = append(o.refused, own.refused...)
+		}
+		e.secrets = nil
+		if !u.DenyOnly {
+			e.secrets = e.secretsOf(u)
 		}
 		if u.Kind == shell.Command && !u.DenyOnly {
 			var shadow *rule
@@ -83,10 +93,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if u.DenyOnly {
 			continue
 		}
+		e.secrets = nil
 		switch u.Kind {
 		case shell.Command:
 			commands++
 		case shell.Write, shell.ReadFile:
+			e.secrets = e.secretsOf(u)
 			var shadow *rule
 			if covered[i], shadow = s.fileCovered(u, e, covered, shadowed); s.shadows {
 				shadowed[i] = shadow
@@ -99,6 +111,12 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		if covered[i] == nil {
 			if o.uncovered == "" {
 				o.uncovered = quote(unitText(u))
+				if len(e.secrets) == 0 && u.Kind == shell.Command {
+					e.secrets = e.secretsOf(u)
+				}
+				if len(e.secrets) > 0 {
+					o.why = e.secrets[0].why()
+				}
 			}
 			if shadowed[i] == nil {
 				o.shadowMissed = true
@@ -114,7 +132,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 	}
 	if r := s.scriptAllowed(e); r != nil && commands > 0 {
-		o.allow, o.uncovered, o.saved = first(o.allow, r), "", nil
+		o.allow, o.uncovered, o.why, o.saved = first(o.allow, r), "", "", nil
 		o.rest(r)
 	}
 	return units
@@ -189,7 +207,7 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 	case shell.Command:
 		found := no
 		for _, op := range []operation{opRead, opEdit} {
-			if m.ops&op == 0 && (op != opEdit || m.ops&opWrite == 0) {
+			if m.ops&op == 0 && (op != opEdit || (m.ops|m.also)&opWrite == 0) {
 				continue
 			}
 			certain := fileProgram(u.Base, op)
@@ -206,11 +224,14 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 }
 
 func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *scope) truth {
-	changes := m.ops&(opEdit|opWrite) != 0 && op != opRead
+	changes := (m.ops|m.also)&(opEdit|opWrite) != 0 && op != opRead
 	if !changes && m.ops&op == 0 {
 		return no
 	}
 	t := e.wordTouches(w, u, m.paths)
+	if t == perhaps && op != opRead && m.ops&(opEdit|opWrite) == 0 {
+		return no // rm dist/* is not about .env
+	}
 	if t == yes && m.not != nil {
 		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
 			return no
@@ -282,6 +303,9 @@ func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if ok, f := r.match.command.allows(u, e); !ok {
 		return false, f
 	}
+	if f := e.unnamed(r.match); f.selector != "" {
+		return false, f
+	}
 	if r.match.cwd == nil && !e.inPlace(u.Dir, u.DirKnown) {
 		return false, fault{"cwd", "it runs outside the project, and the rule says nothing about cwd"}
 	}
@@ -318,7 +342,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		op = opRead
 	}
 	for _, r := range s.allowFiles {
-		if !r.match.file.allows(op, at, e) {
+		if !r.match.file.allows(op, at, e) || e.unnamed(r.match).selector != "" {
 			continue
 		}
 		if t, _ := r.match.circumstances(e, u.Dir, u.DirKnown, false); t != yes {
@@ -333,7 +357,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 		return nil, shadow
 	}
 	permits := func(r *rule) bool {
-		if r == nil {
+		if r == nil || e.unnamed(r.match).selector != "" {
 			return false
 		}
 		set := r.match.command.stdout

@@ -10,9 +10,11 @@ import (
 // commandMatch is the command selector of a rule: all that is set must hold for one unit.
 type commandMatch struct {
 	programs []glob // names; nil: any, which no allow rule may say
+	verbs    *verbs // the words that stand directly after the program; nil: not said
 	args     [][]glob
-	argsSet  bool // args constrain, even when empty
-	rest     bool // any further arguments
+	argsSet  bool   // args constrain, even when empty
+	rest     bool   // any further arguments
+	operands []glob // what those look like; nil: anything
 	flags    *flagRules
 	anyArg   []glob
 	noArg    []glob
@@ -29,6 +31,8 @@ type commandMatch struct {
 	// script is a rule string with shell syntax in it. It is compared with the whole command:
 	// exactly by an allow, as a pattern by a guard.
 	script *glob
+	// home: the words hold homeMark.
+	home bool
 }
 
 // streams is a set of the places that standard input or output may be connected to.
@@ -66,13 +70,16 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	if f.selector != "" {
 		return false, f
 	}
-	if door := m.sideDoor(u); door != "" {
-		return false, fault{"flags", quote(door) + " writes a file, runs a program or works elsewhere: a rule must name it"}
+	if door, why := m.sideDoor(u); door != "" {
+		return false, fault{"flags", quote(door) + " " + why}
 	}
 	if m.anyArg != nil && !slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return w.Static && matchAny(m.anyArg, w.Text) }) {
 		return false, fault{"any_arg", "no argument matches"}
 	}
 	if f := m.writtenOut(u, e); f.selector != "" {
+		return false, f
+	}
+	if f := m.shapedOperands(operands); f.selector != "" {
 		return false, f
 	}
 	if m.paths != nil {
@@ -105,6 +112,13 @@ func (m *commandMatch) argsAllowed(words []shell.Word, e *scope) ([]shell.Word, 
 			return nil, bad.fault()
 		}
 	}
+	if m.verbs != nil {
+		n := m.verbs.words(words)
+		if n == 0 {
+			return nil, fault{"verbs", wrongVerb(words)}
+		}
+		words = words[n:]
+	}
 	args := m.args
 	// Plain words stand directly after the program: git -p log is not git log -p.
 	for len(args) > 0 && !slices.ContainsFunc(args[0], func(g glob) bool { return !g.exact }) {
@@ -135,6 +149,40 @@ func (m *commandMatch) argsAllowed(words []shell.Word, e *scope) ([]shell.Word, 
 		return nil, fault{"args", "there are more arguments, first " + quote(words[0].Text)}
 	}
 	return words, fault{}
+}
+
+// verbs are the operations of a program, each named in full: "ec2 describe-instances".
+type verbs struct {
+	names map[string]bool
+	most  int // words in the longest
+}
+
+// words says how many of the words name an operation; 0 when none does.
+func (v *verbs) words(words []shell.Word) int {
+	for n := min(v.most, len(words)); n > 0; n-- {
+		name := ""
+		for i, w := range words[:n] {
+			if !w.Static || strings.Contains(w.Text, " ") {
+				name = ""
+				break
+			}
+			if i > 0 {
+				name += " "
+			}
+			name += w.Text
+		}
+		if v.names[name] {
+			return n
+		}
+	}
+	return 0
+}
+
+func wrongVerb(words []shell.Word) string {
+	if len(words) == 0 {
+		return "the operation is missing"
+	}
+	return quote(words[0].Text) + " does not begin an operation that is listed"
 }
 
 func (f *flagFault) fault() fault { return fault{"flags", quote(f.word.Text) + " " + f.why} }
@@ -188,6 +236,25 @@ func withoutFlags(words []shell.Word) []shell.Word {
 		}
 	}
 	return operands
+}
+
+// shapedOperands wants every further argument to have one of the listed shapes. Words that are
+// known only when the command runs must be let through by literal, and be paths.
+func (m *commandMatch) shapedOperands(words []shell.Word) fault {
+	if m.operands == nil {
+		return fault{}
+	}
+	for _, w := range words {
+		if !w.Static && !slices.ContainsFunc(m.operands, func(g glob) bool {
+			return g.src == anyPath || g.re != nil && fromGit(w) && g.match(gitSubstitution.ReplaceAllString(w.Text, "HEAD"))
+		}) {
+			return fault{"operands", quote(w.Text) + " is known only when it runs"}
+		}
+		if w.Static && !matchAny(m.operands, w.Text) {
+			return fault{"operands", quote(w.Text) + " has another shape than is listed"}
+		}
+	}
+	return fault{}
 }
 
 // pathsAllowed wants every operand inside; a command without one works on its directory.

@@ -3,6 +3,7 @@ package rules
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -20,7 +21,7 @@ func expect(t *testing.T, text string, want map[string]Action) {
 func TestRuleStrings(t *testing.T) {
 	expect(t, `allow: ["Bash(npm run test:*)", Bash(git status), "Bash(git log*)", "Bash(git * main)", "Bash(echo 'a b')", "Bash(make a && make b)", "Bash(./gradlew *)"]`, map[string]Action{
 		"npm run test": Allow, "npm run test --watch": Allow, "npm run test:unit": Ask, "npm run tests": Ask, "npm": Ask,
-		"npm  run\ttest": Allow, `npm "run" te\st`: Allow, "npm run $X": Ask, "npm run test $X": Allow, "npm ru* test": Ask,
+		"npm  run\ttest": Allow, `npm "run" te\st`: Allow, "npm run $X": Ask, "npm run test $X": Ask, `npm run test -- "$X"`: Allow, "npm ru* test": Ask,
 		"git status": Allow, "git status -s": Ask, "git statusx": Ask, "/usr/bin/git status": Allow, "./git status": Ask, "/tmp/git status": Ask,
 		"git log": Allow, "git log -1": Allow, "git logs": Allow, "git lo": Ask,
 		"git checkout main": Allow, "git main": Ask, "git checkout -b main": Ask, "git -x main": Ask, "git checkout x main": Ask,
@@ -124,12 +125,62 @@ rules:
 	}
 	for path, want := range map[string]Action{
 		"/home/user/project/x": Allow, "x": Allow, ".claude/settings.json": Ask, "/home/user/.claude/settings.json": Ask, "~/.claude.json": Ask, ".claude/hooks/a.sh": Ask, ".git/config": Ask, ".Git/Config": Ask,
-		"/srv/broker/state/x": Ask, "~/.local/state/assent/x": Ask, "a\x00b": Ask, "": Ask, "~other/x": Ask, " x": Ask, "a\u202eb": Ask, "/etc/claude-code/managed-settings.json": Ask, ".claude/skills/x.md": Allow,
+		"/srv/broker/state/x": Ask, "~/.local/state/assent/x": Ask, "a\x00b": Ask, "": Ask, "~other/x": Ask, " x": Ask, "a\u202eb": Ask, "/etc/claude-code/managed-settings.json": Ask,
 	} {
 		for _, tool := range []string{"Read", "Write", "Edit", "MultiEdit"} {
 			if v := s.Eval(tool1(tool, "file_path", path)); v.Action != want {
 				t.Errorf("%s %q: %s (%s), expected %s", tool, path, v.Action, v.Reason, want)
 			}
+		}
+	}
+}
+
+// TestControlFiles: what git and the agent take from their directories what to run may be read by
+// rule, where no rule about credentials says otherwise, and never changed.
+func TestControlFiles(t *testing.T) {
+	s := load(t, `version: 1
+rules:
+  - {id: commands, action: allow, match: {command: {program: [cat, cp, tee, ln, touch, mv, install, rsync, dd, tar, unzip, mkdir, cd, sed, echo, patch, truncate, chmod, rm]}, cwd: ["**"]}}
+  - {id: files, action: allow, match: {file: {op: [read, edit, write], path: ["**"]}}}
+`)
+	for _, path := range []string{
+		".git/commondir", ".git/worktrees/x/commondir", ".git/worktrees/x/gitdir", ".git/modules/a/b/commondir", ".git/modules/a/config", ".git/HEAD", ".git/index", ".git/refs/heads/main", ".git/objects/info/alternates",
+		".git/info/attributes", ".git/info/exclude", ".git/info/sparse-checkout", ".git/hooks/x", ".git/config.worktree", ".git/packed-refs", ".git/shallow", ".git/rebase-merge/git-rebase-todo", ".git/sequencer/todo",
+		".git/x", "sub/.git/commondir", ".GIT/commondir", ".git/./commondir", "a/../.git/commondir", "/srv/x.git/commondir", "/srv/x.git/worktrees/y/commondir", "~/.gitconfig", "~/.config/git/config", "~/.config/git/attributes", ".git",
+		".claude/agents/x.md", ".claude/commands/x.md", ".claude/skills/a/SKILL.md", ".claude/plugins/x", ".claude/settings.json", ".claude/hooks/x", ".claude/launch.json", ".Claude/agents/x.md",
+	} {
+		for _, tool := range []string{"Edit", "Write", "MultiEdit"} {
+			if v := s.Eval(tool1(tool, "file_path", path)); v.Action == Allow {
+				t.Errorf("%s %s is allowed", tool, path)
+			}
+		}
+		if v := s.Eval(tool1("NotebookEdit", "notebook_path", path)); v.Action == Allow {
+			t.Errorf("NotebookEdit %s is allowed", path)
+		}
+		for _, cmd := range []string{"cp x P", "tee P", "tee -a x P", "ln -s x P", "ln -sf P x", "touch P", "mv x P", "mv P x", "install -m 755 x P", "rsync x P", "dd if=x of=P", "echo x > P", "echo x >> P", "echo x >| P", "echo x &> P", "sed -i s/a/b/ P", "patch P x",
+			"truncate -s0 P", "chmod +x P", "rm P", "cp -tP x", "cp -at P x", "cp --target-directory=P x", "tar -cf P x", "echo x 2> P", "cp x {P,y}", "tee $'P'"} {
+			if v := s.Eval(bash(strings.ReplaceAll(cmd, "P", path))); v.Action == Allow {
+				t.Errorf("%s is allowed", strings.ReplaceAll(cmd, "P", path))
+			}
+		}
+	}
+	for _, cmd := range []string{
+		"cd .git && touch commondir", "cd .git/info && tee ../commondir", "cd .git/refs; echo x > ../commondir", "mkdir .git/modules/x", "mkdir -p .git/worktrees/x", "touch .g*/commondir", "touch .git/common*", "cp x .gi?/commondir", "cp -at.git x", "cp -rft.git x",
+		"tar -xf x", "tar xzf x", "tar --extract -f x", "tar -xf x -C ..", "tar -xf x -C /home/user/project", "tar -xf x --directory=.", "tar xf x -C.git", "unzip x", "unzip -o x -d .", "unzip x -d .git", "unzip -qo x", "cp -r evil/. .", "cp --recurs evil/. .", "cp --arch evil/ .", "cp -RT evil ../project",
+		"tar -x$X -f y", "rsync -a evil/ .",
+	} {
+		if v := s.Eval(bash(cmd)); v.Action == Allow {
+			t.Errorf("%s is allowed", cmd)
+		}
+	}
+	for _, cmd := range []string{"tar -xf x -C build", "tar xf x --directory=build", "unzip x -d build", "unzip -l x", "tar -tf x", "tar -czf x.tgz src", "cat .git/HEAD", "cp a.git.go b", "touch .gitignore", "tee .gitattributes", "echo x > .github/workflows/a.yml", "mkdir .github", "cat .claude/skills/x.md", "cp -r src/a build"} {
+		if v := s.Eval(bash(cmd)); v.Action != Allow {
+			t.Errorf("%s: %s (%s)", cmd, v.Action, v.Reason)
+		}
+	}
+	for _, path := range []string{".gitignore", ".github/x", "src/.gitkeep", "git/config", "a.git.go"} {
+		if v := s.Eval(tool1("Write", "file_path", path)); v.Action != Allow {
+			t.Errorf("Write %s: %s (%s)", path, v.Action, v.Reason)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 	is := func(name string) { about = append(about, name) }
 	ok := c.object(n, "match", map[string]func(*yaml.Node){
 		"command": func(n *yaml.Node) { is("command"); m.command = c.command(n, guard) },
-		"file":    func(n *yaml.Node) { is("file"); m.file = c.fileMatch(n) },
+		"file":    func(n *yaml.Node) { is("file"); m.file = c.fileMatch(n, guard) },
 		"mcp":     func(n *yaml.Node) { is("mcp"); m.mcp = c.mcp(n, guard) },
 		"url":     func(n *yaml.Node) { is("url"); m.url = c.url(n, guard) },
 		"tool": func(n *yaml.Node) {
@@ -30,7 +30,11 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 				} else if !guard && (w.text == "Bash" || strings.Contains(w.text, "*")) {
 					c.problem(w.at, "a rule that allows must name one tool in full, and for Bash a program (command:)")
 				}
-				m.tools = append(m.tools, textGlob(w.text))
+				if err := toolMistake(w.text); err != nil {
+					c.problem(w.at, "%v", err)
+				}
+				c.noteTool(w)
+				m.tools = append(m.tools, sameTools(w.text)...)
 			}
 		},
 		"cwd": func(n *yaml.Node) {
@@ -71,8 +75,20 @@ func (c *compiler) command(n *yaml.Node, guard bool) *commandMatch {
 				m.programs = append(m.programs, textGlob(w.text))
 			}
 		},
-		"args":    func(n *yaml.Node) { m.argsSet = true; c.args(n, m) },
-		"flags":   func(n *yaml.Node) { flagsNode = n },
+		"args":  func(n *yaml.Node) { m.argsSet = true; c.args(n, m) },
+		"flags": func(n *yaml.Node) { flagsNode = n },
+		"verbs": func(n *yaml.Node) {
+			m.verbs = c.verbs(n)
+			if guard {
+				c.problem(n, "verbs is for rules that allow")
+			}
+		},
+		"operands": func(n *yaml.Node) {
+			m.operands = c.globs(n, "the shape of an argument")
+			if guard {
+				c.problem(n, "operands is for rules that allow")
+			}
+		},
 		"any_arg": func(n *yaml.Node) { m.anyArg = c.globs(n, "a pattern for an argument") },
 		"no_arg":  func(n *yaml.Node) { m.noArg = c.globs(n, "a pattern for an argument") },
 		"literal": func(n *yaml.Node) {
@@ -101,7 +117,7 @@ func (c *compiler) command(n *yaml.Node, guard bool) *commandMatch {
 		c.problem(pathsNode, "paths needs flags beside it, for an unknown flag could name another path: flags: {only: [...]}, or flags: any where every flag of the program is harmless")
 	}
 	if len(n.Content) == 0 {
-		c.problem(n, "command is empty, expected at least one of program, args, flags, any_arg, no_arg, paths, stdin, stdout")
+		c.problem(n, "command is empty, expected at least one of program, verbs, args, operands, flags, any_arg, no_arg, paths, stdin, stdout")
 	}
 	return m
 }
@@ -125,44 +141,6 @@ func (c *compiler) args(n *yaml.Node, m *commandMatch) {
 		}
 		m.args = append(m.args, alternatives)
 	}
-}
-
-func (c *compiler) flags(n *yaml.Node, programs []string, guard bool) *flagRules {
-	f := &flagRules{}
-	if n.Kind == yaml.ScalarNode {
-		c.oneOf(n, "flags", "any")
-		f.any = true
-		return f
-	}
-	set := func(dst **flagSet) func(*yaml.Node) {
-		return func(n *yaml.Node) {
-			var entries []string
-			words := c.list(n, "flags")
-			for _, w := range words {
-				if _, err := newFlagSet([]string{w.text}, nil); err != nil {
-					c.problem(w.at, "%v", err)
-					return
-				}
-				entries = append(entries, w.text)
-			}
-			*dst, _ = newFlagSet(entries, programs)
-		}
-	}
-	var hasNode *yaml.Node
-	ok := c.object(n, "flags (or the word any)", map[string]func(*yaml.Node){
-		"only": set(&f.only), "before": set(&f.before),
-		"has": func(n *yaml.Node) { hasNode = n; set(&f.has)(n) },
-	})
-	if ok && len(n.Content) == 0 {
-		c.problem(n, "flags is empty, expected only, before, has, or the word any")
-	}
-	if hasNode != nil && !guard {
-		c.problem(hasNode, "has is for rules that deny or ask; a rule that allows lists all its flags with only")
-	}
-	if f.before != nil && f.only == nil && !guard {
-		c.problem(n, "before needs only beside it")
-	}
-	return f
 }
 
 func (c *compiler) streams(n *yaml.Node, key string) streams {
@@ -191,6 +169,14 @@ func (c *compiler) globs(n *yaml.Node, what string) []glob {
 
 // pattern compiles a text with wildcards, or a regular expression after re:.
 func (c *compiler) pattern(w word) glob {
+	if name, ok := strings.CutPrefix(w.text, "is:"); ok {
+		is, known := namedShapes[name]
+		if !known {
+			c.problem(w.at, "there is no shape %q, expected is:%s", short(w.text), strings.Join(shapeNames(), ", is:"))
+			return glob{src: w.text, exact: true}
+		}
+		return glob{src: w.text, is: is}
+	}
 	expr, ok := strings.CutPrefix(w.text, "re:")
 	if !ok {
 		return textGlob(w.text)
@@ -233,7 +219,7 @@ func (c *compiler) paths(n *yaml.Node) []pathPattern {
 	return all
 }
 
-func (c *compiler) fileMatch(n *yaml.Node) *fileMatch {
+func (c *compiler) fileMatch(n *yaml.Node, guard bool) *fileMatch {
 	m := &fileMatch{}
 	ok := c.object(n, "file", map[string]func(*yaml.Node){
 		"op": func(n *yaml.Node) {
@@ -248,6 +234,9 @@ func (c *compiler) fileMatch(n *yaml.Node) *fileMatch {
 		"path": func(n *yaml.Node) { m.paths = c.paths(n) },
 		"not":  func(n *yaml.Node) { m.not = c.paths(n) },
 	})
+	if guard && m.ops&opRead != 0 {
+		m.also = opEdit | opWrite
+	}
 	if ok && m.ops == 0 {
 		c.problem(n, "the key op is missing, expected read, edit or write")
 	}
@@ -309,7 +298,7 @@ func (c *compiler) url(n *yaml.Node, guard bool) *urlMatch {
 		},
 		"host": func(n *yaml.Node) {
 			for _, w := range c.texts(n, "a host") {
-				host := strings.ToLower(w.text)
+				host := strings.TrimRight(strings.ToLower(w.text), ".")
 				switch {
 				case strings.ContainsAny(host, "/: @"):
 					c.problem(w.at, "%q is no host name", short(w.text))

@@ -18,12 +18,14 @@ type scope struct {
 	command string
 	units   []shell.Unit
 
-	operands []shell.Word     // scratch
-	places   map[string]place // paths that were resolved, with their directory
-	dir      dirFacts         // of the last unit: most commands run in one
-	work     int              // steps taken; beyond maxWork nothing is allowed
-	foreign  bool             // work is that of repositories' rules, and other the rest; else the other way round
-	other    int
+	operands  []shell.Word     // scratch
+	secrets   []secret         // of the unit or the call that is looked at
+	realState []string         // assent's state and the home with links resolved; filled when needed
+	places    map[string]place // paths that were resolved, with their directory
+	dir       dirFacts         // of the last unit: most commands run in one
+	work      int              // steps taken; beyond maxWork nothing is allowed
+	foreign   bool             // work is that of repositories' rules, and other the rest; else the other way round
+	other     int
 }
 
 // maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
@@ -103,6 +105,7 @@ type outcome struct {
 	allow     *rule   // the first that covered something
 	saved     []string
 	uncovered string // the first part that no rule allows
+	why       string // a better reason for that
 	refused   []Refusal
 	shadow    []Shadow
 
@@ -240,6 +243,8 @@ func (s *Set) verdict(c *Call, o *outcome) Verdict {
 		v.Reason = o.refused[0].Why
 	case o.maybe != nil:
 		v.Reason = "the rule " + o.maybe.id + " may be meant: a part is known only when it runs"
+	case o.uncovered != "" && o.why != "":
+		v.Reason = o.why
 	case o.uncovered != "":
 		v.Reason = "no rule allows " + o.uncovered
 	case o.allow != nil:

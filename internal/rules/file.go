@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -22,6 +24,8 @@ type rule struct {
 	onTimeout     string
 	match         *match
 	source        string // as it is written
+	spec          string // of a rule string: its text
+	column        int
 }
 
 func (r *rule) guard() bool { return r.action != Allow }
@@ -103,7 +107,7 @@ func (c *compiler) onTimeout(n *yaml.Node) string {
 
 // add appends a rule, unless the file's layer must not have it.
 func (c *compiler) add(r *rule, at *yaml.Node) {
-	r.file, r.layer, r.line = c.file, c.out.source.Layer, at.Line
+	r.file, r.layer, r.line, r.column = c.file, c.out.source.Layer, at.Line, at.Column
 	if r.action == Allow && r.layer == Repository {
 		c.out.notices = append(c.out.notices, Problem{c.file, at.Line, at.Column, "a repository's file may only deny and ask: this allow is ignored"})
 		return
@@ -117,6 +121,9 @@ func (c *compiler) strings(n *yaml.Node, a Action) {
 			c.problem(w.at, "the rule string has %d bytes, more than %d", len(w.text), maxWords)
 			continue
 		}
+		if tool, _, _ := strings.Cut(w.text, "("); toolName.MatchString(tool) {
+			c.noteTool(word{tool, w.at})
+		}
 		m, err := readRuleString(w.text, c.out.source.Dir, a != Allow)
 		if err != nil {
 			c.problem(w.at, "rule string %q: %v", short(w.text), err)
@@ -125,7 +132,14 @@ func (c *compiler) strings(n *yaml.Node, a Action) {
 		if a == Allow && m.command != nil && m.command.script != nil && !m.command.script.exact {
 			c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, "this allow never matches: beside |, ;, $( ) and the like, * is not read; write a rule for each command"})
 		}
-		c.add(&rule{id: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
+		c.add(&rule{id: w.text, spec: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
+	}
+}
+
+// noteTool says that no tool of a name is known: that of another agent, perhaps.
+func (c *compiler) noteTool(w word) {
+	if unknownTool(w.text) && toolMistake(w.text) == nil {
+		c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, fmt.Sprintf("no tool named %q is known here; the rule holds for one of exactly this name", short(w.text))})
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 type flagMode uint8
 
 const (
-	unlisted flagMode = iota
-	noValue           // -v
-	hasValue          // -n=: -n 5, -n5, --lines=5, --lines 5
-	optional          // --color[=]: attached only
+	unlisted  flagMode = iota
+	noValue            // -v
+	hasValue           // -n=: -n 5, -n5, --lines=5, --lines 5
+	optional           // --color[=]: attached only
+	twoValues          // --arg==: the next two words
 )
 
 // flagSet is a closed list of flags.
@@ -24,6 +25,10 @@ type flagSet struct {
 	short  [128]flagMode
 	long   map[string]flagMode // with its dashes; -name is how Go's and find's flags look
 	number bool                // -#: a number such as -5
+	strict bool                // -check=false is not -check: in packs
+	// values are the shapes that the values of a flag may have, by the flag as it is listed; those
+	// of "*" hold for flags that have no entry. Only an allow looks at them.
+	values map[string][]glob
 	// clusters: -la is -l -a. Not where the program writes long names with one dash, for
 	// there -exec is no cluster.
 	clusters bool
@@ -66,6 +71,8 @@ func newFlagSet(entries, programs []string) (*flagSet, error) {
 		mode, name := noValue, entry
 		if s, ok := strings.CutSuffix(entry, "[=]"); ok {
 			mode, name = optional, s
+		} else if s, ok := strings.CutSuffix(entry, "=="); ok {
+			mode, name = twoValues, s
 		} else if s, ok := strings.CutSuffix(entry, "="); ok {
 			mode, name = hasValue, s
 		}
@@ -80,7 +87,7 @@ func newFlagSet(entries, programs []string) (*flagSet, error) {
 				set.clusters = false
 			}
 		default:
-			return nil, fmt.Errorf("%q is no flag, expected -x, --long, -n= or --lines= (takes a value), --color[=] (may take one) or -# (a number)", short(entry))
+			return nil, fmt.Errorf("%q is no flag, expected -x, --long, -n= or --lines= (takes a value), --arg== (takes two), --color[=] (may take one) or -# (a number)", short(entry))
 		}
 	}
 	return set, nil
@@ -102,7 +109,7 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 		if !w.Static {
 			// --format="$x" is certainly the flag --format; --include=*.go is --include, and
 			// so is every file that the pattern could fit.
-			if name, _, ok := strings.Cut(w.Prefix, "="); ok && (!w.Glob || !strings.ContainsAny(w.Text, "$`")) && set.long[name] > noValue && strings.HasPrefix(name, "-") {
+			if name, _, ok := strings.Cut(w.Prefix, "="); ok && set.shapes(name) == nil && (!w.Glob || !strings.ContainsAny(w.Text, "$`")) && set.long[name] > noValue && strings.HasPrefix(name, "-") {
 				continue
 			}
 			if w.MaybeFlag {
@@ -123,21 +130,27 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 			}
 			return append(operands, words[i+1:]...), nil
 		}
-		takes, ok := set.flag(t)
+		f, ok := set.flag(t)
 		if !ok {
 			return nil, &flagFault{w, "is not listed", false}
 		}
-		if !takes {
-			continue
+		if f.attached && !set.shaped(f.name, f.value) {
+			return nil, &flagFault{w, "has a value of another shape than is listed", false}
 		}
-		if i++; i == len(words) {
-			return nil, &flagFault{w, "has no value", false}
-		}
-		switch v := words[i]; {
-		case v.Glob || !v.Static && v.MaybeFlag:
-			return nil, &flagFault{v, "may become more than the value of a flag", true}
-		case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(strings.TrimRight(v.Text[1:], "cwbkMG")):
-			return nil, &flagFault{v, "stands where a value is expected, and looks like a flag", false}
+		for range f.takes {
+			if i++; i == len(words) {
+				return nil, &flagFault{w, "has no value", false}
+			}
+			switch v := words[i]; {
+			case v.Glob || !v.Static && v.MaybeFlag:
+				return nil, &flagFault{v, "may become more than the value of a flag", true}
+			case v.Static && len(v.Text) > 1 && v.Text[0] == '-' && !digits(strings.TrimRight(v.Text[1:], "cwbkMG")):
+				return nil, &flagFault{v, "stands where a value is expected, and looks like a flag", false}
+			case set.shapes(f.name) != nil && !v.Static:
+				return nil, &flagFault{v, "is known only when it runs", true}
+			case f.takes == 1 && !set.shaped(f.name, v.Text):
+				return nil, &flagFault{v, "has another shape than is listed for the value of " + quote(f.name), false}
+			}
 		}
 	}
 	if first {
@@ -146,44 +159,69 @@ func (set *flagSet) scan(words []shell.Word, first bool, operands []shell.Word) 
 	return operands, nil
 }
 
-// flag says whether the flag is listed, and whether the next word is its value.
-func (set *flagSet) flag(t string) (takes, ok bool) {
-	name, _, attached := strings.Cut(t, "=")
+// flagUse is one word that is a listed flag, or several letters.
+type flagUse struct {
+	name, value string // of the flag that has a value: the last of a cluster
+	attached    bool   // the value stands in the word
+	takes       int    // how many of the words after it are values
+}
+
+// shapes are those that the value of a flag must have one of; nil: any value will do.
+func (set *flagSet) shapes(name string) []glob {
+	if gs, ok := set.values[name]; ok {
+		return gs
+	}
+	return set.values["*"]
+}
+
+func (set *flagSet) shaped(name, value string) bool {
+	gs := set.shapes(name)
+	return gs == nil || matchAny(gs, value)
+}
+
+// flag says whether the flag is listed, and what it takes.
+func (set *flagSet) flag(t string) (flagUse, bool) {
+	name, value, attached := strings.Cut(t, "=")
 	if mode := set.long[name]; mode != unlisted {
+		f := flagUse{name: name, value: value, attached: attached}
 		switch {
-		case mode == hasValue:
-			return !attached, true
-		case mode == noValue && attached:
-			return false, t[1] != '-' // -run=x is how Go's flags are written
+		case mode == hasValue && !attached:
+			f.takes = 1
+		case mode == twoValues:
+			f.takes = 2
+			return f, !attached
+		case mode == noValue:
+			return f, !attached || t[1] != '-' && !set.strict // -run=x is how Go's flags are written
 		}
-		return false, true
+		return f, true
 	}
 	if t[1] == '-' {
-		return false, false
+		return flagUse{}, false
 	}
 	if set.number && digits(t[1:]) {
-		return false, true
+		return flagUse{name: "-#"}, true
 	}
 	for i := 1; i < len(t); i++ {
 		if t[i] >= 128 {
-			return false, false
+			return flagUse{}, false
 		}
+		f := flagUse{name: "-" + t[i:i+1], value: t[i+1:], attached: i+1 < len(t)}
 		switch set.short[t[i]] {
-		case unlisted:
-			return false, false
+		case unlisted, twoValues:
+			return f, false
 		case hasValue:
-			if i+1 < len(t) {
-				return false, set.clusters
+			if !f.attached {
+				f.takes = 1
 			}
-			return true, true
+			return f, !f.attached || set.clusters
 		case optional:
-			return false, set.clusters || i+1 == len(t)
+			return f, !f.attached || set.clusters
 		}
-		if i+1 < len(t) && !set.clusters {
-			return false, false
+		if f.attached && !set.clusters {
+			return f, false
 		}
 	}
-	return false, true
+	return flagUse{name: t}, true
 }
 
 func digits(s string) bool {

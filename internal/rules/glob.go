@@ -34,8 +34,9 @@ type glob struct {
 	tokens []token
 	exact  bool // no wildcards: src is the text itself
 	re     *regexp.Regexp
-	size   int    // of re, in instructions
-	need   string // a part that every match has; a quick look before the walk
+	is     func(string) bool // a shape that has a name: is:jq
+	size   int               // of re, in instructions
+	need   string            // a part that every match has; a quick look before the walk
 }
 
 func (g glob) match(s string) bool {
@@ -44,6 +45,9 @@ func (g glob) match(s string) bool {
 	}
 	if g.re != nil {
 		return g.re.MatchString(s)
+	}
+	if g.is != nil {
+		return g.is(s)
 	}
 	if !strings.Contains(s, g.need) {
 		return false
@@ -58,6 +62,8 @@ func (g *glob) cost(n int) int {
 		return 0
 	case g.re != nil:
 		return g.size * n / 64
+	case g.is != nil:
+		return n / 16
 	}
 	return len(g.tokens) * n / 64
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -25,6 +26,9 @@ func (m *commandMatch) guards(u *shell.Unit, e *scope) truth {
 func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope) truth {
 	if len(argv) == 0 {
 		return no
+	}
+	if m.home {
+		argv = e.homeWords(argv)
 	}
 	found := m.programGuarded(argv[0], e)
 	if found == no && (m.text == nil || m.text.src[0] != '*') {
@@ -56,6 +60,32 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 		return no
 	}
 	return found
+}
+
+// homeWords writes the home directory as rules about it do: see homeMark.
+func (e *scope) homeWords(argv []shell.Word) []shell.Word {
+	all := slices.Clone(argv)
+	for i := range all {
+		w := &all[i]
+		w.Text = e.homeMarked(w.Text)
+		w.Prefix = e.homeMarked(w.Prefix)
+		w.Static = w.Static || strings.Contains(w.Text, homeMark) && !strings.ContainsAny(w.Text, "$`{}*?[()")
+	}
+	return all
+}
+
+func (e *scope) homeMarked(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "${HOME}", homeMark), "$HOME", homeMark)
+	if e.home == "" {
+		return s
+	}
+	for i := 0; i+len(e.home) <= len(s); i++ {
+		end := i + len(e.home)
+		if s[i:end] == e.home && (i == 0 || strings.IndexByte("=:", s[i-1]) >= 0) && (end == len(s) || s[end] == '/') {
+			return s[:i] + homeMark + s[end:]
+		}
+	}
+	return s
 }
 
 func (m *commandMatch) programGuarded(w shell.Word, e *scope) truth {
@@ -331,6 +361,9 @@ func spellings(text string) []string {
 	}
 	if len(text) > 2 && text[0] == '-' && text[1] != '-' {
 		all = append(all, text[2:])
+		for i := 3; i < min(6, len(text)); i++ { // -at.git
+			all = append(all, text[i:])
+		}
 	}
 	if i := strings.LastIndexByte(text, ':'); i >= 0 && i+1 < len(text) {
 		all = append(all, text[i+1:])

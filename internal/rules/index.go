@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -54,7 +55,17 @@ func (x *index) add(r *rule) {
 
 // firstArgs are the words of which one must stand in a command; nil when any may.
 func firstArgs(m *commandMatch) []string {
-	if len(m.args) == 0 || m.flags != nil && m.flags.before != nil {
+	if m.verbs != nil && (m.flags == nil || m.flags.before == nil) {
+		var all []string
+		for name := range m.verbs.names {
+			word, _, _ := strings.Cut(name, " ")
+			if !slices.Contains(all, word) {
+				all = append(all, word)
+			}
+		}
+		return all
+	}
+	if m.verbs != nil || len(m.args) == 0 || m.home || m.flags != nil && m.flags.before != nil {
 		return nil
 	}
 	var all []string

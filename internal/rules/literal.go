@@ -76,7 +76,7 @@ func (e *scope) fedByFinder(u *shell.Unit) bool {
 			return false
 		case p.Program == "find", p.Program == "fd", p.Program == "fdfind", p.Program == "git" && len(p.Argv) > 1 && p.Argv[1].Text == "ls-files":
 			for _, w := range p.Argv[1:] {
-				if !w.Static || strings.HasPrefix(w.Text, "-printf") || strings.HasPrefix(w.Text, "--format") {
+				if !w.Static || strings.HasPrefix(w.Text, "-printf") || strings.HasPrefix(w.Text, "--format") || hiddenPattern(w.Text) {
 					return false
 				}
 			}
@@ -86,6 +86,12 @@ func (e *scope) fedByFinder(u *shell.Unit) bool {
 		}
 	}
 	return found
+}
+
+// hiddenPattern says whether a word is a pattern for the names of hidden files: .e*.
+func hiddenPattern(text string) bool {
+	name := text[strings.LastIndexByte(text, '/')+1:]
+	return strings.HasPrefix(name, ".") && strings.ContainsAny(name, "*?[")
 }
 
 func onlyFlags(words []shell.Word) bool {

@@ -72,6 +72,7 @@ type Set struct {
 	allowFiles, allowTools            []*rule // shadow ones among them
 	guardFiles, guardTools, guardURLs []*rule
 	allowScripts, guardScripts        []*rule
+	denied                            []*rule // those that deny commands
 }
 
 // Load reads, checks and compiles the sources. An error is a *LoadError; no Set is returned
@@ -238,7 +239,9 @@ func (s *Set) place(r *rule) {
 			add(&s.allowScripts)
 		}
 	case m.command != nil && r.guard():
-		s.guards.add(r)
+		if s.guards.add(r); r.action == Deny && !r.shadow {
+			add(&s.denied)
+		}
 	case m.command != nil && r.shadow:
 		s.shadowAllows.add(r)
 	case m.command != nil:

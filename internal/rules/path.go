@@ -97,9 +97,12 @@ func (p *pathPattern) compile(s string) error {
 // guard is a pattern of a deny or an ask rule, which is read as wide as it can be meant; that
 // of an allow rule is read as narrow.
 func stringPatterns(src, settingsDir string, guard bool) ([]pathPattern, error) {
-	alternatives, err := braces(src)
+	alternatives, err := braces(strings.ReplaceAll(src, "${HOME}", "$HOME"))
 	if err != nil {
 		return nil, err
+	}
+	if rest := strings.TrimPrefix(src, "$HOME/"); strings.Contains(strings.TrimPrefix(rest, "${HOME}/"), "$") || !guard && rest != src {
+		return nil, errors.New("no variable is replaced in a path; write ~/ for the home directory")
 	}
 	var all []pathPattern
 	add := func(p pathPattern, s string) error {
@@ -107,7 +110,8 @@ func stringPatterns(src, settingsDir string, guard bool) ([]pathPattern, error) 
 		all = append(all, p)
 		return err
 	}
-	for _, s := range alternatives {
+	for i := 0; i < len(alternatives); i++ {
+		s := alternatives[i]
 		p := pathPattern{src: s}
 		directory := strings.HasSuffix(s, "/")
 		floating := false // a guard's name without a slash is meant at any depth
@@ -117,7 +121,13 @@ func stringPatterns(src, settingsDir string, guard bool) ([]pathPattern, error) 
 		case s == "~" || strings.HasPrefix(s, "~/"):
 			p.anchor, s = atHome, strings.TrimPrefix(s[1:], "/")
 		case strings.HasPrefix(s, "/"):
+			if guard && systemRoot(s) { // /etc/shadow is meant as it stands, most likely
+				alternatives = append(alternatives, "/"+s)
+			}
 			p.anchor, p.dir, s = atSettings, settingsDir, s[1:]
+		case guard && (strings.HasPrefix(s, "$HOME/") || strings.HasPrefix(s, "${HOME}/")):
+			_, s, _ = strings.Cut(s, "/")
+			p.anchor = atHome
 		case strings.HasPrefix(s, "./"):
 			p.anchor, s = atCwd, s[2:]
 		default:
@@ -359,7 +369,7 @@ func globTokens(g glob) []token {
 	switch {
 	case g.exact:
 		return literals(g.src)
-	case g.re != nil: // may be anything
+	case g.re != nil || g.is != nil: // may be anything
 		return []token{{kind: anything}}
 	}
 	return g.tokens

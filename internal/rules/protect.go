@@ -13,6 +13,8 @@ import (
 // configuration, and the agent's settings, with which an agent could decide for itself.
 type protection struct {
 	paths []pathPattern
+	// kept are paths that may be read and not be changed.
+	kept []pathPattern
 	// state are directories of assent's, whose parents must not be read or moved as a whole.
 	state []string
 	// signs are parts of names, in lower case: a word without one touches nothing here.
@@ -34,6 +36,15 @@ func wellKnown() []string {
 	}
 }
 
+// unchanged are paths that may be read, while no rule may allow a change: git and the agent take
+// from some file below them what to run.
+func unchanged() []string {
+	return []string{
+		"**/.git/**", "**/*.git/**", "**/.gitconfig", "**/.config/git/**", "/etc/gitconfig",
+		"**/.claude/*.*", "**/.claude/agents/**", "**/.claude/commands/**", "**/.claude/skills/**", "**/.claude/plugins/**", "**/.claude/output-styles/**", "**/.claude/rules/**", "**/.claude/workflows/**",
+	}
+}
+
 // ownProgram knows the programs that decide, submit or read for assent.
 func ownProgram(base string) bool {
 	switch strings.ToLower(base) {
@@ -46,7 +57,7 @@ func ownProgram(base string) bool {
 func newProtection(own []string, home string) (*protection, error) {
 	p := &protection{}
 	for _, s := range []string{
-		".claude", ".git", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
+		".claude", ".git", "config/git", "/gitconfig", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
 		"/proc/", "xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
 	} {
 		p.addSign(s)
@@ -57,6 +68,13 @@ func newProtection(own []string, home string) (*protection, error) {
 			return nil, err
 		}
 		p.paths = append(p.paths, ps...)
+	}
+	for _, s := range unchanged() {
+		ps, err := pathPatterns(s)
+		if err != nil {
+			return nil, err
+		}
+		p.kept = append(p.kept, ps...)
 	}
 	if home != "" {
 		own = append(slices.Clone(own), path.Join(home, ".local/state/assent"), path.Join(home, ".config/assent"))
@@ -96,10 +114,11 @@ func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
 			return quote(u.Path.Text) + " holds the project with its .git and .claude"
 		}
-		if why := p.word(u.Path, u, e, false); why != "" {
+		changes := u.Kind == shell.Write
+		if why := p.word(u.Path, u, e, false, changes); why != "" {
 			return why
 		}
-		if at, ok := e.place(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e) {
+		if at, ok := e.place(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e, changes) {
 			return quote(u.Path.Text) + " leads to " + ownPlace
 		}
 	case shell.Command:
@@ -110,12 +129,22 @@ func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 
 const ownPlace = "what belongs to assent or to the agent's settings, which no rule allows"
 
-func (p *protection) touches(at place, e *scope) bool {
-	if e.touches(at, p.paths) {
-		return true
-	}
+func (p *protection) touches(at place, e *scope, changes bool) bool {
 	folded := strings.ToLower(at.spelled) // some file systems do not tell case apart
-	return folded != at.spelled && e.touches(place{spelled: folded}, p.paths)
+	for _, list := range [][]pathPattern{p.paths, p.kept} {
+		if e.touches(at, list) || folded != at.spelled && e.touches(place{spelled: folded}, list) {
+			return true
+		}
+		if !changes {
+			break
+		}
+	}
+	return false
+}
+
+// mayChange says whether a program may change the files that it is given.
+func mayChange(base string) bool {
+	return base == "mkdir" || !namesOnly(base) && fileProgram(base, opEdit) != no
 }
 
 func (p *protection) command(u *shell.Unit, e *scope) string {
@@ -131,7 +160,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	if e.facts(p, u.Dir).sign {
-		if at := (place{spelled: u.Dir}); e.touches(at, p.paths) {
+		if at := (place{spelled: u.Dir}); p.touches(at, e, true) {
 			return "it runs in " + quote(u.Dir) + ", " + ownPlace
 		}
 	}
@@ -149,7 +178,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		destroys = true
 	case "cp", "rsync", "ditto": // what is copied over the project may hold a .git or a .claude
 		destroys = u.Base != "cp" || slices.ContainsFunc(u.Argv, func(w shell.Word) bool {
-			return w.Text == "--recursive" || w.Text == "--archive" || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "rRa")
+			return len(w.Text) > 2 && (strings.HasPrefix("--recursive", w.Text) || strings.HasPrefix("--archive", w.Text)) || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "rRa")
 		})
 	}
 	controls := false
@@ -157,11 +186,15 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	case "kill", "pkill", "killall", "systemctl", "launchctl", "service", "rc-service", "skill":
 		controls = true
 	}
+	if at, ok := unpacksTo(u); ok && e.holdsProject(at, u) {
+		return "what it unpacks may hold a .git or a .claude, and " + quote(at.Text) + " holds the project"
+	}
+	changes := mayChange(u.Base)
 	for _, w := range u.Argv[1:] {
 		if controls && strings.Contains(strings.ToLower(w.Text), "assent") {
 			return quote(w.Text) + " is assent itself, which no rule allows"
 		}
-		if why := p.word(w, u, e, readsNames); why != "" {
+		if why := p.word(w, u, e, readsNames, changes); why != "" {
 			return why
 		}
 		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
@@ -174,7 +207,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	for _, alt := range u.Alt {
 		for _, w := range alt {
 			if p.hasSign(w.Text) {
-				if why := p.word(w, u, e, readsNames); why != "" {
+				if why := p.word(w, u, e, readsNames, changes); why != "" {
 					return why
 				}
 			}
@@ -295,6 +328,28 @@ func (p *protection) aboveState(dir string, e *scope) bool {
 	}
 }
 
+// above is aboveState for a place however it is spelled.
+func (p *protection) above(at place, e *scope) bool {
+	if p.aboveState(at.spelled, e) {
+		return true
+	}
+	for _, r := range at.real {
+		if r == "" || r == at.spelled {
+			continue
+		}
+		if e.realState == nil {
+			e.realState = []string{e.realBase(&pathPattern{anchor: atHome})}
+			for _, s := range p.state {
+				e.realState = append(e.realState, e.resolve(s))
+			}
+		}
+		if p.aboveState(r, e) || slices.ContainsFunc(e.realState, func(s string) bool { return lies(r, s) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // dirFacts is what protection knows about a directory.
 type dirFacts struct {
 	dir                string
@@ -308,7 +363,7 @@ func (e *scope) facts(p *protection, dir string) *dirFacts {
 	return &e.dir
 }
 
-func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool) string {
+func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, changes bool) string {
 	text := w.Text
 	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "${HOME}", e.home), "$HOME", e.home)
@@ -322,7 +377,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	}
 	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
 		for _, t := range alternatives(text) {
-			if why := p.globWord(w, t, u, e); why != "" {
+			if why := p.globWord(w, t, u, e, changes); why != "" {
 				return why
 			}
 		}
@@ -332,25 +387,27 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly bool)
 	if dir == "" {
 		dir = unknownDir
 	}
-	if !sign && !mayLead(text) && !e.facts(p, dir).above {
+	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
 		return ""
 	}
 	for _, t := range spellings(text) {
-		full := t
-		if t == "" || len(t) > maxPath {
+		at, ok := e.place(dir, t)
+		if !ok {
 			continue
 		}
-		if t[0] != '/' {
-			full = dir + "/" + t
-		}
-		at := place{spelled: path.Clean(full)}
 		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
 			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
 		}
-		if sign && p.touches(at, e) {
+		if sign && p.touches(at, e, changes) {
 			return quote(w.Text) + " is " + ownPlace
 		}
-		if !namesOnly && p.aboveState(at.spelled, e) {
+		if namesOnly {
+			continue
+		}
+		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e, changes) {
+			return quote(w.Text) + " leads to " + ownPlace
+		}
+		if readsDirectories(u) && p.above(at, e) {
 			return quote(w.Text) + " holds assent's state"
 		}
 	}
@@ -380,12 +437,12 @@ func alternatives(text string) []string {
 
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
 // with a dot.
-func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope) string {
+func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope, changes bool) string {
 	whole := w
 	first := strings.IndexAny(text, "*?[")
 	if w.Text, w.Static = text, first < 0; w.Static {
 		w.Prefix, w.Glob = text, false
-		return p.word(w, u, e, false)
+		return p.word(w, u, e, false, changes)
 	}
 	w.Prefix = text[:first]
 	dir := u.Dir
@@ -397,8 +454,12 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 	for part := range strings.SplitSeq(text, "/") {
 		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
 	}
-	for i := range p.paths {
-		q := &p.paths[i]
+	paths := p.paths
+	if changes {
+		paths = slices.Concat(p.paths, p.kept)
+	}
+	for i := range paths {
+		q := &paths[i]
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
 			continue
 		}

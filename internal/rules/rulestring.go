@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"assent/internal/shell"
@@ -25,28 +26,55 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 	if !toolName.MatchString(tool) {
 		return nil, fmt.Errorf("expected the name of a tool, such as Bash(npm test:*), Read(./docs/**), WebFetch(domain:go.dev), mcp__github__get_*; got %q", short(tool))
 	}
-	if strings.HasPrefix(tool, "mcp__") {
-		if has && spec != "*" {
-			return nil, errors.New("a rule for an MCP tool has no (…); use rules: with match: {mcp: …}")
-		}
-		return mcpString(tool, guard)
+	if err := toolMistake(tool); err != nil {
+		return nil, err
 	}
 	if has && strings.TrimSpace(spec) == "" {
 		return nil, errors.New("there is nothing between ( and )")
 	}
-	if !has || strings.TrimSpace(spec) == "*" && tool != "Bash" {
+	if has && strings.TrimSpace(spec) == "*" && tool != "Bash" {
+		has = false
+	}
+	if has {
+		switch p, sure, ok := parameter(tool, spec); {
+		case ok && sure && !guard:
+			return nil, fmt.Errorf("%s(%s) is about the parameter %s, which only a rule that denies or asks may be about", tool, short(spec), p.key)
+		case ok && sure && p.key == "file_path" || ok && sure && p.key == "notebook_path":
+			_, spec, _ = strings.Cut(spec, ":")
+		case ok && sure, ok && guard && (strings.HasPrefix(tool, "mcp__") || !slices.Contains(withSpecifiers, tool)):
+			m := &match{tools: sameTools(tool), agents: []inputMatch{p}}
+			if strings.HasPrefix(tool, "mcp__") {
+				m.tools = append(m.tools, textGlob(tool+"__*"))
+			}
+			return m, nil
+		}
+	}
+	if strings.HasPrefix(tool, "mcp__") {
+		if has {
+			return nil, errors.New("a rule for an MCP tool has no (…); use rules: with match: {mcp: …}")
+		}
+		return mcpString(tool, guard)
+	}
+	if !has {
 		return bareTool(tool, guard)
 	}
 	switch tool {
 	case "Bash":
 		return bashString(spec, guard)
 	case "Read", "Grep", "Glob", "LS":
+		if guard && tool == "Read" { // as Claude Code has it: who may not read a file may not change it
+			m, err := fileString(opRead, spec, settingsDir, guard)
+			if err == nil {
+				m.file.also = opEdit | opWrite
+			}
+			return m, err
+		}
 		return fileString(opRead, spec, settingsDir, guard)
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
 		return fileString(opEdit|opWrite, spec, settingsDir, guard)
 	case "WebFetch":
 		host, ok := strings.CutPrefix(spec, "domain:")
-		host = strings.ToLower(strings.TrimSpace(host))
+		host = strings.TrimRight(strings.ToLower(strings.TrimSpace(host)), ".")
 		if !ok || host == "" || strings.ContainsAny(host, "/: ") {
 			return nil, errors.New("expected WebFetch(domain:HOST), with * for parts of the host")
 		}
@@ -55,14 +83,21 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 		}
 		return &match{url: &urlMatch{hosts: []glob{textGlob(host)}}}, nil
 	case "Task", "Agent":
-		return &match{tools: []glob{{src: "Task", exact: true}, {src: "Agent", exact: true}}, agents: []inputMatch{{"subagent_type", []glob{textGlob(spec)}}}}, nil
+		m := &match{tools: sameTools(tool), agents: []inputMatch{{"subagent_type", []glob{textGlob(strings.TrimSpace(spec))}}}}
+		if p, _, ok := parameter(tool, spec); ok && guard { // plugin:agent is a name, too
+			m.orInput = &p
+		}
+		return m, nil
 	case "Skill":
 		name := strings.TrimSuffix(spec, ":*")
 		name = strings.TrimSuffix(name, " *")
-		return &match{tools: []glob{{src: tool, exact: true}}, agents: []inputMatch{{"skill", []glob{textGlob(name)}}}}, nil
+		return &match{tools: []glob{{src: tool, exact: true}}, agents: []inputMatch{{"skill", []glob{textGlob(strings.TrimSpace(name))}}}}, nil
 	}
 	return nil, fmt.Errorf("what %s(…) means is not known here; a bare %s means the whole tool", tool, tool)
 }
+
+// withSpecifiers are the tools for which (…) means something of its own.
+var withSpecifiers = []string{"Bash", "Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "WebFetch", "Task", "Agent", "Skill"} // read-only
 
 func bareTool(tool string, guard bool) (*match, error) {
 	if !guard {
@@ -73,7 +108,7 @@ func bareTool(tool string, guard bool) (*match, error) {
 			return nil, errors.New("a rule that allows must name the tool in full")
 		}
 	}
-	return &match{tools: []glob{textGlob(tool)}}, nil
+	return &match{tools: sameTools(tool)}, nil
 }
 
 func mcpString(tool string, guard bool) (*match, error) {
@@ -114,9 +149,21 @@ func bashString(spec string, guard bool) (*match, error) {
 	if s, ok := strings.CutSuffix(spec, ":*"); ok {
 		spec = strings.TrimSpace(s) + " *"
 	}
+	if strings.Contains(spec, ":* ") || strings.HasSuffix(spec, ":*") {
+		return nil, errors.New(":* stands at the end only, for any further arguments; between words write *")
+	}
+	if program, _, _ := strings.Cut(spec, " "); !strings.Contains(program, "/") && strings.Contains(program, ":") && !strings.ContainsAny(program, shellSyntax) {
+		return nil, fmt.Errorf("no program is named %q; write its arguments after a space", short(program))
+	}
 	m := &commandMatch{argsSet: true}
+	if guard && fromHome.MatchString(spec) {
+		spec, m.home = fromHome.ReplaceAllString(spec, "${1}"+homeMark+"${2}"), true
+	}
 	words, plain := stringWords(spec)
 	if !plain {
+		if m.home {
+			spec = strings.ReplaceAll(spec, homeMark, "$HOME")
+		}
 		g := textGlob(spec)
 		m.script = &g
 		return &match{command: m}, nil
@@ -151,9 +198,18 @@ func bashString(spec string, guard bool) (*match, error) {
 	return &match{command: m}, nil
 }
 
+// homeMark stands for the home directory in a rule about commands: ~/x, $HOME/x and "$HOME"/x are
+// one to a rule that denies or asks.
+const homeMark = "/@home@"
+
+var fromHome = regexp.MustCompile(`(^|[ =:"])(?:"\$(?:HOME|\{HOME\})"|\$(?:HOME|\{HOME\})|~)($|[ /*"])`)
+
 // wantFlags takes a flag of a rule that denies or asks out of the words: it is meant in any place
 // and order, and -rf is -r and -f.
 func (m *commandMatch) wantFlags(w, program string) bool {
+	if short, ok := strings.CutSuffix(w, "*"); ok && cluster.MatchString(short) && !writesOneDash(program) {
+		w = short // rm -rf* means rm -fr too
+	}
 	if len(w) < 2 || w[0] != '-' || w == "--" || strings.ContainsAny(w, "*=") {
 		return false
 	}
@@ -175,6 +231,8 @@ func (m *commandMatch) wantFlags(w, program string) bool {
 	m.allFlags = append(m.allFlags, sets...)
 	return true
 }
+
+var cluster = regexp.MustCompile(`^-[A-Za-z]+$`)
 
 // stringWords splits the text of a rule into the words that a command would have. It is not
 // plain when it is more than one simple command.

@@ -18,6 +18,7 @@ type match struct {
 	url     *urlMatch
 	tools   []glob
 	agents  []inputMatch // further conditions on the tool's input: Task(Explore), Skill(pdf)
+	orInput *inputMatch  // of a guard: what holds instead of agents, where the text can be read in two ways
 
 	cwd     []pathPattern
 	anyCwd  bool // cwd: ["**"]: also where the directory is not known
@@ -44,7 +45,8 @@ var operationNames = map[string]operation{"read": opRead, "edit": opEdit, "write
 
 type fileMatch struct {
 	ops   operation
-	sure  bool // see rule.sure
+	also  operation // of a guard for reading: who may not read a file may not change it
+	sure  bool      // see rule.sure
 	paths []pathPattern
 	not   []pathPattern
 }
@@ -60,7 +62,7 @@ func (m *fileMatch) guards(op operation, at place, e *scope) bool {
 	if op&(opEdit|opWrite) != 0 {
 		op = opEdit | opWrite // to a guard a change is a change
 	}
-	return m.ops&op != 0 && e.touches(at, m.paths) && !e.inside(at, m.not)
+	return (m.ops|m.also)&op != 0 && e.touches(at, m.paths) && !e.inside(at, m.not)
 }
 
 type mcpMatch struct {
@@ -91,15 +93,28 @@ func (m *mcpMatch) names(n [2]string) bool {
 func (m *mcpMatch) allows(e *scope) bool {
 	ways := mcpNames(e.call.Tool)
 	for _, n := range ways {
-		if !m.names(n) {
+		if !m.names(n) || !plainToolName(n[1]) && !m.namesExactly(n[1]) {
 			return false
 		}
 	}
 	return len(ways) > 0 && inputMatches(m.input, e)
 }
 
-func (m *mcpMatch) guards(e *scope) bool {
-	return slices.ContainsFunc(mcpNames(e.call.Tool), m.names) && inputMatches(m.input, e)
+// plainToolName says whether a name holds only what a * in a rule that allows may stand for: no
+// blanks, signs, or letters that look like others.
+func plainToolName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// namesExactly says whether the rule has the tool's name without a *.
+func (m *mcpMatch) namesExactly(tool string) bool {
+	return slices.ContainsFunc(m.tool, func(g glob) bool { return g.exact && g.src == tool })
 }
 
 func inputMatches(ms []inputMatch, e *scope) bool {
@@ -114,6 +129,28 @@ func inputMatches(ms []inputMatch, e *scope) bool {
 		}
 	}
 	return true
+}
+
+// inputGuarded is inputMatches for a rule that denies or asks: a value that is no text, number or
+// boolean may hold what is meant.
+func inputGuarded(ms []inputMatch, e *scope) truth {
+	found := yes
+	for _, m := range ms {
+		raw := e.member(m.key)
+		if len(raw) == 0 {
+			return no
+		}
+		v, ok := scalar(raw)
+		switch {
+		case !ok && raw[0] == 'n':
+			return no
+		case !ok, !e.spend(len(raw) / 64), !e.spendOn(m.want, len(raw)):
+			found = found.and(perhaps)
+		case !matchAny(m.want, v) && !matchAny(m.want, strings.TrimSpace(strings.ToLower(v))):
+			return no
+		}
+	}
+	return found
 }
 
 // scalar returns a JSON text as it is, and a number or boolean as it is written.
@@ -146,7 +183,7 @@ func readAddress(text string) (address, bool) {
 	if err != nil || u.Host == "" {
 		return address{}, false
 	}
-	a := address{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), path: u.EscapedPath()}
+	a := address{scheme: strings.ToLower(u.Scheme), host: strings.ToLower(strings.TrimRight(u.Hostname(), ".")), path: u.EscapedPath()}
 	if a.path == "" {
 		a.path = "/"
 	}

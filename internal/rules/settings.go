@@ -88,3 +88,54 @@ func readsConfig(words []shell.Word) bool {
 	}
 	return operands == 1
 }
+
+// unpacksTo returns the directory that an archive is unpacked into.
+func unpacksTo(u *shell.Unit) (shell.Word, bool) {
+	here := shell.Word{Text: ".", Prefix: ".", Static: true}
+	words := u.Argv[min(1, len(u.Argv)):]
+	flags, to := "", []string(nil)
+	switch u.Base {
+	case "tar", "gtar", "bsdtar", "star":
+		to = []string{"-C", "--directory", "--cd"}
+		unpacks := false
+		for i, w := range words {
+			t := w.Text
+			switch {
+			case !w.Static && w.MaybeFlag, strings.HasPrefix(t, "--ext"), strings.HasPrefix(t, "--ge"):
+				unpacks = true
+			case i == 0 && !strings.HasPrefix(t, "--"), strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--"):
+				unpacks = unpacks || strings.Contains(t, "x")
+			}
+		}
+		if !unpacks {
+			return here, false
+		}
+	case "unzip", "7z", "7za", "7zr", "unrar":
+		flags, to = "ltvpZ", []string{"-d"}
+	case "cpio", "pax", "patch", "gpatch":
+		to = []string{"-D", "--directory", "-d"}
+	default:
+		return here, false
+	}
+	at := here
+	for i, w := range words {
+		t := w.Text
+		if flags != "" && i == 0 && (len(t) > 1 && t[0] == '-' && strings.ContainsAny(t, flags) || t == "l" || t == "t") {
+			return here, false
+		}
+		for _, flag := range to {
+			switch name, value, is := strings.Cut(t, "="); {
+			case t == flag && i+1 < len(words):
+				at = words[i+1]
+			case is && name == flag:
+				at.Text, at.Prefix = value, value
+			case len(flag) == 2 && strings.HasPrefix(t, flag) && len(t) > 2:
+				at.Text, at.Prefix = t[2:], t[2:]
+			}
+		}
+	}
+	if !at.Static {
+		return here, true
+	}
+	return at, true
+}

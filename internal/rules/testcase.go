@@ -51,8 +51,21 @@ func (s *Set) Test() []TestResult {
 			}
 			c.Cwd = testPath(c.Cwd, c.Project, c.Home)
 			c.Input = json.RawMessage(strings.ReplaceAll(string(c.Input), "${project}", c.Project))
-			r.Got = f.set.Eval(c)
+			other, differs := Verdict{}, false
+			if c.Shell == "" { // the broker rarely knows, and then takes it for either
+				c.Shell = "bash"
+				r.Got = f.set.Eval(c)
+				c.Shell = ""
+				other = f.set.Eval(c)
+				if differs = other.Action != r.Got.Action; differs && r.Got.Action == t.want {
+					r.Got = other
+				}
+			} else {
+				r.Got = f.set.Eval(c)
+			}
 			switch {
+			case differs && other.Action != t.want:
+				r.Failed = fmt.Sprintf("test %q: expected %s, got %s where the shell is not known to be bash: %s; say shell: bash to test it there only", short(t.name), t.want, other.Action, other.Reason)
 			case r.Got.Action != t.want:
 				r.Failed = fmt.Sprintf("test %q: expected %s, got %s", short(t.name), t.want, r.Got.Action)
 				if r.Got.Rule != "" {
@@ -97,7 +110,7 @@ func (c *compiler) tests(n *yaml.Node) {
 }
 
 func (c *compiler) test(n *yaml.Node) testCase {
-	t := testCase{at: n, call: Call{Agent: "claude", Mode: "default", Shell: "bash", Time: testTime}}
+	t := testCase{at: n, call: Call{Agent: "claude", Mode: "default", Time: testTime}}
 	text := func(dst *string, what string) func(*yaml.Node) {
 		return func(n *yaml.Node) {
 			w, _ := c.text(n, what)
@@ -117,7 +130,8 @@ func (c *compiler) test(n *yaml.Node) testCase {
 		"input": func(n *yaml.Node) { input = n },
 		"cwd":   text(&t.call.Cwd, "a directory"), "repo": text(&t.call.Repo, "a repository"),
 		"branch": text(&t.call.Branch, "a branch"), "agent": text(&t.call.Agent, "an agent"),
-		"mode": text(&t.call.Mode, "a permission mode"), "label": text(&t.call.AgentLabel, "a label"),
+		"shell": func(n *yaml.Node) { t.call.Shell = c.oneOf(n, "the shell", "bash", "zsh") },
+		"mode":  text(&t.call.Mode, "a permission mode"), "label": text(&t.call.AgentLabel, "a label"),
 		"time": func(n *yaml.Node) {
 			w, ok := c.text(n, "a time")
 			if !ok {

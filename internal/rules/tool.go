@@ -13,6 +13,7 @@ type target struct {
 	fileful bool     // a rule about files may cover it
 	why     string   // why no rule about files may cover it
 	search  string   // a pattern below the path: what Grep reads
+	names   string   // a pattern below the path: what Glob lists
 	url     *address
 }
 
@@ -64,7 +65,7 @@ func readTarget(e *scope) target {
 			}
 			if e.call.Tool == "Grep" {
 				t.search = p
-			} else if strings.HasPrefix(p, "/") {
+			} else if t.names = p; strings.HasPrefix(p, "/") {
 				t.paths = append(t.paths, path.Dir(p[:len(p)-len(strings.TrimLeft(p, "/"))+strings.IndexAny(p+"*", "*?[{")]))
 			}
 		}
@@ -93,15 +94,16 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	places, ok := e.toolPlaces(&t)
 	if t.paths != nil {
 		for _, at := range places {
-			if s.protect.touches(at, e) {
+			if s.protect.touches(at, e, t.op != opRead) {
 				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
-			} else if s.protect.aboveState(at.spelled, e) && e.call.Tool == "Grep" {
+			} else if (e.call.Tool == "Grep" || e.call.Tool == "Glob") && s.protect.above(at, e) {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
 			}
 		}
 		if !ok {
 			t.fileful, t.why = false, "its path is not absolute or not plain"
 		}
+		e.secrets = e.secretsOfTool(&t, places)
 	}
 	var misses []Miss
 	miss := func(r *rule, f fault) {
@@ -166,6 +168,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		default:
 			return false, fault{"tool", "it is about commands"}
 		}
+		if f := e.unnamed(m); f.selector != "" {
+			return false, f
+		}
 		found, f := m.circumstances(e, e.cwd, e.cwd != "", false)
 		return found == yes, f
 	}
@@ -189,6 +194,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.uncovered = "the tool " + quote(e.call.Tool)
 		if len(t.paths) > 0 {
 			o.uncovered += " on " + quote(t.paths[0])
+		}
+		if len(e.secrets) > 0 {
+			o.why = e.secrets[0].why()
 		}
 	}
 	if !explain {
@@ -278,12 +286,15 @@ func (s *Set) toolGuards(e *scope, o *outcome) {
 		found := yes
 		switch {
 		case m.tools != nil:
-			if !matchAny(m.tools, e.call.Tool) || !inputMatches(m.agents, e) {
-				found = no
+			if found = no; matchAny(m.tools, e.call.Tool) {
+				found = inputGuarded(m.agents, e)
+				if m.orInput != nil {
+					found = found.or(inputGuarded([]inputMatch{*m.orInput}, e))
+				}
 			}
 		case m.mcp != nil:
-			if !m.mcp.guards(e) {
-				found = no
+			if found = no; slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.names) {
+				found = inputGuarded(m.mcp.input, e)
 			}
 		}
 		s.noteGuard(r, found, e, o)

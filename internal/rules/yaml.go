@@ -213,6 +213,10 @@ func (r *reader) list(n *yaml.Node, what string) []word {
 	}
 	var all []word
 	for _, c := range n.Content {
+		if c.Kind == yaml.MappingNode && c.Style&yaml.FlowStyle == 0 && len(c.Content) == 2 && c.Content[0].Kind == yaml.ScalarNode && c.Content[1].Kind == yaml.ScalarNode {
+			r.problem(c, "to YAML %s is a key and its value; put the text in quotes: '%s: %s'", short(c.Content[0].Value+": "+c.Content[1].Value), short(c.Content[0].Value), short(c.Content[1].Value))
+			continue
+		}
 		if w, ok := r.text(c, what); ok {
 			all = append(all, w)
 		}

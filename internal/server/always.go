@@ -106,18 +106,14 @@ func (s *Server) save(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := hook.Saved{Kind: kind}
 		var count int64
-		fields := map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature}
+		schema, fields := "SaveRule", map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature}
 		if kind == hook.SavedGrant {
-			fields["expiresAt"], fields["count"] = &x.Bounds, &count
+			schema, fields["expiresAt"], fields["count"] = "SaveGrant", &x.Bounds, &count
 		}
-		if !s.readObject(w, r, fields) {
+		if !s.readObject(w, r, schema, fields, func() []fieldProblem { return boundsOf(&x, count) }) {
 			return
 		}
 		x.RequestID = knownID(x.RequestID) // the spelling that is signed and kept
-		if errs := boundsOf(&x, count); len(errs) > 0 {
-			writeProblem(w, badFields(errs...))
-			return
-		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 		defer cancel()
 		by := principal(r)

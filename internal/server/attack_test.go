@@ -89,6 +89,7 @@ var targets = map[string]target{
 	"GET /v1/decisions":                {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
 	"GET /v1/stats":                    {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
 	"GET /v1/rules":                    {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
+	"GET /v1/schema-mismatches":        {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
 	"GET /v1/grants":                   {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},
 	"POST /v1/rules":                   {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules", body: f.saving(nil)} }, want: 201, changes: true},
 	"POST /v1/grants":                  {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants", body: f.saving(fields{"count": 3})} }, want: 201, changes: true},

@@ -7,11 +7,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/schemas"
 )
 
 // readBody reads the whole body. It makes one allocation of the right size where the length
@@ -135,10 +140,11 @@ func assign(target any, value json.RawMessage) (want string) {
 	return ""
 }
 
-// readObject is decodeObject of a request's body. It answers what is wrong by itself: also that
-// the caller's credential was revoked while the body took its time, for else somebody who holds
+// readObject is decodeObject of a request's body, which must be as the schema describes it; check,
+// which may be nil, is asked then and has the better words. It answers what is wrong by itself: also
+// that the caller's credential was revoked while the body took its time, for else somebody who holds
 // a body back could still act with it.
-func (s *Server) readObject(w http.ResponseWriter, r *http.Request, fields map[string]any) bool {
+func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []fieldProblem) bool {
 	body, err := readBody(w, r)
 	if err != nil {
 		var tooBig *http.MaxBytesError
@@ -153,17 +159,104 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, fields map[s
 		s.fail(w, r, auth.ErrUnauthenticated)
 		return false
 	}
-	if errs := decodeObject(body, fields); len(errs) > 0 {
+	errs := decodeObject(body, fields)
+	if len(errs) == 0 && check != nil {
+		errs = check()
+	}
+	// What is no object, or not UTF-8, has no members to look at.
+	if len(errs) == 0 || errs[0].Field != "" {
+		more, err := conform(schema, body)
+		if err != nil {
+			s.fail(w, r, err)
+			return false
+		}
+		for _, d := range more {
+			if !slices.ContainsFunc(errs, func(e fieldProblem) bool { return covers(pointerTo(e.Field), d.Pointer) }) {
+				errs = append(errs, fieldProblem{fieldAt(d.Pointer), d.Problem})
+			}
+		}
+	}
+	if len(errs) > 0 {
 		writeProblem(w, bodyProblem(errs))
 		return false
 	}
 	return true
 }
 
-// bodyProblem is badFields, but an error about the whole body has no field.
+// opaque are members that only the handler judges, with what stands for them before the schema:
+// they may be large, and the agent's own words in them are right whatever the schema says.
+var opaque = map[string]any{"updatedInput": map[string]any{}, "updatedPermissions": []any{}}
+
+// conform says how body, which decodeObject read before, differs from the schema. That a signature
+// is missing is no error of form: it is refused as a wrong one is, and counted with those.
+func conform(schema string, body []byte) ([]schemas.Difference, error) {
+	doc := map[string]any{}
+	var failed error
+	err := members(body, func(key string, value json.RawMessage) {
+		if stand, ok := opaque[key]; ok {
+			doc[key] = stand
+			return
+		}
+		d := json.NewDecoder(bytes.NewReader(value))
+		d.UseNumber()
+		var v any
+		if err := d.Decode(&v); err != nil {
+			failed = err
+		}
+		doc[key] = v
+	})
+	if err := errors.Join(err, failed); err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	found, err := schemas.Differences(schema, doc)
+	if err != nil {
+		return nil, fmt.Errorf("check body: %w", err)
+	}
+	if _, signed := doc["signature"]; !signed && schema == "PushChange" {
+		found = slices.DeleteFunc(found, func(d schemas.Difference) bool { return d.Pointer == "/signature" })
+	}
+	return found, nil
+}
+
+// covers reports whether what is said of the member at one pointer is said of another, too.
+func covers(at, other string) bool {
+	return other == at || strings.HasPrefix(other, at+"/") || strings.HasPrefix(at, other+"/")
+}
+
+// pointerTo is the JSON pointer to a member as field problems name it: updatedPermissions[0],
+// settings.sessions.mode. Names with a dot or a bracket in them were no member's, so they were
+// unknown at the top.
+func pointerTo(field string) string {
+	name := strings.NewReplacer("~", "~0", "/", "~1").Replace(field)
+	if memberPath.MatchString(field) {
+		name = strings.NewReplacer(".", "/", "[", "/", "]", "").Replace(field)
+	}
+	return "/" + name
+}
+
+var memberPath = regexp.MustCompile(`^[A-Za-z0-9]+(\.[A-Za-z0-9]+|\[[0-9]+\])*$`)
+
+// fieldAt is the other way round: updatedPermissions[0] for /updatedPermissions/0.
+func fieldAt(pointer string) string {
+	var b strings.Builder
+	for i, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch _, err := strconv.Atoi(step); {
+		case i > 0 && err == nil:
+			b.WriteString("[" + step + "]")
+		case i > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// bodyProblem is badMembers, but an error about the whole body has no field.
 func bodyProblem(errs []fieldProblem) problem {
 	if errs[0].Field == "" {
 		return problem{Status: http.StatusBadRequest, Detail: errs[0].Problem}
 	}
-	return badFields(errs...)
+	return badMembers(errs...)
 }

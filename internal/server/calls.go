@@ -18,8 +18,8 @@ import (
 // twins. Its methods may be called from any goroutine.
 type calls struct {
 	mu       sync.Mutex
-	sessions map[string]*list.Element // of *sessionCalls
-	recent   list.List                // the same, most recently used first
+	sessions map[callsOf]*list.Element // of *sessionCalls
+	recent   list.List                 // the same, most recently used first
 }
 
 // The bounds: the oldest go first.
@@ -34,8 +34,11 @@ const (
 	hookWait = time.Second
 )
 
+// callsOf names a session as one submitter tells of it: another may name the same one.
+type callsOf struct{ submitter, session string }
+
 type sessionCalls struct {
-	id    string
+	id    callsOf
 	calls []*toolCall // oldest first
 }
 
@@ -51,34 +54,35 @@ func (c *calls) observe(e *hook.Event, p *hook.Payload) {
 	if e.Spooled || e.Emitted || p.SessionID == "" {
 		return
 	}
+	of := callsOf{e.Submitter, p.SessionID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch e.Type {
 	case "PreToolUse":
 		if p.ToolUseID != "" && p.CallKey != "" && len(p.ToolUseID)+len(p.AgentID)+len(p.AgentType)+len(p.CallKey) <= maxCallText {
-			c.addLocked(p)
+			c.addLocked(of, p)
 		}
 	case "PostToolUse", "PostToolUseFailure":
-		c.dropLocked(p.SessionID, func(t *toolCall) bool { return t.id == p.ToolUseID })
+		c.dropLocked(of, func(t *toolCall) bool { return t.id == p.ToolUseID })
 	case "PostToolBatch", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
-		c.dropLocked(p.SessionID, func(t *toolCall) bool { return t.agentID == p.AgentID })
+		c.dropLocked(of, func(t *toolCall) bool { return t.agentID == p.AgentID })
 	case "SessionEnd":
-		c.dropLocked(p.SessionID, func(*toolCall) bool { return true })
+		c.dropLocked(of, func(*toolCall) bool { return true })
 	}
 }
 
-func (c *calls) addLocked(p *hook.Payload) {
-	el := c.sessions[p.SessionID]
+func (c *calls) addLocked(of callsOf, p *hook.Payload) {
+	el := c.sessions[of]
 	if el == nil {
 		if c.sessions == nil {
-			c.sessions = map[string]*list.Element{}
+			c.sessions = map[callsOf]*list.Element{}
 		}
 		if len(c.sessions) == maxCallSessions {
 			oldest := c.recent.Back()
 			delete(c.sessions, c.recent.Remove(oldest).(*sessionCalls).id)
 		}
-		el = c.recent.PushFront(&sessionCalls{id: p.SessionID})
-		c.sessions[p.SessionID] = el
+		el = c.recent.PushFront(&sessionCalls{id: of})
+		c.sessions[of] = el
 	}
 	c.recent.MoveToFront(el)
 	s := el.Value.(*sessionCalls)
@@ -95,8 +99,8 @@ func (c *calls) addLocked(p *hook.Payload) {
 	})
 }
 
-func (c *calls) dropLocked(session string, over func(*toolCall) bool) {
-	el := c.sessions[session]
+func (c *calls) dropLocked(of callsOf, over func(*toolCall) bool) {
+	el := c.sessions[of]
 	if el == nil {
 		return
 	}
@@ -109,7 +113,7 @@ func (c *calls) dropLocked(session string, over func(*toolCall) bool) {
 	}
 	if s.calls = left; len(left) == 0 {
 		c.recent.Remove(el)
-		delete(c.sessions, session)
+		delete(c.sessions, of)
 	}
 }
 
@@ -138,7 +142,7 @@ func (c *calls) find(req *hook.Request) *toolCall {
 	defer c.mu.Unlock()
 	var mine *toolCall
 	equal := 0 // calls that a request of the hook could be about
-	s := c.of(req.SessionID)
+	s := c.of(ofRequest(req))
 	for _, t := range s {
 		if req.Via != "" && t.id == req.ToolUseID {
 			mine = t
@@ -170,8 +174,10 @@ func (c *calls) find(req *hook.Request) *toolCall {
 	return mine
 }
 
-func (c *calls) of(session string) []*toolCall {
-	if el := c.sessions[session]; el != nil {
+func ofRequest(req *hook.Request) callsOf { return callsOf{req.Submitter, req.SessionID} }
+
+func (c *calls) of(of callsOf) []*toolCall {
+	if el := c.sessions[of]; el != nil {
 		return el.Value.(*sessionCalls).calls
 	}
 	return nil
@@ -184,7 +190,7 @@ func (c *calls) entered(req *hook.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, t := range c.of(req.SessionID) {
+	for _, t := range c.of(ofRequest(req)) {
 		if t.asked != req.ID {
 			continue
 		}

@@ -11,14 +11,14 @@ import (
 // is the only place where the secret stands.
 func (s *Server) newToken(w http.ResponseWriter, r *http.Request) {
 	var role, name, ttlText string
-	if !s.readObject(w, r, map[string]any{"role": &role, "name": &name, "ttl": &ttlText}) {
+	if !s.readObject(w, r, "NewToken", map[string]any{"role": &role, "name": &name, "ttl": &ttlText}, nil) {
 		return
 	}
 	var ttl time.Duration
 	if ttlText != "" {
 		var err error
 		if ttl, err = time.ParseDuration(ttlText); err != nil || ttl <= 0 {
-			writeProblem(w, badFields(fieldProblem{"ttl", `want a duration above 0, such as "720h"`}))
+			writeProblem(w, badMembers(fieldProblem{"ttl", `want a duration above 0, such as "720h"`}))
 			return
 		}
 	}
@@ -52,7 +52,7 @@ func (s *Server) noContent(w http.ResponseWriter, r *http.Request, err error) {
 // newChallenge is POST /v1/auth/challenge {deviceId}. 404 tells a device that it was revoked.
 func (s *Server) newChallenge(w http.ResponseWriter, r *http.Request) {
 	var device string
-	if !s.readObject(w, r, map[string]any{"deviceId": &device}) {
+	if !s.readObject(w, r, "NewChallenge", map[string]any{"deviceId": &device}, nil) {
 		return
 	}
 	nonce, expires, err := s.cfg.Auth.Challenge(device)
@@ -66,7 +66,7 @@ func (s *Server) newChallenge(w http.ResponseWriter, r *http.Request) {
 // newSession is POST /v1/auth/session {deviceId, nonce, signature}: a bearer for the page.
 func (s *Server) newSession(w http.ResponseWriter, r *http.Request) {
 	var device, nonce, signature string
-	if !s.readObject(w, r, map[string]any{"deviceId": &device, "nonce": &nonce, "signature": &signature}) {
+	if !s.readObject(w, r, "NewSession", map[string]any{"deviceId": &device, "nonce": &nonce, "signature": &signature}, nil) {
 		return
 	}
 	token, expires, err := s.cfg.Auth.OpenSession(device, nonce, signature)

@@ -70,11 +70,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {
 	body := decisionBody{}
-	if !s.readObject(w, r, body.fields()) {
-		return d, false
-	}
-	if errs := body.check(); len(errs) > 0 {
-		writeProblem(w, badFields(errs...))
+	if !s.readObject(w, r, "Decision", body.fields(), body.check) {
 		return d, false
 	}
 	return body.decision(), true

@@ -66,7 +66,7 @@ func TestFormIsAnsweredByASignedDecision(t *testing.T) {
 		if got := <-w.reply; got.status != http.StatusOK || got.body != `{"hookSpecificOutput":{"hookEventName":"Elicitation","action":"accept","content":{"name":"Ada"}}}` {
 			t.Errorf("the hook got %d %s", got.status, got.body)
 		}
-		valid(t, "PermissionResponse", string(g.get(w.id).Response))
+		valid(t, "ElicitationResponse", string(g.get(w.id).Response))
 		trace := g.call(call{path: "/v1/requests/" + w.id + "/trace", token: p.bearer}).body
 		if n := len(validList(t, "Record", trace)); n < 2 || !strings.Contains(trace, `"signature"`) {
 			t.Errorf("the record is %s", trace)

@@ -49,7 +49,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		writeProblem(w, *problem)
 		return nil, nil
 	}
-	e.Raw = raw
+	e.Raw, e.Submitter = raw, s.submitter(r)
 	p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
 	e.Type = p.Type
 	s.metrics.event(e.Type)
@@ -87,7 +87,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		return nil, nil
 	}
 	req := requestOf(e, p, channel, s.waitOf(r.Header, e.ID, arrived))
-	req.From = principal(r).Approver.ID
+	req.ReattachSHA256 = secretHash(r.Header)
 	s.calls.name(r.Context(), req)
 	if s.sharable(req) { // the agent asks about this call already, and rules were applied
 		twin, err := s.cfg.Broker.Join(*req)
@@ -289,6 +289,7 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 		Channel:        channel,
 		ToolUseID:      p.ToolUseID,
 		Via:            e.Via,
+		Submitter:      e.Submitter,
 	}
 }
 

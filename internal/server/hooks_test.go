@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -47,7 +48,7 @@ func TestPlainEventIsPublishedAsItCame(t *testing.T) {
 			ID: id, Type: "PreToolUse", Agent: "claude", Attempt: 2, Time: time.Date(2026, 11, 20, 10, 0, 0, 123456789, time.UTC),
 			Origin: hook.Origin{Host: "büro", PID: 42, AgentLabel: "a b", ProjectDir: "/p",
 				Repo: hook.Repo{Root: "/r", Branch: "main", Head: "abc", Remote: "https://x"}},
-			Raw: []byte(body), Emitted: true, Tool: "write it",
+			Raw: []byte(body), Emitted: true, Tool: "write it", Submitter: server.Local(uint32(os.Getuid()), ""),
 		}
 		if fmt.Sprintf("%+v", got[0]) != fmt.Sprintf("%+v", want) {
 			t.Errorf("published\n%+v\nwant\n%+v", got[0], want)
@@ -201,7 +202,7 @@ func TestReattach(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
 		id := uuid.NewString()
 		c := func(attempt, body string) call {
-			return call{token: g.tokens[auth.RoleSubmit], body: body, header: map[string]string{hook.HeaderRequestID: id, hook.HeaderAttempt: attempt}}
+			return call{token: g.tokens[auth.RoleSubmit], body: body, header: map[string]string{hook.HeaderRequestID: id, hook.HeaderAttempt: attempt, hook.HeaderReattachSecret: "mine"}}
 		}
 		first := g.raise(c("1", bash("x")))
 		first.cancel()

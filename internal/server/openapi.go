@@ -5,9 +5,8 @@ import (
 	"net/http"
 )
 
-// openAPI is the description of the API with all its schemas, as schemas.Bundle makes it. It is
-// kept here as a file so that the broker need not link and start what checks documents against
-// schemas. After a change in schemas/: go test ./internal/server -run OpenAPI -update
+// openAPI is the description of the API with all its schemas, as schemas.Bundle makes it: what a
+// reader of this repository sees is what is served. After a change in schemas/: go test ./internal/server -run OpenAPI -update
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -20,4 +19,9 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.sendAsset(w, r, a)
+}
+
+// getMismatches is GET /v1/schema-mismatches.
+func (s *Server) getMismatches(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, http.StatusOK, s.cfg.Mismatches())
 }

@@ -19,7 +19,7 @@ import (
 // approve unless said otherwise.
 func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
 	role, name := string(auth.RoleApprove), ""
-	if !s.readObject(w, r, map[string]any{"role": &role, "name": &name}) {
+	if !s.readObject(w, r, "NewPairing", map[string]any{"role": &role, "name": &name}, nil) {
 		return
 	}
 	p, err := s.cfg.Auth.NewPairing(auth.Role(role), name, s.URL())
@@ -34,7 +34,7 @@ func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
 func (s *Server) redeemPairing(w http.ResponseWriter, r *http.Request) {
 	var code, name string
 	var keyText hook.JSON
-	if !s.readObject(w, r, map[string]any{"code": &code, "name": &name, "publicKey": &keyText}) {
+	if !s.readObject(w, r, "RedeemPairing", map[string]any{"code": &code, "name": &name, "publicKey": &keyText}, nil) {
 		return
 	}
 	d, err := s.cfg.Auth.Redeem(r.Context(), code, publicKey(keyText), name)
@@ -50,7 +50,7 @@ func (s *Server) redeemPairing(w http.ResponseWriter, r *http.Request) {
 func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
 	var name string
 	var keyText hook.JSON
-	if !s.readObject(w, r, map[string]any{"name": &name, "publicKey": &keyText}) {
+	if !s.readObject(w, r, "StartPairing", map[string]any{"name": &name, "publicKey": &keyText}, nil) {
 		return
 	}
 	start, err := s.cfg.Auth.StartPairing(publicKey(keyText), name, s.clientAddr(r))
@@ -64,7 +64,7 @@ func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
 // pollPairing is POST /v1/pair/poll {secret}: what became of a start.
 func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	var secret string
-	if !s.readObject(w, r, map[string]any{"secret": &secret}) {
+	if !s.readObject(w, r, "PollPairing", map[string]any{"secret": &secret}, nil) {
 		return
 	}
 	d, expires, err := s.cfg.Auth.PollPairing(secret)
@@ -95,7 +95,7 @@ func (s *Server) refusePairing(w http.ResponseWriter, r *http.Request) {
 // confirmPairing is POST /v1/devices {code, role?, name?}: lets in the device that shows code.
 func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
 	role, name, code := string(auth.RoleApprove), "", ""
-	if !s.readObject(w, r, map[string]any{"code": &code, "role": &role, "name": &name}) {
+	if !s.readObject(w, r, "ConfirmPairing", map[string]any{"code": &code, "role": &role, "name": &name}, nil) {
 		return
 	}
 	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name)

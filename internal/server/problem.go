@@ -23,24 +23,42 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail,omitempty"`
 	// Field is the first of Errors, for clients that show one.
-	Field  string         `json:"field,omitempty"`
-	Errors []fieldProblem `json:"errors,omitempty"`
+	Field  string          `json:"field,omitempty"`
+	Errors []memberProblem `json:"errors,omitempty"`
 	// Of a conflict.
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
 	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
 	Reason    string         `json:"reason,omitempty"` // ended, digest, rule, proposal, full
 }
 
-type fieldProblem struct {
+// fieldProblem says what is wrong with a header, a parameter or a member.
+type fieldProblem struct{ Field, Problem string }
+
+// memberProblem is a fieldProblem as the API tells it.
+type memberProblem struct {
 	Field   string `json:"field"`
+	Pointer string `json:"pointer,omitempty"` // JSON pointer, of a body's member
 	Problem string `json:"problem"`
 }
 
+// badFields is 400 for a header or a parameter.
 func badFields(errs ...fieldProblem) problem {
-	p := problem{Status: http.StatusBadRequest, Errors: errs}
+	p := problem{Status: http.StatusBadRequest}
+	for _, e := range errs {
+		p.Errors = append(p.Errors, memberProblem{Field: e.Field, Problem: e.Problem})
+	}
 	if len(errs) > 0 {
 		p.Field = errs[0].Field
 		p.Detail = errs[0].Field + ": " + errs[0].Problem
+	}
+	return p
+}
+
+// badMembers is badFields for members of the body.
+func badMembers(errs ...fieldProblem) problem {
+	p := badFields(errs...)
+	for i, e := range p.Errors {
+		p.Errors[i].Pointer = pointerTo(e.Field)
 	}
 	return p
 }
@@ -100,6 +118,7 @@ var statuses = []struct {
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
 	{broker.ErrReused, http.StatusConflict, ""},
+	{broker.ErrStranger, http.StatusConflict, ""},
 	{broker.ErrUnavailable, http.StatusServiceUnavailable, ""},
 	{broker.ErrStopping, http.StatusServiceUnavailable, ""},
 }
@@ -113,11 +132,11 @@ func problemOf(err error) (p problem, known bool) {
 	var tooBig *http.MaxBytesError
 	switch {
 	case errors.As(err, &field):
-		return badFields(fieldProblem{field.Field, field.Problem}), true
+		return badMembers(fieldProblem{field.Field, field.Problem}), true
 	case errors.As(err, &input):
-		return badFields(fieldProblem{input.Field, input.Problem}), true
+		return badMembers(fieldProblem{input.Field, input.Problem}), true
 	case errors.As(err, &pushed):
-		return badFields(fieldProblem{pushed.Field, pushed.Problem}), true
+		return badMembers(fieldProblem{pushed.Field, pushed.Problem}), true
 	case errors.As(err, &unsent):
 		return problem{Status: http.StatusBadGateway, Detail: unsent.Error()}, true
 	case errors.As(err, &tooBig):

@@ -33,7 +33,7 @@ func (s *Server) getPush(w http.ResponseWriter, r *http.Request) {
 func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 	var subDoc, setDoc hook.JSON
 	var signature string
-	if !s.readObject(w, r, map[string]any{"subscription": &subDoc, "settings": &setDoc, "signature": &signature}) {
+	if !s.readObject(w, r, "PushChange", map[string]any{"subscription": &subDoc, "settings": &setDoc, "signature": &signature}, nil) {
 		return
 	}
 	if err := principal(r).VouchPush(subDoc, setDoc, signature); err != nil {

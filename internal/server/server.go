@@ -31,6 +31,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/auth"
+	"assent/internal/conformance"
 	"assent/internal/hook"
 	"assent/internal/push"
 )
@@ -57,6 +58,8 @@ type Config struct {
 	Past Past
 	// Push rings devices; nil means that this broker does not.
 	Push *push.Push
+	// Mismatches says how events differed from their schemas; nil means that nobody looked.
+	Mismatches func() conformance.Report
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
 	// Assets is the page, index.html at its root; nil means there is none.
@@ -79,6 +82,8 @@ type Config struct {
 	// Version is the version of assent, for /metrics. Collectors are the metrics of other parts.
 	Version    string
 	Collectors []prometheus.Collector
+	// HostID names the broker's machine in the submitters of its own users, see Local.
+	HostID string
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
 	// wait; 0 means 20,000. What comes beyond gets 503.
 	MaxSockets, MaxWaiting int
@@ -132,6 +137,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
+	}
+	if cfg.Mismatches == nil {
+		cfg.Mismatches = func() conformance.Report { return conformance.Report{Mismatches: []conformance.Mismatch{}} }
 	}
 	if cfg.MaxSockets == 0 {
 		cfg.MaxSockets = 1024
@@ -200,6 +208,7 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 		Protocols:         new(http.Protocols),
+		ConnContext:       withPeer,
 	}
 	if l, err := zap.NewStdLogAt(s.log, zap.DebugLevel); err == nil {
 		srv.ErrorLog = l
@@ -256,6 +265,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
+	view.Get("/v1/schema-mismatches", s.getMismatches)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself

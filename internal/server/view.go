@@ -25,6 +25,9 @@ type requestJSON struct {
 	ToolInput   hook.JSON `json:"toolInput,omitempty"`
 	Suggestions hook.JSON `json:"permissionSuggestions,omitempty"`
 
+	// A secret's hash is for the broker only.
+	ReattachSHA256 string `json:"reattachSha256,omitempty"`
+
 	State     string         `json:"state,omitempty"`
 	Detached  bool           `json:"detached,omitempty"`
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`

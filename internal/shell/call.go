@@ -18,13 +18,25 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at place) int {
 		return -1
 	}
 	argv := r.argv(len(c.Args))
-	for _, w := range c.Args {
-		argv = append(argv, r.word(w, at))
+	for i, w := range c.Args {
+		if argv = r.expanded(w, at, argv); i == 0 && !plainProgram(w) {
+			r.doubtAt(DoubtProgram, w, "The program is not a plain word.")
+		}
 	}
 	if isShell(argv[0].Text) && at.stdin == Heredoc {
 		r.heredocScripts(s, at)
 	}
 	return r.emit(argv, c, at)
+}
+
+// plainProgram says whether a word that names a program is written as one: no braces, no $'…'.
+func plainProgram(w *syntax.Word) bool {
+	for _, part := range w.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar {
+			return false
+		}
+	}
+	return braceWords(w) == nil
 }
 
 func (r *reader) emit(argv []Word, n syntax.Node, at place) int {
@@ -53,7 +65,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	if at.stdin != Inherit && at.stdin != DevNull && (interpreter(u.Base) || scriptFromInput(u.Base, argv)) {
 		r.doubt(DoubtStdin, start, end, u.Base+" may run what it reads from its input.")
 	}
-	if why := unsafeBuiltin(u.Base); why != "" {
+	if why := unsafeBuiltin(u.Base); why != "" && !(prog.Text == "set" && r.stricter(argv[1:])) {
 		r.doubt(DoubtBuiltin, start, end, u.Base+" "+why+".")
 		r.guess(argv, start, end, at)
 		return r.add(u, at)
@@ -74,7 +86,7 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 		i := r.add(u, at)
 		at.dir.lost()
 		return i
-	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye":
+	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye", "wait":
 		r.builtin(u.Program, argv, start, end)
 	case "find":
 		return r.find(u, at, levels)
@@ -115,6 +127,41 @@ func (r *reader) command(argv []Word, start, end int, at place, levels int) int 
 	return r.add(u, at)
 }
 
+// stricter says whether the words after set do nothing but have the shell stop at an error, at a
+// variable that is not set or at a failed part of a pipe, or not stop there any more. Such a script
+// runs no command that it would not run without them, and none otherwise. Not -x: it evaluates PS4.
+func (r *reader) stricter(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if !w.Static || len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
+			return false
+		}
+		for k, letter := range w.Text[1:] {
+			switch {
+			case letter == 'e' || letter == 'u' || letter == 'E' && !r.opts.Zsh:
+			case letter == 'o' && k+2 == len(w.Text) && i+1 < len(words):
+				i++
+				if !words[i].Static || !r.strictOption(words[i].Text) {
+					return false
+				}
+			default:
+				return false
+			}
+		}
+	}
+	return len(words) > 0
+}
+
+func (r *reader) strictOption(name string) bool {
+	switch name {
+	case "errexit", "nounset", "pipefail":
+		return true
+	case "errtrace":
+		return !r.opts.Zsh
+	}
+	return false
+}
+
 // cd follows a change of directory.
 func (r *reader) cd(argv []Word, at place) {
 	to := ""
@@ -143,14 +190,37 @@ func (r *reader) cd(argv []Word, at place) {
 var (
 	// onlyTexts are the formats of printf that print their words as they are.
 	onlyTexts = regexp.MustCompile(`^([^%]|%%|%-?[0-9]*(\.[0-9]+)?[sbqc])*$`)
-	number    = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+	// stores are the formats of printf that set the variable that a word names.
+	stores = regexp.MustCompile(`%[^a-zA-Z%]*[hlLjztq]*n`)
+	number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
 )
+
+// evaluates says whether a text is an element of an array whose subscript holds a command.
+func evaluates(s string) bool {
+	_, subscript, is := strings.Cut(s, "[")
+	return is && strings.ContainsAny(subscript, "$`(<>=")
+}
+
+// descriptor says whether the word after test -t is a number, or is no operand of it.
+func descriptor(w Word) bool {
+	switch w.Text {
+	case "]", "-a", "-o", ")", "=", "==", "!=":
+		return w.Static
+	}
+	return w.Static && digits(w.Text)
+}
 
 // builtin doubts the forms of some builtins that set variables or evaluate their words.
 func (r *reader) builtin(name string, argv []Word, start, end int) {
 	switch name {
 	case "test", "[":
 		for i, w := range argv[1:] {
+			if w.Static && w.Text == "-t" && i+2 < len(argv) && !descriptor(argv[i+2]) {
+				r.doubt(DoubtBuiltin, start, end, "In zsh test -t evaluates its word, and can run commands.")
+			}
+			if w.Static && evaluates(w.Text) {
+				r.doubt(DoubtBuiltin, start, end, "A subscript with a command in it: test can run it.")
+			}
 			if w.MaybeFlag && w.Glob || w.Static && (w.Text == "-v" || w.Text == "-R" || w.Text == "-o" && i == 0) {
 				r.doubt(DoubtBuiltin, start, end, "test -v evaluates its word, and can run commands.")
 			}
@@ -163,7 +233,20 @@ func (r *reader) builtin(name string, argv []Word, start, end int) {
 				}
 			}
 		}
+	case "wait":
+		for _, w := range argv[1:] {
+			if !w.Static || strings.HasPrefix(w.Text, "-") && w.Text != "-n" || evaluates(w.Text) {
+				r.doubt(DoubtBuiltin, start, end, "wait -p sets a variable.")
+			}
+		}
 	case "printf":
+		words := argv[1:]
+		if len(words) > 1 && words[0].Text == "--" {
+			words = words[1:]
+		}
+		if len(words) > 1 && (!words[0].Static || stores.MatchString(words[0].Text)) {
+			r.doubt(DoubtBuiltin, start, end, "printf %n sets a variable, and evaluates its name.")
+		}
 		if len(argv) > 1 && (!argv[1].Static && argv[1].MaybeFlag || strings.HasPrefix(argv[1].Prefix, "-") && argv[1].Text != "--") {
 			r.doubt(DoubtBuiltin, start, end, "printf -v sets a variable.")
 		}
@@ -315,6 +398,9 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at place) int {
 	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	at = at.through(u.Program + " -c")
+	was := r.posix
+	defer func() { r.posix = was }()
+	r.posix = u.Program != "bash"
 	if !known {
 		at.denyOnly = true
 		r.within(text, at)

@@ -45,6 +45,11 @@ func TestDoubts(t *testing.T) {
 		{DoubtRedirect, ">&- &>>a[ x; ls ]"},
 		{DoubtSyntax, "[[ $x =~ ]] && rm ]]"},
 		{DoubtSyntax, "{ { a; } 2>x } 2>null"},
+		// Words that a builtin evaluates.
+		{DoubtBuiltin, "test -t 'path[$(rm x)]'"}, {DoubtBuiltin, "[ -t 'path[$(rm x)]' ]"}, {DoubtBuiltin, "test ! -t 'path[$(rm x)]'"}, {DoubtBuiltin, "[ x -a -t PATH ]"},
+		{DoubtBuiltin, `test -t "$n"`}, {DoubtBuiltin, "test -t 'PATH=1'"}, {DoubtArithmetic, "[[ -t 'path[$(rm x)]' ]]"}, {DoubtArithmetic, "[[ -t $n ]]"},
+		{DoubtBuiltin, "test -n 'path[$(rm x)]'"}, {DoubtBuiltin, "test 'a[`rm x`]' -eq 1"}, {DoubtBuiltin, "printf %n 'a[$(rm x)]'"}, {DoubtBuiltin, `printf "$f" 'a[$(rm x)]'`},
+		{DoubtBuiltin, "printf -- %5hn PATH"}, {DoubtBuiltin, "wait -p 'a[$(rm x)]'"}, {DoubtBuiltin, "[[ -v 'a[$(rm x)]' ]]"}, {DoubtBuiltin, "[[ -R x ]]"}, {DoubtBuiltin, "printf -v 'a[$(rm x)]' y"},
 		// Characters.
 		{DoubtCharacter, "ls \x1b[1m"}, {DoubtCharacter, "ls \x7f"}, {DoubtCharacter, "ls \u0085"}, {DoubtCharacter, "ls \u2028"}, {DoubtCharacter, "ls \u2029"},
 		{DoubtCharacter, "ls \u202e"}, {DoubtCharacter, "ls \u2066"}, {DoubtCharacter, "ls \u200b"}, {DoubtCharacter, "ls \ufeff"}, {DoubtCharacter, "ls \u00a0"}, {DoubtCharacter, "ls \u3000"},
@@ -75,7 +80,8 @@ func TestDoubts(t *testing.T) {
 		// Definitions and builtins.
 		{DoubtFunction, "f() { ls; }"}, {DoubtFunction, "function f { ls; }"}, {DoubtFunction, "git() { rm x; }; git status"},
 		{DoubtBuiltin, "coproc ls"}, {DoubtBuiltin, "alias ls=rm"}, {DoubtBuiltin, "unalias ls"}, {DoubtBuiltin, "eval ls"}, {DoubtBuiltin, "source x"}, {DoubtBuiltin, ". x"}, {DoubtBuiltin, "exec ls"}, {DoubtBuiltin, "trap ls EXIT"},
-		{DoubtBuiltin, "set -x"}, {DoubtBuiltin, "shopt -s extglob"}, {DoubtBuiltin, "enable -n ls"}, {DoubtBuiltin, "hash -p /x ls"}, {DoubtBuiltin, "history"}, {DoubtBuiltin, "fc -s"}, {DoubtBuiltin, "bind -x x"},
+		{DoubtBuiltin, "set -x"}, {DoubtBuiltin, "set -ex"}, {DoubtBuiltin, "set"}, {DoubtBuiltin, "set -o"}, {DoubtBuiltin, "set -- -e"}, {DoubtBuiltin, "set -e x"}, {DoubtBuiltin, "set -e $x"}, {DoubtBuiltin, "set -euo xtrace"}, {DoubtBuiltin, "set -oe pipefail"}, {DoubtBuiltin, "set -euo"}, {DoubtBuiltin, "set -f"}, {DoubtBuiltin, "set -a"}, {DoubtBuiltin, "set -k"}, {DoubtBuiltin, "set -o errexit -o xtrace"}, {DoubtBuiltin, "set -"}, {DoubtBuiltin, "/x/set -e"},
+		{DoubtBuiltin, "shopt -s extglob"}, {DoubtBuiltin, "enable -n ls"}, {DoubtBuiltin, "hash -p /x ls"}, {DoubtBuiltin, "history"}, {DoubtBuiltin, "fc -s"}, {DoubtBuiltin, "bind -x x"},
 		{DoubtBuiltin, "complete -C x y"}, {DoubtBuiltin, "mapfile -C x"}, {DoubtBuiltin, "readarray x"}, {DoubtBuiltin, "printf -v x y"}, {DoubtBuiltin, "printf -vx y"}, {DoubtBuiltin, "printf $x y"}, {DoubtBuiltin, "unset x"},
 		{DoubtBuiltin, "read PATH"}, {DoubtBuiltin, "read -r"}, {DoubtBuiltin, "read 'a[$(rm x)]'"}, {DoubtBuiltin, "declare x=1"}, {DoubtBuiltin, "readonly x=1"}, {DoubtBuiltin, "local x"}, {DoubtBuiltin, "typeset x"},
 		{DoubtBuiltin, "command eval ls"}, {DoubtBuiltin, "builtin eval ls"}, {DoubtBuiltin, `\eval ls`}, {DoubtBuiltin, "'eval' ls"}, {DoubtBuiltin, "export"},
@@ -98,6 +104,8 @@ func TestDoubts(t *testing.T) {
 		{DoubtElevated, "strace ls"}, {DoubtElevated, "parallel ls"}, {DoubtElevated, "timeout 5 sudo ls"},
 		{DoubtInline, `bash -c "$x"`}, {DoubtInline, "bash -c $x"}, {DoubtInline, "bash -c"}, {DoubtStdin, "bash -o x -c ls"}, {DoubtInline, "zsh -c ls"}, {DoubtStdin, "bash --rcfile x -c ls"}, {DoubtInline, "bash -ic ls"},
 		{DoubtInline, "xargs -I{} sh -c 'ls {}'"}, {DoubtInline, "xargs sh -c"}, {DoubtInline, nestedBash(6)},
+		// Braces and $'…' in the program's place, or for a shell that may not know them.
+		{DoubtProgram, "{ls,-l}"}, {DoubtProgram, "l{s,}"}, {DoubtProgram, "$'ls' x"}, {DoubtExpansion, "sh -c 'ls {a,b}'"}, {DoubtExpansion, `sh -c "ls \$'a'"`},
 		// git after cd.
 		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
 		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},

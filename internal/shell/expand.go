@@ -208,7 +208,11 @@ func (r *reader) test(x syntax.TestExpr, at place, words []Word) []Word {
 		if x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar || x.Op == syntax.TsOptSet {
 			r.doubtAt(DoubtBuiltin, x, "-v evaluates its word, and can run commands.")
 		}
+		n := len(words)
 		words = r.test(x.X, at, words)
+		if x.Op == syntax.TsFdTerm && (n >= len(words) || !integer(words[n])) {
+			r.doubtAt(DoubtArithmetic, x, "[[ -t … ]] evaluates its word in zsh, and can run commands.")
+		}
 	case *syntax.ParenTest:
 		words = r.test(x.X, at, words)
 	case *syntax.Word:

@@ -78,6 +78,7 @@ type reader struct {
 	heredocs int  // read so far
 	scripts  int  // inner ones read so far
 	guessed  bool // the text has been guessed at
+	posix    bool // the script is for a sh, which may know less than bash
 }
 
 // place is where a command runs and what it is connected to.

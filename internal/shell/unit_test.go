@@ -86,11 +86,16 @@ func TestUnits(t *testing.T) {
 		{"export LANG=C", []string{"assign LANG=C"}},
 		// Words.
 		{`a 'b c' "d\"e" f\ g ~/x "~/x" a~b`, []string{`a "b c" d"e "f g" /home/u/x ~/x a~b`}},
-		{`a *.go b* -x* [ab] $x "$x" "$@" -$x ~u {a,b} x{a,b} {a} $'\x41\n' --o=$x "a$x" $?`, []string{`a $*-(*.go) $*(b*) $*-(-x*) $*-([ab]) $*-($x) $-($x) $*-($@) $*-(-$x) $(~u) $*-({a,b}) $*(x{a,b}) {a} $-("A\n") $*-(--o=$x) $(a$x) $($?)`}},
+		{`a *.go b* -x* [ab] $x "$x" "$@" -$x ~u {a,b} x{a,b} {a} $'\x41\n' --o=$x "a$x" $?`, []string{`a $*-(*.go) $*(b*) $*-(-x*) $*-([ab]) $*-($x) $-($x) $*-($@) $*-(-$x) $(~u) a b xa xb {a} "A\n" $*-(--o=$x) $(a$x) $($?)`}},
+		// Braces and $'…' are known before anything runs.
+		{`a {b,c}{1..2} {-x,"d e"} ~/{f,g} *.{h,i} {$x,j} $'-\x41' {k..m} {n,{o,p}}`, []string{`a b1 b2 c1 c2 -x "d e" /home/u/f /home/u/g $*-(*.h) $*-(*.i) $*-($x) j -A k l m n o p`}},
+		{`a {b,c {b} {b}{c,d} {1..300} {01..02} {a..e..2} {b,c}$(d) {,} $'\u00e9' $"b"`, []string{`[$()] d >pipe`, `a $*-({b,c) {b} $*-({b}{c,d}) $*-({1..300}) $*-({01..02}) $*-({a..e..2}) $*-({b,c}$(d)) $*-({,}) $-(é) $-(b)`}},
+		{`find . {-exec,b,c,\;}`, []string{"[find -exec] b c", "find ."}},
 		// Programs that start others.
 		{"timeout -k 1 5 nice -n 3 env LANG=C nohup stdbuf -oL a -l", []string{"[timeout, nice, env] assign LANG=C", "[timeout, nice, env, nohup, stdbuf] a -l"}},
 		{"command -p a; builtin b; setsid -w c; ionice -c2 d; chrt -b 0 e; unbuffer f; noglob g", []string{"[command] a", "[builtin] b", "[setsid] c", "[ionice] d", "[chrt] e", "[unbuffer] f", "[noglob] g"}},
 		{"command -v a", []string{"command -v a"}},
+		{"set -euo pipefail; a", []string{"set -euo pipefail", "a"}}, {"set -Eeu -o errexit +o pipefail +e\na", []string{"set -Eeu -o errexit +o pipefail +e", "a"}},
 		{"timeout --weird 5 a b", []string{"[timeout] 5 a b (deny)", "[timeout] a b (deny)", "[timeout] b (deny)", "timeout --weird 5 a b"}},
 		{"sudo -u x a b", []string{"[sudo] x a b (deny)", "[sudo] a b (deny)", "[sudo] b (deny)", "sudo -u x a b"}},
 		{"npx a b", []string{"[npx] a b (deny)", "[npx] b (deny)", "npx a b"}},

@@ -130,7 +130,7 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 		if cmd.Braces {
 			r.doubtAt(DoubtSyntax, cmd, "bash does not know this form of case.")
 		}
-		r.word(cmd.Word, at)
+		r.guesses(cmd, r.word(cmd.Word, at), at)
 		for i, item := range cmd.Items {
 			if i == len(cmd.Items)-1 && !item.OpPos.IsValid() {
 				r.closes(cmd.Esac)
@@ -179,6 +179,32 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 	default:
 		r.doubtAt(DoubtSyntax, s, "It is not known what this does.")
 	}
+}
+
+// guesses adds a case that looks at what is known only when it runs as a unit of its own: branch by
+// branch it tells what a variable holds, so a rule must allow it by name.
+func (r *reader) guesses(cmd *syntax.CaseClause, asked Word, at place) {
+	looks := !asked.Static && variable(r.raw(cmd.Word))
+	for _, item := range cmd.Items {
+		for _, p := range item.Patterns {
+			looks = looks || variable(r.raw(p))
+		}
+	}
+	if looks {
+		argv := []Word{{Text: "case", Prefix: "case", Static: true, Start: asked.Start, End: asked.Start}, asked}
+		r.add(Unit{Kind: Command, Program: "case", Base: "case", Argv: argv, Start: int(cmd.Pos().Offset()), End: int(cmd.Word.End().Offset()),
+			Stdin: at.stdin, Stdout: at.stdout, Out: at.out, Of: -1}, at)
+	}
+}
+
+// variable says whether there is a $ that begins no command or sum.
+func variable(s string) bool {
+	for i := range len(s) {
+		if s[i] == '$' && (i+1 == len(s) || s[i+1] != '(') {
+			return true
+		}
+	}
+	return false
 }
 
 // closes doubts a word like } or done that is not set apart from what stands before it: after a

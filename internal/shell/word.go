@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -41,13 +39,19 @@ func (b *wordText) split() {
 
 // word reads one word, and the commands in its substitutions.
 func (r *reader) word(w *syntax.Word, at place) Word {
-	if w != nil && len(w.Parts) > 0 {
-		if end := int(w.End().Offset()); end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
-			// To bash a # in a word is a character; the parser sometimes begins a comment there.
-			r.doubtAt(DoubtComment, w, "Where this word ends is not read alike everywhere.")
-		}
-	}
+	r.closed(w)
 	return r.piece(w, at)
+}
+
+// closed doubts a word that does not end where the parser says.
+func (r *reader) closed(w *syntax.Word) {
+	if w == nil || len(w.Parts) == 0 {
+		return
+	}
+	if end := int(w.End().Offset()); end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {
+		// To bash a # in a word is a character; the parser sometimes begins a comment there.
+		r.doubtAt(DoubtComment, w, "Where this word ends is not read alike everywhere.")
+	}
 }
 
 // piece reads a word, or what stands for one within an expansion.
@@ -173,7 +177,7 @@ func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
 			}
 			b.text = append(b.text, c)
 		case '=':
-			if i == 0 && k == 0 && (r.zsh || r.opts.Zsh) && len(s) > 1 {
+			if i == 0 && k == 0 && (r.zsh || r.opts.Zsh) && (len(s) > 1 || len(w.Parts) > 1) {
 				r.doubtAt(DoubtZsh, lit, "zsh puts a program's path in place of a word that begins with =.")
 			}
 			b.text = append(b.text, c)
@@ -196,6 +200,13 @@ func (r *reader) part(part syntax.WordPart, at place, b *wordText, quoted bool) 
 		r.doubleQuoted(part.Value, b)
 	case *syntax.SglQuoted:
 		if part.Dollar {
+			if text, ok := certainANSI(part.Value); ok {
+				if r.posix {
+					r.doubtAt(DoubtExpansion, part, "Not every sh knows $'…'.")
+				}
+				b.text = append(b.text, text...)
+				return
+			}
 			b.vary(true)
 			b.text = append(b.text, ansiC(part.Value)...)
 			return
@@ -270,59 +281,4 @@ func (r *reader) doubleQuoted(s string, b *wordText) {
 		}
 		b.text = append(b.text, s[k])
 	}
-}
-
-// ansiC decodes $'…', for rules that deny: such a word never counts as static.
-func ansiC(s string) []byte {
-	var out []byte
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' || i+1 == len(s) {
-			out = append(out, s[i])
-			continue
-		}
-		i++
-		digits := func(base, most int) (uint64, bool) {
-			n := 0
-			for n < most && i+1+n < len(s) && strings.IndexByte("0123456789abcdefABCDEF"[:map[int]int{8: 8, 16: 22}[base]], s[i+1+n]) >= 0 {
-				n++
-			}
-			v, err := strconv.ParseUint(s[i+1:i+1+n], base, 32)
-			i += n
-			return v, err == nil
-		}
-		switch c := s[i]; c {
-		case 'n':
-			out = append(out, '\n')
-		case 't':
-			out = append(out, '\t')
-		case 'r':
-			out = append(out, '\r')
-		case 'a', 'b', 'e', 'E', 'f', 'v':
-			out = append(out, map[byte]byte{'a': 7, 'b': 8, 'e': 27, 'E': 27, 'f': 12, 'v': 11}[c])
-		case 'x':
-			if v, ok := digits(16, 2); ok {
-				out = append(out, byte(v))
-			}
-		case 'u', 'U':
-			if v, ok := digits(16, map[byte]int{'u': 4, 'U': 8}[c]); ok {
-				out = utf8.AppendRune(out, rune(v))
-			} else {
-				out = append(out, '\\', c)
-			}
-		case '0', '1', '2', '3', '4', '5', '6', '7':
-			i--
-			if v, ok := digits(8, 3); ok {
-				out = append(out, byte(v))
-			}
-		case 'c':
-			if i++; i < len(s) {
-				out = append(out, s[i]&0x1f)
-			}
-		case '\\', '\'', '"', '?':
-			out = append(out, c)
-		default:
-			out = append(out, '\\', c)
-		}
-	}
-	return out
 }

@@ -26,6 +26,16 @@ func Short(s string, max int) string {
 	return firstRunes(head, n*2/3) + "…" + lastRunes(tail, n-n*2/3)
 }
 
+// Start is Short for what a person reads from its beginning, such as a title: of a longer text the
+// end is missing.
+func Start(s string, max int) string {
+	head, _, cut := ends(strings.TrimSpace(clip(s, 16*max)), 4*max)
+	if head = oneLine(head); !cut && utf8.RuneCountInString(head) <= max {
+		return head
+	}
+	return strings.TrimRight(firstRunes(head, max-1), " ⏎") + "…"
+}
+
 // Excerpt is Text for text of any length: of what is longer than max bytes a head and a tail are
 // left, and how much is missing stands in between.
 func Excerpt(s string, max int) string {

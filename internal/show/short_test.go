@@ -28,6 +28,11 @@ func TestShort(t *testing.T) {
 }
 
 func TestExcerpt(t *testing.T) {
+	for s, want := range map[string]string{"short": "short", "Please fix the flaky checkout test": "Please fix the…", "a\nb": "a⏎b", strings.Repeat("\u202e", 40): "⟦U+202E⟧…", strings.Repeat("ab", 5000): "abababababababa…"} {
+		if got := Start(s, 16); got != want {
+			t.Errorf("Start %.40q: %q, want %q", s, got, want)
+		}
+	}
 	if got := Excerpt("a\n\tb\x1b", 100); got != "a\n\tb⟦U+001B⟧" {
 		t.Errorf("%q", got)
 	}

@@ -46,20 +46,23 @@ accounts {
 }`
 )
 
-// keys are the credentials of one engine, new at every start.
+// keys are the credentials of one engine, new at every start; the readers' token may be given.
 type keys struct {
 	core    string // our own connection
 	mirror  string // our own connection to the readers' account, to make the mirror
 	readers string // the token of nats-info.json
 }
 
-func newKeys() keys {
+func newKeys(readers string) keys {
 	key := func() string {
 		b := make([]byte, 32)
 		_, _ = rand.Read(b) // never fails: crypto/rand ends the program instead
 		return base64.RawURLEncoding.EncodeToString(b)
 	}
-	return keys{core: key(), mirror: key(), readers: key()}
+	if readers == "" {
+		readers = key()
+	}
+	return keys{core: key(), mirror: key(), readers: readers}
 }
 
 // gate is the events engine's authentication.

@@ -158,15 +158,29 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+// BenchmarkEnded reads pages of 1,000 ended requests with four records each: the newest and one
+// further down.
 func BenchmarkEnded(b *testing.B) {
 	s := open(b, Config{})
-	for range 300 {
+	const all, page = 3000, 1000
+	for range all {
 		a := asked(b)
-		mustAppend(b, s, decided(a.RequestID), mustAppend(b, s, a, 0))
-	}
-	for b.Loop() {
-		if page, err := s.Ended(b.Context(), 0, 50); err != nil || len(page) != 50 {
-			b.Fatal(len(page), err)
+		seq := mustAppend(b, s, decided(a.RequestID), mustAppend(b, s, a, 0))
+		for _, step := range []hook.Step{hook.StepDelivered, hook.StepConfirmed} {
+			rec := hook.Record{ID: uuid.NewString(), RequestID: a.RequestID, Step: step, Time: time.Now()}
+			seq = mustAppend(b, s, rec, seq)
 		}
+	}
+	for _, x := range []struct {
+		name   string
+		before uint64
+	}{{"Newest", 0}, {"Second", 4*2000 + 1}} {
+		b.Run(x.name, func(b *testing.B) {
+			for b.Loop() {
+				if got, err := s.Ended(b.Context(), x.before, page); err != nil || len(got) != page || len(got[0]) != 4 {
+					b.Fatal(len(got), err)
+				}
+			}
+		})
 	}
 }

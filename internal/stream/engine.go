@@ -31,6 +31,8 @@ type engineKind struct {
 	sync     bool   // acknowledge after fsync
 	readers  bool   // has the readers' account
 	listen   string // HOST:PORT, empty for none
+
+	readersToken string // empty: a new one
 }
 
 // engine is one nats-server, embedded or external, and our connection to it. The connection
@@ -75,7 +77,7 @@ type engine struct {
 }
 
 func newEngine(kind engineKind, logf func(string, ...any)) *engine {
-	e := &engine{kind: kind, logf: logf, keys: newKeys()}
+	e := &engine{kind: kind, logf: logf, keys: newKeys(kind.readersToken)}
 	e.slots = make(chan struct{}, kind.inFlight)
 	e.wake = make(chan struct{}, 1)
 	e.ctx, e.cancel = context.WithCancel(context.Background())

@@ -80,6 +80,7 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 		put(hook.HeaderEmitted, "1")
 	}
 	put(hook.HeaderTool, e.Tool)
+	put(hook.HeaderSubmitter, e.Submitter)
 	o := e.Origin
 	put(hook.HeaderHost, o.Host)
 	if o.PID != 0 {
@@ -149,16 +150,17 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 		return int(n)
 	}
 	e := hook.Event{
-		ID:      get(jetstream.MsgIDHeader),
-		Type:    get(hook.HeaderEvent),
-		Agent:   get(hook.HeaderAgent),
-		Time:    stored,
-		Seq:     seq,
-		Stored:  stored,
-		Spooled: get(hook.HeaderSpooled) != "",
-		Emitted: get(hook.HeaderEmitted) != "",
-		Tool:    get(hook.HeaderTool),
-		Attempt: number(hook.HeaderAttempt),
+		ID:        get(jetstream.MsgIDHeader),
+		Type:      get(hook.HeaderEvent),
+		Agent:     get(hook.HeaderAgent),
+		Time:      stored,
+		Seq:       seq,
+		Stored:    stored,
+		Spooled:   get(hook.HeaderSpooled) != "",
+		Emitted:   get(hook.HeaderEmitted) != "",
+		Tool:      get(hook.HeaderTool),
+		Submitter: get(hook.HeaderSubmitter),
+		Attempt:   number(hook.HeaderAttempt),
 		Origin: hook.Origin{
 			Host:       get(hook.HeaderHost),
 			PID:        number(hook.HeaderPID),

@@ -23,7 +23,7 @@ import (
 
 func fullEvent() hook.Event {
 	return hook.Event{
-		ID: uuid.NewString(), Type: "PreToolUse", Agent: "claude", Attempt: 2, Spooled: true, Emitted: true, Tool: "write",
+		ID: uuid.NewString(), Type: "PreToolUse", Agent: "claude", Attempt: 2, Spooled: true, Emitted: true, Tool: "write", Submitter: "user:1000@h1",
 		Time: time.Date(2026, 1, 2, 3, 4, 5, 678_901_234, time.UTC),
 		Origin: hook.Origin{Host: "höst\r\nX: y", PID: 17, AgentLabel: "a b%", ProjectDir: "/p q", Repo: hook.Repo{
 			Root: "/p", Branch: "main", Head: "00ff", Remote: "https://x/y.git"}},

@@ -37,8 +37,12 @@ const (
 	wrongSequence = math.MaxInt64
 )
 
-// wrongLastSequence is the error code of an expected sequence that is not the last.
-const wrongLastSequence jetstream.ErrorCode = 10071
+// The error codes of an expected sequence that is not the last. A clustered stream says the second
+// while the message that came first is still on its way through the cluster.
+const (
+	wrongLastSequence         jetstream.ErrorCode = 10071
+	wrongLastSequenceInFlight jetstream.ErrorCode = 10164
+)
 
 // unavailable wraps an error of an engine for callers.
 func (e *engine) unavailable(err error) error {

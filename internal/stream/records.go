@@ -52,6 +52,18 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 		patience = readTimeout // the engine works, however busy it is
 	}
 	seq, lookErr := s.lookFor(ctx, rec, after, patience)
+	if errorCode(err) == wrongLastSequenceInFlight {
+		// The record that came first may not be readable yet. A loser that said so before it
+		// can be read would send its caller to look for a settlement that is not there.
+		end := time.Now().Add(inFlightPatience)
+		for errors.Is(lookErr, errNotThere) && time.Now().Before(end) {
+			time.Sleep(5 * time.Millisecond)
+			seq, lookErr = s.lookFor(ctx, rec, after, patience)
+		}
+		if errors.Is(lookErr, errNotThere) {
+			return 0, fmt.Errorf("append record: another one is on its way, and does not come: %w", s.record.refused(err))
+		}
+	}
 	switch {
 	case lookErr == nil:
 		return seq, nil
@@ -100,9 +112,22 @@ func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, pat
 	return 0, errNotThere
 }
 
+// inFlightPatience is how long a record that is on its way through a cluster is waited for.
+const inFlightPatience = 2 * time.Second
+
+// isConflict reports whether a write was refused because another one came first.
 func isConflict(err error) bool {
+	code := errorCode(err)
+	return code == wrongLastSequence || code == wrongLastSequenceInFlight
+}
+
+// errorCode is the server's code of an error, 0 if it has none.
+func errorCode(err error) jetstream.ErrorCode {
 	var apiErr *jetstream.APIError
-	return errors.As(err, &apiErr) && apiErr.ErrorCode == wrongLastSequence
+	if errors.As(err, &apiErr) {
+		return apiErr.ErrorCode
+	}
+	return 0
 }
 
 // rawMessage is a stored message as the leader of its stream returns it.
@@ -233,47 +258,6 @@ func (s *Stream) recordFollower(last uint64, apply func(hook.Record)) *follower 
 		},
 	}
 }
-
-// Ended implements broker.Log. It walks down the stream and looks at maxWalk messages at
-// most: behind so many that settle nothing it returns what it has.
-func (s *Stream) Ended(ctx context.Context, before uint64, limit int) ([][]hook.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
-	defer cancel()
-	st, err := s.record.js.Stream(ctx, RecordStream)
-	if err != nil {
-		return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
-	}
-	state := st.CachedInfo().State
-	if before == 0 || before > state.LastSeq {
-		before = state.LastSeq + 1
-	}
-	var ended [][]hook.Record
-	for seq, walked := before-1, 0; seq >= state.FirstSeq && seq > 0 && len(ended) < limit && walked < maxWalk; seq-- {
-		walked++
-		m, err := st.GetMsg(ctx, seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			continue // removed: a session that was forgotten
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ended requests: %w", s.record.unavailable(err))
-		}
-		rec, err := messageRecord(m.Header, m.Data, m.Sequence)
-		if err != nil || (rec.Step != hook.StepDecided && rec.Step != hook.StepEnded) {
-			continue
-		}
-		recs, err := s.Records(ctx, rec.RequestID)
-		if err != nil {
-			return nil, fmt.Errorf("ended requests: %w", err)
-		}
-		ended = append(ended, recs)
-	}
-	return ended, nil
-}
-
-const (
-	maxWalk      = 50_000
-	endedTimeout = 10 * time.Second
-)
 
 // checkpointKey is the key of the checkpoint in ASSENT_STATE.
 const checkpointKey = "checkpoint"

@@ -48,6 +48,8 @@ type Config struct {
 	// Listen is HOST:PORT for readers of HOOK_EVENTS; a port that is taken is replaced by a
 	// free one, see Info. Empty means no listener. It has no meaning with a URL.
 	Listen string
+	// ReadersToken is the token of that listener; empty means a new one at each start.
+	ReadersToken string
 	// URL is an external NATS cluster for the events; empty means embedded. RecordURL is the
 	// one for the record; empty means the same as URL.
 	URL, RecordURL string
@@ -160,7 +162,7 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 	if s.cfg.URL != "" {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
-		kind.listen = s.cfg.Listen
+		kind.listen, kind.readersToken = s.cfg.Listen, s.cfg.ReadersToken
 		if err := s.cleanEvents(); err != nil {
 			return err
 		}

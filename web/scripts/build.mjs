@@ -28,7 +28,7 @@ await build({ ...script, entryPoints: { offline: "src/offline.ts" }, format: "es
 await build({ ...script, entryPoints: { plan: "src/markdown.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
-  entryPoints: { app: "src/page.css" },
+  entryPoints: { app: "src/page.css", later: "src/later.css" },
   outdir: "dist",
   bundle: true,
   minify: true,

@@ -47,17 +47,24 @@ export function Card({ item }: { item: Item }) {
   const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
   const input = elicits ? filled && "content" in filled ? filled.content : undefined : r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
 
+  const to = (what: string) => card.current?.querySelector(`[data-part] ${what}`)?.scrollIntoView({ block: "center" });
   let obstacle = "";
   let goThere: (() => void) | undefined;
   if (missing !== undefined || !shown) obstacle = words.card.notHere;
-  else if (closed > 0) obstacle = words.card.showFirst;
+  else if (closed > 0) {
+    obstacle = words.card.showFirst;
+    goThere = () => to(".more");
+  }
   else if (unseen.names.length > 0) {
     obstacle = words.card.unseen(unseen.names.length);
     goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
   } else if (elicits && !filled) obstacle = failed ? words.later.failed : forms ? words.form.unknown : words.card.notHere;
   else if (filled && "wrong" in filled) obstacle = filled.wrong;
   else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
-  else if (questions && !input) obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
+  else if (questions && !input) {
+    obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
+    goThere = () => to("fieldset:not(:has(:checked))");
+  }
 
   return (
     <article class={`card${item.endedAt ? " over" : ""}`} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`} data-request={r.id}>

@@ -60,7 +60,7 @@ export function EditForm({ members, edits, disabled, type }: Props) {
             <label>
               <span class="label">{label(visibleLine(m.key))}</span>
               <textarea
-                rows={rowsFor(typed)}
+                ref={(box) => fit(box)}
                 value={typed}
                 disabled={disabled}
                 spellcheck={false}
@@ -78,10 +78,9 @@ export function EditForm({ members, edits, disabled, type }: Props) {
   );
 }
 
-const charsOfARow = 40; // about, on a phone
-
-function rowsFor(text: string): number {
-  return Math.min(16, text.split("\n").reduce((n, line) => n + Math.max(1, Math.ceil(line.length / charsOfARow)), 0));
+/** Makes a box as high as its text, up to what its style allows. */
+function fit(box: HTMLTextAreaElement | null): void {
+  if (box && box.scrollHeight > box.clientHeight) box.style.height = `${box.scrollHeight + 2}px`;
 }
 
 /** What an edit changes, with some lines around. */

@@ -66,7 +66,7 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
     <header class="session-head">
       <h2>{info.title || words.desk.whatHappened}</h2>
       <p class="where">
-        <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info.state)}</b>
+        <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info)}</b>
         {info.repo?.branch && <span class="branch">{visibleLine(info.repo.branch)}</span>}
         {info.host && <span>{visibleLine(info.host)}</span>}
         {subs.map((a) => (

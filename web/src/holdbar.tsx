@@ -1,10 +1,14 @@
-// Answers that can still be taken back.
+// Answers that can still be taken back. What sticks to the screen's lower edge makes room for the
+// bar: it lies over no button.
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { held, takeBack } from "./hold";
 import { words } from "./words";
 
 export function HoldBar() {
+  const bar = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => document.documentElement.style.setProperty("--holds", `${bar.current?.offsetHeight}px`), [held.value]);
   return (
-    <div class="holds" role="status">
+    <div class="holds" role="status" ref={bar}>
       {held.value.map((h) => (
         <div class="hold" key={h.id}>
           <p>

@@ -11,10 +11,15 @@ const failed = signal(false);
 
 function fetchPanels(): void {
   failed.value = false;
-  import("./panels").then(
-    (m) => (panels.value = m),
+  Promise.all([import("./panels"), styles()]).then(
+    ([m]) => (panels.value = m),
     () => (failed.value = true),
   );
+}
+
+/** Fetches what the parts look like. */
+function styles(): Promise<unknown> {
+  return new Promise((onload, onerror) => document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: "/later.css", onload, onerror })));
 }
 
 interface Props<N extends keyof Panels> {

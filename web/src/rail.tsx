@@ -1,19 +1,18 @@
 // The rail of sessions: those in which something waits first, then the newest.
 import { sessionName, type Group } from "./model";
 import { selected, sessions, waiting } from "./state";
-import { listed, stateWords } from "./story";
+import { listed, restsNow, stateWords } from "./story";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
 // Of the sessions in which nothing waits, so many are in the rail.
 const railSize = 20;
-const railOver = 5;
 
 export function Rail({ all }: { all: Group[] }) {
   const total = waiting.value;
   const stand = sessions.value;
   const busy = new Set(all.map((g) => g.sessionId));
-  const calm = listed(stand.values(), railSize, railOver).filter((s) => !busy.has(s.sessionId));
+  const calm = listed(stand.values(), railSize).filter((s) => !busy.has(s.sessionId));
   const chosen = stand.get(selected.value);
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
   const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
@@ -24,15 +23,16 @@ export function Rail({ all }: { all: Group[] }) {
         <span>{words.desk.all}</span> <span class="count">{total}</span>
       </button>
       {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
-        const { state, title } = stand.get(p.id) ?? {};
+        const s = stand.get(p.id);
+        const { state, title } = s ?? {};
         return (
           <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
             <span>
-              {state && <i class={`dot ${state}`} aria-hidden="true" />}
+              {state && <i class={`dot ${restsNow(s) ? "" : state}`} aria-hidden="true" />}
               {names.get(p.id)}
               {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
               {p.branch && <small class="branch">{visibleLine(p.branch)}</small>}
-              {state && <small>{stateWords(state)}</small>}
+              {state && <small>{stateWords(s)}</small>}
             </span>{" "}
             {p.waiting > 0 && <span class="count">{p.waiting}</span>}
           </button>

@@ -39,12 +39,12 @@ export function RuleBook() {
       )}
       {!book && !error && <p class="quiet">{words.devices.asking}</p>}
       {book && <Remembered list={[...grants, ...(book.saved ?? [])]} again={load} />}
-      {book && <Book book={book} saved={new Set([...grants, ...(book.saved ?? [])].map((x) => x.id))} />}
+      {book && <Book book={book} saved={new Set([...grants, ...(book.saved ?? [])].map((x) => x.id))} active={[...grants, ...(book.saved ?? [])].some((x) => x.state === "active")} />}
     </section>
   );
 }
 
-function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
+function Book({ book, saved, active }: { book: Rules; saved: ReadonlySet<string>; active: boolean }) {
   const [find, setFind] = useState("");
   const [all, setAll] = useState(false);
   const looked = find.toLowerCase();
@@ -57,7 +57,7 @@ function Book({ book, saved }: { book: Rules; saved: ReadonlySet<string> }) {
       <h3>{words.book.rules}</h3>
       {rules.length === 0 ? (
         <p class="quiet">
-          <Rich text={words.book.none} />
+          <Rich text={words.book.none(active)} />
         </p>
       ) : (
         <>

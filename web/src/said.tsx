@@ -3,13 +3,17 @@
 import { sentenceOf, type Update } from "./always";
 import { Changed } from "./edit";
 import { isForm, type Item } from "./model";
+import type { ElicitationResponse, PermissionResponse } from "./types.gen";
 import { visibleLine, visibleText } from "./visible";
 import { words } from "./words";
+
+// Of a tool call, or of a form.
+type Output = Partial<Omit<PermissionResponse["hookSpecificOutput"] & ElicitationResponse["hookSpecificOutput"], "hookEventName">>;
 
 export function Said({ item }: { item: Item }) {
   const { request: r, attempt } = item;
   const own = attempt?.phase === "taken" ? attempt.decision : undefined;
-  const output = (item.whole?.response ?? r.response)?.hookSpecificOutput;
+  const output: Output | undefined = (item.whole?.response ?? r.response)?.hookSpecificOutput;
   if (isForm(r) && !item.lost) return <Filled content={(output?.content ?? own?.updatedInput) as Record<string, unknown> | undefined} />;
   const d = output?.decision ?? own;
   if (!d || item.lost) return null;

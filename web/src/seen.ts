@@ -21,7 +21,8 @@ export function covered(): number {
  * over a page that keeps its height. */
 export function lowest(sticks: HTMLElement | null): number {
   const v = visualViewport;
-  return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, sticks?.getBoundingClientRect().top ?? innerHeight);
+  const tops = [sticks, document.querySelector(".holds")].map((e) => e?.getBoundingClientRect().top ?? innerHeight);
+  return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, ...tops);
 }
 
 /** When that may have changed. */

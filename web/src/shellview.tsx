@@ -5,8 +5,6 @@ import { Ticked } from "./rich";
 import type { PermissionRequest, Unit } from "./types.gen";
 import { words } from "./words";
 
-const mostListed = 6;
-
 interface Props {
   request: PermissionRequest;
   rows: readonly Row[];
@@ -27,7 +25,7 @@ export function Shell({ request, rows, from, several, summary }: Props) {
       </pre>
       {summary && (units.length > 1 || units.some(remarkable)) && <Units units={units} more={request.moreUnits ?? 0} />}
       {summary &&
-        doubts.slice(0, 3).map((d, i) => (
+        doubts.map((d, i) => (
           <p class="remark" key={i}>
             <Ticked text={words.shell.doubt(d.why)} />
           </p>
@@ -54,6 +52,7 @@ function remarkable(u: Unit): boolean {
   return u.kind !== "command" || !!u.via?.length || !!u.inner || !!u.guessed || !!u.dir || !u.program;
 }
 
+/** All of them: one that is folded may be the one that deletes. */
 function Units({ units, more }: { units: readonly Unit[]; more: number }) {
   const row = (u: Unit, i: number) => (
     <li key={i}>
@@ -63,17 +62,11 @@ function Units({ units, more }: { units: readonly Unit[]; more: number }) {
       {u.dirUnknown && <small>{words.shell.dirUnknown}</small>}
     </li>
   );
-  const rest = units.slice(mostListed);
   return (
     <div class="units">
       <span class="label">{words.shell.readAs(units.length + more)}</span>
-      <ol>{units.slice(0, mostListed).map(row)}</ol>
-      {rest.length > 0 && (
-        <details>
-          <summary>{words.shell.others(rest.length + more)}</summary>
-          <ol start={mostListed + 1}>{rest.map(row)}</ol>
-        </details>
-      )}
+      <ol>{units.map(row)}</ol>
+      {more > 0 && <p class="remark">{words.shell.others(more)}</p>}
     </div>
   );
 }

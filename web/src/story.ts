@@ -85,18 +85,21 @@ export function startsOpen(e: Line): boolean {
 
 const states: Record<AgentState, string> = words.feed.states;
 
-export function stateWords(s: AgentState | undefined): string {
-  return states[s ?? "unknown"] ?? states.unknown;
+export function stateWords(s: SessionInfo | undefined): string {
+  return restsNow(s) ? words.feed.turnOver : (states[s?.state ?? "unknown"] ?? states.unknown);
 }
 
-/** The sessions of the rail beside those in which something waits: the newest, and a few that
- * are over. */
-export function listed(all: Iterable<SessionInfo>, limit: number, over: number): SessionInfo[] {
-  const byTime = (at: (s: SessionInfo) => string | undefined) => (a: SessionInfo, b: SessionInfo) =>
-    (at(b) ?? "").localeCompare(at(a) ?? "") || a.sessionId.localeCompare(b.sessionId);
-  const list = [...all];
-  return [
-    ...list.filter((s) => s.state !== "exited").sort(byTime((s) => s.startedAt)).slice(0, limit),
-    ...list.filter((s) => s.state === "exited").sort(byTime((s) => s.endedAt)).slice(0, over),
-  ];
+/** Whether the turn has just ended. For a minute the broker still says that the agent works: a hook
+ * may have it go on. */
+export function restsNow(s: SessionInfo | undefined): boolean {
+  return s?.state === "working" && /^Stop(Failure)?$/.test(s.lastEvent ?? "");
+}
+
+/** The sessions of the rail beside those in which something waits: the newest that are not over.
+ * One that is over is found by the search and in the history. */
+export function listed(all: Iterable<SessionInfo>, limit: number): SessionInfo[] {
+  return [...all]
+    .filter((s) => s.state !== "exited")
+    .sort((a, b) => (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
+    .slice(0, limit);
 }

@@ -775,6 +775,10 @@ export interface PermissionRequest {
    */
   toolUseId?: string;
   /**
+   * Whom the broker took it from: token:ID, or user:UID@HOST for a user of the broker's machine, whose id is new at each start of the machine. Only their events settle it. Absent in records of earlier versions.
+   */
+  submitter?: string;
+  /**
    * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
    */
   via?: "mcp";
@@ -830,7 +834,10 @@ export interface PermissionRequest {
      */
     why: string;
   }[];
-  response?: PermissionResponse;
+  /**
+   * The decision, once there is one. The answer to an MCP server's form has a form of its own.
+   */
+  response?: PermissionResponse | ElicitationResponse;
 }
 /**
  * The git work tree a request comes from, as the API shows it.
@@ -967,7 +974,7 @@ export interface Unit {
   }[];
 }
 /**
- * The decision, once there is one.
+ * Permission response sent back to Claude Code hook
  */
 export interface PermissionResponse {
   /**
@@ -975,13 +982,11 @@ export interface PermissionResponse {
    */
   sessionId?: string;
   hookSpecificOutput: {
-    [k: string]: unknown;
-  } & {
     /**
-     * "PermissionRequest", or "Elicitation" for the answer to an MCP server's form
+     * Always "PermissionRequest"
      */
     hookEventName: string;
-    decision?: {
+    decision: {
       /**
        * Whether to allow or deny the permission
        */
@@ -1003,14 +1008,6 @@ export interface PermissionResponse {
        */
       updatedPermissions?: PermissionUpdate[];
     };
-    /**
-     * Of an MCP server's form: what became of it.
-     */
-    action?: "accept" | "decline" | "cancel";
-    /**
-     * With accept: what was filled in.
-     */
-    content?: {};
   };
 }
 export interface AddRules {
@@ -1088,6 +1085,26 @@ export interface RemoveDirectories {
 export interface ToolAlwaysAllow {
   type: "toolAlwaysAllow";
   tool: string;
+}
+/**
+ * The answer to an MCP server's form, as the agent gets it.
+ */
+export interface ElicitationResponse {
+  /**
+   * The agent's session.
+   */
+  sessionId?: string;
+  hookSpecificOutput: {
+    hookEventName: "Elicitation";
+    /**
+     * What became of the form.
+     */
+    action: "accept" | "decline" | "cancel";
+    /**
+     * With accept: what was filled in.
+     */
+    content?: {};
+  };
 }
 /**
  * A session. While history is not available there is nothing but what the broker knows: no title, no runs, no feed.
@@ -4338,6 +4355,10 @@ export interface Problem {
   field?: string;
   errors?: {
     field: string;
+    /**
+     * Of a body: JSON pointer (RFC 6901) to the member; for a missing one, where it belongs.
+     */
+    pointer?: string;
     problem: string;
   }[];
 }

@@ -212,7 +212,7 @@ export const words = {
 
   shell: {
     readAs: (count: number) => `${n(count, "One part", "# parts")}, as the rules read them`,
-    others: (count: number) => n(count, "1 more part", "# more parts"),
+    others: (count: number) => n(count, "1 more part stands in the text above only.", "# more parts stand in the text above only."),
     does: { command: "runs", write: "writes", read: "reads", assign: "sets", opaque: "runs what cannot be read" } as Readonly<Record<string, string>>,
     perhaps: (does: string | undefined) => `perhaps ${does}`,
     via: (way: string) => `by way of ${way}`,
@@ -259,7 +259,7 @@ export const words = {
     failed: (why: string) => `No rules could be had: ${why}.`,
     none: (why: string) => `No rule can be made of this request. ${why}`.trim(),
     past: (matched: number, denied: number, looked: number) =>
-      looked === 0 ? "No other request is over yet that it could be tried on." : matched === 0 ? `It fits this request, and none of the last ${looked} others.` : `Of the last ${looked} other requests it would have allowed ${matched}${denied ? `, ${denied} of which were denied` : ""}.`,
+      looked === 0 ? "No other request is over yet that it could be tried on." : matched === 0 ? `It fits this request, and ${n(looked, "not the only other one that is over", "none of the last # others")}.` : `${n(looked, "Of one other request", "Of the last # other requests")} it would have allowed ${matched}${denied ? `, ${n(denied, "1 of which was", "# of which were")} denied` : ""}.`,
     written: "The rule as it is written",
     howLong: "How long it holds",
     holds: (s: Scope) => `Will be saved ${spanOf(s)}.`,
@@ -432,7 +432,7 @@ export const words = {
     head: "What answers for you",
     rules: "Rules",
     search: "Find a rule",
-    none: "No rules yet. Every request waits for a person. docs/rules.md says how to begin; `assent rules` checks and tests them.",
+    none: (saved: boolean) => `No rules in files yet. ${saved ? "What nothing above allows" : "Every request"} waits for a person. docs/rules.md says how to begin; \`assent rules\` checks and tests them.`,
     noMatch: "No rule fits.",
     files: "Files",
     states: { in_force: "in force", last_good: "broken; what it said before is in force", broken: "broken; nothing of it is in force" } as Readonly<Record<string, string>>,
@@ -540,6 +540,7 @@ export const words = {
       waiting_for_input: "Waits for a prompt",
       exited: "Over",
     },
+    turnOver: "The turn is over",
   },
 
   session: { unnamed: (id: string) => `session ${id}` },

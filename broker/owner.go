@@ -1,0 +1,53 @@
+package broker
+
+import (
+	"crypto/subtle"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Whoever may submit can name any session and any request id. So a request belongs to whom it came
+// from: only their events settle it (toldBy), and only its own hook comes back to it (admits).
+
+// toldBy reports whether events of this submitter may say something about the request. One that an
+// earlier version recorded without a submitter takes everybody's, as it did then.
+func (f *folded) toldBy(submitter string) bool {
+	return f.Submitter == "" || f.Submitter == submitter
+}
+
+// admits says why r, which came under the request's id, may not wait for its answer; nil if it may.
+//
+// A hook proves with its secret that it comes back. One of the version before has none: it is taken
+// for the one that asked if it has the same submitter, until the answer was delivered. A decision is
+// given out until the hook's own time is up, and not later: nobody waits for it any more.
+func (f *folded) admits(r *hook.Request) error {
+	if f.PayloadSHA256 != r.PayloadSHA256 {
+		return ErrReused
+	}
+	over := f.State == Ended
+	switch {
+	case f.ReattachSHA256 != "":
+		if !sameSecret(f.ReattachSHA256, r.ReattachSHA256) {
+			return ErrStranger
+		}
+	case !f.toldBy(r.Submitter):
+		return ErrStranger
+	case over && f.Delivery != "" && f.Delivery != Recorded:
+		return ErrStranger
+	}
+	if over && f.Decision != nil && time.Now().After(f.lastMoment()) {
+		return ErrStranger
+	}
+	return nil
+}
+
+// lastMoment is when the request's hook gives up by itself. The deadline lies a little before it.
+func (f *folded) lastMoment() time.Time {
+	return f.Deadline.Add(2 * expiryPatience(&f.Request))
+}
+
+// sameSecret compares two hashes of secrets.
+func sameSecret(a, b string) bool {
+	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}

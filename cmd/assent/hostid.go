@@ -1,0 +1,40 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assent/internal/codec"
+)
+
+// bootID is a random text of the kernel's, one for every start of the machine, and the same for all
+// containers on it.
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// hostID names this machine in the submitters of its users. Brokers on one machine have one, those
+// on two never: who is 1000 here is another one there. A new start of the machine is another
+// machine: no agent that asked before it is there to tell anything. Where the kernel has no such
+// text the id is random and kept in the state directory.
+func hostID(stateDir, bootID string) (string, error) {
+	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
+		return codec.Digest([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
+	}
+	path := filepath.Join(stateDir, "host-id")
+	text, err := os.ReadFile(path)
+	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
+		return id, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the id of this machine: %w", err)
+	}
+	id := strings.ToLower(rand.Text())[:16]
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep an id for this machine: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,20 @@
+package peercred
+
+import (
+	"errors"
+	"syscall"
+)
+
+// unknown is what a socket says that has no other end: a TCP connection for one.
+const unknown = ^uint32(0)
+
+func peer(fd uintptr) (uint32, error) {
+	cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	if err != nil {
+		return 0, err
+	}
+	if cred.Uid == unknown {
+		return 0, errors.New("no unix socket")
+	}
+	return cred.Uid, nil
+}
