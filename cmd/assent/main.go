@@ -126,7 +126,7 @@ client always exits with 0.`,
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
-		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
+		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.repairCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd(), a.ciCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {

@@ -46,7 +46,7 @@ type serveFlags struct {
 	pushAllow                    []string
 	pushContact, notices         string
 	noOwnerToken, quiet, verbose bool
-	noLink                       bool
+	noLink, repair               bool
 	rulesOnce                    bool // no flag: rules are read at the start only
 	logFormat                    string
 	log                          *zap.Logger // no flag: says everything to this one instead
@@ -100,6 +100,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	f.addMutations(fl)
+	fl.BoolVar(&f.repair, "repair", false, "mend a damaged record before starting, as assent repair does, and log what is lost")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
@@ -181,7 +182,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: room.readers, Logf: sugar.Warnf}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: room.readers, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -190,6 +191,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "streams", streams.Close)
+	if damage := streams.Damage(); damage != nil {
+		fmt.Fprintf(a.err, "assent: %s\n", readable(damage.Error()))
+	}
 
 	// How a command is read, for those who look at it. Rules read it the same way.
 	reading := rulebook.Reading("")
@@ -283,7 +287,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := push.Open(ctx, push.Config{
-		KV: streams, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Frozen: streams.Damage() != nil, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})

@@ -39,6 +39,8 @@ type KV interface {
 type Config struct {
 	KV     KV
 	Broker *broker.Broker
+	// Frozen says that KV takes nothing: the record is damaged.
+	Frozen bool
 	// May says whether a device is still paired and may see requests. One that may not is
 	// told nothing, and its subscription is removed.
 	May func(device string) bool
@@ -169,7 +171,7 @@ func (p *Push) load(ctx context.Context, loaded <-chan struct{}) error {
 		return nil
 	default:
 	}
-	if err := p.makeKeys(ctx); err != nil {
+	if err := p.makeKeys(ctx); err != nil || p.cfg.Frozen {
 		return err
 	}
 	select {

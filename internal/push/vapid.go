@@ -28,6 +28,10 @@ func (p *Push) makeKeys(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode the key of push messages: %w", err)
 	}
+	if p.cfg.Frozen {
+		p.applyKeys(value) // for this run: no device is subscribed with them
+		return nil
+	}
 	// What fails here may be that a replica was quicker; the watch tells, or ctx ends the wait.
 	if _, err := p.cfg.KV.Create(ctx, vapidKey, value); err == nil {
 		p.applyKeys(value)

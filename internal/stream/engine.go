@@ -52,8 +52,14 @@ type engine struct {
 	ctx     context.Context // done when stop begins
 	cancel  context.CancelFunc
 	started func()        // called after the supervisor restarted the server; may be nil
-	wake    chan struct{} // tells the supervisor of a failure; holds one
-	done    chan struct{} // closed when the supervisor has ended; nil before supervise
+	prepare func() error  // called before it does; may be nil
+	entries func() uint64 // of the mark of the record; nil without one
+	refuse  error         // why nothing may be written, whatever the server can; may be nil
+	// enter returns when a message is entered in the mark of the record; nil without one. Nobody hears
+	// of a message before.
+	enter func(ctx context.Context, stream string, m rawMessage) error
+	wake  chan struct{} // tells the supervisor of a failure; holds one
+	done  chan struct{} // closed when the supervisor has ended; nil before supervise
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -307,8 +313,9 @@ func (e *engine) stopServer() {
 }
 
 // stop ends the engine; calls on it fail from then on. It gives a server that hangs in the
-// disk five seconds.
-func (e *engine) stop() {
+// disk five seconds. clean says that all that was written is on the disk.
+func (e *engine) stop() (clean bool) {
+	trusted := e.trusted().Err() == nil
 	e.cancel()
 	if e.nc != nil {
 		e.nc.Close()
@@ -323,8 +330,10 @@ func (e *engine) stop() {
 	}()
 	select {
 	case <-stopped:
+		return trusted
 	case <-time.After(5 * time.Second):
 		e.logf("%s: the embedded server did not stop within 5 s; leaving it behind", e.kind.name)
+		return false
 	}
 }
 

@@ -128,12 +128,26 @@ func (f *follower) pass(ctx, session context.Context) error {
 				f.engine.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1, f.holes)
 			}
 		}
+		if err := f.enter(ctx, session, m, meta); err != nil {
+			return err
+		}
 		f.apply(m, meta)
 		f.last, f.applied = meta.Sequence.Stream, true
 		if delivered >= missing || meta.NumPending == 0 {
 			f.reached()
 		}
 	}
+}
+
+// enter returns when a message that was delivered is in the mark of the record.
+func (f *follower) enter(ctx, session context.Context, m jetstream.Msg, meta *jetstream.MsgMetadata) error {
+	if f.engine.enter == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(session, cancel)()
+	return f.engine.enter(ctx, f.stream, rawMessage{seq: meta.Sequence.Stream, subject: m.Subject(), header: m.Headers(), body: m.Data()})
 }
 
 // next returns the next message. Before the follower has caught up it does not wait for long:

@@ -128,6 +128,11 @@ func (s *Stream) forgetRequest(ctx context.Context, id string, erase *int) error
 		if err != nil {
 			return err
 		}
+		if s.mark != nil {
+			if err := s.mark.Remove(ctx, approvals, m.seq); err != nil {
+				return s.markFailed(err)
+			}
+		}
 		if err := remove(ctx, st, m.seq, erase); err != nil {
 			return fmt.Errorf("remove record %d: %w", m.seq, s.record.refused(err))
 		}

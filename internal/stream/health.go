@@ -107,6 +107,9 @@ func (e *engine) write(ctx context.Context, size int, do func(context.Context) e
 	if trust.Err() != nil {
 		return e.unavailable(e.whyNot(trust))
 	}
+	if e.refuse != nil {
+		return e.unavailable(e.refuse)
+	}
 	select {
 	case e.slots <- struct{}{}:
 		defer func() { <-e.slots }()
@@ -194,6 +197,9 @@ func (e *engine) fail(reason error, mustStart bool) {
 }
 
 func (e *engine) healthy() error {
+	if e.refuse != nil {
+		return fmt.Errorf("%s: %w", e.kind.name, e.refuse)
+	}
 	if trust := e.trusted(); trust.Err() != nil {
 		return fmt.Errorf("%s: %w", e.kind.name, e.whyNot(trust))
 	}
@@ -303,6 +309,11 @@ func (e *engine) mend() error {
 	e.mu.Lock()
 	e.mustStart = false
 	e.mu.Unlock()
+	if e.prepare != nil {
+		if err := e.prepare(); err != nil {
+			return err
+		}
+	}
 	if err := e.startServer(e.ctx); err != nil {
 		return err
 	}

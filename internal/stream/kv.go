@@ -2,10 +2,13 @@ package stream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/broker"
@@ -24,47 +27,86 @@ type kvStore struct {
 // digits and "-/_=." (a dot between levels). Other errors of the key-value functions wrap
 // broker.ErrUnavailable.
 func (s *Stream) Get(ctx context.Context, key string) (value []byte, rev uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	entry, err := s.kv.bucket.Get(ctx, key)
+	m, err := s.last(ctx, key)
+	if err == nil && m.header.Get(kvOperation) != "" {
+		err = jetstream.ErrKeyNotFound
+	}
 	if err != nil {
 		return nil, 0, s.kvError("get", key, err)
 	}
-	return entry.Value(), entry.Revision(), nil
+	return m.body, m.seq, nil
+}
+
+const (
+	kvStream    = "KV_" + StateBucket
+	kvSubjects  = "$KV." + StateBucket + "."
+	kvOperation = "KV-Operation" // of a deletion
+)
+
+var plainKey = regexp.MustCompile(`^[-/_=a-zA-Z0-9]+(\.[-/_=a-zA-Z0-9]+)*$`)
+
+// last is the last message of a key, which may be a deletion.
+func (s *Stream) last(ctx context.Context, key string) (rawMessage, error) {
+	if !plainKey.MatchString(key) {
+		return rawMessage{}, jetstream.ErrInvalidKey
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	ask, err := json.Marshal(map[string]any{"last_by_subj": kvSubjects + key})
+	if err != nil {
+		return rawMessage{}, err
+	}
+	m, err := s.record.message(ctx, kvStream, ask)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		err = jetstream.ErrKeyNotFound
+	}
+	return m, err
+}
+
+// set writes one message of a key.
+func (s *Stream) set(ctx context.Context, key string, value []byte, operation string, opts ...jetstream.PublishOpt) (rev uint64, err error) {
+	if !plainKey.MatchString(key) {
+		return 0, jetstream.ErrInvalidKey
+	}
+	err = s.record.write(ctx, len(value), func(ctx context.Context) (err error) {
+		msg := nats.NewMsg(kvSubjects + key)
+		msg.Data = value
+		if operation != "" {
+			msg.Header.Set(kvOperation, operation)
+		}
+		rev, err = s.record.store(ctx, kvStream, msg, opts...)
+		return err
+	})
+	return rev, err
 }
 
 // Put sets a key whatever it was.
 func (s *Stream) Put(ctx context.Context, key string, value []byte) (rev uint64, err error) {
-	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
-		rev, err = s.kv.bucket.Put(ctx, key, value)
-		return err
-	})
+	rev, err = s.set(ctx, key, value, "")
 	return rev, s.kvError("put", key, err)
 }
 
 // Create sets a key that is not there; broker.ErrConflict if it is.
 func (s *Stream) Create(ctx context.Context, key string, value []byte) (rev uint64, err error) {
-	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
-		rev, err = s.kv.bucket.Create(ctx, key, value)
-		return err
-	})
+	rev, err = s.set(ctx, key, value, "", jetstream.WithExpectLastSequencePerSubject(0))
+	if isConflict(err) {
+		// A key that was deleted is not there either.
+		if m, lastErr := s.last(ctx, key); lastErr == nil && m.header.Get(kvOperation) != "" {
+			rev, err = s.set(ctx, key, value, "", jetstream.WithExpectLastSequencePerSubject(m.seq))
+		}
+	}
 	return rev, s.kvError("create", key, err)
 }
 
 // Update sets a key whose revision is rev; broker.ErrConflict if it is not.
 func (s *Stream) Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error) {
-	err = s.record.write(ctx, len(value), func(ctx context.Context) error {
-		newRev, err = s.kv.bucket.Update(ctx, key, value, rev)
-		return err
-	})
+	newRev, err = s.set(ctx, key, value, "", jetstream.WithExpectLastSequencePerSubject(rev))
 	return newRev, s.kvError("update", key, err)
 }
 
 // Delete removes a key; one that is not there is no error.
 func (s *Stream) Delete(ctx context.Context, key string) error {
-	err := s.record.write(ctx, 0, func(ctx context.Context) error {
-		return s.kv.bucket.Delete(ctx, key)
-	})
+	_, err := s.set(ctx, key, nil, "DEL")
 	return s.kvError("delete", key, err)
 }
 
@@ -92,17 +134,16 @@ func (s *Stream) Keys(ctx context.Context, prefix string) ([]string, error) {
 // returns ctx's error or ErrClosed. A nil value says that the key was deleted, perhaps before
 // the call. A value that was soon replaced may be left out, the last one never is.
 func (s *Stream) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
-	const subjects = "$KV." + StateBucket + "."
 	f := follower{
-		engine: s.record, js: s.record.js, stream: "KV_" + StateBucket, filter: subjects + prefix + ">",
+		engine: s.record, js: s.record.js, stream: kvStream, filter: kvSubjects + prefix + ">",
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			value := m.Data()
-			if m.Headers().Get("KV-Operation") != "" { // DEL or PURGE
+			if m.Headers().Get(kvOperation) != "" { // DEL or PURGE
 				value = nil
 			} else if value == nil {
 				value = []byte{}
 			}
-			fn(strings.TrimPrefix(m.Subject(), subjects), value, meta.Sequence.Stream)
+			fn(strings.TrimPrefix(m.Subject(), kvSubjects), value, meta.Sequence.Stream)
 		},
 		caughtUp: caughtUp,
 	}

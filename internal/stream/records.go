@@ -33,15 +33,10 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	var seq uint64
 	sent := false
-	err = s.record.write(ctx, msg.Size(), func(ctx context.Context) error {
+	err = s.record.write(ctx, msg.Size(), func(ctx context.Context) (err error) {
 		sent = true
-		ack, err := s.record.js.PublishMsg(ctx, msg,
-			jetstream.WithExpectStream(RecordStream),
-			jetstream.WithExpectLastSequencePerSubject(after),
-			jetstream.WithRetryAttempts(0))
-		if err == nil {
-			seq = ack.Sequence
-		}
+		seq, err = s.record.store(ctx, RecordStream, msg,
+			jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithRetryAttempts(0))
 		return err
 	})
 	switch {
@@ -137,9 +132,10 @@ func errorCode(err error) jetstream.ErrorCode {
 
 // rawMessage is a stored message as the leader of its stream returns it.
 type rawMessage struct {
-	seq    uint64
-	header nats.Header
-	body   []byte
+	seq     uint64
+	subject string
+	header  nats.Header
+	body    []byte
 }
 
 // leaderMessage is firstMessage of the engine's own stream.
@@ -168,9 +164,10 @@ func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMes
 	var got struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
-			Seq    uint64 `json:"seq"`
-			Header []byte `json:"hdrs"`
-			Data   []byte `json:"data"`
+			Seq     uint64 `json:"seq"`
+			Subject string `json:"subject"`
+			Header  []byte `json:"hdrs"`
+			Data    []byte `json:"data"`
 		} `json:"message"`
 	}
 	if err := json.Unmarshal(answer.Data, &got); err != nil {
@@ -182,10 +179,15 @@ func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMes
 		}
 		return rawMessage{}, e.unavailable(got.Error)
 	}
-	m := rawMessage{seq: got.Message.Seq, body: got.Message.Data}
+	m := rawMessage{seq: got.Message.Seq, subject: got.Message.Subject, body: got.Message.Data}
 	if len(got.Message.Header) > 0 {
 		if m.header, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
 			return rawMessage{}, e.unavailable(fmt.Errorf("answer of the server: %w", err))
+		}
+	}
+	if e.enter != nil {
+		if err := e.enter(ctx, stream, m); err != nil {
+			return rawMessage{}, e.unavailable(err)
 		}
 	}
 	return m, nil

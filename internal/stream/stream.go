@@ -29,6 +29,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/broker"
+	"assent/internal/integrity"
 )
 
 // Names that programs outside rely on.
@@ -56,6 +57,9 @@ type Config struct {
 	Replicas int
 	// Readers is how many connections Listen takes; 0 means 1024.
 	Readers int
+	// Repair mends a damaged record before it is opened; without it a damaged record is shown and not
+	// written to.
+	Repair bool
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
 
@@ -76,6 +80,10 @@ type Stream struct {
 	record *engine
 	kv     kvStore
 	order  order
+	mark   *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
+	damage error            // what is wrong with the record; nil if nothing is
+	repair integrity.Report // of Config.Repair
+	aging  sync.WaitGroup
 
 	mu   sync.Mutex
 	info NATSInfo // guarded by mu
@@ -145,6 +153,9 @@ func (s *Stream) open(ctx context.Context) error {
 	}
 	s.events.supervise()
 	s.record.supervise()
+	if s.mark != nil {
+		s.aging.Go(s.followAging)
+	}
 	return nil
 }
 
@@ -154,6 +165,9 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
 		kind.listen, kind.conns, kind.readersToken = s.cfg.Listen, s.cfg.Readers, s.cfg.ReadersToken
+		if err := s.cleanEvents(); err != nil {
+			return err
+		}
 		s.events, err = startEngine(ctx, kind, s.engineDir("events"), s.reserve(), s.logf)
 	}
 	if err != nil {
@@ -171,11 +185,15 @@ func (s *Stream) openRecord(ctx context.Context) (err error) {
 	} else if s.cfg.URL != "" {
 		s.record, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
-		s.record, err = startEngine(ctx, kind, s.engineDir("record"), s.reserve(), s.logf)
+		var dir string
+		if dir, err = s.openMark(); err == nil {
+			s.record, err = startEngine(ctx, kind, dir, s.reserve(), s.logf)
+		}
 	}
 	if err != nil {
 		return err
 	}
+	s.guardRecord()
 	return s.layoutRecord(ctx)
 }
 
@@ -237,14 +255,17 @@ func (s *Stream) Size(ctx context.Context, name string) (messages, bytes uint64,
 func (s *Stream) Close() error {
 	s.close.Do(func() {
 		s.cancel()
+		s.aging.Wait()
 		var wg sync.WaitGroup
-		for _, e := range []*engine{s.events, s.record} {
-			if e != nil {
-				wg.Go(e.stop)
-			}
+		clean := false
+		if s.events != nil {
+			wg.Go(func() { s.events.stop() })
+		}
+		if s.record != nil {
+			wg.Go(func() { clean = s.record.stop() })
 		}
 		wg.Wait()
-		s.closed = s.removeInfo()
+		s.closed = errors.Join(s.removeInfo(), s.closeMark(clean))
 		if s.lock != nil {
 			// Last: the next owner may start writing at once.
 			s.closed = errors.Join(s.closed, s.lock.release())
@@ -305,7 +326,7 @@ func (s *Stream) layoutRecord(ctx context.Context) error {
 		Name:        RecordStream,
 		Description: "what was asked, decided and delivered",
 		Subjects:    []string{recordSubjects},
-		MaxAge:      90 * 24 * time.Hour,
+		MaxAge:      recordAge,
 		Discard:     jetstream.DiscardOld,
 		AllowDirect: true,
 		Replicas:    s.replicas(),

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/integrity"
+	"assent/internal/show"
+	"assent/internal/stream"
+)
+
+func (a *app) repairCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "repair",
+		Short: "Mend a damaged record, and say what is lost",
+		Long: `Compare the record with its mark, and if they differ, make the record what is left of it.
+The broker must not run. Every message that is lost is named with its file, place and time. Tokens,
+devices, grants and saved rules whose last state is lost count no more; if the mark itself is lost,
+none does. Requests of which a record is lost and that look as if they waited are ended: perhaps
+they were decided. The damaged files stay in the directory damaged, as they were.
+
+A record that is whole is left alone. serve --repair does the same before it starts.`,
+		Example: "  assent repair\n  assent repair --json --state-dir /var/lib/assent",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			rep, err := stream.Repair(a.stateDir)
+			var locked *stream.LockedError
+			if errors.As(err, &locked) {
+				return fmt.Errorf("%w; repair works while no broker runs, or use serve --repair", err)
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(rep)
+			}
+			a.printRepair(rep)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) printRepair(rep integrity.Report) {
+	if len(rep.Damages) == 0 {
+		fmt.Fprintln(a.out, "The record is what its mark says. Nothing was changed.")
+		return
+	}
+	fmt.Fprintln(a.out, "Damaged:")
+	for _, d := range rep.Damages {
+		switch {
+		case d.Seq > 0:
+			fmt.Fprintf(a.out, "  %s, message %d (%s), acknowledged %s\n    %s: %s, byte %d\n", show.Line(d.Stream), d.Seq,
+				show.Line(d.Subject), d.Time.Local().Format(time.DateTime), d.What, show.Line(d.File), d.Offset)
+		default:
+			fmt.Fprintf(a.out, "  %s: %s, byte %d\n", d.What, show.Line(d.File), d.Offset)
+		}
+	}
+	a.printList("Count no more:", rep.GivenUp)
+	a.printList("Ended, since their records are lost:", rep.Ended)
+	a.printList("The files as they were, in "+show.Line(a.stateDir)+":", rep.Copies)
+	fmt.Fprintln(a.out, "Repaired. Start the broker again.")
+}
+
+func (a *app) printList(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(a.out, title)
+	for _, line := range lines {
+		fmt.Fprintln(a.out, "  "+show.Line(line))
+	}
+}
