@@ -65,6 +65,8 @@ type View struct {
 	SettledSeq uint64
 	// Delivery is how far the answer got: empty, Recorded, Delivered, Confirmed or Overruled.
 	Delivery string
+	// Failure is what the tool said when it ran and failed, as it came; empty when it said nothing.
+	Failure string
 	// LastSeq is the sequence of the newest record.
 	LastSeq uint64
 }
@@ -80,10 +82,12 @@ const (
 	Recorded  = "recorded"  // the decision stands in the record
 	Delivered = "delivered" // and was written to the waiting hook
 	Confirmed = "confirmed" // a later event proves that the allowed tool ran
-	Overruled = "overruled" // a later event proves that the denied tool ran
+	// Overruled: a later event proves that the denied tool ran, or that one which was allowed as
+	// edited ran as it was asked for.
+	Overruled = "overruled"
 )
 
-// ReasonOverruled is the View.Reason of a denial that the terminal overruled.
+// ReasonOverruled is the View.Reason of an answer that the terminal, or the agent, overruled.
 const ReasonOverruled = "overruled"
 
 // Answer is what a waiting hook gets.

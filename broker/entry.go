@@ -50,6 +50,8 @@ type entry struct {
 	turn       *turn
 	usedBy     uint64        // EVENTS sequence of the tool's end that was taken as proof here
 	toolFailed bool          // that event said that the tool failed
+	failure    string        // and why
+	ranAsAsked bool          // the tool ran with the input that an approver had edited
 	turnOver   uint64        // EVENTS sequence of the end of the turn, while it waited
 	updatedKey string        // CallKey of the input the approver wrote
 	inUnproven *list.Element // its place in Broker.unproven

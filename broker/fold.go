@@ -47,8 +47,9 @@ func (f *folded) fold(rec hook.Record) bool {
 		if rec.Reason == hook.ReasonFailed {
 			f.Reason = rec.Reason
 		}
+		f.Failure = rec.Failure
 	case hook.StepOverruled:
-		f.Delivery, f.Reason = Overruled, ReasonOverruled
+		f.Delivery, f.Reason, f.Failure = Overruled, ReasonOverruled, rec.Failure
 	}
 	f.LastSeq = rec.Seq
 	return true

@@ -28,6 +28,7 @@ type note struct {
 	step     hook.Step
 	eventSeq uint64
 	reason   string
+	failure  string
 }
 
 // notes is the queue of the one goroutine that records them, in order. Deliveries are bounded
@@ -140,7 +141,7 @@ func (b *Broker) makeRoom() {
 // recordNote appends n behind whatever is the request's last record, as long as it still says
 // something, and returns the request's last sequence; 0 if it could not be recorded.
 func (b *Broker) recordNote(n note) uint64 {
-	rec := hook.Record{ID: uuid.NewString(), RequestID: n.id, Step: n.step, Time: time.Now(), EventSeq: n.eventSeq, Reason: n.reason}
+	rec := hook.Record{ID: uuid.NewString(), RequestID: n.id, Step: n.step, Time: time.Now(), EventSeq: n.eventSeq, Reason: n.reason, Failure: n.failure}
 	after, ok := b.lastKnown(n)
 	if !ok {
 		return after
@@ -199,7 +200,8 @@ func worth(n note, f *folded) bool {
 	case hook.StepConfirmed:
 		return f.Outcome == hook.Allowed && f.unproven()
 	case hook.StepOverruled:
-		return f.denies() && f.unproven()
+		edited := f.Outcome == hook.Allowed && f.Decision != nil && len(f.Decision.UpdatedInput) > 0
+		return (f.denies() || edited) && f.unproven()
 	}
 	return false
 }

@@ -13,9 +13,10 @@ import (
 // finds is recorded in the background, and a decision that is recorded first wins.
 //
 // Nothing is ever approved here. A tool that ran confirms a request we allowed, or retires one
-// that waited, or shows that the terminal overruled a denial; in that order, oldest first, one
-// event for one request. The end of a turn retires what the agent still waited for. Events of
-// another submitter say nothing about a request, whatever session they name.
+// that waited, or shows that the terminal overruled a denial, or that an input an approver had
+// edited ran as it was asked for; in that order, oldest first, one event for one request. The end
+// of a turn retires what the agent still waited for. Events of another submitter say nothing about a
+// request, whatever session they name.
 func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,7 +52,7 @@ func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 		switch kind {
 		case "PostToolUse", "PostToolUseFailure":
 			if t := s.turn(p.AgentID); t != nil && p.CallKey != "" && !usedBefore {
-				b.toolRanLocked(t, ev, p.CallKey, kind == "PostToolUseFailure")
+				b.toolRanLocked(t, ev, p, kind == "PostToolUseFailure")
 			}
 		case "Stop", "StopFailure", "SubagentStop", "PostToolBatch", "UserPromptSubmit":
 			if t := s.turn(p.AgentID); t != nil {
@@ -97,8 +98,12 @@ func (e *entry) olderThan(x *entry) bool {
 	return e.askedSeq < x.askedSeq
 }
 
+// hasAnswer reports whether the hook of the settled request was given its answer.
+func (e *entry) hasAnswer() bool { return e.delivered || e.Delivery == Delivered }
+
 // toolRanLocked spends ev, the end of a tool call, on at most one request.
-func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string, failed bool) {
+func (b *Broker) toolRanLocked(t *turn, ev hook.Event, p hook.Payload, failed bool) {
+	callKey := p.CallKey
 	var allowed, waited, denied *entry
 	oldest := func(place **entry, e *entry) {
 		if e.olderThan(*place) {
@@ -116,19 +121,28 @@ func (b *Broker) toolRanLocked(t *turn, ev hook.Event, callKey string, failed bo
 			oldest(&allowed, e)
 		case e.denies():
 			oldest(&denied, e)
+		case e.Outcome == hook.Allowed && e.hasAnswer(): // the agent was told of another input
+			oldest(&denied, e)
 		default: // the agent's own prompt decided, or was quicker than an allow with an edited input
 			oldest(&waited, e)
 		}
 	}
+	for _, e := range []*entry{allowed, waited, denied} {
+		if e == nil {
+			continue
+		}
+		e.toolFailed, e.failure = failed, p.Failure
+		e.ranAsAsked = e.edited() && callKey != e.updatedKey
+		break
+	}
 	switch {
 	case allowed != nil:
-		allowed.toolFailed = failed
 		b.provenLocked(allowed, ev.Seq)
 	case waited != nil && waited.open():
 		waited.usedBy = ev.Seq
 		b.endLocked(waited, ending{outcome: hook.Withdrawn, reason: hook.ReasonToolRan, eventSeq: ev.Seq})
 	case waited != nil:
-		b.forgetLocked(waited)
+		b.provenLocked(waited, ev.Seq)
 	case denied != nil:
 		b.provenLocked(denied, ev.Seq)
 	}
@@ -139,19 +153,22 @@ func (b *Broker) provenLocked(e *entry, eventSeq uint64) {
 	e.usedBy = eventSeq
 	step := hook.StepConfirmed
 	switch {
-	case e.Outcome == hook.Allowed:
-	case e.denies():
+	case e.Outcome == hook.Allowed && !e.ranAsAsked:
+	case e.Outcome == hook.Allowed, e.denies():
 		step = hook.StepOverruled
 	default:
 		b.forgetLocked(e)
 		return
 	}
-	reason := ""
+	reason, failure := "", ""
+	if e.toolFailed {
+		failure = e.failure
+	}
 	if step == hook.StepConfirmed && e.toolFailed {
 		reason = hook.ReasonFailed
 	}
 	e.notesDue++
-	b.notes.addProof(note{id: e.ID, entry: e, step: step, eventSeq: eventSeq, reason: reason})
+	b.notes.addProof(note{id: e.ID, entry: e, step: step, eventSeq: eventSeq, reason: reason, failure: failure})
 }
 
 // turnEndedLocked retires all requests of t that are older than ev, and forgets those that

@@ -99,8 +99,8 @@ func TestToolRanWithTheUpdatedInput(t *testing.T) {
 	})
 }
 
-// The terminal was quicker than an allow with an edited input: the input that ran is not the
-// one that was allowed, and so confirms nothing.
+// The terminal was quicker than an allow with an edited input, or the agent took no notice of the
+// edit: the input that ran is not the one that was allowed.
 func TestToolRanWithTheInputThatWasEdited(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, r *rig) {
@@ -115,9 +115,40 @@ func TestToolRanWithTheInputThatWasEdited(t *testing.T) {
 			r.observe("PostToolUse", q)
 			r.log.PauseTail(false)
 			notesDone()
-			r.wantSteps(q, "asked decided:allowed")
+			r.wantSteps(q, "asked decided:allowed overruled")
+			v := r.get(q)
+			if v.Delivery != broker.Overruled || v.Outcome != hook.Allowed || v.Reason != broker.ReasonOverruled {
+				t.Errorf("%s %s %q", v.Outcome, v.Delivery, v.Reason)
+			}
+			if !late && !r.operatorHeard("OVERRULED: it was allowed as edited") {
+				t.Error("nobody was told")
+			}
 		})
 	}
+}
+
+// Of two equal calls one was allowed as edited, and the agent knows it; the other waits. What runs
+// as it was asked for is the one that waited: nothing is called overruled that may not be.
+func TestToolRanBesideAnEditedOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		edited, waits := r.request("x"), r.request("x")
+		r.ask(edited)
+		w := r.ask(waits)
+		d := allow(edited)
+		d.UpdatedInput = hook.JSON("y")
+		r.decide(edited, d)
+		r.b.Delivered(edited.ID)
+		notesDone()
+		r.observe("PostToolUse", waits)
+		notesDone()
+		if w.got().Outcome != hook.Withdrawn {
+			t.Error("the waiting request was not retired")
+		}
+		r.wantSteps(edited, "asked decided:allowed delivered")
+		r.observe("PostToolUse", waits) // a second time: now it can only be the edited one
+		notesDone()
+		r.wantSteps(edited, "asked decided:allowed delivered overruled")
+	})
 }
 
 // TestConfirmedByAFailure: the tool ran all the same, and failed.

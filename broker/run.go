@@ -239,7 +239,11 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 	}
 	b.recordedLocked(rec.Step, e)
 	if rec.Step == hook.StepOverruled && b.ready {
-		b.cfg.Logf("request %s: OVERRULED: it was denied here, and its tool ran all the same (terminal)", e.ID)
+		what := "it was denied here, and its tool ran all the same (terminal)"
+		if e.Outcome == hook.Allowed {
+			what = "it was allowed as edited, and its tool ran as it was asked for"
+		}
+		b.cfg.Logf("request %s: OVERRULED: %s", e.ID, what)
 	}
 	e.movedLocked()
 	b.showLocked(e)
@@ -312,9 +316,8 @@ func (b *Broker) settledLocked(e *entry) {
 	switch {
 	case !e.unproven():
 		b.forgetLocked(e)
-	case e.usedBy > 0 && e.edited(): // the tool ran as it was asked for, not as was allowed
-		b.forgetLocked(e)
-	case e.usedBy > 0: // the tool ran before the record came: now we know what that proves
+	case e.usedBy > 0: // the tool ran, as it was asked for, before the record came: now we know what that proves
+		e.ranAsAsked = e.edited()
 		b.provenLocked(e, e.usedBy)
 	case e.turnOver > 0: // nothing more can come
 		b.forgetLocked(e)

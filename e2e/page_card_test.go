@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,8 +93,13 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		b.see(open, "empty lines⟧")
 		b.see(open, "replace_all")
 	})
-	show("write", permission("Write", map[string]any{"file_path": "/home/dev/shop/notes.md", "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
+	notes := filepath.Join(d.dir, "notes.md")
+	if err := os.WriteFile(notes, []byte("# Notes\n\nfive\nlines\nbefore"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	show("write", permission("Write", map[string]any{"file_path": notes, "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
 		b.see(open, "The whole file becomes")
+		b.see(open+" .notice", "Replaces the file, 5 lines before.")
 		b.see(open+" .gap", "⟦1 space⟧")
 		if !b.has(open + " .tab") {
 			t.Error("a tab looks like spaces")

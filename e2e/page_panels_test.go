@@ -84,7 +84,7 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 		return false
 	})
 	b.see(".book", "not used yet")
-	b.see(".book", "No rules yet")
+	b.see(".book", "No rules in files yet")
 	b.accessible("saved")
 	b.nothingCut("saved")
 	for left, sentence := range []string{"npm test", "npm run build", "make check"} {

@@ -245,3 +245,41 @@ func TestCardsThatAreOverHideNone(t *testing.T) {
 	h.wait()
 	b.quiet()
 }
+
+// TestPageIsUnsureAfterA503: such an answer may be in the record or not. The card stays, says so,
+// sends nothing by itself, and shows what the record tells.
+func TestPageIsUnsureAfterA503(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	b := newBrowser(t)
+	b.before(`window.decisions = 0;
+		const real = window.fetch;
+		window.fetch = async (what, ...more) => {
+			if (!/decision$/.test(String(what.url ?? what))) return real(what, ...more);
+			window.decisions++;
+			if (window.recorded) await real(what, ...more);
+			return new Response('{"title":"Service Unavailable","status":503}', { status: 503, headers: { "Content-Type": "application/problem+json" } });
+		};`)
+	b.pair(d)
+	b.rest()
+	h := d.hook(bash("s", "make"))
+	b.tap(open + " button.deny")
+	b.see(open, "not known")
+	b.see(open+" button.allow", "Allow")
+	d.allow(d.waitPending(1)[0]) // somebody else did, or it was ours after all
+	b.see(over+" .outcome", "Allowed by")
+	if out := h.wait(); out != allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	// The answer was recorded, and only the word of it was lost.
+	b.gone()
+	value(b, chromedp.Evaluate[bool](`window.recorded = true`))
+	h = d.hook(bash("s", "make again"))
+	b.tap(open + " button.deny")
+	b.see(over+" .outcome", "Denied by")
+	h.wait()
+	if n := value(b, chromedp.Evaluate[int](`window.decisions`)); n != 2 {
+		t.Errorf("%d decisions were sent, want 2", n)
+	}
+	b.quiet()
+}

@@ -4,10 +4,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"assent/internal/gitrepo"
 	"assent/internal/hook"
+	"assent/internal/process"
 )
 
 // maxLabel bounds every value that goes into a header. A longer one is left out: a part of a
@@ -28,10 +30,24 @@ func origin(env func(string) string) hook.Origin {
 	} else {
 		o.PID = os.Getppid()
 	}
+	o.Process = process.ID(o.PID)
+	o.Attended = attended(env("CLAUDE_CODE_ENTRYPOINT"), o.PID)
 	if dir, err := os.Getwd(); err == nil {
 		o.Repo = gitrepo.Find(dir)
 	}
 	return o
+}
+
+// attended says whether somebody may sit at the terminal of the agent with this pid. Claude Code says
+// how it was started; of another agent it is known only that it has no terminal at all.
+func attended(entrypoint string, pid int) string {
+	switch {
+	case entrypoint == "cli":
+		return hook.AttendedYes
+	case strings.HasPrefix(entrypoint, "sdk"), entrypoint == "" && process.NoTerminal(pid):
+		return hook.AttendedNo
+	}
+	return ""
 }
 
 // appendEvent appends the headers that describe e, the same for a request and for the spool.
@@ -52,6 +68,8 @@ func appendEvent(b []byte, e *hook.Event) []byte {
 	if o.PID > 0 {
 		b = appendHeader(b, hook.HeaderPID, strconv.Itoa(o.PID))
 	}
+	b = appendHeader(b, hook.HeaderProcess, o.Process)
+	b = appendHeader(b, hook.HeaderAttended, o.Attended)
 	b = appendHeader(b, hook.HeaderAgentLabel, o.AgentLabel)
 	b = appendHeader(b, hook.HeaderProjectDir, o.ProjectDir)
 	b = appendHeader(b, hook.HeaderRepoRoot, o.Repo.Root)

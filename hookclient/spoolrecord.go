@@ -124,6 +124,10 @@ func decodeRecord(body []byte) (SpoolRecord, error) {
 			e.Origin.Host = value
 		case hook.HeaderPID:
 			e.Origin.PID, _ = strconv.Atoi(value)
+		case hook.HeaderProcess:
+			e.Origin.Process = value
+		case hook.HeaderAttended:
+			e.Origin.Attended = value
 		case hook.HeaderAgentLabel:
 			e.Origin.AgentLabel = value
 		case hook.HeaderProjectDir:

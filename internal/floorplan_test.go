@@ -96,7 +96,10 @@ var forbidden = []struct {
 	{"assent/internal/shell", "assent/...", "commands are read on the ground floor"},
 	{"assent/internal/shell", "os/exec", "reading a command starts nothing"},
 	{"assent/internal/shell", "net/http", "reading a command needs nothing but the text"},
+	{"assent/internal/ondisk", "assent/internal/server", "it looks at files, and knows no request"},
+	{"assent/internal/ondisk", "os/exec", "a look starts nothing"},
 	{"assent/internal/peercred", "assent/...", "it asks the kernel, and nobody else"},
+	{"assent/internal/process", "assent/...", "processes are named on the ground floor"},
 	{"assent/internal/gitrepo", "os/exec", "the repository is read without running git"},
 	{"assent/internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"assent/internal/server", "assent/internal/stream", "serve wires them with function values"},
@@ -118,6 +121,7 @@ var forbidden = []struct {
 	{"assent/internal/relay", "assent/internal/always", "rules are proposed by a function that is handed in"},
 	{"assent/internal/mcp", "assent/...", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 	{"assent/internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
+	{"assent/cmd/assent", "github.com/hanwen/...", "a file system that forgets is for tests"},
 	{"assent/cmd/assent", "testing", "helpers of tests stay out of the programs"},
 	{"assent/hookclient", "assent/broker", "the client knows the wire only"},
 }

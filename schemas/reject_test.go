@@ -42,6 +42,8 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"PairingWaiting": {{`{"secret":"x"}`, ""}, {`{"code":null}`, ""}},
 	"PermissionRequest": {{`{"toolInput":[]}`, "/toolInput"}, {`{"state":"maybe"}`, "/state"}, {`{"inputSha256":"x"}`, "/inputSha256"}, {`{"decidedBy":{"kind":"x"}}`, "/decidedBy/kind"},
 		{`{"outcome":"Allowed"}`, "/outcome"}, {`{"tool_name":"Bash"}`, ""}, {`{"response":{"hookSpecificOutput":{"decision":{"behavior":"ask"}}}}`, "/response/hookSpecificOutput/decision/behavior"}},
+	"Allowed":             {{`{"changes":[{"before":"x"}]}`, "/changes/0"}, {`{"changes":[{"name":"x","after":1}]}`, "/changes/0/after"}, {`{"answers":[{}]}`, "/answers/0"}, {`{"shown":{"verb":1}}`, "/shown/verb"}},
+	"Answer":              {{`{"answer":1}`, "/answer"}, {`{"question":null}`, ""}},
 	"ConfirmPairing":      {{`{"code":null}`, ""}, {`{"role":"submit"}`, "/role"}},
 	"ElicitationResponse": {{`{"hookSpecificOutput":{"action":"shrug"}}`, "/hookSpecificOutput/action"}, {`{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}`, "/hookSpecificOutput"}},
 	"NewChallenge":        {{`{"deviceId":null}`, ""}},

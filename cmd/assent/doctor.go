@@ -135,11 +135,11 @@ func checkSpool(dir string) check {
 	}
 	c := check{Name: "spool", Status: "ok", Detail: "no event waits in " + dir}
 	if waiting > 0 {
-		c.Status, c.Detail = "warn", fmt.Sprintf("events of %d sessions wait in %s", waiting, dir)
+		c.Status, c.Detail = "warn", fmt.Sprintf("events of %s wait in %s", counted(waiting, "session"), dir)
 		c.Mend = "assent serve takes them in, if it listens on the socket they were sent to"
 	}
 	if dropped+torn > 0 {
-		c.Status, c.Detail = "warn", fmt.Sprintf("%s; %d events were dropped because the spool was full, %d were cut off", c.Detail, dropped, torn)
+		c.Status, c.Detail = "warn", fmt.Sprintf("%s; events dropped because the spool was full: %d, cut off: %d", c.Detail, dropped, torn)
 	}
 	return c
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -81,7 +80,7 @@ func checkMode(settings []install.Settings, versions []string) check {
 		c.Detail = "auto, Claude Code's own default in a terminal"
 	}
 	if asks > 0 {
-		c.Detail += fmt.Sprintf(": hooks are asked about the %d permissions.ask rules only", asks)
+		c.Detail += ": hooks are asked about nothing but " + counted(asks, "permissions.ask rule")
 		return c
 	}
 	c.Status = "warn"

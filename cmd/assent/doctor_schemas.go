@@ -30,7 +30,7 @@ func mismatches(r *conformance.Report) check {
 	case r.Checked == 1:
 		c.Detail = "1 event, as its schema describes it"
 	case r.Checked > 1:
-		c.Detail = fmt.Sprintf("%d events, all as their schemas describe them", r.Checked)
+		c.Detail = counted(int(r.Checked), "event") + ", all as their schemas describe them"
 	}
 	if len(r.Mismatches) > 0 {
 		var n uint64

@@ -111,7 +111,7 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 	if slices.Contains(names, "WorktreeCreate") {
 		checks = append(checks, check{"hooks", "fail", "a WorktreeCreate hook replaces git there and breaks worktrees", "assent install takes it out"})
 	}
-	c := check{"hooks", "ok", fmt.Sprintf("assent-hook runs for %d events", len(names)), ""}
+	c := check{"hooks", "ok", "assent-hook runs for " + counted(len(names), "event"), ""}
 	if len(versions) == 0 {
 		versions = []string{install.Newest}
 	}

@@ -68,7 +68,7 @@ func TestDoctorReadsHooks(t *testing.T) {
 		"forms, older":           {strings.Replace(all, `"Elicitation":[{"hooks":[`+ours, `"Elicitation":[{"hooks":[`+strings.Replace(ours, "86400", "10", 1), 1), newest, "warn SETTINGS: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after 10 s"},
 		"missing program":        {strings.ReplaceAll(all, bin, "/nowhere/assent-hook"), newest, "fail SETTINGS: /nowhere/assent-hook cannot be run"},
 		"relative program":       {strings.ReplaceAll(all, bin, "assent-hook"), newest, "warn SETTINGS: assent-hook is no absolute path"},
-		"shell form":             {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 events"},
+		"shell form":             {`{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"` + bin + ` --socket /s/hook.sock"}]}]}}`, newest, "warn assent-hook runs for 1 event;"},
 		"a matcher":              {strings.Replace(all, `"PermissionRequest":[{`, `"PermissionRequest":[{"matcher":"Bash",`, 1), newest, "warn SETTINGS: the PermissionRequest hook is only for tools that match Bash"},
 		"twice":                  {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[{"type":"command","command":"`+bin+`"}]},`, 1), newest, "warn assent's hook stands twice for Stop"},
 		"twice the same":         {strings.Replace(all, `"Stop":[`, `"Stop":[{"hooks":[`+ours+`]},`, 1), newest, "ok assent-hook runs for 30 events\n"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/hook"
 	"assent/internal/show"
 )
 
@@ -97,4 +98,19 @@ func numbered(n int) string {
 		b.WriteString("\n# " + strconv.Itoa(i))
 	}
 	return b.String() + "\n"
+}
+
+func TestOverwriteWords(t *testing.T) {
+	one, many := int64(1), int64(120)
+	for want, o := range map[string]*hook.Overwrites{
+		"Replaces the file, if there is one: assent cannot see it from here.": nil,
+		"A new file.":                          {},
+		"Replaces the file, 7 bytes before.":   {Exists: true, Bytes: 7},
+		"Replaces the file, 1 line before.":    {Exists: true, Lines: &one},
+		"Replaces the file, 120 lines before.": {Exists: true, Lines: &many},
+	} {
+		if got := overwriteWords(o); got != want {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
 }

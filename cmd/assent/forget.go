@@ -33,7 +33,7 @@ are not touched.`,
 				return err
 			}
 			if !yes {
-				fmt.Fprintf(a.err, "%s · %s · %s · %d events\n", s.name(), s.where(), show.Line(s.SessionID), s.LastPos)
+				fmt.Fprintf(a.err, "%s · %s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID), counted(int(s.LastPos), "event"))
 				ok, err := a.confirm(cmd.Context(), "Forget this session? This cannot be undone.", false)
 				if errors.Is(err, errNoAnswer) {
 					return usagef("%w; say --yes", err)

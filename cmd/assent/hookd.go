@@ -12,8 +12,8 @@ import (
 )
 
 // newHookd opens the hookd socket and makes what serves it. Events that cannot be published go to
-// the spool, under the name of the hooks' socket, whose events the broker takes in from there. self is this user as a submitter: the socket is open to nobody else.
-func newHookd(path, hooks, self string, streams *stream.Stream, logf func(string, ...any)) (*hookd.Receiver, *hookSocket, error) {
+// the spool, under the name of the hooks' socket, whose events the broker takes in from there. conns bounds its connections. self is this user as a submitter: the socket is open to nobody else.
+func newHookd(path, hooks, self string, conns int, streams *stream.Stream, logf func(string, ...any)) (*hookd.Receiver, *hookSocket, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("hookd socket: %w", err)
@@ -34,7 +34,7 @@ func newHookd(path, hooks, self string, streams *stream.Stream, logf func(string
 	}
 	dir := hookclient.SpoolDir(os.Getenv)
 	return hookd.New(hookd.Config{
-		Path: path, Host: host, Submitter: self, Publish: streams.Publish, Gone: l.remove, Logf: logf,
+		Path: path, Host: host, Submitter: self, Conns: conns, Publish: streams.Publish, Gone: l.remove, Logf: logf,
 		Keep: func(session string, e hook.Event, create bool) (bool, error) {
 			return hookclient.Keep(dir, session, hookclient.SpoolRecord{Target: hooks, Event: e}, create)
 		},

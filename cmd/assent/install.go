@@ -294,7 +294,7 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 		if o.CI {
 			waits = "It waits for an answer to permission\nrequests only, and if assent is away it denies them."
 		}
-		fmt.Fprintf(a.out, "\nIn short: the hook runs for %d events of Claude Code. %s\n", len(plan.Events), waits)
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %s of Claude Code. %s\n", counted(len(plan.Events), "event"), waits)
 		if len(o.AskRules) > 0 {
 			fmt.Fprintln(a.out, "Rules under permissions.ask name calls that Claude Code must ask about in any mode.")
 		}

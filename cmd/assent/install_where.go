@@ -189,7 +189,7 @@ func (w whereabouts) notes(o install.Options, plan install.Plan, settings []inst
 			}
 		}
 		if ours > 0 {
-			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s runs assent's hook for %d events too; Claude Code runs a hook once only if both are written alike, so keep one: assent uninstall --scope %s", s.Path, ours, s.Scope)})
+			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s runs assent's hook for %s too; Claude Code runs a hook once only if both are written alike, so keep one: assent uninstall --scope %s", s.Path, counted(ours, "event"), s.Scope)})
 		}
 		if others > 0 {
 			notes = append(notes, install.Note{Key: "second-decider", Text: "a hook in " + s.Path + " answers permission requests too: both are asked, and the first decision counts"})

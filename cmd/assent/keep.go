@@ -153,12 +153,15 @@ func proposalText(n int, p *hook.Proposal) string {
 	for line := range strings.Lines(readable(p.Rule)) {
 		b.WriteString("     " + line)
 	}
-	span := fmt.Sprintf("the last %d requests", p.Past.Looked)
+	span := "the last " + counted(p.Past.Looked, "request")
 	if p.Past.Complete {
-		span = fmt.Sprintf("the %d requests since %s", p.Past.Looked, p.Past.Since.Local().Format("2006-01-02"))
+		span = fmt.Sprintf("the %s since %s", counted(p.Past.Looked, "request"), p.Past.Since.Local().Format("2006-01-02"))
 	}
 	fmt.Fprintf(&b, "   Of %s it would have allowed %d", span, p.Past.Matched)
-	if p.Past.Denied > 0 {
+	switch {
+	case p.Past.Denied == 1:
+		b.WriteString(", 1 of which was DENIED")
+	case p.Past.Denied > 0:
 		fmt.Fprintf(&b, ", %d of which were DENIED", p.Past.Denied)
 	}
 	b.WriteString(".\n")

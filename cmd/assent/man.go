@@ -42,7 +42,7 @@ exists. The packages install them. They say what --help says.`,
 					return fmt.Errorf("write the page of %s: %w", name, err)
 				}
 			}
-			fmt.Fprintf(a.out, "%d pages in %s\n", len(pages), args[0])
+			fmt.Fprintf(a.out, "%s in %s\n", counted(len(pages), "page"), args[0])
 			return nil
 		},
 	}

@@ -55,7 +55,7 @@ func (l *peerListener) Accept() (net.Conn, error) {
 		c.Close()
 		l.refused++
 		if now := time.Now(); now.Sub(l.warned) > warnEvery {
-			l.warn("closed %d connections in the clear, the last from %s, which is no --trusted-proxy", l.refused, c.RemoteAddr())
+			l.warn("connections in the clear that were closed: %d, the last from %s, which is no --trusted-proxy", l.refused, c.RemoteAddr())
 			l.warned, l.refused = now, 0
 		}
 	}

@@ -33,10 +33,9 @@ type request struct {
 			} `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	} `json:"response"`
-	Shown struct {
-		Verb   string       `json:"verb"`
-		Fields []show.Field `json:"fields"`
-	} `json:"shown"`
+	Failure string        `json:"failure"`
+	Shown   show.Shown    `json:"shown"`
+	Allowed *show.Allowed `json:"allowed"`
 }
 
 func (a *app) pendingCmd() *cobra.Command {
@@ -70,9 +69,10 @@ func sessionName(r *request) string {
 }
 
 // summary is one line of at most n characters, head and tail of the most telling field.
-func summary(r *request, n int) string {
-	text := r.ToolName
-	for _, f := range r.Shown.Fields {
+func summary(r *request, n int) string { return summaryOf(r.ToolName, r.Shown.Fields, n) }
+
+func summaryOf(text string, fields []show.Field, n int) string {
+	for _, f := range fields {
 		if f.Kind != "words" {
 			return elide(show.Line(text)+": "+oneRow(readable(f.Text)), n)
 		}
@@ -161,7 +161,21 @@ func (c *client) decide(ctx context.Context, r *request, d hook.Decision) (deliv
 		Delivery string `json:"delivery"`
 	}
 	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/decision", d, &res)
+	if p := (*problem)(nil); errors.As(err, &p) && p.Status >= 500 {
+		err = &unsureError{p, r.ID}
+	}
 	return res.Delivery, err
+}
+
+// unsureError is a decision of which nobody knows whether it was recorded: the broker did not hear
+// of its record in time.
+type unsureError struct {
+	problem *problem
+	id      string
+}
+
+func (e *unsureError) Error() string {
+	return fmt.Sprintf("whether this was recorded is not known (%v); look again before you answer anew: %s trace %s", e.problem, typed(), show.Line(e.id))
 }
 
 func (a *app) allowCmd() *cobra.Command {
@@ -312,7 +326,14 @@ func (a *app) answer(ctx context.Context, id string, decision func(*request) (ho
 	if a.json {
 		return a.printJSON(map[string]string{"id": r.ID, "behavior": string(d.Behavior), "delivery": delivery})
 	}
-	fmt.Fprintf(a.out, "%s %s: %s\n", pastTense(d.Behavior), summary(r, 80), deliveryWords(delivery))
+	what, changed := summary(r, 80), show.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
+	if changed != nil && changed.Shown != nil {
+		what = summaryOf(r.ToolName, changed.Shown.Fields, 80)
+	}
+	fmt.Fprintf(a.out, "%s%s %s: %s\n", pastTense(d.Behavior), asEdited(changed), what, deliveryWords(delivery))
+	for _, l := range allowedLines(changed, "  ") {
+		fmt.Fprintln(a.out, hang(l, 4, columns(a.out)))
+	}
 	if len(d.UpdatedPermissions) > 0 {
 		fmt.Fprintln(a.out, "Granted for later calls, as the agent suggested:", elide(show.Line(string(d.UpdatedPermissions)), 2000))
 	}

@@ -93,6 +93,6 @@ func (a *app) checkRules(ctx context.Context) check {
 	for _, file := range f.Files {
 		paths = append(paths, file.Path)
 	}
-	c.Detail = fmt.Sprintf("%d rules of %s", len(f.Rules), strings.Join(paths, ", "))
+	c.Detail = counted(len(f.Rules), "rule") + " of " + strings.Join(paths, ", ")
 	return c
 }

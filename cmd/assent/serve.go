@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
 	"assent/broker"
 	"assent/hookclient"
@@ -153,6 +152,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 
+	room, err := roomOf(openFiles())
+	if err != nil {
+		return err
+	}
+
 	if f.unnamed() {
 		log.Warn("browsers elsewhere are refused: say with --public-url what they call this broker")
 	}
@@ -178,7 +182,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Repair: f.repair, Logf: sugar.Warnf}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: room.readers, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -255,7 +259,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, room.hookd, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
@@ -277,8 +281,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if cert == nil {
 		tcp = &peerListener{Listener: tcp, trusted: proxies, warn: sugar.Warnf}
 	}
-	tcp = netutil.LimitListener(tcp, maxConns())
-	defer tcp.Close()
+	pages := server.Bound(tcp, room.tcp, true, cert != nil)
+	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 
 	// Who is told that a request waits.
@@ -298,6 +302,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer unix.Close()
 	defer unix.remove()
+	sockets := server.Bound(unix, room.unix, false, false)
 	// Who reads the event stream, and how far.
 	followers := map[string]func() uint64{
 		"broker":  func() uint64 { return b.EventsFrom() - 1 },
@@ -315,9 +320,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
 		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, HostID: host, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: room.sockets, MaxWaiting: room.waiting, MaxRemote: room.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -358,13 +363,13 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g.run("memory", giveBackMemory)
 	hooks := srv.HTTPServer(srv.Unix())
 	page := srv.HTTPServer(srv.TCP())
-	g.run("socket "+socket, func(context.Context) error { return hooks.Serve(unix) })
+	g.run("socket "+socket, func(context.Context) error { return hooks.Serve(sockets) })
 	g.run("listener "+f.listen, func(context.Context) error {
 		if cert != nil {
 			page.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12}
-			return page.ServeTLS(tcp, "", "")
+			return page.ServeTLS(pages, "", "")
 		}
-		return page.Serve(tcp)
+		return page.Serve(pages)
 	})
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
@@ -377,7 +382,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	os.Remove(filepath.Join(a.stateDir, "runtime.json"))
 	unix.remove()
 	unix.Close()
-	tcp.Close()
+	pages.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
 	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())

@@ -23,6 +23,7 @@ type session struct {
 	Title     string `json:"title"` // safe to show
 	CWD       string `json:"cwd"`
 	State     string `json:"state"`
+	Agent     string `json:"agentProcess"`
 	hook.Origin
 	QueueCount           int       `json:"queueCount"`
 	PermissionQueueCount int       `json:"permissionQueueCount"`
@@ -65,6 +66,9 @@ var stateNames = map[string]string{
 // stateName says what the agent does. For a minute after a turn the broker still has it work, for a
 // hook may have it go on; a person wants to know that the turn is over.
 func (s *session) stateName() string {
+	if s.State == "exited" && s.Agent == "gone" {
+		return "agent is gone"
+	}
 	if s.State == "working" && (s.LastEvent == "Stop" || s.LastEvent == "StopFailure") {
 		return "turn is over"
 	}

@@ -18,7 +18,9 @@ import (
 // spelt otherwise.
 type record struct {
 	hook.Record
-	Signed struct {
+	Request *request      `json:"request"`
+	Allowed *show.Allowed `json:"allowed"`
+	Signed  struct {
 		UpdatedInput       string `json:"updatedInput"`
 		UpdatedPermissions string `json:"updatedPermissions"`
 	} `json:"signed"`
@@ -59,6 +61,9 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 				words, fits := rs[i].signature()
 				forged = forged || !fits
 				fmt.Fprintln(a.out, hang(rs[i].line()+words, 6, columns(a.out)))
+				for _, l := range rs[i].more() {
+					fmt.Fprintln(a.out, hang(l, 8, columns(a.out)))
+				}
 			}
 			if forged {
 				return errors.New("a signature does not fit its record: the record was changed, or the broker recorded what nobody signed")
@@ -76,7 +81,7 @@ func (r *record) line() string {
 		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
 	}
 	if r.Outcome != "" {
-		line += "  " + show.Line(string(r.Outcome))
+		line += "  " + show.Line(string(r.Outcome)) + asEdited(r.Allowed)
 	}
 	if r.Reason != "" {
 		line += " (" + show.Line(r.Reason) + ")"
@@ -87,10 +92,21 @@ func (r *record) line() string {
 	if r.Decision != nil && r.Decision.Message != "" {
 		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
 	}
+	if r.Failure != "" {
+		line += "  the tool failed: " + elide(show.Short(r.Failure, 300), 300)
+	}
 	if r.EventSeq != 0 {
 		line += fmt.Sprintf("  proved by event %d", r.EventSeq)
 	}
 	return line
+}
+
+// more is what the step is about: the input that was asked for, and what was allowed in its place.
+func (r *record) more() []string {
+	if r.Request != nil {
+		return inputLines(r.Request.Shown.Fields, "      ")
+	}
+	return allowedLines(r.Allowed, "      ")
 }
 
 // signature says whether the device's signature still fits what the record says, and reports

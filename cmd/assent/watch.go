@@ -205,6 +205,7 @@ func (w *watch) show(r *request) {
 		n = len(w.numbers) + 1
 		w.numbers[r.ID] = n
 	}
+	waited := strings.HasPrefix(w.shown[r.ID], "pending")
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
@@ -213,6 +214,11 @@ func (w *watch) show(r *request) {
 		return
 	}
 	w.say("[%d] %s\n", n, readable(stateWords(r)))
+	if waited {
+		for _, l := range allowedLines(r.Allowed, "      ") {
+			w.say("%s\n", l)
+		}
+	}
 }
 
 // say prints lines with foreign text in them. None goes on at the left edge, where our own words
@@ -240,6 +246,9 @@ func (w *watch) printInput(n int, r *request, most int) {
 		}
 		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(foldLines(readable(f.Text)), "\n", "\n      "))
 	}
+	if r.ToolName == "Write" {
+		fmt.Fprintf(&all, "    %s\n", overwriteWords(r.Overwrites))
+	}
 	text := hang(all.String(), 6, columns(w.out))
 	if most > 0 {
 		var left int
@@ -251,6 +260,21 @@ func (w *watch) printInput(n int, r *request, most int) {
 	io.WriteString(w.out, text)
 }
 
+// overwriteWords says what becomes of the file that is there.
+func overwriteWords(o *hook.Overwrites) string {
+	switch {
+	case o == nil:
+		return "Replaces the file, if there is one: assent cannot see it from here."
+	case !o.Exists:
+		return "A new file."
+	case o.Lines == nil:
+		return fmt.Sprintf("Replaces the file, %d bytes before.", o.Bytes)
+	case *o.Lines == 1:
+		return "Replaces the file, 1 line before."
+	}
+	return fmt.Sprintf("Replaces the file, %d lines before.", *o.Lines)
+}
+
 // stateWords says what became of a request.
 func stateWords(r *request) string {
 	by := ""
@@ -258,20 +282,24 @@ func stateWords(r *request) string {
 		by = " by " + show.Line(approverName(r.DecidedBy))
 	}
 	switch {
+	case r.Delivery == "overruled" && r.Outcome == hook.Allowed:
+		return "OVERRULED: allowed as edited" + by + ", but it ran as it was asked for"
 	case r.Delivery == "overruled":
 		return "OVERRULED: denied" + by + ", but the terminal let it run"
 	case r.State == "pending" && r.Detached:
 		return "the agent is not connected; waiting for it to come back"
 	case r.State == "pending":
 		return "waiting"
+	case r.Outcome == hook.Withdrawn && r.Attended == hook.AttendedNo:
+		return "withdrawn: the agent went on, or away, without an answer from here"
 	case r.Outcome == hook.Withdrawn:
 		return "withdrawn: answered or given up at the terminal"
 	case r.Outcome == hook.Expired:
 		return "expired: nobody answered in time"
 	case r.Delivery != "":
-		return string(r.Outcome) + by + ", " + r.Delivery
+		return string(r.Outcome) + asEdited(r.Allowed) + by + ", " + r.Delivery + fared(r.Reason, r.Failure)
 	}
-	return string(r.Outcome) + by
+	return string(r.Outcome) + asEdited(r.Allowed) + by
 }
 
 // command carries out one line of the user's.

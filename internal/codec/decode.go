@@ -75,6 +75,8 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 			text(&p.ToolName, m)
 		case "tool_use_id":
 			_ = json.Unmarshal(m.value, &p.ToolUseID) // of another type: not known
+		case "error":
+			_ = json.Unmarshal(m.value, &p.Failure) // of another type: not known
 		case "tool_input":
 			p.ToolInput = hook.JSON(m.value)
 		case "permission_suggestions":
@@ -86,6 +88,11 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 				}
 			}
 		}
+	}
+	if p.Type != "PostToolUseFailure" {
+		p.Failure = ""
+	} else if len(p.Failure) > hook.MaxFailure {
+		p.Failure = ends(p.Failure)
 	}
 	if len(p.ToolUseID) > maxID {
 		p.ToolUseID = ""
@@ -125,6 +132,14 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		p.CallKey = CallKey(p.ToolName, p.ToolInput)
 	}
 	return p, problem
+}
+
+// ends are the beginning and the end of what a failed tool said: what went wrong mostly stands in
+// one of the two.
+func ends(s string) string {
+	const cut = "\n…\n"
+	half := (hook.MaxFailure - len(cut)) / 2
+	return strings.ToValidUTF8(s[:half], "") + cut + strings.ToValidUTF8(s[len(s)-half:], "")
 }
 
 // sessionOf is the session that a text names before it breaks: what cannot be read is filed, found

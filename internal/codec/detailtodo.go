@@ -21,7 +21,7 @@ func todosOfTool(tool string, input, response []byte) *hook.Todos {
 		if text(f["id"]) == "" {
 			return nil
 		}
-		t := hook.Todo{ID: text(f["id"]), New: true, Text: text(f["subject"]), Details: text(in["description"]), Status: hook.TodoOpen}
+		t := hook.Todo{ID: text(f["id"]), New: true, Text: text(f["subject"]), Details: text(in["description"]), Status: hook.TodoOpen, Tags: texts(in["tags"])}
 		if t.Text == "" {
 			t.Text = text(in["subject"])
 		}
@@ -30,7 +30,7 @@ func todosOfTool(tool string, input, response []byte) *hook.Todos {
 		f := fields(input)
 		t := hook.Todo{
 			ID: text(f["taskId"]), Text: text(f["subject"]), Details: text(f["description"]),
-			Status: todoStatus(text(f["status"])), Owner: text(f["owner"]), BlockedBy: texts(f["addBlockedBy"]),
+			Status: todoStatus(text(f["status"])), Owner: text(f["owner"]), BlockedBy: texts(f["addBlockedBy"]), Tags: texts(f["tags"]),
 		}
 		if t.ID == "" || string(fields(response)["success"]) == "false" {
 			return nil
@@ -70,7 +70,7 @@ func todoList(v []byte, whole bool) *hook.Todos {
 		f := fields(raw)
 		t := hook.Todo{
 			ID: text(f["id"]), Text: text(f["content"]), Status: todoStatus(text(f["status"])),
-			Priority: todoPriority(text(f["priority"])), Owner: text(f["owner"]),
+			Priority: todoPriority(text(f["priority"])), Owner: text(f["owner"]), Tags: texts(f["tags"]),
 		}
 		if t.Text == "" {
 			t.Text = text(f["subject"])

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/json"
+	"html"
 	"strings"
 
 	"assent/internal/hook"
@@ -136,10 +137,54 @@ func answers(v []byte) string {
 	return strings.Join(lines, "\n")
 }
 
+// sessionMessage reads a message that another program, or another session, put into this one:
+// Claude Code wraps it in <cross-session-message from="…" from-name="…" from-mode="…">. Only a
+// wrapper that is all of the prompt is one.
+func sessionMessage(prompt string) (hook.Notice, bool) {
+	const open, end = "<cross-session-message", "</cross-session-message>"
+	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), open)
+	if !ok {
+		return hook.Notice{}, false
+	}
+	n := hook.Notice{Kind: "session_message"}
+	sender := ""
+	for {
+		rest = strings.TrimLeft(rest, " \t\n")
+		if after, ok := strings.CutPrefix(rest, ">"); ok {
+			rest = after
+			break
+		}
+		name, after, ok := strings.Cut(rest, `="`)
+		value, tail, closed := strings.Cut(after, `"`)
+		if !ok || !closed || name == "" || strings.ContainsAny(name, "<> \t\n\"") {
+			return hook.Notice{}, false
+		}
+		switch name {
+		case "from":
+			sender = value
+		case "from-name":
+			n.From = value
+		}
+		rest = tail
+	}
+	text, ok := strings.CutSuffix(rest, end)
+	if !ok || strings.Contains(text, end) {
+		return hook.Notice{}, false
+	}
+	if n.From == "" {
+		n.From = sender
+	}
+	n.From, n.Summary = html.UnescapeString(n.From), strings.Trim(text, "\n")
+	return n, true
+}
+
 // taskNotice reads the notice that Claude Code writes in place of a prompt when a background
 // task ended. It is no XML: only its own few tags are looked for, each once, in order.
 func taskNotice(prompt string) hook.Notice {
 	const open = "<task-notification>"
+	if n, ok := sessionMessage(prompt); ok {
+		return n
+	}
 	if !strings.HasPrefix(prompt, open) {
 		return hook.Notice{}
 	}

@@ -123,8 +123,9 @@ func (f *folding) housekeeping() content {
 		data := &InstructionsLoadedData{
 			FilePath: f.text("file_path", d.Path), MemoryType: f.text("memory_type", d.MemoryType),
 			LoadReason: f.text("load_reason", d.LoadReason), TriggerFilePath: f.text("trigger_file_path", d.TriggerPath),
+			Trigger: f.text("trigger", d.Trigger),
 		}
-		return content{data: data, title: "Instructions loaded" + because(d.Path)}
+		return content{data: data, title: "Instructions loaded" + because(first(d.Path, d.Trigger))}
 	case KindCwdChanged:
 		data := &CwdChangedData{OldCWD: f.text("old_cwd", d.OldPath), NewCWD: f.text("new_cwd", d.Path)}
 		return content{data: data, title: "Now in " + line(d.Path)}
@@ -218,6 +219,10 @@ func (f *folding) userPrompt() content {
 	p, d := f.p, f.d
 	data := &UserPromptData{Prompt: f.text("prompt", d.Prompt), CWD: f.text("cwd", p.CWD), PermissionMode: f.text("permission_mode", p.PermissionMode), Source: d.Source}
 	if n := d.Notice; n.Kind != "" {
+		if n.From != "" || n.Kind == "session_message" {
+			data.Source, data.From, data.Summary = n.Kind, f.text("from", n.From), f.text("summary", n.Summary)
+			return content{data: data, title: "✉ From " + first(name(n.From), "another session") + ": " + line(n.Summary), body: more(n.Summary)}
+		}
 		data.Source, data.TaskID, data.Status, data.Summary = n.Kind, f.text("task_id", n.TaskID), f.text("status", n.Status), f.text("summary", n.Summary)
 		f.tool = key(n.ToolUseID)
 		return content{data: data, title: "⟲ " + line(f.promptText()), body: body(d.Prompt), ui: UI{CollapsedDefault: true}}

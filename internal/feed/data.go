@@ -1,6 +1,11 @@
 package feed
 
-import "assent/internal/hook"
+import (
+	"encoding/json"
+
+	"assent/internal/hook"
+	"assent/internal/show"
+)
 
 // What each kind of event carries. Texts and JSON are the payload's own and may hold anything:
 // only Event.Title and Event.Body are safe to look at.
@@ -51,8 +56,10 @@ type UserPromptData struct {
 	CWD            string `json:"cwd"`
 	PermissionMode string `json:"permission_mode,omitempty"`
 	// Source is task_notification for a notice the agent's program wrote about a background
-	// task; empty for a person's prompt.
+	// task, session_message for a message of another program or session, which From names and whose
+	// text is Summary; empty for a person's prompt.
 	Source  string `json:"source,omitempty"`
+	From    string `json:"from,omitempty"`
 	TaskID  string `json:"task_id,omitempty"`
 	Status  string `json:"status,omitempty"`
 	Summary string `json:"summary,omitempty"`
@@ -125,9 +132,30 @@ type PermissionDecisionData struct {
 	Interrupt          bool      `json:"interrupt,omitempty"`
 	UpdatedInput       hook.JSON `json:"updated_input,omitempty"`
 	UpdatedPermissions hook.JSON `json:"updated_permissions,omitempty"`
+	// Edited says that updated_input is another call than was asked for. The event's body shows
+	// the difference.
+	Edited bool `json:"edited,omitempty"`
+	// Answers are what was answered to questions, or in a form, safe to look at.
+	Answers []show.Answer `json:"answers,omitempty"`
+	// Unattended says that the agent ran without a terminal, where nobody could have answered.
+	Unattended bool `json:"unattended,omitempty"`
+	// Gist is what the call is known by that was allowed as edited, as it came.
+	Gist string `json:"-"`
 
 	Outcome hook.Outcome   `json:"outcome,omitempty"`
 	By      *hook.Approver `json:"by,omitempty"`
+}
+
+// MarshalJSON writes the message of a denial also where it is empty: a denial always has one.
+func (d PermissionDecisionData) MarshalJSON() ([]byte, error) {
+	type plain PermissionDecisionData
+	if d.DecisionType != DecideDeny || d.Message != "" {
+		return json.Marshal(plain(d))
+	}
+	return json.Marshal(struct {
+		plain
+		Message string `json:"message"`
+	}{plain(d), d.Message})
 }
 
 // DecisionType is what a decision says.
@@ -146,13 +174,15 @@ const (
 // PermissionDeliveryData is the data of permission.delivery: the answer reached the hook, or a
 // later event proved that the allowed tool ran.
 type PermissionDeliveryData struct {
-	Delivery string `json:"delivery"` // delivered, confirmed
+	Delivery string `json:"delivery"`          // delivered, confirmed
+	Failure  string `json:"failure,omitempty"` // what the tool said when it ran and failed
 }
 
 // PermissionOverruledData is the data of permission.overruled: the tool ran although the
-// request was denied.
+// request was denied, or ran as it was asked for although it was allowed as edited.
 type PermissionOverruledData struct {
 	ToolName string `json:"tool_name,omitempty"`
+	Edited   bool   `json:"edited,omitempty"` // it was allowed as edited
 }
 
 // PermissionDeniedData is the data of permission.denied: the agent itself refused a call.
@@ -285,9 +315,11 @@ type ConfigChangeData struct {
 	FilePath string `json:"file_path,omitempty"`
 }
 
-// InstructionsLoadedData is the data of instructions.loaded.
+// InstructionsLoadedData is the data of instructions.loaded: of a file, or in the older form the
+// trigger alone.
 type InstructionsLoadedData struct {
-	FilePath        string `json:"file_path"`
+	FilePath        string `json:"file_path,omitempty"`
+	Trigger         string `json:"trigger,omitempty"` // init, maintenance
 	MemoryType      string `json:"memory_type,omitempty"`
 	LoadReason      string `json:"load_reason,omitempty"`
 	TriggerFilePath string `json:"trigger_file_path,omitempty"`
@@ -329,12 +361,13 @@ type UnknownHookData struct {
 
 // TodoAddData is the data of todo.add.
 type TodoAddData struct {
-	TodoID          string `json:"todo_id"`
-	Text            string `json:"text"`
-	Details         string `json:"details,omitempty"`
-	Priority        string `json:"priority,omitempty"` // p0, p1, p2
-	LinkedEventID   string `json:"linked_event_id,omitempty"`
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	TodoID          string   `json:"todo_id"`
+	Text            string   `json:"text"`
+	Details         string   `json:"details,omitempty"`
+	Priority        string   `json:"priority,omitempty"` // p0, p1, p2
+	LinkedEventID   string   `json:"linked_event_id,omitempty"`
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"`
 }
 
 // TodoUpdateData is the data of todo.update.
@@ -345,11 +378,16 @@ type TodoUpdateData struct {
 
 // TodoPatch is what changed about a task; what is empty did not.
 type TodoPatch struct {
-	Text            string `json:"text,omitempty"`
-	Details         string `json:"details,omitempty"`
-	Priority        string `json:"priority,omitempty"`
-	Status          string `json:"status,omitempty"` // open, doing, blocked, done
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	Text            string   `json:"text,omitempty"`
+	Details         string   `json:"details,omitempty"`
+	Priority        string   `json:"priority,omitempty"`
+	Status          string   `json:"status,omitempty"` // open, doing, blocked, done
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"` // all of them; a task keeps its last one
+}
+
+func (p TodoPatch) empty() bool {
+	return p.Text == "" && p.Details == "" && p.Priority == "" && p.Status == "" && p.AssignedActorID == "" && len(p.Tags) == 0
 }
 
 // TodoDoneData is the data of todo.done.

@@ -82,11 +82,12 @@ type Actor struct {
 
 // Task is one entry of the agents' task lists, as it stands now.
 type Task struct {
-	TodoID          string `json:"todo_id"`
-	Text            string `json:"text"`
-	Status          string `json:"status"` // open, doing, blocked, done
-	Priority        string `json:"priority,omitempty"`
-	AssignedActorID string `json:"assigned_actor_id,omitempty"`
+	TodoID          string   `json:"todo_id"`
+	Text            string   `json:"text"`
+	Status          string   `json:"status"` // open, doing, blocked, done
+	Priority        string   `json:"priority,omitempty"`
+	AssignedActorID string   `json:"assigned_actor_id,omitempty"`
+	Tags            []string `json:"tags,omitempty"`
 }
 
 // AgentState is what a session's agent does at a moment.
@@ -127,8 +128,11 @@ type Info struct {
 	CWD            string      `json:"cwd,omitempty"`
 	PermissionMode string      `json:"permission_mode,omitempty"`
 	Origin         hook.Origin `json:"origin,omitzero"`
-	LastEvent      string      `json:"last_event,omitempty"` // hook event type
-	LastEventAt    int64       `json:"last_event_at,omitempty"`
+	// SameProcess says that the last two events named the same process: it is the agent's, and not
+	// one that stood between the agent and a hook.
+	SameProcess bool   `json:"same_process,omitempty"`
+	LastEvent   string `json:"last_event,omitempty"` // hook event type
+	LastEventAt int64  `json:"last_event_at,omitempty"`
 	// LastPos is the Pos of the session's newest feed event.
 	LastPos uint64 `json:"last_pos"`
 }

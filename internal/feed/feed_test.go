@@ -153,9 +153,10 @@ func TestBoundedData(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct{ asked, input, body string }{
 		{`{"question":"Which?"}`, `{"questions":[{"question":"Which?"}],"answers":{"Which?":"Blue"}}`, "Blue"},
-		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":["x","y"],"B?":"no"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "B? no\nA? [\"x\",\"y\"]"},
-		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":"\u001b[2J"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "A? ⟦U+001B⟧[2J"},
-		{`{"question":"Which?"}`, `{"questions":7,"answers":{"Which?":"Blue"}}`, ""},
+		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":["x","y"],"B?":"no"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "B? → no\nA? → [\"x\",\"y\"]"},
+		{`{"question":"B?"},{"question":"A?"}`, `{"answers":{"A?":"\u001b[2J"},"questions":[{"question":"B?"},{"question":"A?"}]}`, "A? → ⟦U+001B⟧[2J"},
+		{`{"question":"Which?"}`, `{"questions":7,"answers":{"Which?":"Blue"}}`,
+			"questions (changed)\n- [\n-   {\n-     \"question\": \"Which?\"\n-   }\n- ]\n+ 7\nWhich? → Blue"},
 		{`{"question":"Which?"}`, ``, ""},
 	} {
 		s := feed.New("s")

@@ -10,7 +10,7 @@ import (
 func (s *state) info(now int64) Info {
 	in := Info{
 		Session: s.Entity, Title: s.title(), Actors: s.actors(), Tasks: make([]Task, 0, len(s.Tasks)),
-		Agent: s.Agent, CWD: s.CWD, PermissionMode: s.PermissionMode, Origin: s.Origin,
+		Agent: s.Agent, CWD: s.CWD, PermissionMode: s.PermissionMode, Origin: s.Origin, SameProcess: s.SameProcess,
 		LastEvent: s.LastEvent, LastEventAt: s.LastEventAt, LastPos: s.Pos,
 	}
 	in.State, in.StateSince = s.agentState(now)

@@ -62,6 +62,7 @@ func anyInput(n int) *rapid.Generator[in] {
 				return map[string]any{
 					"content": rapid.SampledFrom([]string{"a", "b", "c", "\u202e"}).Draw(t, "todo"),
 					"status":  rapid.SampledFrom([]string{"pending", "in_progress", "completed", "?"}).Draw(t, "status"),
+					"tags":    rapid.SampledFrom([]any{nil, []string{}, []string{"x", "x", "\u202e"}, []string{"y"}, 7}).Draw(t, "tags"),
 				}
 			}), 0, 4).Draw(t, "todos")}
 		} else {

@@ -2,8 +2,10 @@ package feed
 
 import (
 	"strconv"
+	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // recording is the fold of one record. It lives as long as the call of Session.Record.
@@ -34,17 +36,24 @@ func (f *recording) fold() {
 		if r.Step == hook.StepConfirmed {
 			title = "The tool ran as allowed"
 		}
+		if r.Reason == hook.ReasonFailed {
+			title += ", and failed" + because(r.Failure)
+		}
 		f.follow(i, KindPermissionDelivery, LevelDebug, content{
-			data: &PermissionDeliveryData{Delivery: string(r.Step)}, title: title, ui: UI{Hidden: true},
+			data: &PermissionDeliveryData{Delivery: string(r.Step), Failure: clean(r.Failure, hook.MaxFailure)}, title: title, ui: UI{Hidden: true},
 		})
 	case hook.StepOverruled:
-		what, tool := "a tool", ""
+		what, tool, edited := "a tool", "", false
 		if i >= 0 {
-			what, tool = s.Requests[i].What, s.Requests[i].Tool
+			what, tool, edited = s.Requests[i].What, s.Requests[i].Tool, s.Requests[i].Edited
+		}
+		title := "‼ Overruled in the terminal: " + what + " ran although it was denied"
+		if edited {
+			title = "‼ Overruled: " + what + " ran as it was asked for, although it was allowed as edited"
 		}
 		f.follow(i, KindPermissionOverruled, LevelError, content{
-			data:  &PermissionOverruledData{ToolName: tool},
-			title: "‼ Overruled in the terminal: " + what + " ran although it was denied",
+			data:  &PermissionOverruledData{ToolName: tool, Edited: edited},
+			title: title,
 			ui:    UI{Pin: true, Badge: "OVERRULED"},
 		})
 	default:
@@ -84,6 +93,7 @@ func (f *recording) asked(i int) {
 		ID: key(f.r.RequestID), AgentID: clean(q.AgentID, maxIDLen), Tool: clean(q.ToolName, maxIDLen),
 		What: askTitle(WaitingFor(q.ToolName), q.ToolName, arg), Waits: WaitingFor(q.ToolName), Stage: stageAsked, At: f.at(),
 		Deny:    q.OnTimeout == hook.Deny,
+		Input:   keptInput(q.ToolInput),
 		EventID: f.nextID(),
 	}
 	if i >= 0 { // its end was recorded first
@@ -125,10 +135,12 @@ func (f *recording) settled(i int) {
 	}
 	q := s.Requests[i]
 	d, level := decisionOf(r, q.Deny)
-	c := content{data: d, title: decisionTitle(d, q)}
-	if d.DecisionType == DecideAllow && q.Waits == StateAskUser {
-		c.body = body(answers(d.UpdatedInput))
+	d.Unattended = s.Origin.Attended == hook.AttendedNo
+	c := content{data: d}
+	if d.DecisionType == DecideAllow {
+		c.body = f.allowed(d, &q)
 	}
+	c.title = decisionTitle(d, q)
 	ev := f.add(KindPermissionDecision, level, mark, c)
 	ev.Cause.ParentEventID, ev.Cause.ToolUseID = q.EventID, q.ToolUse
 	if q.Stage == stageSettled {
@@ -137,13 +149,54 @@ func (f *recording) settled(i int) {
 	if d.DecisionType == DecideDeny {
 		s.Run.Counters.Blocks++
 	}
-	s.Requests[i].Decision = ev.EventID
+	s.Requests[i].Decision, s.Requests[i].Edited = ev.EventID, d.Edited
 	s.settle(i)
 	if mark == "" {
 		said := *d
 		said.Interrupt = d.Interrupt && q.Tool != hook.EventElicitation // a form that is dismissed stops no turn
 		s.Mood.settled(s, r, &said, q.AgentID == "", f.at())
 	}
+}
+
+// allowed says what input was allowed, where it is not the one that was asked for, and returns that
+// for a reader. q then is known by what was allowed.
+func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string) {
+	input := f.r.Decision.UpdatedInput
+	asked := []byte(q.Input)
+	if q.Input == "" { // nothing to compare with
+		asked = []byte("{}")
+		if q.Waits == StateAskUser {
+			asked = input // the questions stand beside their answers
+		}
+	}
+	a := show.Edited(q.Tool, asked, input)
+	if a == nil {
+		return ""
+	}
+	d.Answers = a.Answers
+	d.Edited = len(a.Changes) > 0
+	if len(a.Answers) == 1 && !d.Edited && line(a.Answers[0].Question) == q.What {
+		return clip([]string{a.Answers[0].Answer}) // the title has the question
+	}
+	if d.Edited && q.Waits != StateAskUser {
+		d.Gist = show.Gist(q.Tool, input)
+		q.What = askTitle(q.Waits, q.Tool, d.Gist)
+	}
+	return clip(a.Summary())
+}
+
+// clip makes a body of lines that are safe to look at.
+func clip(lines []string) string {
+	n := 0
+	for i, l := range lines {
+		if n += len(l) + 1; n > maxBody {
+			if i == 0 {
+				lines, i = []string{strings.ToValidUTF8(l[:maxBody], "")}, 1
+			}
+			return strings.Join(lines[:i], "\n") + "\n… the rest is left out here; the request has it"
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // follow adds what comes after a decision.

@@ -2,23 +2,28 @@ package feed
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"assent/internal/hook"
 )
 
 // request is a permission request as its event and its records tell.
 type request struct {
-	ID       string     `json:"id"`
-	EventID  string     `json:"event,omitempty"`    // its permission.request
-	Decision string     `json:"decision,omitempty"` // its permission.decision
-	AgentID  string     `json:"agent,omitempty"`
-	Tool     string     `json:"tool,omitempty"`
-	ToolUse  string     `json:"tool_use,omitempty"`
-	What     string     `json:"what,omitempty"` // for titles, shown already
-	Deny     bool       `json:"deny,omitempty"` // is denied when nobody answers
-	Stage    stage      `json:"stage,omitempty"`
-	Waits    AgentState `json:"waits,omitempty"` // what the agent does while it waits
-	At       int64      `json:"at,omitempty"`
+	ID       string `json:"id"`
+	EventID  string `json:"event,omitempty"`    // its permission.request
+	Decision string `json:"decision,omitempty"` // its permission.decision
+	AgentID  string `json:"agent,omitempty"`
+	Tool     string `json:"tool,omitempty"`
+	ToolUse  string `json:"tool_use,omitempty"`
+	What     string `json:"what,omitempty"` // for titles, shown already
+	// Input is what was asked for while the request waits, to tell what an approver changed; empty
+	// when it was too large to be kept.
+	Input  string     `json:"input,omitempty"`
+	Edited bool       `json:"edited,omitempty"` // it was allowed as edited
+	Deny   bool       `json:"deny,omitempty"`   // is denied when nobody answers
+	Stage  stage      `json:"stage,omitempty"`
+	Waits  AgentState `json:"waits,omitempty"` // what the agent does while it waits
+	At     int64      `json:"at,omitempty"`
 }
 
 // stage is how far a request has come.
@@ -50,11 +55,25 @@ func (s *state) addRequest(r request) {
 		s.Requests = slices.Delete(s.Requests, i, i+1)
 	}
 	s.Requests = append(s.Requests, r)
+	left := maxInputs
+	for i := len(s.Requests) - 1; i >= 0; i-- { // the newest are kept
+		if left -= len(s.Requests[i].Input); left < 0 {
+			s.Requests[i].Input = ""
+		}
+	}
+}
+
+// keptInput is an input as it is kept while its request waits.
+func keptInput(in hook.JSON) string {
+	if len(in) > maxInput || !utf8.Valid(in) {
+		return ""
+	}
+	return string(in)
 }
 
 // settle moves a request to the settled ones, of which the oldest may be forgotten.
 func (s *state) settle(i int) {
-	s.Requests[i].Stage = stageSettled
+	s.Requests[i].Stage, s.Requests[i].Input = stageSettled, ""
 	n, oldest := 0, -1
 	for j := range s.Requests {
 		if s.Requests[j].Stage == stageSettled {
@@ -131,6 +150,7 @@ func (f *folding) permissionRequest() content {
 	r := request{
 		ID: key(f.e.ID), AgentID: clean(p.AgentID, maxIDLen), Tool: clean(p.ToolName, maxIDLen),
 		What: askTitle(WaitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: WaitingFor(p.ToolName), At: f.at,
+		Input: keptInput(p.ToolInput),
 	}
 	i := s.onlyCall(p.AgentID, p.CallKey, true)
 	// A request that names a call, as today's do not, is about that one or none.

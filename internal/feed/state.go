@@ -23,6 +23,10 @@ const (
 	// waiting.
 	maxRequests = 1024
 	maxSettled  = 32
+	// maxInput bytes of the input of a request are kept while it waits, maxInputs of all of them; of
+	// a larger one nobody tells afterwards what an approver changed.
+	maxInput  = 16 << 10
+	maxInputs = 128 << 10
 	// maxTasks tasks are known; of more the oldest that is done is forgotten, else a new one is
 	// not listed.
 	maxTasks = 200
@@ -57,6 +61,7 @@ type state struct {
 	CWD            string      `json:"cwd,omitempty"`
 	PermissionMode string      `json:"mode,omitempty"`
 	Origin         hook.Origin `json:"origin,omitzero"`
+	SameProcess    bool        `json:"same_process,omitempty"` // the last two events named one process
 	LastEvent      string      `json:"last_event,omitempty"`
 	LastEventAt    int64       `json:"last_event_at,omitempty"`
 }
@@ -104,11 +109,14 @@ func (s *state) facts(e *hook.Event, p *hook.Payload, typ string, at int64) {
 	set(&s.LastEvent, typ, maxIDLen)
 	s.LastEventAt = at
 	o := e.Origin
+	if !e.Emitted {
+		s.SameProcess = o.Process != "" && o.PID == s.Origin.PID && o.Process == s.Origin.Process
+	}
 	if o == (hook.Origin{}) || o == s.Origin {
 		return
 	}
 	s.Origin = hook.Origin{
-		Host: clean(o.Host, maxIDLen), PID: o.PID, AgentLabel: clean(o.AgentLabel, maxIDLen), ProjectDir: clean(o.ProjectDir, maxPathLen),
+		Host: clean(o.Host, maxIDLen), PID: o.PID, Process: clean(o.Process, maxIDLen), Attended: clean(o.Attended, maxIDLen), AgentLabel: clean(o.AgentLabel, maxIDLen), ProjectDir: clean(o.ProjectDir, maxPathLen),
 		Repo: hook.Repo{
 			Root: clean(o.Repo.Root, maxPathLen), Branch: clean(o.Repo.Branch, maxIDLen),
 			Head: clean(o.Repo.Head, maxIDLen), Remote: clean(o.Repo.Remote, maxPathLen),

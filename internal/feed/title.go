@@ -1,7 +1,6 @@
 package feed
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -101,36 +100,6 @@ func requestTitle(waits AgentState, what string) string {
 	return "⚠ Permission: " + what
 }
 
-// answers is what was answered to the agent's questions: to a single one the answer alone, else
-// a line for each. It is empty where the input holds none.
-func answers(input hook.JSON) string {
-	var in struct {
-		Questions []struct {
-			Question string `json:"question"`
-		} `json:"questions"`
-		Answers map[string]json.RawMessage `json:"answers"`
-	}
-	if json.Unmarshal(input, &in) != nil {
-		return ""
-	}
-	var lines []string
-	for _, q := range in.Questions {
-		given, ok := in.Answers[q.Question]
-		if !ok {
-			continue
-		}
-		var text string
-		if json.Unmarshal(given, &text) != nil {
-			text = string(given)
-		}
-		if len(in.Questions) > 1 {
-			text = q.Question + " " + text
-		}
-		lines = append(lines, text)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // decisionTitle says what was decided, about what, and by whom.
 func decisionTitle(d *PermissionDecisionData, q request) string {
 	what, about := "", ""
@@ -148,9 +117,12 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 	case d.DecisionType == DecideAllow && q.Waits == StateAskUser:
 		return "✓ Answered" + about + by
 	case d.DecisionType == DecideAllow && q.Waits == StatePlan:
+		if d.Edited {
+			return "✓ Approved as edited" + about + by
+		}
 		return "✓ Approved" + about + by
-	case d.DecisionType == DecideAllow && len(d.UpdatedInput) > 0:
-		return "✓ Allowed with changes" + what + by
+	case d.DecisionType == DecideAllow && d.Edited:
+		return "✓ Allowed as edited" + about + by
 	case d.DecisionType == DecideAllow && len(d.UpdatedPermissions) > 0:
 		return "✓ Allowed, with a rule for later," + what + by
 	case d.DecisionType == DecideAllow:
@@ -179,6 +151,16 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 			title += ", the record of the decision is unreadable"
 		}
 		return title + about
+	}
+	if d.Unattended {
+		switch d.Reason {
+		case hook.ReasonToolRan:
+			return "– It ran without an answer from here" + about
+		case hook.ReasonHangup:
+			return "– Withdrawn, the agent went away" + about
+		case hook.ReasonTurnEnded:
+			return "– Withdrawn, the turn went on" + about
+		}
 	}
 	switch d.Reason {
 	case hook.ReasonDeadline:

@@ -19,6 +19,19 @@ type task struct {
 // maxBlockers is how many tasks one may wait for; of more the others are not known.
 const maxBlockers = 16
 
+// maxTags is how many tags of a task are kept.
+const maxTags = 16
+
+// tags are those of a task, in its own order; nil where none is said.
+func tags(list []string) (out []string) {
+	for _, t := range list {
+		if t = clean(t, maxIDLen); t != "" && len(out) < maxTags && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // keepsTodos reports whether a tool only keeps a task list: the feed shows what became of the
 // tasks instead.
 func keepsTodos(tool string) bool {
@@ -63,7 +76,7 @@ func (l *todoList) change(it hook.Todo) {
 		if it.Status == hook.TodoRemoved || it.Text == "" && it.Status == hook.TodoDone {
 			return // it is not known, and nothing is left of it
 		}
-		if i = l.addTask(task{Task: Task{TodoID: id, Text: preview(it.Text), Priority: clean(it.Priority, maxIDLen), AssignedActorID: preview(it.Owner)}}, it); i < 0 {
+		if i = l.addTask(task{Task: Task{TodoID: id, Text: preview(it.Text), Priority: clean(it.Priority, maxIDLen), AssignedActorID: preview(it.Owner), Tags: tags(it.Tags)}}, it); i < 0 {
 			return
 		}
 	}
@@ -82,7 +95,7 @@ func (l *todoList) replace(items []hook.Todo) {
 		})
 		if i < 0 {
 			s.TaskSeq++
-			t := task{Task: Task{TodoID: "todo:" + strconv.Itoa(s.TaskSeq), Text: text, Priority: clean(it.Priority, maxIDLen)}, Owner: owner, Listed: true}
+			t := task{Task: Task{TodoID: "todo:" + strconv.Itoa(s.TaskSeq), Text: text, Priority: clean(it.Priority, maxIDLen), Tags: tags(it.Tags)}, Owner: owner, Listed: true}
 			if i = l.addTask(t, it); i < 0 {
 				continue
 			}
@@ -114,7 +127,7 @@ func (l *todoList) addTask(t task, it hook.Todo) int {
 	s.Tasks = append(s.Tasks, t)
 	l.tell(KindTodoAdd, &TodoAddData{
 		TodoID: t.TodoID, Text: clean(it.Text, maxDataText), Details: clean(it.Details, maxDataText), Priority: t.Priority,
-		LinkedEventID: l.parent, AssignedActorID: t.AssignedActorID,
+		LinkedEventID: l.parent, AssignedActorID: t.AssignedActorID, Tags: t.Tags,
 	}, "＋ "+t.Text)
 	return len(s.Tasks) - 1
 }
@@ -145,8 +158,11 @@ func (l *todoList) update(i int, it hook.Todo) {
 	changed(&t.Text, preview(it.Text), &p.Text)
 	changed(&t.Priority, clean(it.Priority, maxIDLen), &p.Priority)
 	changed(&t.AssignedActorID, preview(it.Owner), &p.AssignedActorID)
+	if now := tags(it.Tags); now != nil && !slices.Equal(now, t.Tags) {
+		t.Tags, p.Tags = now, now
+	}
 	if status == hook.TodoDone && t.Status != hook.TodoDone {
-		if p != (TodoPatch{}) {
+		if !p.empty() {
 			l.tell(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: p}, "✎ "+t.Text)
 		}
 		t.Status = hook.TodoDone
@@ -156,7 +172,7 @@ func (l *todoList) update(i int, it hook.Todo) {
 		return
 	}
 	changed(&t.Status, status, &p.Status)
-	if p == (TodoPatch{}) {
+	if p.empty() {
 		return
 	}
 	title := "✎ " + t.Text

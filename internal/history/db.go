@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 2
+const layout = 3
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -37,6 +37,11 @@ UPDATE requests SET text = lower(tool), (by_kind, by_name, reason) = (SELECT by_
   WHERE request = id AND step IN ('decided', 'ended') ORDER BY record LIMIT 1)
   WHERE EXISTS (SELECT 1 FROM decisions WHERE request = id AND step IN ('decided', 'ended'));
 CREATE INDEX requests_settled ON requests (settled, asked, outcome, by_kind, by_name);`,
+	2: `
+ALTER TABLE requests ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE requests ADD COLUMN wanted TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN answers TEXT NOT NULL DEFAULT '';
+ALTER TABLE requests ADD COLUMN unattended INTEGER NOT NULL DEFAULT 0;`,
 }
 
 // db is the open file: one connection that writes, some that read.

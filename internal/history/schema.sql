@@ -83,7 +83,11 @@ CREATE TABLE requests (
   text    TEXT NOT NULL DEFAULT '', -- what is looked for in, in small letters
   by_kind TEXT NOT NULL DEFAULT '', -- of the record that settled it, as reason
   by_name TEXT NOT NULL DEFAULT '',
-  reason  TEXT NOT NULL DEFAULT ''
+  reason  TEXT NOT NULL DEFAULT '',
+  edited  INTEGER NOT NULL DEFAULT 0,  -- gist is of what was allowed, and wanted of what was asked for
+  wanted  TEXT NOT NULL DEFAULT '',
+  answers TEXT NOT NULL DEFAULT '',    -- one line that is safe to show
+  unattended INTEGER NOT NULL DEFAULT 0 -- the agent had no terminal
 ) WITHOUT ROWID;
 CREATE INDEX requests_session ON requests (session, event);
 CREATE INDEX requests_at ON requests (at);
@@ -99,6 +103,6 @@ CREATE TABLE decisions (
   by_name  TEXT NOT NULL DEFAULT '',
   outcome  TEXT NOT NULL DEFAULT '',
   reason   TEXT NOT NULL DEFAULT '',
-  message  TEXT NOT NULL DEFAULT '',
+  message  TEXT NOT NULL DEFAULT '', -- what the agent was told, or what a tool said that failed
   PRIMARY KEY (request, record)
 ) WITHOUT ROWID

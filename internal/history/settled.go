@@ -35,6 +35,14 @@ func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Det
 	return show.Short(arg, maxGist), findable(r.ToolName, where(r), arg)
 }
 
+// clipped is the beginning of a line that is safe to show.
+func clipped(s string, max int) string {
+	if r := []rune(s); len(r) > max {
+		return string(r[:max-1]) + "…"
+	}
+	return s
+}
+
 // where is what people call the place of a request: its repository.
 func where(r *hook.Request) string {
 	if r.Repo.Root != "" {
@@ -68,18 +76,23 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 	titles := map[int64]string{}
 	var keys []int64
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
-		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.gist, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason,
+		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.gist, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.unattended,
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
-			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), '')
+			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
+			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
+			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('confirmed', 'overruled') ORDER BY record LIMIT 1), '')
 			FROM requests r JOIN sessions s ON s.key = r.session WHERE `+where+` ORDER BY r.settled DESC, r.id DESC LIMIT ?`,
 			append(args, pageLimit(q.Limit)), func(row *sql.Rows) error {
 				var x hook.Settled
 				var by hook.Decider
 				var key, asked, settled int64
-				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Gist, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason, &x.Message, &x.Delivery); err != nil {
+				var ran, failure string
+				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Gist, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
+					&x.Edited, &x.Asked, &x.Answers, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
 					return err
 				}
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()
+				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxGist)
 				if by.Kind != "" {
 					x.By = &by
 				}

@@ -176,6 +176,7 @@ func TestFormerLayout(t *testing.T) {
 	if err := d.exec(`DROP INDEX requests_settled;
 		ALTER TABLE requests DROP COLUMN repo; ALTER TABLE requests DROP COLUMN gist; ALTER TABLE requests DROP COLUMN text;
 		ALTER TABLE requests DROP COLUMN by_kind; ALTER TABLE requests DROP COLUMN by_name; ALTER TABLE requests DROP COLUMN reason;
+		ALTER TABLE requests DROP COLUMN edited; ALTER TABLE requests DROP COLUMN wanted; ALTER TABLE requests DROP COLUMN answers; ALTER TABLE requests DROP COLUMN unattended;
 		PRAGMA user_version=1`); err != nil {
 		t.Fatal(err)
 	}
@@ -190,5 +191,54 @@ func TestFormerLayout(t *testing.T) {
 	}
 	if got := r.dump(); len(got) != len(want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+}
+
+// What is kept of a request is what was allowed, with what was asked for beside it, what was
+// answered, and how the tool fared.
+func TestSettledAsEdited(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	settled := func(tool, input string, allowed hook.JSON, after ...hook.Record) string {
+		id := uuid.NewString()
+		raw := fmt.Appendf(nil, `{"session_id":"one","hook_event_name":"PermissionRequest","tool_name":%q,"tool_input":%s}`, tool, input)
+		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
+		at := r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{
+			ID: id, SessionID: "one", ToolName: tool, ToolInput: hook.JSON(input), Agent: "claude", Raw: raw, CreatedAt: time.Now(), EventSeq: seq, EventTime: time.Now(),
+		}}, 0)
+		at = r.append(hook.Record{RequestID: id, Step: hook.StepDecided, Outcome: hook.Allowed, Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: allowed}}, at)
+		for _, rec := range after {
+			rec.RequestID = id
+			at = r.append(rec, at)
+		}
+		return id
+	}
+	settled("Bash", `{"command":"git commit && git push"}`, hook.JSON(`{"command":"git commit"}`),
+		hook.Record{Step: hook.StepConfirmed, Reason: hook.ReasonFailed, Failure: "Exit code 1\nnothing to \u202ecommit"})
+	settled("Bash", `{"command":"ls","timeout":5}`, hook.JSON(`{"timeout":5, "command":"ls"}`), hook.Record{Step: hook.StepConfirmed})
+	settled("AskUserQuestion", `{"questions":[{"question":"Which?"},{"question":"When?"}]}`,
+		hook.JSON(`{"questions":[{"question":"Which?"},{"question":"When?"}],"answers":{"When?":"now","Which?":"Blue"}}`), hook.Record{Step: hook.StepConfirmed})
+	settled("Bash", `{"command":"make"}`, hook.JSON(`{"command":"make -n"}`), hook.Record{Step: hook.StepOverruled})
+	r.catchUp()
+	list, err := h.Settled(t.Context(), hook.SettledQuery{})
+	if err != nil || len(list) != 4 {
+		t.Fatal(list, err)
+	}
+	if x := list[3]; !x.Edited || x.Gist != "git commit" || x.Asked != "git commit && git push" || !x.Failed || x.Failure != "Exit code 1⏎nothing to ⟦U+202E⟧commit" {
+		t.Errorf("edited and failed: %+v", x)
+	}
+	if x := list[2]; x.Edited || x.Asked != "" || x.Gist != "ls" || x.Failed {
+		t.Errorf("written otherwise: %+v", x)
+	}
+	if x := list[1]; x.Edited || x.Answers != "Which? → Blue · When? → now" {
+		t.Errorf("answered: %+v", x)
+	}
+	if x := list[0]; !x.Edited || x.Delivery != hook.StepOverruled {
+		t.Errorf("edited and overruled: %+v", x)
+	}
+	for words, want := range map[string]int{"make -n": 1, "blue": 1, "push": 1} {
+		if found, err := h.Settled(t.Context(), hook.SettledQuery{Words: words}); err != nil || len(found) != want {
+			t.Errorf("%q finds %d, want %d (%v)", words, len(found), want, err)
+		}
 	}
 }

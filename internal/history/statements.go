@@ -9,10 +9,10 @@ import (
 type statements struct {
 	all []*sql.Stmt
 
-	place, event, feed, text, raw         *sql.Stmt
-	request, requestKey, settle, decision *sql.Stmt
-	runStart, runNow, runEnd              *sql.Stmt
-	byID, byKey, newSession, saveSession  *sql.Stmt
+	place, event, feed, text, raw                  *sql.Stmt
+	request, requestKey, settle, decision, allowed *sql.Stmt
+	runStart, runNow, runEnd                       *sql.Stmt
+	byID, byKey, newSession, saveSession           *sql.Stmt
 }
 
 func (s *statements) prepare(conn *sql.Conn) error {
@@ -25,9 +25,11 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text, unattended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
+		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1, gist, ''), gist = iif(?1, ?3, gist), text = text || ?4
+			WHERE id = ?5 AND edited = 0 AND answers = ''`},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.runStart, `INSERT OR REPLACE INTO runs (session, run, started, status, trigger) VALUES (?, ?, ?, ?, ?)`},

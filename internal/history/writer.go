@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/klauspost/compress/s2"
 
 	"assent/internal/feed"
 	"assent/internal/hook"
+	"assent/internal/show"
 )
 
 // writer folds steps and stores what comes of them. Between begin and commit its memory is
@@ -199,8 +201,26 @@ func (w *writer) record(r hook.Record, after uint64) error {
 		if err := w.add(s, &evs[i], searchText(&evs[i], nil, nil)); err != nil {
 			return err
 		}
+		if d, ok := evs[i].Data.(*feed.PermissionDecisionData); ok {
+			if err := w.allowed(r.RequestID, d); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// allowed keeps what was allowed of a request where it is not what was asked for.
+func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
+	if !d.Edited && len(d.Answers) == 0 {
+		return nil
+	}
+	var given []string
+	for _, a := range d.Answers {
+		given = append(given, show.Join(a))
+	}
+	answers := clipped(strings.Join(given, " · "), 2*maxGist)
+	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Gist, maxGist), findable(d.Gist, answers), id)
 }
 
 // touch notes that a step of a session was folded.
@@ -236,7 +256,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err := fold(step{record: r.Seq}, func() { gist, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text)
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text, r.Request.Attended == hook.AttendedNo)
 	}
 	var by hook.Approver
 	if r.By != nil {
@@ -245,6 +265,8 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 	message := ""
 	if r.Decision != nil {
 		message = r.Decision.Message
+	} else if r.Failure != "" {
+		message = r.Failure
 	}
 	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Who(), r.Outcome, r.Reason, message); err != nil {
 		return nil, err

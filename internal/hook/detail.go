@@ -93,11 +93,12 @@ type Call struct {
 // Notice is what the agent's program says about a background task, where a person's prompt
 // would stand.
 type Notice struct {
-	Kind      string // "task_notification"; empty: a person wrote the prompt
+	Kind      string // "task_notification", "session_message"; empty: a person wrote the prompt
+	From      string // of a session_message, what its sender calls itself
 	TaskID    string // of a subagent, its agent id
 	ToolUseID string // of the call that started the task
 	Status    string
-	Summary   string
+	Summary   string // of a session_message its text
 }
 
 // Todos is a change to an agent's task list.
@@ -118,6 +119,7 @@ type Todo struct {
 	Status    string // open, doing, blocked, done, removed
 	Priority  string // p0, p1, p2
 	Owner     string
+	Tags      []string // nil: not said
 	BlockedBy []string // further tasks that have to be done before
 }
 

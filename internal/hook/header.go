@@ -5,15 +5,20 @@ import "strconv"
 // Headers between hook client and broker, and of messages on hooks.<EventType>. Values are
 // percent-encoded.
 const (
-	HeaderRequestID  = "Assent-Request-Id"
-	HeaderAgent      = "Assent-Agent"
-	HeaderEvent      = "Assent-Event"
-	HeaderRemaining  = "Assent-Remaining-Ms"
-	HeaderOnTimeout  = "Assent-On-Timeout"
-	HeaderAttempt    = "Assent-Attempt"
-	HeaderEventTime  = "Assent-Event-Time" // RFC 3339 with nanoseconds
-	HeaderHost       = "Assent-Host"
-	HeaderPID        = "Assent-Pid"
+	HeaderRequestID = "Assent-Request-Id"
+	HeaderAgent     = "Assent-Agent"
+	HeaderEvent     = "Assent-Event"
+	HeaderRemaining = "Assent-Remaining-Ms"
+	HeaderOnTimeout = "Assent-On-Timeout"
+	HeaderAttempt   = "Assent-Attempt"
+	HeaderEventTime = "Assent-Event-Time" // RFC 3339 with nanoseconds
+	HeaderHost      = "Assent-Host"
+	HeaderPID       = "Assent-Pid"
+	// HeaderProcess tells the agent's process from a later one of the same number, HeaderAttended
+	// whether somebody may sit at the agent's terminal: yes or no. Both are absent where the hook
+	// cannot tell.
+	HeaderProcess    = "Assent-Process"
+	HeaderAttended   = "Assent-Attended"
 	HeaderAgentLabel = "Assent-Agent-Label"
 	HeaderProjectDir = "Assent-Project-Dir"
 	HeaderRepoRoot   = "Assent-Repo-Root"
@@ -134,6 +139,14 @@ func Subject(eventType string) string {
 	return "hooks." + eventType
 }
 
+// attended is what a header says, or nothing.
+func attended(s string) string {
+	if s == AttendedYes || s == AttendedNo {
+		return s
+	}
+	return ""
+}
+
 // OriginFrom reads the headers that say where a hook ran; get returns a header's value as it came.
 func OriginFrom(get func(name string) string) Origin {
 	text := func(name string) string { return UnescapeHeader(get(name)) }
@@ -144,6 +157,8 @@ func OriginFrom(get func(name string) string) Origin {
 	return Origin{
 		Host:       text(HeaderHost),
 		PID:        int(pid),
+		Process:    text(HeaderProcess),
+		Attended:   attended(text(HeaderAttended)),
 		AgentLabel: text(HeaderAgentLabel),
 		ProjectDir: text(HeaderProjectDir),
 		Repo: Repo{

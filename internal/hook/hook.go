@@ -54,12 +54,23 @@ type Event struct {
 // Origin is what the hook client knows about its own surroundings and the broker, which may
 // run elsewhere, cannot find out later. Every field may be empty.
 type Origin struct {
-	Host       string `json:"host,omitempty"`
-	PID        int    `json:"pid,omitempty"`
+	Host string `json:"host,omitempty"`
+	PID  int    `json:"pid,omitempty"`
+	// Process names the process of PID: when it began, in which pid namespace its number counts, and
+	// the boot of its machine, see package process. Attended is AttendedYes or AttendedNo.
+	Process    string `json:"process,omitempty"`
+	Attended   string `json:"attended,omitempty"`
 	AgentLabel string `json:"agentLabel,omitempty"` // CLAUDE_AGENT_ID: a label the user may set
 	ProjectDir string `json:"projectDir,omitempty"` // CLAUDE_PROJECT_DIR
 	Repo       Repo   `json:"repo,omitzero"`
 }
+
+// Whether somebody may sit at the terminal of an agent. A run without one (claude -p, CI) has no
+// prompt of its own that could have been answered.
+const (
+	AttendedYes = "yes"
+	AttendedNo  = "no"
+)
 
 // Repo is the git work tree the agent stands in. The zero value means none was found.
 type Repo struct {
@@ -84,6 +95,9 @@ type Payload struct {
 	// PermissionRequest.
 	ToolUseID string
 
+	// Failure is why the tool failed, of a PostToolUseFailure; at most MaxFailure bytes.
+	Failure string
+
 	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
 	// received, or over the whole payload where tool_input is absent, repeated or
 	// case-varied.
@@ -96,6 +110,9 @@ type Payload struct {
 	// request.
 	Uninspectable string
 }
+
+// MaxFailure is how much is kept of what a failed tool said, in bytes.
+const MaxFailure = 2 << 10
 
 // JSON is a JSON text kept as received. It marshals as itself (nil as null).
 type JSON []byte

@@ -49,6 +49,8 @@ type Request struct {
 	PermissionMode string    `json:"permissionMode,omitempty"`
 	Suggestions    JSON      `json:"permissionSuggestions,omitempty"`
 	Uninspectable  string    `json:"uninspectable,omitempty"`
+	// Overwrites is what a tool that writes a whole file would replace; nil: that was not seen.
+	Overwrites *Overwrites `json:"overwrites,omitempty"`
 	// Verdict is what the rules said when the request came; nil when there was nothing to say.
 	Verdict *Verdict `json:"verdict,omitempty"`
 
@@ -79,6 +81,14 @@ type Request struct {
 	// ReattachSHA256 is lower-case hex over the secret that the hook brought: whoever comes back
 	// under this id must bring it again. Empty where the hook brought none.
 	ReattachSHA256 string `json:"reattachSha256,omitempty"`
+}
+
+// Overwrites is what was found, when the request came, where its tool is to write a whole file.
+type Overwrites struct {
+	Exists bool  `json:"exists"`
+	Bytes  int64 `json:"bytes,omitempty"`
+	// Lines is nil where the file is no text, or large.
+	Lines *int64 `json:"lines,omitempty"`
 }
 
 // ViaMCP is the Request.Via of an agent that asked through assent's MCP server.
@@ -187,7 +197,9 @@ const (
 	StepEnded     Step = "ended"
 	StepDelivered Step = "delivered" // the answer was written to the waiting hook
 	StepConfirmed Step = "confirmed" // a later event proves that the allowed tool ran
-	StepOverruled Step = "overruled" // a later event proves that the denied tool ran
+	// StepOverruled: a later event proves that the denied tool ran, or that an edited one ran as it
+	// was asked for.
+	StepOverruled Step = "overruled"
 )
 
 // Reasons of ended records, and of a handed-back request. They are words of the API.
@@ -222,6 +234,7 @@ type Record struct {
 	By       *Approver `json:"by,omitempty"`       // decided
 	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
 	Reason   string    `json:"reason,omitempty"`   // ended
+	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed
 	// EventSeq is the EVENTS sequence of the event that proved this step: ended by proof,
 	// confirmed, overruled.
 	EventSeq uint64 `json:"eventSeq,omitempty"`

@@ -10,7 +10,13 @@ type Settled struct {
 	Title    string `json:"sessionTitle,omitempty"`
 	ToolName string `json:"toolName"`
 	// Gist is one line of the tool's input, safe to show and shortened. Nobody may decide by it.
-	Gist string `json:"gist,omitempty"`
+	// It is that of what was allowed, where Edited says that this is not what was asked for: then
+	// Asked is that of the latter.
+	Gist   string `json:"gist,omitempty"`
+	Edited bool   `json:"edited,omitempty"`
+	Asked  string `json:"asked,omitempty"`
+	// Answers is one line of what was answered to questions or in a form, safe to show.
+	Answers string `json:"answers,omitempty"`
 	// Repo is the root of the repository, or the directory where it would have run.
 	Repo      string    `json:"repo,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -19,10 +25,15 @@ type Settled struct {
 	// Reason is that of an end without a decision, Message what the agent was told.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Unattended says that the agent ran without a terminal, where nobody could have answered.
+	Unattended bool `json:"unattended,omitempty"`
 	// By is who decided; nil when nobody did.
 	By *Decider `json:"by,omitempty"`
 	// Delivery is the last that was heard of the answer: delivered, confirmed, overruled.
 	Delivery Step `json:"delivery,omitempty"`
+	// Failed says that the tool ran and failed, Failure what it said then: one line, safe to show.
+	Failed  bool   `json:"failed,omitempty"`
+	Failure string `json:"failure,omitempty"`
 }
 
 // Decider is who or what decided: the Kind of an Approver and its Who.

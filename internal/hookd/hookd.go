@@ -42,6 +42,8 @@ type Config struct {
 	Host string
 	// Submitter is whom the socket lets in, see hook.Event.
 	Submitter string
+	// Conns is how many connections are served at once, at most and by default maxConns.
+	Conns int
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
 	// Keep writes an event to disk, for later. Unless create is set it does so only if events of
@@ -77,6 +79,9 @@ func New(cfg Config) *Receiver {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
+	if cfg.Conns <= 0 || cfg.Conns > maxConns {
+		cfg.Conns = maxConns
+	}
 	if cfg.Gone == nil {
 		cfg.Gone = func() {}
 	}
@@ -87,7 +92,7 @@ func New(cfg Config) *Receiver {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return &Receiver{
-		cfg: cfg, conns: make(chan struct{}, maxConns), long: make(chan struct{}, maxLong),
+		cfg: cfg, conns: make(chan struct{}, cfg.Conns), long: make(chan struct{}, maxLong),
 		queue: make(chan []byte, maxQueue), room: semaphore.NewWeighted(maxQueueBytes),
 		events:     counter("assent_hookd_events_total", "Lines that came on the hookd socket."),
 		unreadable: counter("assent_hookd_unreadable_total", "Lines of the hookd socket that are no proper envelope; they are in the event stream all the same."),

@@ -20,15 +20,15 @@ import (
 // answer is nothing, which leaves the decision to the agent's own prompt. done is called when
 // the wait is over. waiting is req's place beside another request; nil if it has none.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, waiting *broker.Waiting, done func()) {
-	if s.waiting.Add(1) > int64(s.cfg.MaxWaiting) {
-		s.waiting.Add(-1)
+	leave, ok := s.enter(req.Channel)
+	if !ok {
 		done()
 		if waiting != nil {
 			gone, cancel := context.WithCancel(r.Context())
 			cancel()
 			_, _ = waiting.Wait(gone)
 		}
-		s.log.Warn("too many hooks wait; one was sent away", zap.Int("limit", s.cfg.MaxWaiting))
+		s.log.Warn("too many hooks wait; one was sent away", zap.Int64("waiting", s.waiting.Load()))
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "too many hooks wait"})
 		return
 	}
@@ -38,24 +38,39 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, req *hook.Request, 
 	}
 	s.calls.entered(req)
 	if err != nil {
-		s.waiting.Add(-1)
+		leave()
 		done()
 		s.answerHere(w, req.ID, s.unasked(err))
 		return
 	}
 	p := principal(r) // nobody, on the unix socket
 	ruled := waiting.ID() == req.ID && req.Verdict.Decides() && s.rule(req, waiting)
-	if !ruled && s.hold(w, req, waiting, p, done) {
+	if !ruled && s.hold(w, req, waiting, p, func() { leave(); done() }) {
 		return
 	}
 	defer done()
-	defer s.waiting.Add(-1)
+	defer leave()
 	// A connection without deadlines (a test's recorder) has none to lift.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer p.OnRevoke(cancel)()
 	s.answerHere(w, waiting.ID(), s.await(ctx, req, waiting))
+}
+
+// enter counts one more hook that waits, unless too many do. leave counts it off.
+func (s *Server) enter(channel hook.Channel) (leave func(), ok bool) {
+	n := int64(0)
+	if channel != hook.ChannelSocket {
+		n = 1
+	}
+	leave = func() { s.waiting.Add(-1); s.remote.Add(-n) }
+	waiting, remote := s.waiting.Add(1), s.remote.Add(n)
+	if waiting > int64(s.cfg.MaxWaiting) || n > 0 && remote > int64(s.cfg.MaxRemote) {
+		leave()
+		return nil, false
+	}
+	return leave, true
 }
 
 // answerHere answers on a connection that is still net/http's.

@@ -11,49 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/schemas"
 )
-
-// readBody reads the whole body. It makes one allocation of the right size where the length
-// was announced, for a hook's body stays in memory while it waits.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	rc := http.NewResponseController(w)
-	// A connection without deadlines (a test's recorder) cannot dawdle either. The deadline goes
-	// away when the body is here, for a hook waits on this connection, and else stays: net/http
-	// reads on for a while in a body that we gave up.
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
-	b, err := readAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
-	}
-	_ = rc.SetReadDeadline(time.Time{})
-	return b, nil
-}
-
-func readAll(r *http.Request) ([]byte, error) {
-	const trusted = 1 << 20 // a length above it is believed as it arrives
-	if n := r.ContentLength; n >= 0 && n <= trusted {
-		b := make([]byte, n)
-		if _, err := io.ReadFull(r.Body, b); err != nil {
-			return nil, err
-		}
-		// One more read lets net/http see the end and watch for the client going away.
-		if _, err := r.Body.Read(make([]byte, 1)); err != nil && err != io.EOF {
-			return nil, err
-		}
-		return b, nil
-	}
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Clone(b), nil
-}
 
 // errNotObject is the problem with a body that is no JSON object.
 var errNotObject = errors.New("want one JSON object")
@@ -145,12 +108,15 @@ func assign(target any, value json.RawMessage) (want string) {
 // that the caller's credential was revoked while the body took its time, for else somebody who holds
 // a body back could still act with it.
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []fieldProblem) bool {
-	body, err := readBody(w, r)
+	body, err := s.readBody(w, r)
 	if err != nil {
 		var tooBig *http.MaxBytesError
-		if errors.As(err, &tooBig) {
+		switch {
+		case errors.As(err, &tooBig):
 			s.fail(w, r, err)
-		} else {
+		case errors.Is(err, errCrowd):
+			writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: errCrowd.Error()})
+		default:
 			writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})
 		}
 		return false

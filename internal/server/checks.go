@@ -131,12 +131,15 @@ func (s *Server) caller(need auth.Role) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			p, err := s.cfg.Auth.Authenticate(bearer(r))
 			if err != nil {
-				s.fail(w, r, err)
+				s.unknown(w, r, bearer(r), err)
 				return
 			}
 			if !p.Role.Includes(need) {
 				writeProblem(w, lacking(need))
 				return
+			}
+			if p.Role.Includes(auth.RoleView) {
+				uses(r, stays)
 			}
 			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, p)))
 		})

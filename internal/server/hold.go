@@ -76,7 +76,6 @@ func (h *heldHook) finish(ctx context.Context) {
 	}
 	h.over = true
 	s := h.s
-	defer s.waiting.Add(-1)
 	defer h.done()
 	defer h.conn.Close()
 	defer h.unrevoke()

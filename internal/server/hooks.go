@@ -1,8 +1,11 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"assent/broker"
 	"assent/internal/codec"
 	"assent/internal/hook"
+	"assent/internal/ondisk"
 	"assent/internal/show"
 )
 
@@ -39,11 +43,12 @@ func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 // asked, which it returns, with its place beside another request if it shares that one's answer.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel) (*hook.Request, *broker.Waiting) {
 	arrived := time.Now() // the hook's patience runs from here, however long reading and publishing take
-	raw, err := readBody(w, r)
+	raw, err := s.readBody(w, r)
 	if err != nil {
 		s.hookBodyFailed(w, r, err)
 		return nil, nil
 	}
+	uses(r, servesHook)
 	e, channel, problem := eventOf(r.Header, came)
 	if problem != nil {
 		writeProblem(w, *problem)
@@ -111,6 +116,9 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		return nil, nil
 	}
 	s.judge(req)
+	if !req.Verdict.Decides() { // somebody will look at it
+		req.Overwrites = s.overwrites(req)
+	}
 	return req, nil
 }
 
@@ -158,10 +166,12 @@ func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err erro
 		s.fail(w, r, err)
 		return
 	}
-	if errors.Is(err, errNoRoom) {
-		s.log.Warn("a hook was sent away", zap.String("why", errNoRoom.Error()), zap.Int64("limit", s.cfg.MaxHeld))
-		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: errNoRoom.Error()})
-		return
+	for full, limit := range map[error]int64{errNoRoom: s.cfg.MaxHeld, errCrowd: s.arriving.max} {
+		if errors.Is(err, full) {
+			s.log.Warn("a hook was sent away", zap.String("why", full.Error()), zap.Int64("limit", limit))
+			writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: full.Error()})
+			return
+		}
 	}
 	writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "the body ended early or took too long"})
 }
@@ -291,6 +301,26 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 		Via:            e.Via,
 		Submitter:      e.Submitter,
 	}
+}
+
+// overwrites looks at the file that a request would write anew. It does so only where the hook's
+// host is this one: elsewhere the path means another file.
+func (s *Server) overwrites(r *hook.Request) *hook.Overwrites {
+	if r.ToolName != "Write" || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+		return nil
+	}
+	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
+		return nil
+	}
+	var members map[string]json.RawMessage // by their exact names
+	var path string
+	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members["file_path"], &path) != nil || path == "" {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.CWD, path)
+	}
+	return ondisk.Look(path)
 }
 
 // line makes foreign text fit for a log: visible, one line, not long.

@@ -130,8 +130,9 @@ func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list := make([]recordJSON, len(records))
+	asked := records[0].Request // which is the first, or not there any more
 	for i, rec := range records {
-		list[i] = newRecordJSON(rec)
+		list[i] = newRecordJSON(rec, asked)
 	}
 	s.writeJSON(w, r, http.StatusOK, list)
 }

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
+	"assent/internal/feed"
+	"assent/internal/hook"
 )
 
 // roster is how the sessions stand that were lately heard of, for the WebSockets: each sends
@@ -28,10 +30,23 @@ type roster struct {
 
 // standing is one session of the roster.
 type standing struct {
-	json    []byte
+	stand
 	seq     uint64    // of the last change
 	heard   time.Time // when it was last looked at because of news
 	checkAt time.Time // when time alone may have changed it; zero: no more
+}
+
+// stand is how a session stands.
+type stand struct {
+	json   []byte
+	origin hook.Origin
+	agent  string // sessionJSON.AgentProcess
+}
+
+func (s *Server) standOf(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) (stand, error) {
+	j := s.merged(in, live, queues)
+	doc, err := json.Marshal(j)
+	return stand{doc, j.Origin, j.AgentProcess}, err
 }
 
 const (
@@ -41,7 +56,7 @@ const (
 	// rosterPause is how long news of a session is gathered before it is looked at again.
 	rosterPause = 250 * time.Millisecond
 	// rosterIdle is how long it waits for news before it looks at what time may have changed.
-	rosterIdle = 5 * time.Second
+	rosterIdle = 2 * time.Second
 	// grace is after how long a session that fell silent is looked at again: then it is
 	// taken to wait for input. A little more than the 60 s of package feed.
 	grace = 61 * time.Second
@@ -82,9 +97,9 @@ func (r *roster) fill(ctx context.Context, s *Server) error {
 	live, _ := s.live()
 	queues := s.queues()
 	now := time.Now()
-	changed := map[string][]byte{}
+	changed := map[string]stand{}
 	for _, in := range infos {
-		if changed[in.Session.SessionID], err = json.Marshal(merged(in, live, queues)); err != nil {
+		if changed[in.Session.SessionID], err = s.standOf(in, live, queues); err != nil {
 			return err
 		}
 	}
@@ -135,14 +150,14 @@ func gather(ctx context.Context, watch PastWatch) (map[string]bool, error) {
 // look looks at the sessions of which there is news and at those that are due.
 func (r *roster) look(ctx context.Context, s *Server, news map[string]bool) error {
 	now := time.Now()
-	due := r.due(now)
+	due := r.due(now, &s.agents)
 	if len(news)+len(due) == 0 {
 		return nil
 	}
 	live, _ := s.live()
 	queues := s.queues()
 	lookAt := func(ids []string, checkAt time.Time) error {
-		changed := map[string][]byte{}
+		changed := map[string]stand{}
 		for _, id := range ids {
 			in, err := s.past.Session(ctx, id)
 			if errors.Is(err, ErrNoSession) {
@@ -151,7 +166,7 @@ func (r *roster) look(ctx context.Context, s *Server, news map[string]bool) erro
 			if err != nil {
 				return err
 			}
-			if changed[id], err = json.Marshal(merged(in, live, queues)); err != nil {
+			if changed[id], err = s.standOf(in, live, queues); err != nil {
 				return err
 			}
 		}
@@ -169,13 +184,13 @@ func (r *roster) look(ctx context.Context, s *Server, news map[string]bool) erro
 	return lookAt(due, time.Time{})
 }
 
-// due are the sessions that time may have changed.
-func (r *roster) due(now time.Time) []string {
+// due are the sessions that time may have changed, and those whose agent has gone.
+func (r *roster) due(now time.Time, agents *agents) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []string
 	for id, e := range r.entries {
-		if !e.checkAt.IsZero() && !now.Before(e.checkAt) {
+		if !e.checkAt.IsZero() && !now.Before(e.checkAt) || e.agent != "" && agents.look(e.origin) != e.agent {
 			ids = append(ids, id)
 		}
 	}
@@ -183,14 +198,14 @@ func (r *roster) due(now time.Time) []string {
 }
 
 // set takes how sessions stand now, and wakes the WebSockets if something changed.
-func (r *roster) set(stand map[string][]byte, now, checkAt time.Time) {
+func (r *roster) set(changed map[string]stand, now, checkAt time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entries == nil {
 		r.entries = map[string]*standing{}
 	}
 	news := false
-	for id, doc := range stand {
+	for id, is := range changed {
 		e := r.entries[id]
 		if e == nil {
 			e = &standing{}
@@ -200,9 +215,11 @@ func (r *roster) set(stand map[string][]byte, now, checkAt time.Time) {
 			e.heard = now
 		}
 		e.checkAt = checkAt
-		if !bytes.Equal(e.json, doc) {
+		same := bytes.Equal(e.json, is.json)
+		e.stand = is
+		if !same {
 			r.seq++
-			e.json, e.seq, news = doc, r.seq, true
+			e.seq, news = r.seq, true
 		}
 	}
 	for len(r.entries) > rosterSize {

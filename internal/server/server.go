@@ -15,10 +15,12 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -28,6 +30,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"assent/broker"
 	"assent/internal/auth"
@@ -85,17 +88,22 @@ type Config struct {
 	// HostID names the broker's machine in the submitters of its own users, see Local.
 	HostID string
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
-	// wait; 0 means 20,000. What comes beyond gets 503.
-	MaxSockets, MaxWaiting int
+	// wait, 0 means 20,000, and MaxRemote those of them that came over TCP, 0 means MaxWaiting. What
+	// comes beyond gets 503.
+	MaxSockets, MaxWaiting, MaxRemote int
 	// MaxHeld bounds the bytes of all hooks' bodies that are read or wait; 0 means 256 MiB. The
 	// process needs a multiple of it. What comes beyond gets 503.
 	MaxHeld int64
+	// MaxArriving bounds the bytes of bodies that are not here as a whole, on all routes; 0 means
+	// 64 MiB. The largest of them gives way, with 503.
+	MaxArriving int64
 }
 
 // Server makes the two handlers. Make it with New and Close it after its listeners.
 type Server struct {
 	cfg         Config
 	past        Past
+	agents      agents
 	roster      roster
 	log         *zap.Logger
 	names       names
@@ -104,7 +112,11 @@ type Server struct {
 	assets      map[string]asset
 	description func() (asset, error) // of the API
 	waiting     atomic.Int64          // hooks inside broker.Ask
+	remote      atomic.Int64          // those of them that came over TCP
 	bytes       atomic.Int64          // of hooks' bodies, see roomedBody
+	arriving    arrivals              // bodies on their way
+	guesses     *rate.Limiter         // of credentials, see unknown
+	warned      atomic.Int64          // when one was answered with 429, in Unix seconds
 	pages       atomic.Int64          // open WebSockets of devices that may decide
 
 	ctx          context.Context // done when the server closes; ends WebSockets
@@ -147,6 +159,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxWaiting == 0 {
 		cfg.MaxWaiting = 20_000
 	}
+	if cfg.MaxRemote == 0 {
+		cfg.MaxRemote = cfg.MaxWaiting
+	}
 	if cfg.MaxHeld == 0 {
 		cfg.MaxHeld = 256 << 20
 	}
@@ -159,6 +174,8 @@ func New(cfg Config) (*Server, error) {
 		deadAfter: 30 * time.Second,
 		writeWait: 10 * time.Second,
 	}
+	s.arriving.max = cmp.Or(cfg.MaxArriving, 64<<20)
+	s.guesses = rate.NewLimiter(guessEvery, guessBurst)
 	var err error
 	if s.names, err = newNames(cfg.URL, cfg.PublicURLs, cfg.AllowedHosts); err != nil {
 		return nil, err
@@ -208,7 +225,8 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          zap.NewStdLog(s.log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
 		Protocols:         new(http.Protocols),
-		ConnContext:       withPeer,
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return withSlot(withPeer(ctx, c), c) },
+		ConnState:         connState,
 	}
 	if l, err := zap.NewStdLogAt(s.log, zap.DebugLevel); err == nil {
 		srv.ErrorLog = l

@@ -30,6 +30,9 @@ type sessionJSON struct {
 	PermissionQueueCount int `json:"permissionQueueCount"`
 	QuestionQueueCount   int `json:"questionQueueCount"`
 
+	// AgentProcess is agentRuns or agentGone where that can be told.
+	AgentProcess string `json:"agentProcess,omitempty"`
+
 	// Only the past knows the rest.
 	Title      string          `json:"title,omitempty"` // went through package show
 	State      feed.AgentState `json:"state,omitempty"`
@@ -133,7 +136,7 @@ func (s *Server) live() (map[string]broker.SessionView, []broker.SessionView) {
 }
 
 // merged is a session of the past with what the broker knows of it.
-func merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) sessionJSON {
+func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) sessionJSON {
 	id := in.Session.SessionID
 	v, ok := live[id]
 	if !ok {
@@ -141,6 +144,7 @@ func merged(in feed.Info, live map[string]broker.SessionView, queues map[string]
 	}
 	j := newSessionJSON(v, queues[id])
 	j.add(in)
+	s.agents.add(&j, &in)
 	return j
 }
 
@@ -181,8 +185,9 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessi
 	}
 	list := make([]sessionJSON, 0, len(past))
 	known := make(map[string]bool, len(past))
-	for _, in := range past {
-		list = append(list, merged(in, live, queues))
+	for i, in := range past {
+		in.SameProcess = in.SameProcess && i < mostAgents && after == ""
+		list = append(list, s.merged(in, live, queues))
 		known[in.Session.SessionID] = true
 	}
 	if after != "" {
@@ -223,7 +228,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) {
 	in, err := s.past.Session(r.Context(), id)
 	switch {
 	case err == nil:
-		s.writeJSON(w, r, http.StatusOK, merged(in, live, s.queues()))
+		s.writeJSON(w, r, http.StatusOK, s.merged(in, live, s.queues()))
 	case ok && (errors.Is(err, ErrNoPast) || errors.Is(err, ErrNoSession)):
 		s.writeJSON(w, r, http.StatusOK, newSessionJSON(v, s.queues()[id]))
 	default:

@@ -16,6 +16,9 @@ type peerKey struct{}
 
 // withPeer remembers which user is at the other end of a unix socket, where the system tells.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
+	if x := slotOf(c); x != nil {
+		c = x.Conn
+	}
 	if uid, err := peercred.UID(c); err == nil {
 		return context.WithValue(ctx, peerKey{}, uid)
 	}

@@ -17,6 +17,9 @@ import (
 // decided.
 const partialAbove = 32 << 10
 
+// maxFailure is how much of what a failed tool said is told, in characters; the record has more.
+const maxFailure = 400
+
 // requestJSON is a request as the API shows it (schema PermissionRequest).
 type requestJSON struct {
 	hook.Request
@@ -36,7 +39,9 @@ type requestJSON struct {
 	SettledAt time.Time      `json:"settledAt,omitzero"`
 	Delivery  string         `json:"delivery,omitempty"`
 	Response  *responseJSON  `json:"response,omitempty"`
-	Shown     *shownJSON     `json:"shown,omitempty"`
+	Failure   string         `json:"failure,omitempty"`
+	Shown     *show.Shown    `json:"shown,omitempty"`
+	Allowed   *show.Allowed  `json:"allowed,omitempty"`
 	*hook.Reading
 	Partial   bool   `json:"partial,omitempty"`
 	Raw       string `json:"raw,omitempty"`
@@ -47,12 +52,6 @@ type requestJSON struct {
 type responseJSON struct {
 	SessionID          string          `json:"sessionId"`
 	HookSpecificOutput json.RawMessage `json:"hookSpecificOutput"`
-}
-
-// shownJSON is the input made safe to look at.
-type shownJSON struct {
-	Verb   string       `json:"verb"`
-	Fields []show.Field `json:"fields"`
 }
 
 // EncodeView returns what makes a request's JSON for lists and watchers: without its payload, and
@@ -110,7 +109,7 @@ func viewJSON(v broker.View, whole bool, read func(*hook.Request) *hook.Reading)
 	if fields == nil {
 		fields = []show.Field{}
 	}
-	j.Shown = &shownJSON{verb, fields}
+	j.Shown, j.Allowed = &show.Shown{Verb: verb, Fields: fields}, allowed(&v.Request, v.Decision)
 	if read != nil {
 		j.Reading = read(&v.Request)
 	}
@@ -128,7 +127,16 @@ func newRequestJSON(v broker.View) *requestJSON {
 		DecidedBy: v.DecidedBy,
 		SettledAt: v.SettledAt,
 		Delivery:  v.Delivery,
+		Failure:   show.Short(v.Failure, maxFailure),
 	}
+}
+
+// allowed is what d allows of a request where it is not what was asked for.
+func allowed(r *hook.Request, d *hook.Decision) *show.Allowed {
+	if d == nil || d.Behavior != hook.BehaviorAllow {
+		return nil
+	}
+	return show.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
 }
 
 // jsonObject returns in where it is an object that may stand in a JSON text. What is not valid
@@ -159,7 +167,9 @@ func response(v broker.View) *responseJSON {
 type recordJSON struct {
 	hook.Record
 	Request *requestJSON `json:"request,omitempty"`
-	Signed  *signedJSON  `json:"signed,omitempty"`
+	// Allowed goes with a decided record.
+	Allowed *show.Allowed `json:"allowed,omitempty"`
+	Signed  *signedJSON   `json:"signed,omitempty"`
 }
 
 // signedJSON is what was signed of a decision, byte for byte. As JSON inside of JSON it would
@@ -169,10 +179,14 @@ type signedJSON struct {
 	UpdatedPermissions string `json:"updatedPermissions,omitempty"`
 }
 
-func newRecordJSON(r hook.Record) recordJSON {
+// newRecordJSON is the JSON of a step of the request that was asked.
+func newRecordJSON(r hook.Record, asked *hook.Request) recordJSON {
 	j := recordJSON{Record: r}
 	if r.Request != nil {
 		j.Request = viewJSON(broker.View{Request: *r.Request}, true, nil)
+	}
+	if asked != nil {
+		j.Allowed = allowed(asked, r.Decision)
 	}
 	if d := r.Decision; d != nil && d.Signature != "" && len(d.UpdatedInput)+len(d.UpdatedPermissions) > 0 {
 		j.Signed = &signedJSON{string(d.UpdatedInput), string(d.UpdatedPermissions)}

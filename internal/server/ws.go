@@ -42,13 +42,14 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 		p, err = s.cfg.Auth.Authenticate(bearer(r))
 	}
 	if err != nil {
-		s.fail(w, r, err)
+		s.unknown(w, r, q.Get("ticket")+bearer(r), err)
 		return
 	}
 	if !p.Role.Includes(auth.RoleView) {
 		writeProblem(w, lacking(auth.RoleView))
 		return
 	}
+	uses(r, stays)
 	var after uint64
 	if text := q.Get("after"); text != "" {
 		if after, err = strconv.ParseUint(text, 10, 63); err != nil {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type engineKind struct {
 	sync     bool   // acknowledge after fsync
 	readers  bool   // has the readers' account
 	listen   string // HOST:PORT, empty for none
+	conns    int    // connections from there; 0 means 1024
 
 	readersToken string // empty: a new one
 }
@@ -284,7 +286,8 @@ func (e *engine) options() (*server.Options, error) {
 	}
 	opts.NoSigs, opts.NoLog = true, false
 	opts.MaxPayload = maxPayload
-	opts.MaxConn = 1024
+	const own = 8 // in this process
+	opts.MaxConn = cmp.Or(e.kind.conns, 1024) + own
 	opts.JetStream = true
 	opts.DisableJetStreamBanner = true
 	opts.StoreDir = e.dir

@@ -86,6 +86,8 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	if o.PID != 0 {
 		put(hook.HeaderPID, strconv.Itoa(o.PID))
 	}
+	put(hook.HeaderProcess, o.Process)
+	put(hook.HeaderAttended, o.Attended)
 	put(hook.HeaderAgentLabel, o.AgentLabel)
 	put(hook.HeaderProjectDir, o.ProjectDir)
 	put(hook.HeaderRepoRoot, o.Repo.Root)
@@ -164,6 +166,8 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 		Origin: hook.Origin{
 			Host:       get(hook.HeaderHost),
 			PID:        number(hook.HeaderPID),
+			Process:    get(hook.HeaderProcess),
+			Attended:   get(hook.HeaderAttended),
 			AgentLabel: get(hook.HeaderAgentLabel),
 			ProjectDir: get(hook.HeaderProjectDir),
 			Repo: hook.Repo{

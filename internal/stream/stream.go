@@ -58,6 +58,8 @@ type Config struct {
 	// Repair mends a damaged record before it is opened; without it a damaged record is shown and not
 	// written to.
 	Repair bool
+	// Readers is how many connections Listen takes; 0 means 1024.
+	Readers int
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.
 	Logf func(format string, args ...any)
 
@@ -162,7 +164,7 @@ func (s *Stream) openEvents(ctx context.Context) (err error) {
 	if s.cfg.URL != "" {
 		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
 	} else {
-		kind.listen, kind.readersToken = s.cfg.Listen, s.cfg.ReadersToken
+		kind.listen, kind.conns, kind.readersToken = s.cfg.Listen, s.cfg.Readers, s.cfg.ReadersToken
 		if err := s.cleanEvents(); err != nil {
 			return err
 		}

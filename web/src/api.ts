@@ -42,6 +42,11 @@ export function revokeDevice(id: string): Promise<unknown> {
   return authorized("DELETE", `/v1/devices/${encodeURIComponent(id)}`);
 }
 
+/** The requests that ended last, newest first. */
+export function listEnded(): Promise<PermissionRequest[]> {
+  return authorized("GET", "/v1/requests?state=ended&limit=20");
+}
+
 export function getRequest(id: string): Promise<PermissionRequest> {
   return authorized("GET", `/v1/requests/${encodeURIComponent(id)}`);
 }

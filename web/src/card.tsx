@@ -59,7 +59,10 @@ export function Card({ item }: { item: Item }) {
     obstacle = words.card.unseen(unseen.names.length);
     goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
   } else if (elicits && !filled) obstacle = failed ? words.later.failed : forms ? words.form.unknown : words.card.notHere;
-  else if (filled && "wrong" in filled) obstacle = filled.wrong;
+  else if (filled && "wrong" in filled) {
+    obstacle = filled.wrong;
+    goThere = () => toPart(card.current, `form:${filled.at}`, () => 0);
+  }
   else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) {
     obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
@@ -217,8 +220,8 @@ function useWhole(item: Item): [string | undefined, () => void] {
     void lookUp(r.id).then(setError);
   };
   useEffect(() => {
-    if (needed && !item.endedAt) fetchIt();
-  }, [r.id, needed]);
+    if (item.endedAt ? r.partial && item.whole?.state === "pending" : needed) fetchIt();
+  }, [r.id, needed, item.endedAt]);
   return [needed ? error : undefined, fetchIt];
 }
 

@@ -8,6 +8,7 @@ import { Parts } from "./fields";
 import { reason, sentence } from "./http";
 import { agoWords, isRequest, lastElement, since, type Request } from "./model";
 import { partsOf } from "./parts";
+import { Said } from "./said";
 import { recent, selected, sessions } from "./state";
 import type { Settled } from "./types.gen";
 import { visibleLine } from "./visible";
@@ -158,7 +159,7 @@ function Decided({ d }: { d: Settled }) {
   const at = new Date(d.settledAt);
   const took = Date.parse(d.settledAt) - Date.parse(d.createdAt);
   const who = d.by ? whoIs(d.by) : "";
-  const why = d.reason ? (words.history.reasons[d.reason] ?? visibleLine(d.reason)) : "";
+  const why = d.reason ? (d.unattended && /^(tool_ran|hangup|turn_ended)$/.test(d.reason) ? words.history.unattended : words.history.reasons[d.reason] ?? visibleLine(d.reason)) : "";
   const show = () => {
     setError("");
     getRequest(d.id).then(
@@ -167,9 +168,12 @@ function Decided({ d }: { d: Settled }) {
     );
   };
   return (
-    <li class={`decided ${d.delivery === "overruled" ? "loud" : (tones[d.outcome] ?? "gone")}`}>
+    <li class={`decided ${d.delivery === "overruled" ? "loud" : d.failed ? "bad" : (tones[d.outcome] ?? "gone")}`}>
       <div class="where">
-        <b>{words.history.outcomes[d.outcome]}</b>
+        <b>
+          {words.history.outcomes[d.outcome]}
+          {d.edited && words.history.edited}
+        </b>
         {who && d.by?.kind !== "owner-cli" ? (
           <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => set({ by: d.by?.name ?? "" })}>
             {who}
@@ -178,7 +182,7 @@ function Decided({ d }: { d: Settled }) {
           <span>{who || why}</span>
         )}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
-        {d.delivery === "overruled" && <b>{words.history.overruled}</b>}
+        {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {agoWords(now.value - at.getTime())}
         </time>
@@ -189,6 +193,9 @@ function Decided({ d }: { d: Settled }) {
         </button>{" "}
         <span>{d.gist}</span>
       </div>
+      {d.asked && d.asked !== d.gist && <p class="told">{words.history.asked(d.asked)}</p>}
+      {d.answers && <p class="told">{words.history.answers(d.answers)}</p>}
+      {d.failed && <p class="told">{words.outcome.ranFailed(d.failure ?? "")}</p>}
       {d.message && <p class="told">{words.history.told(visibleLine(d.message))}</p>}
       <div class="where">
         {d.repo && (
@@ -208,8 +215,20 @@ function Decided({ d }: { d: Settled }) {
           {words.card.notFetched(error)}
         </p>
       )}
-      {whole && <Parts request={whole} parts={partsOf(whole.toolName, whole.shown?.fields ?? [])} opened={everything} open={() => undefined} />}
+      {whole && <Whole request={whole} />}
     </li>
+  );
+}
+
+/** What was allowed, else what was asked for, and what was said beside it. */
+function Whole({ request }: { request: Request }) {
+  const { units, doubts, ...edited } = request; // which are of what was asked for
+  const shown = request.allowed?.shown;
+  return (
+    <>
+      <Said item={{ request, endedAt: 1 }} />
+      <Parts request={shown ? edited : request} parts={partsOf(request.toolName, (shown ?? request.shown)?.fields ?? [])} opened={everything} open={() => undefined} />
+    </>
   );
 }
 

@@ -3,6 +3,8 @@
 // reader is at the end already.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { earlier, feedTrouble, fetchingEarlier, find, found, searchTrouble, story } from "./feed";
+import { now } from "./clock";
+import { agoWords } from "./model";
 import { selected, sessions } from "./state";
 import { badge, foundLine, ofSubagents, readable, signed, startsOpen, stateWords, type Line } from "./story";
 import type { Found, SessionInfo } from "./types.gen";
@@ -67,6 +69,7 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
       <h2>{info.title || words.desk.whatHappened}</h2>
       <p class="where">
         <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info)}</b>
+        {!info.agentProcess && info.state !== "exited" && info.lastEventAt && <span>{words.feed.heard(agoWords(now.value - Date.parse(info.lastEventAt)))}</span>}
         {info.repo?.branch && <span class="branch">{visibleLine(info.repo.branch)}</span>}
         {info.host && <span>{visibleLine(info.host)}</span>}
         {subs.map((a) => (

@@ -40,7 +40,7 @@ export function Parts({ request, parts, opened, open }: Props) {
         const whole = !p.long || opened.has(p.name);
         return (
           <div class="part" data-part={p.name} key={p.name}>
-            {p.kind === "diff" ? <ChangesPart part={p} whole={whole} open={() => open(p.name)} /> : <FieldPart request={request} field={p.field} whole={whole} open={() => open(p.name)} />}
+            {p.kind === "diff" ? <ChangesPart request={request} part={p} whole={whole} open={() => open(p.name)} /> : <FieldPart request={request} field={p.field} whole={whole} open={() => open(p.name)} />}
           </div>
         );
       })}
@@ -48,7 +48,7 @@ export function Parts({ request, parts, opened, open }: Props) {
   );
 }
 
-function ChangesPart({ part, whole, open }: { part: Extract<Part, { kind: "diff" }>; whole: boolean; open(): void }) {
+function ChangesPart({ request, part, whole, open }: { request: PermissionRequest; part: Extract<Part, { kind: "diff" }>; whole: boolean; open(): void }) {
   const { diff, prefix } = part;
   const number = /^edits\[(\d+)\]\.$/.exec(prefix);
   const title = number ? words.diff.place(Number(number[1]) + 1) : part.name === "content" ? words.diff.wholeFile : words.diff.change;
@@ -57,6 +57,7 @@ function ChangesPart({ part, whole, open }: { part: Extract<Part, { kind: "diff"
   return (
     <div class="field">
       <span class="label">{title}</span>
+      {part.name === "content" && <p class={request.overwrites?.exists === false ? "remark" : "notice"}>{words.diff.overwrites(request.overwrites)}</p>}
       {lines.length === 0 && <span class="nothing">{words.fields.empty}</span>}
       {whole ? (
         lines.length > 0 && <Changes diff={diff} />

@@ -96,22 +96,22 @@ export function valueOf(e: Entry, values: Values): Value | undefined {
   return values.has(e.name) ? values.get(e.name) : e.initial;
 }
 
-/** What is sent to the server, or the first thing that is wrong with it. */
-export function contentOf(form: Form, values: Values): { content: Record<string, unknown> } | { wrong: string } {
+/** What is sent to the server, or the first thing that is wrong with it, and in which entry. */
+export function contentOf(form: Form, values: Values): { content: Record<string, unknown> } | { wrong: string; at: number } {
   const out: [string, unknown][] = [];
-  for (const e of form.entries) {
+  for (const [at, e] of form.entries.entries()) {
     const v = valueOf(e, values);
     const what = visibleLine(e.title || e.name);
     if (v === undefined || (v === "" && e.kind !== "one") || (Array.isArray(v) && v.length === 0 && !e.required)) {
-      if (e.required) return { wrong: words.form.missing(what) };
+      if (e.required) return { wrong: words.form.missing(what), at };
       continue;
     }
     const sent = e.kind === "number" || e.kind === "integer" ? numberOf(e, v) : v;
-    if (sent === undefined) return { wrong: e.kind === "integer" ? words.form.notWhole(what) : words.form.notNumber(what) };
+    if (sent === undefined) return { wrong: e.kind === "integer" ? words.form.notWhole(what) : words.form.notNumber(what), at };
     const size = typeof sent === "number" ? sent : typeof sent === "string" && e.kind === "text" ? [...sent].length : Array.isArray(sent) ? sent.length : undefined;
-    if (size !== undefined && e.least !== undefined && size < e.least) return { wrong: words.form.least(what, e.kind, e.least) };
-    if (size !== undefined && e.most !== undefined && size > e.most) return { wrong: words.form.most(what, e.kind, e.most) };
-    if (e.kind === "text" && typeof sent === "string" && !ofFormat(sent, e.format)) return { wrong: words.form.format(what, e.format) };
+    if (size !== undefined && e.least !== undefined && size < e.least) return { wrong: words.form.least(what, e.kind, e.least), at };
+    if (size !== undefined && e.most !== undefined && size > e.most) return { wrong: words.form.most(what, e.kind, e.most), at };
+    if (e.kind === "text" && typeof sent === "string" && !ofFormat(sent, e.format)) return { wrong: words.form.format(what, e.format), at };
     out.push([e.name, sent]);
   }
   return { content: Object.fromEntries(out) };

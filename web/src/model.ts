@@ -51,14 +51,14 @@ export interface Line {
 export function outcomeLine(item: Item, now: number): Line | undefined {
   const { request: r, attempt } = item;
   if (r.delivery === "overruled") {
-    return { text: words.outcome.overruled, tone: "loud" };
+    return { text: r.outcome === "allowed" ? words.outcome.overruledEdit : words.outcome.overruled, tone: "loud" };
   }
   const mine = attempt?.phase === "taken";
   switch (r.outcome) {
     case "allowed":
     case "denied": {
       const word = wordFor(r, r.outcome === "allowed");
-      const tone: Tone = r.outcome === "allowed" ? "good" : "bad";
+      const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
       const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
       return { text: `${said}. ${delivered(item, now)}`.trim(), tone };
     }
@@ -68,7 +68,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
         tone: "gone",
       };
     case "withdrawn":
-      return { text: withdrawn(r.reason), tone: "gone" };
+      return { text: r.attended === "no" && /^(tool_ran|hangup|turn_ended)$/.test(r.reason ?? "") ? words.outcome.unattended : withdrawn(r.reason), tone: "gone" };
     case "handed_back":
       return { text: r.reason === "too_large" ? words.outcome.tooLarge : words.outcome.handedBack, tone: "gone" };
   }
@@ -89,12 +89,12 @@ export function isForm(r: Request): boolean {
 function wordFor(r: Request, yes: boolean): string {
   if (isForm(r)) return yes ? words.form.answered : words.form.declined;
   if (yes && r.toolName === "AskUserQuestion") return words.form.answered;
-  return yes ? words.outcome.allowed : words.outcome.denied;
+  return yes ? (r.allowed?.changes ? words.outcome.edited : words.outcome.allowed) : words.outcome.denied;
 }
 
 function delivered(item: Item, now: number): string {
   const { request: r, attempt } = item;
-  if (r.delivery === "confirmed") return r.reason === "tool_failed" ? words.outcome.ranFailed : words.outcome.ran;
+  if (r.delivery === "confirmed") return r.reason === "tool_failed" ? words.outcome.ranFailed(r.failure ?? "") : words.outcome.ran;
   if (attempt?.phase === "taken" && (attempt.delivered || r.delivery === "delivered")) {
     return attempt.delivered ? words.outcome.deliveredIn(Math.max(0.1, attempt.ms / 1000).toFixed(1)) : words.outcome.delivered;
   }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { clockSkew, now } from "./clock";
 import { lastElement, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
 import { Paths } from "./rich";
+import { Said } from "./said";
 import { visibleLine } from "./visible";
 import { words } from "./words";
 
@@ -12,10 +13,10 @@ export function Past({ item }: { item: Item }) {
   const { request: r } = item;
   const [open, setOpen] = useState(false);
   const line = outcomeLine(item, Date.now());
-  const shown = shownOf(item);
+  const shown = r.allowed?.shown ?? shownOf(item);
   const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
   const gist = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
-  const more = main !== undefined && gist !== main.text;
+  const more = r.allowed || (main && gist !== main.text);
   return (
     <li class={`past ${line?.tone ?? "gone"}`}>
       <div class="where">
@@ -24,6 +25,7 @@ export function Past({ item }: { item: Item }) {
       </div>
       <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
       {main && <div class="gist">{open ? main.text : gist}</div>}
+      {open && <Said item={item} />}
       {more && (
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? words.past.less : words.past.all}

@@ -1,4 +1,5 @@
 // The rail of sessions: those in which something waits first, then the newest.
+import { now } from "./clock";
 import { sessionName, type Group } from "./model";
 import { selected, sessions, waiting } from "./state";
 import { listed, restsNow, stateWords } from "./story";
@@ -12,7 +13,7 @@ export function Rail({ all }: { all: Group[] }) {
   const total = waiting.value;
   const stand = sessions.value;
   const busy = new Set(all.map((g) => g.sessionId));
-  const calm = listed(stand.values(), railSize).filter((s) => !busy.has(s.sessionId));
+  const calm = listed(stand.values(), railSize, now.value).filter((s) => !busy.has(s.sessionId));
   const chosen = stand.get(selected.value);
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
   const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);

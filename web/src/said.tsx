@@ -1,5 +1,5 @@
 // What an answer said beyond yes or no: words, changes, what is remembered. It stands under the
-// outcome, from the broker's record, or from this page's own answer until that is here.
+// outcome. What was changed and answered the broker says, and nobody else: it has the record.
 import { sentenceOf, type Update } from "./always";
 import { Changed } from "./edit";
 import { isForm, type Item } from "./model";
@@ -11,39 +11,39 @@ import { words } from "./words";
 type Output = Partial<Omit<PermissionResponse["hookSpecificOutput"] & ElicitationResponse["hookSpecificOutput"], "hookEventName">>;
 
 export function Said({ item }: { item: Item }) {
-  const { request: r, attempt } = item;
+  const { request: r, attempt, whole } = item;
+  if (item.lost) return null;
   const own = attempt?.phase === "taken" ? attempt.decision : undefined;
-  const output: Output | undefined = (item.whole?.response ?? r.response)?.hookSpecificOutput;
-  if (isForm(r) && !item.lost) return <Filled content={(output?.content ?? own?.updatedInput) as Record<string, unknown> | undefined} />;
-  const d = output?.decision ?? own;
-  if (!d || item.lost) return null;
-  const before: Record<string, unknown> = (item.whole ?? r).toolInput ?? {};
-  const changes = Object.entries(d.updatedInput ?? {}).filter(([k, v]) => k in before && text(v) !== text(before[k]));
-  const answers = (d.updatedInput as Record<string, unknown> | undefined)?.["answers"];
-  const updates = (d.updatedPermissions ?? []) as unknown as Update[];
+  const output: Output | undefined = (whole?.response ?? r.response)?.hookSpecificOutput;
+  const d = isForm(r) ? undefined : output?.decision ?? own;
+  const { answers, changes } = whole?.allowed ?? r.allowed ?? {};
+  const updates = (d?.updatedPermissions ?? []) as unknown as Update[];
   return (
     <>
-      {d.message && (
+      {d?.message && (
         <div class="said">
           <span class="label">{words.outcome.toldAgent}</span>
           <q dir="auto">{visibleText(d.message)}</q>
         </div>
       )}
-      {d.interrupt && <p class="said">{words.outcome.stopped}</p>}
-      {r.toolName === "AskUserQuestion" && typeof answers === "object" && answers !== null && (
-        <ul class="said">
-          {Object.entries(answers).map(([q, a]) => (
-            <li key={q}>
-              {visibleLine(q)} <b>{visibleLine(text(a))}</b>
-            </li>
-          ))}
-        </ul>
+      {d?.interrupt && <p class="said">{words.outcome.stopped}</p>}
+      {answers && (
+        <div class="said">
+          {isForm(r) && <span class="label">{words.form.sent}</span>}
+          <ul>
+            {answers.map((a) => (
+              <li key={a.question}>
+                {a.question} <b>{a.answer}</b>
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
-      {changes.length > 0 && (
+      {changes && (
         <div class="said">
           <span class="label">{words.outcome.changedTo}</span>
-          {changes.map(([k, v]) => (
-            <Changed key={k} before={visibleText(text(before[k]))} after={visibleText(text(v))} />
+          {changes.map((c) => (
+            <Changed key={c.name} before={c.before ?? ""} after={c.after ?? ""} />
           ))}
         </div>
       )}
@@ -58,26 +58,4 @@ export function Said({ item }: { item: Item }) {
       )}
     </>
   );
-}
-
-/** What an MCP server was told. */
-function Filled({ content }: { content: Record<string, unknown> | undefined }) {
-  const all = Object.entries(content ?? {});
-  if (all.length === 0) return null;
-  return (
-    <div class="said">
-      <span class="label">{words.form.sent}</span>
-      <ul>
-        {all.map(([k, v]) => (
-          <li key={k}>
-            {visibleLine(k)} <b>{visibleText(text(v))}</b>
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function text(v: unknown): string {
-  return typeof v === "string" ? v : JSON.stringify(v, null, 2) ?? "";
 }

@@ -71,8 +71,9 @@ export async function authorized<T>(method: string, path: string, body?: unknown
     try {
       return await call<T>(method, path, body, token);
     } catch (e) {
-      // A restarted broker knows no bearer of before; a device opens a new session, once.
-      if (!(e instanceof ApiError) || e.status !== 401) throw e;
+      // A restarted broker knows no bearer of before; a device opens a new session, once. 429: it heard
+      // many such.
+      if (!(e instanceof ApiError) || (e.status !== 401 && !(device && e.status === 429))) throw e;
       bearer = undefined;
       if (!device) throw new Unpaired(words.door.badToken);
       if (attempt === 2) throw e;

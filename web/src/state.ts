@@ -1,8 +1,8 @@
 // What the page shows, as signals, and everything that changes it.
 import { computed, signal } from "@preact/signals";
-import { decide, getRequest } from "./api";
+import { decide, getRequest, listEnded } from "./api";
 import type { Result } from "./choice";
-import { now, tickClock } from "./clock";
+import { clockSkew, now, tickClock } from "./clock";
 import { hold, takeBackAll } from "./hold";
 import { ApiError, reason, sentence } from "./http";
 import { grouped, isRequest, newer, sessionName, settle, shownOf, type Answer, type Item, type Request } from "./model";
@@ -132,6 +132,7 @@ function receive(m: WSMessage): void {
     }
     items.value = next;
     if (known.value) announce(next, before);
+    else void listEnded().then(endedBefore, () => undefined);
     known.value = true;
     for (const item of lost.slice(0, maxLookups)) void lookUp(item.request.id);
   } else if (m.type === "changes") {
@@ -157,6 +158,13 @@ function put(next: Map<string, Item>, before: ReadonlyMap<string, Item>, r: Perm
   delete item.lost;
   next.set(r.id, item);
   if (ended) remember(item);
+}
+
+/** Puts what ended before the page was opened behind what it saw end. */
+function endedBefore(list: readonly PermissionRequest[]): void {
+  const seen = new Set(recent.value.map((i) => i.request.id));
+  const old = list.filter(isRequest).filter((r) => !seen.has(r.id) && r.settledAt);
+  recent.value = [...recent.value, ...old.map((request) => ({ request, endedAt: Date.parse(request.settledAt!) - clockSkew }))].slice(0, maxRecent);
 }
 
 function remember(item: Item): void {
@@ -259,7 +267,13 @@ export async function send(r: Request, decision: Answer, go: Promise<boolean>): 
       change(r.id, (i) => ({ ...withoutAttempt(i), lost: true, endedAt: i.endedAt || Date.now() }));
       return "settled";
     }
-    return fail(e.status === 0 ? words.answer.unknown : words.answer.notRecorded(reason(e)));
+    // Nobody knows: it may stand in the record, or come to stand there. The card stays, and shows
+    // what the record says as soon as that is heard.
+    if (e.status === 0 || e.status >= 500) {
+      void lookUp(r.id);
+      return fail(words.answer.unknown);
+    }
+    return fail(words.answer.notRecorded(reason(e)));
   }
 }
 

@@ -69,10 +69,11 @@ test("why something was found", () => {
   for (const nothing of ["result", "red", " ", ""]) assert.equal(foundLine(e, nothing), "");
 });
 
-test("the rail shows the newest, and none that is over", () => {
+test("the rail shows the newest, then those that have just ended, and none that is over for long", () => {
   const s = (sessionId: string, startedAt: string, state: "working" | "exited") => ({ sessionId, startedAt, endedAt: startedAt, state, queueCount: 0 });
   const all = [s("a", "2026-01-01T00:00:00Z", "working"), s("b", "2026-01-03T00:00:00Z", "exited"), s("c", "2026-01-02T00:00:00Z", "working"), s("d", "2026-01-04T00:00:00Z", "exited")];
-  const ids = (limit: number) => listed(all, limit).map((x) => x.sessionId);
-  assert.deepEqual(ids(5), ["c", "a"]);
-  assert.deepEqual(ids(1), ["c"]);
+  const ids = (limit: number, now: string) => listed(all, limit, Date.parse(now)).map((x) => x.sessionId);
+  assert.deepEqual(ids(5, "2026-01-04T00:09:59Z"), ["c", "a", "d"]);
+  assert.deepEqual(ids(5, "2026-01-04T00:10:00Z"), ["c", "a"]);
+  assert.deepEqual(ids(1, "2026-01-04T00:00:00Z"), ["c"]);
 });

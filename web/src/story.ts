@@ -86,6 +86,7 @@ export function startsOpen(e: Line): boolean {
 const states: Record<AgentState, string> = words.feed.states;
 
 export function stateWords(s: SessionInfo | undefined): string {
+  if (s?.agentProcess === "gone" && s.state === "exited") return words.feed.gone;
   return restsNow(s) ? words.feed.turnOver : (states[s?.state ?? "unknown"] ?? states.unknown);
 }
 
@@ -95,11 +96,14 @@ export function restsNow(s: SessionInfo | undefined): boolean {
   return s?.state === "working" && /^Stop(Failure)?$/.test(s.lastEvent ?? "");
 }
 
-/** The sessions of the rail beside those in which something waits: the newest that are not over.
- * One that is over is found by the search and in the history. */
-export function listed(all: Iterable<SessionInfo>, limit: number): SessionInfo[] {
+const lately = 600_000; // ms
+
+/** The sessions of the rail beside those in which something waits: the newest, and then those
+ * that have just ended. One that is over for longer is found by the search and in the history. */
+export function listed(all: Iterable<SessionInfo>, limit: number, now: number): SessionInfo[] {
+  const over = (s: SessionInfo) => Number(s.state === "exited");
   return [...all]
-    .filter((s) => s.state !== "exited")
-    .sort((a, b) => (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
+    .filter((s) => !over(s) || now - Date.parse(s.endedAt ?? "") < lately)
+    .sort((a, b) => over(a) - over(b) || (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
     .slice(0, limit);
 }

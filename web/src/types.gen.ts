@@ -113,12 +113,16 @@ export type FeedUserPrompt = FeedEventBase & {
     cwd: string;
     permission_mode?: string;
     /**
-     * task_notification for a notice the agent's program wrote about a background task; empty for a person's prompt.
+     * task_notification for a notice the agent's program wrote about a background task, session_message for a message of another program or session; empty for a person's prompt.
      */
     source?: string;
     task_id?: string;
     status?: string;
     summary?: string;
+    /**
+     * Of a session_message, what its sender calls itself; summary is its text.
+     */
+    from?: string;
   };
 };
 /**
@@ -414,10 +418,16 @@ export type FeedConfigChange = FeedEventBase & {
 export type FeedInstructionsLoaded = FeedEventBase & {
   kind: "instructions.loaded";
   data: {
-    file_path: string;
+    [k: string]: unknown;
+  } & {
+    file_path?: string;
     memory_type?: string;
     load_reason?: string;
     trigger_file_path?: string;
+    /**
+     * init, maintenance: an older form, which names no file.
+     */
+    trigger?: string;
   };
 };
 /**
@@ -527,12 +537,24 @@ export type FeedPermissionDecision = FeedEventBase & {
      */
     reason?: string;
     /**
-     * Of a denial.
+     * Of a denial, which always has one; empty if nothing was said.
      */
     message?: string;
     interrupt?: boolean;
     updated_input?: unknown;
     updated_permissions?: unknown;
+    /**
+     * updated_input is another call than was asked for. The body shows the difference.
+     */
+    edited?: boolean;
+    /**
+     * What was answered to questions, or in a form.
+     */
+    answers?: Answer[];
+    /**
+     * The agent ran without a terminal, where nobody could have answered.
+     */
+    unattended?: boolean;
     outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
     by?: Approver;
   };
@@ -547,15 +569,23 @@ export type FeedPermissionDelivery = FeedEventBase & {
      * delivered, confirmed
      */
     delivery: string;
+    /**
+     * What the tool said when it ran and failed, at most 2 KiB; any text.
+     */
+    failure?: string;
   };
 };
 /**
- * The tool ran although the request was denied.
+ * The tool ran although the request was denied, or as it was asked for although it was allowed as edited.
  */
 export type FeedPermissionOverruled = FeedEventBase & {
   kind: "permission.overruled";
   data: {
     tool_name?: string;
+    /**
+     * It was allowed as edited.
+     */
+    edited?: boolean;
   };
 };
 /**
@@ -583,6 +613,7 @@ export type FeedTodoAdd = FeedEventBase & {
     priority?: "p0" | "p1" | "p2";
     linked_event_id?: string;
     assigned_actor_id?: string;
+    tags?: string[];
   };
 };
 /**
@@ -601,6 +632,10 @@ export type FeedTodoUpdate = FeedEventBase & {
        */
       status?: "open" | "doing" | "blocked" | "done";
       assigned_actor_id?: string;
+      /**
+       * All of them, in place of those before.
+       */
+      tags?: string[];
     };
   };
 };
@@ -725,6 +760,14 @@ export interface PermissionRequest {
    */
   pid?: number;
   /**
+   * Names the process with this pid: when it began, its pid namespace and its machine's boot, so that a later one of the same number is not taken for it. Absent where the hook cannot tell.
+   */
+  process?: string;
+  /**
+   * Whether somebody may sit at the agent's own terminal; absent where the hook cannot tell.
+   */
+  attended?: "yes" | "no";
+  /**
    * CLAUDE_PROJECT_DIR.
    */
   projectDir?: string;
@@ -749,6 +792,20 @@ export interface PermissionRequest {
    * Why the payload cannot be shown faithfully by its fields; absent when it can.
    */
   uninspectable?: string;
+  /**
+   * Of a tool that writes a whole file, what was there when the request came. Absent where the broker cannot see it: the hook ran on another host, or the file may not be read.
+   */
+  overwrites?: {
+    /**
+     * Whether there is such a file, which is then replaced.
+     */
+    exists: boolean;
+    bytes?: number;
+    /**
+     * Absent of a file that is no text, or larger than 8 MiB.
+     */
+    lines?: number;
+  };
   verdict?: Verdict;
   /**
    * Lower-case hex SHA-256 over the whole payload.
@@ -798,9 +855,13 @@ export interface PermissionRequest {
   decidedBy?: Approver;
   settledAt?: string;
   /**
-   * recorded: on disk. delivered: written to the waiting hook. confirmed: the allowed tool ran. overruled: the denied tool ran all the same.
+   * recorded: on disk. delivered: written to the waiting hook. confirmed: the allowed tool ran. overruled: the denied tool ran all the same, or an edited one as it was asked for.
    */
   delivery?: "recorded" | "delivered" | "confirmed" | "overruled";
+  /**
+   * What the tool said when it ran and failed, safe to show; of a long one the ends.
+   */
+  failure?: string;
   /**
    * The payload, when it is valid UTF-8; not in lists and on the WebSocket.
    */
@@ -810,10 +871,11 @@ export interface PermissionRequest {
    */
   rawBase64?: string;
   /**
-   * Too large for a list or the WebSocket: toolInput, permissionSuggestions, shown and response were left out. GET /v1/requests/{id} has the whole.
+   * Too large for a list or the WebSocket: toolInput, permissionSuggestions, shown, allowed and response were left out. GET /v1/requests/{id} has the whole.
    */
   partial?: boolean;
   shown?: Shown;
+  allowed?: Allowed;
   /**
    * Of a shell command: what it does, part by part, as the rules read it. At most 64; moreUnits were left out.
    */
@@ -925,6 +987,48 @@ export interface Shown {
      */
     kind: "code" | "words" | "text" | "json" | "path" | "url" | "diff-old" | "diff-new";
   }[];
+}
+/**
+ * What was allowed, where it is not what was asked for.
+ */
+export interface Allowed {
+  shown?: Shown1;
+  /**
+   * The members that differ from what was asked for: changed, added (without before) or left out (without after).
+   */
+  changes?: {
+    name: string;
+    before?: string;
+    after?: string;
+  }[];
+  /**
+   * What was answered to the questions of an agent, or in the form of an MCP server.
+   */
+  answers?: Answer[];
+}
+/**
+ * The call that was allowed; absent for answers.
+ */
+export interface Shown1 {
+  /**
+   * What the tool would do, as a short sentence.
+   */
+  verb: string;
+  fields: {
+    name: string;
+    text: string;
+    /**
+     * words: the agent's own description, to be labelled as such.
+     */
+    kind: "code" | "words" | "text" | "json" | "path" | "url" | "diff-old" | "diff-new";
+  }[];
+}
+/**
+ * The answer to one question of an agent, or the value of one field of a form. Both are safe to show.
+ */
+export interface Answer {
+  question: string;
+  answer: string;
 }
 /**
  * One thing that a shell command does, as the rules read it. start and end are its place in the command as it is shown, in UTF-16 code units.
@@ -1136,6 +1240,18 @@ export interface SessionInfo {
    */
   pid?: number;
   /**
+   * Names the process with this pid: when it began, its pid namespace and its machine's boot, so that a later one of the same number is not taken for it. Absent where the hook cannot tell.
+   */
+  process?: string;
+  /**
+   * Whether somebody may sit at the agent's own terminal; absent where the hook cannot tell.
+   */
+  attended?: "yes" | "no";
+  /**
+   * Whether the agent's process still runs, as the broker saw it in the last two seconds; of the 100 newest sessions, and only where the agent runs on the broker's own machine. gone: the state is exited, though nobody saw the session end; endedAt is absent then.
+   */
+  agentProcess?: "running" | "gone";
+  /**
    * CLAUDE_PROJECT_DIR.
    */
   projectDir?: string;
@@ -1237,6 +1353,7 @@ export interface Task {
   status: "open" | "doing" | "blocked" | "done";
   priority?: "p0" | "p1" | "p2";
   assigned_actor_id?: string;
+  tags?: string[];
 }
 /**
  * One event that a search found.
@@ -1422,9 +1539,21 @@ export interface Settled {
   sessionTitle?: string;
   toolName: string;
   /**
-   * One line of the tool's input, safe to show and shortened. The request itself has the whole.
+   * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
    */
   gist?: string;
+  /**
+   * It was allowed as edited: gist is not what was asked for.
+   */
+  edited?: boolean;
+  /**
+   * Of an edited one, one line of what was asked for.
+   */
+  asked?: string;
+  /**
+   * What was answered to questions or in a form, one line, safe to show and shortened.
+   */
+  answers?: string;
   /**
    * The root of the repository, or the directory where it would have run.
    */
@@ -1436,6 +1565,10 @@ export interface Settled {
    * Why it ended without a decision.
    */
   reason?: string;
+  /**
+   * The agent ran without a terminal, where nobody could have answered.
+   */
+  unattended?: boolean;
   /**
    * What the agent was told.
    */
@@ -1454,6 +1587,14 @@ export interface Settled {
    * The last that was heard of the answer.
    */
   delivery?: "delivered" | "confirmed" | "overruled";
+  /**
+   * The tool ran, and failed.
+   */
+  failed?: boolean;
+  /**
+   * What it said then: one line, safe to show and shortened.
+   */
+  failure?: string;
 }
 /**
  * Who and what decided, and how long people took.

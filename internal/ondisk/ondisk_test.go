@@ -1,0 +1,107 @@
+package ondisk
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assent/internal/hook"
+)
+
+func TestLook(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := func(name, to string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	three := file("three", "a\nb\nc")
+	large := file("large", strings.Repeat("x\n", maxRead/2)+"y")
+	for _, c := range []struct {
+		path   string
+		seen   bool
+		exists bool
+		lines  int64 // -1: not counted
+		bytes  int64
+	}{
+		{three, true, true, 3, 5},
+		{file("ends", "a\nb\n"), true, true, 2, 4},
+		{file("empty", ""), true, true, 0, 0},
+		{file("binary", "a\nb\x00"), true, true, -1, 4},
+		{large, true, true, -1, maxRead + 1},
+		{link("link", three), true, true, 3, 5},
+		{filepath.Join(dir, "none"), true, false, -1, 0},
+		{filepath.Join(dir, "no", "dir", "none"), true, false, -1, 0},
+		{link("dangling", filepath.Join(dir, "elsewhere")), false, false, -1, 0},
+		{dir, false, false, -1, 0},
+		{filepath.Join(three, "below"), false, false, -1, 0},
+		{fifo, false, false, -1, 0},
+		{link("to-fifo", fifo), false, false, -1, 0},
+		{link("to-kernel", "/proc/self/status"), false, false, -1, 0},
+		{"/dev/null", false, false, -1, 0},
+		{"three", false, false, -1, 0},
+		{"", false, false, -1, 0},
+		{three + "\x00", false, false, -1, 0},
+	} {
+		o := look(c.path)
+		if (o != nil) != c.seen {
+			t.Errorf("%q: %+v, seen should be %v", c.path, o, c.seen)
+			continue
+		}
+		if o == nil {
+			continue
+		}
+		lines := int64(-1)
+		if o.Lines != nil {
+			lines = *o.Lines
+		}
+		if o.Exists != c.exists || lines != c.lines || o.Bytes != c.bytes {
+			t.Errorf("%q: %+v with %d lines", c.path, *o, lines)
+		}
+	}
+}
+
+// A file system that does not answer costs each request a moment, and then nothing any more.
+func TestLookThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks = make(chan struct{}, maxLooks)
+		release := make(chan struct{})
+		began := time.Now()
+		for range maxLooks {
+			if o := within(patience, func() *hook.Overwrites { <-release; return &hook.Overwrites{} }); o != nil {
+				t.Errorf("saw %+v", o)
+			}
+		}
+		if took := time.Since(began); took != maxLooks*patience {
+			t.Errorf("took %v", took)
+		}
+		if o := within(patience, func() *hook.Overwrites { t.Error("one too many"); return nil }); o != nil || time.Since(began) != maxLooks*patience {
+			t.Errorf("saw %+v after %v", o, time.Since(began))
+		}
+		close(release)
+		synctest.Wait()
+		if o := within(patience, func() *hook.Overwrites { return &hook.Overwrites{} }); o == nil {
+			t.Error("sees nothing when all answer again")
+		}
+	})
+	looks = make(chan struct{}, maxLooks)
+}

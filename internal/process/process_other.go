@@ -1,0 +1,12 @@
+//go:build !linux
+
+package process
+
+// ID names the process with this pid; empty where it cannot be told.
+func ID(int) string { return "" }
+
+// Look says whether the process that ID named so still runs.
+func Look(int, string) State { return Unknown }
+
+// NoTerminal reports whether it is certain that the process has no controlling terminal.
+func NoTerminal(int) bool { return false }

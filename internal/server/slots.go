@@ -1,0 +1,211 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Slots is a listener with a bound: connections that nobody bounds take the descriptors which the
+// streams need for their files. What it accepts knows its slot; HTTPServer tells it how far a
+// connection is.
+//
+// Who comes when all slots are taken is never left waiting in the kernel's queue, where a hook would
+// wait for its whole time. Another connection makes room, if one may: one that is idle, or whose
+// caller has not shown that they may look, the oldest first; if there is none, one whose hook's event
+// is being taken. So strangers and hooks do not keep approvers out. Hooks that wait for an answer and
+// WebSockets stay: those have bounds of their own, below this one. If nobody makes room the new one
+// is told so and closed.
+type Slots struct {
+	net.Listener
+	max   int
+	full  []byte // what is said to one that has no room; nil: nothing
+	evict bool
+
+	refused, evicted atomic.Uint64
+
+	mu   sync.Mutex
+	open int                       // guarded by mu
+	line [servesHook + 1]list.List // of *slot, guarded by mu: those that make room, oldest first
+}
+
+// Bound lets l have at most max connections at a time. Without makesRoom none is closed for another.
+// The connections must speak HTTP in the clear, or nothing may be said to them: quiet.
+func Bound(l net.Listener, max int, makesRoom, quiet bool) *Slots {
+	s := &Slots{Listener: l, max: max, evict: makesRoom}
+	if !quiet {
+		s.full = []byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	}
+	return s
+}
+
+// Accept returns the next connection for which there is a slot.
+func (s *Slots) Accept() (net.Conn, error) {
+	for {
+		c, err := s.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if x := s.take(c); x != nil {
+			return x, nil
+		}
+		s.refused.Add(1)
+		if s.full != nil {
+			// A few bytes into an empty buffer: this does not wait. What the other side has sent is
+			// not read; it reads this all the same, before it hears that the connection is closed.
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = c.Write(s.full)
+		}
+		_ = c.Close()
+	}
+}
+
+// take gives c a slot, nil if there is none.
+func (s *Slots) take(c net.Conn) *slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= s.max {
+		oldest := s.line[spare].Front()
+		if oldest == nil {
+			oldest = s.line[servesHook].Front()
+		}
+		if oldest == nil {
+			return nil
+		}
+		s.evicted.Add(1)
+		oldest.Value.(*slot).leaveLocked()
+		// In a goroutine that ends with it: closing a TLS connection may take a moment.
+		go oldest.Value.(*slot).Conn.Close()
+	}
+	s.open++
+	x := &slot{Conn: c, of: s}
+	x.setLocked(spare)
+	return x
+}
+
+// Collectors are the metrics of the listeners, by name.
+func SlotMetrics(listeners map[string]*Slots) []prometheus.Collector {
+	var all []prometheus.Collector
+	for name, s := range listeners {
+		label := prometheus.Labels{"listener": name}
+		all = append(all,
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assent_connections", Help: "Open connections.", ConstLabels: label}, func() float64 { return float64(s.Open()) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assent_connections_refused_total", Help: "Connections closed because there was no room for them, or to make room for another.", ConstLabels: label},
+				func() float64 { return float64(s.refused.Load() + s.evicted.Load()) }))
+	}
+	return all
+}
+
+// Open is how many connections are open.
+func (s *Slots) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
+// slot is a connection that has one.
+type slot struct {
+	net.Conn
+	of *Slots
+
+	// Guarded by of.mu.
+	gone bool // it has no slot any more
+	use  use
+	at   *list.Element // its place in the line of its use; nil: in none
+}
+
+// NetConn is the connection itself.
+func (x *slot) NetConn() net.Conn { return x.Conn }
+
+// Close gives the slot back.
+func (x *slot) Close() error {
+	x.of.mu.Lock()
+	x.leaveLocked()
+	x.of.mu.Unlock()
+	return x.Conn.Close()
+}
+
+func (x *slot) leaveLocked() {
+	x.setLocked(stays)
+	if !x.gone {
+		x.gone = true
+		x.of.open--
+	}
+}
+
+// use says what a connection is doing, and so whether it makes room for another.
+type use int
+
+const (
+	spare      use = iota // it is idle, or nobody knows its caller
+	servesHook            // a hook's event is here as a whole, and will be answered or wait
+	stays
+)
+
+// setLocked notes the use of a connection that has a slot.
+func (x *slot) setLocked(now use) {
+	if x.gone || now == x.use && x.at != nil {
+		return
+	}
+	if x.at != nil {
+		x.of.line[x.use].Remove(x.at)
+		x.at = nil
+	}
+	if x.use = now; now != stays && x.of.evict {
+		x.at = x.of.line[now].PushBack(x)
+	}
+}
+
+func (x *slot) set(now use) {
+	x.of.mu.Lock()
+	defer x.of.mu.Unlock()
+	x.setLocked(now)
+}
+
+// slotOf finds the slot of what net/http calls a connection, nil without one.
+func slotOf(c net.Conn) *slot {
+	for {
+		switch x := c.(type) {
+		case *slot:
+			return x
+		case interface{ NetConn() net.Conn }: // TLS
+			c = x.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+type slotKey struct{}
+
+func withSlot(ctx context.Context, c net.Conn) context.Context {
+	if x := slotOf(c); x != nil {
+		return context.WithValue(ctx, slotKey{}, x)
+	}
+	return ctx
+}
+
+// connState follows a connection. A hijacked one waits, or is a WebSocket.
+func connState(c net.Conn, st http.ConnState) {
+	if x := slotOf(c); x != nil {
+		switch st {
+		case http.StateIdle:
+			x.set(spare)
+		case http.StateHijacked:
+			x.set(stays)
+		}
+	}
+}
+
+// uses notes what the connection of r does until it is idle again.
+func uses(r *http.Request, now use) {
+	if x, ok := r.Context().Value(slotKey{}).(*slot); ok {
+		x.set(now)
+	}
+}
