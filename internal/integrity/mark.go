@@ -33,7 +33,6 @@ type Mark struct {
 	chain    Hash
 	size     int64 // of what is whole in the file
 	snapshot int64 // size when the file was made anew last
-	clean    bool  // Close is to say so
 }
 
 // queue says of one stream what is entered.

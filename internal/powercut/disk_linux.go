@@ -92,9 +92,6 @@ func (d *Disk) mount() error {
 		return err
 	}
 	root := &fs.LoopbackRoot{Path: d.backing}
-	root.NewNode = func(r *fs.LoopbackRoot, _ *fs.Inode, _ string, _ *syscall.Stat_t) fs.InodeEmbedder {
-		return &node{LoopbackNode: fs.LoopbackNode{RootData: r}, disk: d}
-	}
 	top := &node{LoopbackNode: fs.LoopbackNode{RootData: root}, disk: d}
 	root.RootNode = top
 	d.server, err = fs.Mount(d.dir, top, &fs.Options{MountOptions: fuse.MountOptions{FsName: "powercut", Name: "powercut", DirectMount: true}})
@@ -214,6 +211,15 @@ func (d *Disk) synced(f *os.File) error {
 type node struct {
 	fs.LoopbackNode
 	disk *Disk
+}
+
+// WrapChild makes what stands below a node one too.
+func (n *node) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedder {
+	child, ok := ops.(*fs.LoopbackNode)
+	if !ok {
+		return ops
+	}
+	return &node{LoopbackNode: fs.LoopbackNode{RootData: child.RootData}, disk: n.disk}
 }
 
 // Open opens the file for writing, too, where it can: what is written has to be read before.

@@ -106,12 +106,12 @@ func grepRoles(words []shell.Word) func(int, shell.Word) wordRole {
 				"--word-regexp", "--line-regexp", "--fixed-strings", "--extended-regexp", "--perl-regexp", "--basic-regexp", "--invert-match", "--recursive", "--dereference-recursive", "--quiet", "--silent", "--no-messages", "--multiline", "--multiline-dotall", "--smart-case",
 				"--case-sensitive", "--column", "--vimgrep", "--null", "--text", "--binary", "--json", "--stats", "--trim", "--pretty", "--follow", "--no-config", "--no-ignore-vcs", "--glob-case-insensitive", "--byte-offset", "--initial-tab", "--crlf", "--pcre2", "--unrestricted",
 				"--passthru", "--no-color", "--color", "--colour", "--null-data", "--line-buffered":
+			case "--after-context", "--before-context", "--context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
+				value = !has
 			default:
 				if !has {
 					return nil // it may take the next word
 				}
-			case "--after-context", "--before-context", "--context", "--max-count", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude", "--exclude-dir", "--max-depth", "--colors", "--sort", "--sortr", "--engine", "--encoding", "--threads", "--max-filesize", "--max-columns", "--replace":
-				value = !has
 			}
 		case len(t) > 1 && t[0] == '-':
 			if strings.ContainsAny(t[1:], "efG") && !strings.HasPrefix(t, "-g") {

@@ -35,11 +35,6 @@ func fromGit(w shell.Word) bool {
 	return rest != w.Text && !strings.ContainsAny(rest, unread+"*?[")
 }
 
-// ownPattern says whether the word is a pattern for files below the directory: src/*.go.
-func ownPattern(w shell.Word) bool {
-	return w.Glob && !w.MaybeFlag && strings.ContainsAny(w.Text, "*?[") && !strings.ContainsAny(w.Text, unread) && !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..")
-}
-
 // gitWord says whether a word can be nothing but a revision, a range or a path in the repository:
 // git compares files outside it, and hands what follows .. on to commands that take it for a flag.
 func gitWord(s string) bool {
