@@ -91,6 +91,7 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 		if err := e.admits(r); err != nil {
 			return nil, false, fmt.Errorf("request %s: %w", r.ID, err)
 		}
+		e.resumeLocked(r)
 	} else if e = b.twinLocked(r); e != nil {
 		b.joinLocked(e, r)
 	}
@@ -104,7 +105,6 @@ func (b *Broker) attach(r *hook.Request, w *waiter) (e *entry, isNew bool, err e
 	if e.Submitter == "" { // an earlier version did not record it
 		e.Submitter = r.Submitter
 	}
-	e.resumeLocked(r)
 	b.attachLocked(e, w)
 	if !r.Verdict.Decides() {
 		b.revealLocked(e) // it came back, and by now the rules say otherwise

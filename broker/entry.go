@@ -30,6 +30,9 @@ type entry struct {
 	// not come back yet. Its deadline is a time of a clock that may have been set since: lapsed says
 	// that by this clock it was over then, which only its hook can tell. It is not shown.
 	resumed, lapsed bool
+	// due is the deadline of a resumed request as its record has it, span its whole time.
+	due  time.Time
+	span time.Duration
 
 	// What shall happen to a pending request, and when; zero times are never. One timer
 	// serves them all.
@@ -120,20 +123,49 @@ func (e *entry) resumeLocked(r *hook.Request) {
 	if !e.resumed {
 		return
 	}
-	shown := !e.lapsed
-	e.resumed, e.lapsed = false, false
-	now := time.Now()
-	left := min(r.Deadline.Sub(r.CreatedAt), e.Deadline.Sub(e.CreatedAt))
-	set := now.Add(left).Sub(e.Deadline)
-	e.Deadline = now.Add(e.Deadline.Sub(now)) // from here on no setting of the clock moves it
-	if set.Abs() >= clockSlack {
-		e.Deadline, e.CreatedAt = e.Deadline.Add(set), e.CreatedAt.Add(set)
+	e.resumed = false
+	left := e.leftOf(r)
+	set := e.dueIn(left)
+	if set != 0 {
 		e.b.cfg.Logf("request %s: its hook has %v left, %v from what the record says: the clock was set; the hook counts",
 			e.ID, left.Round(time.Second), set.Round(time.Second))
 	}
-	if !shown {
+	if e.lapsed || set != 0 {
+		e.lapsed = false
 		e.b.showLocked(e)
 	}
+}
+
+// twinResumesLocked is for a resumed request whose twin comes back before its own hook: what the twin
+// has left says how long that one waits, and no more. Only where the request's time is over by the
+// clock it counts until the hook says better, so that the twin does not wait unseen.
+func (e *entry) twinResumesLocked(r *hook.Request) {
+	if !e.lapsed || !e.open() {
+		return
+	}
+	e.dueIn(e.leftOf(r))
+	e.lapsed = false
+	e.b.showLocked(e)
+}
+
+// leftOf is how much time r's hook has, at most all that the request had.
+func (e *entry) leftOf(r *hook.Request) time.Duration {
+	return min(r.Deadline.Sub(r.CreatedAt), e.span)
+}
+
+// dueIn sets the deadline of a resumed request, and returns by how much the clock was set if its hook
+// has left.
+func (e *entry) dueIn(left time.Duration) (set time.Duration) {
+	now := time.Now()
+	e.Deadline = now.Add(e.due.Sub(now)) // from here on no setting of the clock moves it
+	if set = now.Add(left).Sub(e.due); set.Abs() < clockSlack {
+		set = 0
+	} else {
+		e.Deadline = now.Add(left)
+		e.CreatedAt = e.Deadline.Add(-e.span)
+	}
+	e.shortenLocked()
+	return set
 }
 
 // clockSlack is how far a hook's remaining time and the recorded deadline may be apart without the

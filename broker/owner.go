@@ -36,10 +36,15 @@ func (f *folded) admits(r *hook.Request) error {
 	case over && f.Delivery != "" && f.Delivery != Recorded:
 		return ErrStranger
 	}
-	if over && f.Decision != nil && time.Now().After(f.lastMoment()) {
+	if f.tooLate() {
 		return ErrStranger
 	}
 	return nil
+}
+
+// tooLate reports whether the request was decided, and nobody can wait for that any more.
+func (f *folded) tooLate() bool {
+	return f.State == Ended && f.Decision != nil && time.Now().After(f.lastMoment())
 }
 
 // lastMoment is when the request's hook gives up by itself. The deadline lies a little before it.

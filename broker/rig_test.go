@@ -155,12 +155,17 @@ func (r *rig) ask(q hook.Request) *waiting {
 }
 
 func askOn(t *testing.T, b *broker.Broker, q hook.Request) *waiting {
+	return waitOn(t, func(ctx context.Context) (broker.Answer, error) { return b.Ask(ctx, q) })
+}
+
+// waitOn lets a hook wait by wait.
+func waitOn(t *testing.T, wait func(context.Context) (broker.Answer, error)) *waiting {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &waiting{t: t, hangUp: cancel, done: make(chan struct{})}
 	t.Cleanup(cancel)
 	go func() {
 		defer close(w.done)
-		w.answer, w.err = b.Ask(ctx, q)
+		w.answer, w.err = wait(ctx)
 		w.at = time.Now()
 	}()
 	return w

@@ -121,6 +121,7 @@ func (b *Broker) begin(point Checkpoint) {
 		}
 		if b.cfg.Sole {
 			e.Detached, e.resumed = true, true
+			e.due, e.span = e.Deadline, e.Deadline.Sub(e.CreatedAt)
 			e.lapsed = e.comesBack() && !time.Now().Before(e.Deadline)
 			if e.leaveAt = back; !e.comesBack() {
 				e.leaveAt = time.Time{}

@@ -28,7 +28,7 @@ func (b *Broker) twinLocked(r *hook.Request) *entry {
 	var found *entry
 	for _, t := range s.turns {
 		for _, e := range t.entries {
-			if !e.sameCall(r) {
+			if !e.sameCall(r) || e.tooLate() {
 				continue
 			}
 			switch {
@@ -107,17 +107,22 @@ func (b *Broker) Join(r hook.Request) (*Waiting, error) {
 // first answer, so what r's side says when its time is up ends the request for both.
 func (b *Broker) joinLocked(e *entry, r *hook.Request) {
 	e.twin, e.twinHash = r.ID, r.ReattachSHA256
-	if r.Deadline.Before(e.Deadline) && (e.until.IsZero() || r.Deadline.Before(e.until)) {
+	if e.until.IsZero() || r.Deadline.Before(e.until) {
 		e.until = r.Deadline
-		e.shortenLocked()
+	}
+	e.twinResumesLocked(r)
+	if e.shortenLocked() {
 		b.showLocked(e)
 	}
 	*r = e.Request
 }
 
-// shortenLocked lets a pending request end when the first of its agents gives up.
-func (e *entry) shortenLocked() {
-	if e.open() && !e.until.IsZero() && e.until.Before(e.Deadline) {
-		e.Deadline = e.until
+// shortenLocked lets a pending request end when the first of its agents gives up, and reports whether
+// that is news.
+func (e *entry) shortenLocked() bool {
+	if !e.open() || e.until.IsZero() || !e.until.Before(e.Deadline) {
+		return false
 	}
+	e.Deadline = e.until
+	return true
 }

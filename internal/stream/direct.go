@@ -87,7 +87,13 @@ func (e *engine) getBatches(ctx context.Context, stream string, gets []batchGet,
 				return e.unavailable(fmt.Errorf("answer of the server: sequence: %w", err))
 			}
 			left[i].Seq, left[i].Batch = seq+1, left[i].Batch-1
-			each(i, rawMessage{seq: seq, header: m.Header, body: m.Data})
+			got := rawMessage{seq: seq, subject: m.Header.Get(jetstream.SubjectHeader), header: m.Header, body: m.Data}
+			if e.enter != nil {
+				if err := e.enter(ctx, stream, got); err != nil {
+					return e.unavailable(err)
+				}
+			}
+			each(i, got)
 		default:
 			return e.unavailable(errors.New("answer of the server: status " + status + " " + m.Header.Get("Description")))
 		}

@@ -24,8 +24,12 @@ const maxErase = 2000
 // session's: a stream that lost its end gives sequences to others. What is not there is no
 // error, so a Forget that failed can be called again.
 //
-// What readers took before, they have; so do the backups and the logs of an external server.
+// What readers took before, they have; so do the backups and the logs of an external server. Nothing
+// is forgotten while the record is damaged: what is shown of it then is a copy.
 func (s *Stream) Forget(ctx context.Context, events []uint64, requests []string, isIts func(hook.Event) bool) error {
+	if s.damage != nil {
+		return fmt.Errorf("forget: %w", s.record.unavailable(s.damage))
+	}
 	if err := s.forgetEvents(ctx, events, isIts); err != nil {
 		return fmt.Errorf("forget events: %w", err)
 	}

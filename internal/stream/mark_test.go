@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
@@ -282,7 +283,7 @@ func firstDecided(w *written) string {
 // TestDamageIsCopiedAside: the engine does not touch damaged files, and a second start copies nothing
 // again.
 func TestDamageIsCopiedAside(t *testing.T) {
-	_, dir, _ := images(t, 4)
+	_, dir, w := images(t, 4)
 	blocks, err := filepath.Glob(filepath.Join(dir, "nats/record/jetstream/*/streams", RecordStream, "msgs/*.blk"))
 	if err != nil || len(blocks) != 1 {
 		t.Fatal(blocks, err)
@@ -299,6 +300,10 @@ func TestDamageIsCopiedAside(t *testing.T) {
 		s := open(t, Config{Dir: dir})
 		if _, err := s.Append(t.Context(), asked(t), 0); !errors.Is(err, broker.ErrUnavailable) {
 			t.Errorf("append: %v", err)
+		}
+		// What is shown is a copy: to remove something from it removes nothing.
+		if err := s.Forget(t.Context(), nil, []string{firstDecided(w)}, func(hook.Event) bool { return true }); !errors.Is(err, broker.ErrUnavailable) {
+			t.Errorf("forget: %v", err)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -336,4 +341,51 @@ func TestDamageIsCopiedAside(t *testing.T) {
 		}
 	}
 	mustAppend(t, s, asked(t), 0)
+}
+
+// TestNobodyReadsAheadOfTheMark: whoever reads the record, in whatever way, hears of a message when the
+// mark has it, and not before.
+func TestNobodyReadsAheadOfTheMark(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir()})
+	for name, read := range map[string]func(id string) error{
+		"records":    func(id string) error { _, err := s.Records(t.Context(), id); return err },
+		"a page":     func(string) error { _, err := s.Ended(t.Context(), 0, 1); return err },
+		"older page": func(string) error { _, err := s.Ended(t.Context(), 1<<40, 1); return err },
+		"by Tail": func(id string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			err := s.Tail(ctx, 0, func(rec hook.Record) {
+				if rec.RequestID == id && rec.Step == hook.StepDecided {
+					cancel()
+				}
+			}, nil)
+			if errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// As a process does that is killed behind the acknowledgement.
+			enter := s.record.enter
+			s.record.enter = nil
+			rec := asked(t)
+			mustAppend(t, s, decided(rec.RequestID), mustAppend(t, s, rec, 0))
+			s.record.enter = enter
+			before := s.mark.Count()
+			if err := read(rec.RequestID); err != nil {
+				t.Fatal(err)
+			}
+			if n := s.mark.Count() - before; n < 2 {
+				t.Errorf("%d of 2 messages that were read are in the mark", n)
+			}
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := recordStore(s.cfg.Dir).Check(readKept(filepath.Join(s.cfg.Dir, "lock")))
+	if err != nil || found.Err() != nil { // entered as what they are
+		t.Error(err, found.Err())
+	}
 }
