@@ -191,6 +191,13 @@ func (e *surroundings) secretPath(at string) bool {
 	if rest, ok := under("/var/run", at); ok {
 		at = path.Clean("/run/" + rest)
 	}
+	at, _, _ = strings.Cut(at, "/..namedfork") // of macOS: a part of the file
+	if file, ok := strings.CutSuffix(at, "/rsrc"); ok && file != "" {
+		at = file
+	}
+	if at == "" {
+		return true
+	}
 	parts := strings.Split(at[1:], "/")
 	rest, inHome := e.homePath(at, parts)
 	for _, d := range parts {

@@ -70,19 +70,8 @@ func (l *secretList) patternIsSecret(part string) bool {
 	if i := strings.LastIndexByte(part, '.'); i > 0 && (dataName("x"+part[i:]) || code("x"+part[i:]) || part[:i] == "*") {
 		body = part[:i]
 	}
-	said := 0
-	for i := 0; i < len(body); i++ {
-		switch {
-		case body[i] == '[':
-			if end := strings.IndexByte(body[i:], ']'); end > 0 {
-				said++
-				i += end
-			}
-		case body[i] != '*' && body[i] != '?':
-			said++
-		}
-	}
-	if said == 0 || said < 3 && part[0] != '.' {
+	said := spelled(body)
+	if (said == 0 || said < 3 && part[0] != '.') && !kindPattern(part) {
 		return false
 	}
 	g, err := pathGlob(strings.ReplaceAll(part, "**", "*"))
@@ -104,8 +93,43 @@ func (l *secretList) patternIsSecret(part string) bool {
 			return true
 		}
 	}
+	if kindPattern(part) {
+		for kind := range l.kinds {
+			if g.match("x" + kind) {
+				return true
+			}
+		}
+	}
 	lead := part[:strings.IndexAny(part, "*?[")]
 	return len(lead) >= 4 && slices.ContainsFunc(l.words, func(w string) bool { return strings.HasPrefix(w, lead) })
+}
+
+// spelled counts what a pattern says of a name: its letters, and sets of them.
+func spelled(pattern string) int {
+	said := 0
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case pattern[i] == '[':
+			if end := strings.IndexByte(pattern[i:], ']'); end > 0 {
+				said++
+				i += end
+			}
+		case pattern[i] != '*' && pattern[i] != '?':
+			said++
+		}
+	}
+	return said
+}
+
+// kindPattern says whether a pattern fits one kind of files, and no other to speak of, without
+// spelling it: *.tfv*, *.p?m, but neither *.pem, which needs no guess, nor *.p* or *.md*.
+func kindPattern(part string) bool {
+	i := strings.LastIndexByte(part, '.')
+	if i < 0 || !strings.ContainsAny(part[i:], "*?[") {
+		return false
+	}
+	said := spelled(part[i+1:])
+	return said >= 3 || said == 2 && !strings.Contains(part[i:], "*")
 }
 
 // scanned appends the first name of a secret in a text that is a program or holds one.
