@@ -319,7 +319,10 @@ func safeAwk(text string) bool {
 			for i < len(text) && text[i] != '\n' {
 				i++
 			}
-		case c == '\n' || c == ';' || c == '}' || c == '{':
+		case c == '\n': // a statement may go on behind it: print 1,
+			division = false
+			i++
+		case c == ';' || c == '}' || c == '{':
 			prints, depth, division = false, 0, false
 			i++
 		case c == '/' && !division:
