@@ -99,7 +99,7 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 func (m *commandMatch) programAllowed(g glob, u *shell.Unit, e *scope) bool {
 	if strings.Contains(g.src, "/") {
 		// A program of the project is this one only where the agent stands.
-		return g.match(u.Argv[0].Text) && (strings.HasPrefix(g.src, "/") || u.DirKnown && u.Dir == e.cwd)
+		return matchArg([]glob{g}, u.Argv[0].Text) && (strings.HasPrefix(g.src, "/") || u.DirKnown && u.Dir == e.cwd)
 	}
 	return u.Program != "" && g.match(u.Program)
 }

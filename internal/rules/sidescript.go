@@ -20,6 +20,8 @@ func sedDoor(words []shell.Word, mine []bool) string {
 	for i, w := range words {
 		t := w.Text
 		switch {
+		case !w.Static && w.MaybeFlag && !ended && !mine[i]: // flags may follow the names of files
+			return t
 		case script:
 			script = false
 			if !mine[i] && !safeSed(w) {
@@ -282,12 +284,21 @@ func awkDoor(words []shell.Word, mine []bool) string {
 	return ""
 }
 
-// safeAwk says whether an awk program neither runs a command nor writes a file.
+// safeAwk says whether an awk program neither runs a command nor writes a file, and reads nothing
+// but the files that the command names.
 func safeAwk(text string) bool {
 	prints := false // within a statement of print or printf
 	depth := 0      // of parentheses since then
 	division := false
+	var header, closed bool // a keyword whose parenthesis heads a statement was the last word; such a head was closed
+	var heads []bool        // open parentheses: whether they are such heads
 	for i := 0; i < len(text); {
+		if c := text[i]; closed && c == '/' {
+			return false // readers differ in whether it divides
+		} else if c != ' ' && c != '\t' {
+			closed = false
+			header = header && c == '('
+		}
 		switch c := text[i]; {
 		case c == ' ' || c == '\t':
 			i++
@@ -308,7 +319,10 @@ func safeAwk(text string) bool {
 			for i < len(text) && text[i] != '\n' {
 				i++
 			}
-		case c == '\n' || c == ';' || c == '}' || c == '{':
+		case c == '\n': // a statement may go on behind it: print 1,
+			division = false
+			i++
+		case c == ';' || c == '}' || c == '{':
 			prints, depth, division = false, 0, false
 			i++
 		case c == '/' && !division:
@@ -346,15 +360,26 @@ func safeAwk(text string) bool {
 			switch text[from:i] {
 			case "system", "extension", "load_ext":
 				return false
+			case "getline", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "ARGV", "ARGC": // other files, the environment
+				return false
+			case "if", "while", "for", "switch":
+				header = true
 			case "print", "printf":
 				prints, depth = true, 0
+				closed = true
+			case "return", "exit", "else", "do", "in", "case", "length", "next", "nextfile", "delete", "func", "function", "break", "continue", "default":
+				closed = true
 			}
 			division = true
 		case c == '(':
+			heads, header = append(heads, header), false
 			depth++
 			division = false
 			i++
 		case c == ')':
+			if n := len(heads) - 1; n >= 0 {
+				closed, heads = heads[n], heads[:n]
+			}
 			depth--
 			division = true
 			i++

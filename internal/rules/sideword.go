@@ -29,6 +29,9 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 	}
 	switch program {
 	case "git":
+		if w := diffOutside(words, mine); w != "" {
+			return w
+		}
 		sub := ""
 		return find(func(i int, w shell.Word) bool {
 			t := w.Prefix
@@ -45,16 +48,14 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 			return false
 		})
 	case "make", "gmake":
-		return find(func(_ int, w shell.Word) bool {
-			name, value, is := strings.Cut(w.Prefix, "=")
-			if strings.HasPrefix(name, "-") {
-				return strings.ContainsAny(w.Text, "$`") && w.Static
+		return find(func(_ int, w shell.Word) bool { return makeOpens(w) })
+	case "npm", "pnpm", "yarn": // without a script of that name they show the environment
+		sub := ""
+		return find(func(i int, w shell.Word) bool {
+			if i > 0 && sub == "" && !strings.HasPrefix(words[i-1].Prefix, "-") {
+				sub = words[i-1].Text
 			}
-			switch strings.TrimRight(name, ":+?!") {
-			case "SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS", "GNUMAKEFLAGS", "MAKEFILES", "MFLAGS", "VPATH", "MAKEFILE_LIST", ".INCLUDE_DIRS", ".VARIABLES", ".RECIPEPREFIX", "CC", "CXX", "LD", "AR", "AS", "CPP", "RM", "FC", "LEX", "YACC", "TEX", "INSTALL", "PATH", "LD_PRELOAD", "PYTHON", "NODE", "BASH_ENV", "ENV":
-				return is
-			}
-			return is && (strings.ContainsAny(value, "$`;|&<>()\\n") || strings.HasSuffix(name, "!") || !w.Static)
+			return w.Text == "env" && sub != "" && (i == 1 || strings.HasPrefix(words[i-1].Prefix, "-") || words[i-1].Text == sub)
 		})
 	case "sed", "gsed":
 		return sedDoor(words, mine)
@@ -120,11 +121,12 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 }
 
 var (
-	hostLike   = regexp.MustCompile(`^[^/]*[.:][^/]*/`)
-	jqReads    = regexp.MustCompile(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
-	sqliteRuns = regexp.MustCompile(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
-	psqlRuns   = regexp.MustCompile(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
-	mysqlRuns  = regexp.MustCompile(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
+	curlCluster = regexp.MustCompile(`^-[^-HdwAXmeruyYzo]*[HdwAXeruz]@`)
+	hostLike    = regexp.MustCompile(`^[^/]*[.:][^/]*/`)
+	jqReads     = regexp.MustCompile(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
+	sqliteRuns  = regexp.MustCompile(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
+	psqlRuns    = regexp.MustCompile(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
+	mysqlRuns   = regexp.MustCompile(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
 )
 
 // harmlessGlobal knows the flags of git that may stand in front of its subcommand.
@@ -148,8 +150,8 @@ func takesDate(flag string) bool {
 // in them, and knows more than the web.
 func curlOpens(words []shell.Word, i int) bool {
 	t := words[i].Text
-	if strings.HasPrefix(t, "-") {
-		return strings.Contains(t, "%output") || strings.Contains(t, "%{output")
+	if strings.HasPrefix(t, "-") { // -sd@FILE, -sw%output{FILE}
+		return strings.Contains(t, "%output") || strings.Contains(t, "%{output") || !strings.HasPrefix(t, "--") && curlCluster.MatchString(t)
 	}
 	if i > 0 {
 		switch words[i-1].Text {
