@@ -102,6 +102,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 		if !ok {
 			t.fileful, t.why = false, "its path is not absolute or not plain"
+		} else if key := e.strangeMember(); key != "" {
+			t.fileful, t.why = false, "its member "+quote(key)+" may name another file"
 		}
 		e.secrets = e.secretsOfTool(&t, places)
 	}
@@ -210,6 +212,27 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	}
 	u.own(o, o.allow)
 	return []UnitVerdict{u}
+}
+
+// readMembers are the members of tools that read, of which it is known what they mean.
+var readMembers = map[string][]string{
+	"Read":         {"file_path", "offset", "limit", "pages"},
+	"NotebookRead": {"file_path", "notebook_path", "cell_id"},
+	"LS":           {"path", "ignore"},
+	"Glob":         {"path", "pattern"},
+	"Grep":         {"path", "pattern", "glob", "output_mode", "type"},
+}
+
+// strangeMember returns the name of a member that may say where a tool reads: one that is not known
+// and holds more than a number or a yes. Agents and versions of them name their paths differently.
+func (e *scope) strangeMember() string {
+	known, reads := readMembers[e.call.Tool]
+	for _, m := range e.input {
+		if reads && !slices.Contains(known, m.key) && len(m.value) > 0 && strings.IndexByte("\"[{", m.value[0]) >= 0 && string(m.value) != `""` {
+			return m.key
+		}
+	}
+	return ""
 }
 
 // near says whether a rule that does not cover the call is about such calls.
