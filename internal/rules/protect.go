@@ -473,7 +473,8 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 			return quote(whole.Text) + " may become " + ownPlace
 		}
 	}
-	if hiddenNames {
+	// A search of ../h* reads all of what that becomes.
+	if hiddenNames || readsDirectories(u) && (!namesOnly(u.Base) || e.readsComputed()) {
 		for _, s := range p.state {
 			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
 				if meet(tokens, literals(at)) {

@@ -2,8 +2,11 @@ package rules
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+
+	"assent/internal/shell"
 )
 
 // secretPattern says whether a pattern for names is made to fit secrets.
@@ -66,6 +69,9 @@ func fill(part string) string {
 // patternIsSecret says whether a pattern for one name fits a name of the list and says enough of
 // it: .e*, id_r*, cred*.json, but not *.json.
 func (l *secretList) patternIsSecret(part string) bool {
+	if l.vagueKind(part) {
+		return true
+	}
 	body := part
 	if i := strings.LastIndexByte(part, '.'); i > 0 && (dataName("x"+part[i:]) || code("x"+part[i:]) || part[:i] == "*") {
 		body = part[:i]
@@ -130,6 +136,102 @@ func kindPattern(part string) bool {
 	}
 	said := spelled(part[i+1:])
 	return said >= 3 || said == 2 && !strings.Contains(part[i:], "*")
+}
+
+// vagueKind says whether a pattern leaves out letters of the kind of a file and fits a kind of the
+// list: *.p?m, *.ke*, *nv. With no letter at all, as *.???, it fits everything.
+func (l *secretList) vagueKind(part string) bool {
+	dot := strings.LastIndexByte(part, '.')
+	tail := part[dot+1:]
+	if !strings.ContainsAny(tail, "*?[") {
+		return false
+	}
+	letters := strings.Count(tail, "[")
+	for _, r := range tail {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			letters++
+		}
+	}
+	if letters == 0 || dot < 0 && (letters < 2 || !strings.ContainsAny(part[:1], "*?[")) {
+		return false
+	}
+	g, err := pathGlob(strings.ReplaceAll(part, "**", "*"))
+	return err != nil || l.anyKind(g.match, dot < 0)
+}
+
+// anyKind says whether a file of one of the kinds fits, or a hidden file of the list.
+func (l *secretList) anyKind(fits func(string) bool, hidden bool) bool {
+	for kind := range l.kinds {
+		if strings.LastIndexByte(kind, '.') == 0 && fits("x"+kind) {
+			return true
+		}
+	}
+	for name := range l.names {
+		if hidden && name[0] == '.' && fits(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// expressionIsSecret says whether a regular expression for names fits a kind of the list, and is not
+// one that fits every name. One that cannot be read may.
+func (l *secretList) expressionIsSecret(t string) bool {
+	re, err := regexp.Compile("(?i)" + t)
+	if err != nil {
+		return strings.ContainsAny(t, "*?[({\\")
+	}
+	for _, plain := range []string{"x", "./a/b.c", "main.go", "readme.md"} {
+		if re.MatchString(plain) {
+			return false
+		}
+	}
+	return l.anyKind(func(name string) bool { return re.MatchString(name) || re.MatchString("./"+name) }, true)
+}
+
+// namePatterns appends the regular expressions and extensions by which a search of names, whose
+// contents are read then, asks for secrets: fd -e pem, fd 'pem$', find -regex '.*pem', ag -G 'pem$'.
+func (e *scope) namePatterns(all []secret, u *shell.Unit) []secret {
+	words := u.Argv[1:]
+	for i, w := range words {
+		before := ""
+		if i > 0 {
+			before = words[i-1].Text
+		}
+		text, extension, expression := w.Text, false, false
+		switch u.Base {
+		case "fd", "fdfind":
+			name, value, has := strings.Cut(text, "=")
+			switch {
+			case before == "-e" || before == "--extension":
+				extension = true
+			case has && strings.HasPrefix(name, "-") && (name == "--extension" || !strings.HasPrefix(name, "--") && strings.HasSuffix(name, "e")):
+				text, extension = value, true
+			case strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") && strings.Contains(text, "e"):
+				_, text, _ = strings.Cut(text, "e")
+				extension = text != ""
+			case has && name == "--and":
+				text, expression = value, true
+			default:
+				expression = !strings.HasPrefix(text, "-")
+			}
+		case "ag":
+			if expression = before == "-G" || before == "-g" || before == "--file-search-regex"; !expression && len(text) > 2 && (strings.HasPrefix(text, "-G") || strings.HasPrefix(text, "-g")) {
+				text, expression = strings.TrimPrefix(text[2:], "="), true
+			}
+		case "find":
+			expression = before == "-regex" || before == "-iregex"
+		default:
+			return all
+		}
+		if !e.spend(200) {
+			return all // nothing is allowed, then
+		}
+		if extension && e.secretPath(path.Clean("/x."+strings.TrimLeft(fold(text), "."))) || expression && secrets().expressionIsSecret(text) {
+			all = append(all, secret{text: w.Text})
+		}
+	}
+	return all
 }
 
 // scanned appends the first name of a secret in a text that is a program or holds one.

@@ -53,6 +53,9 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 	case "jq", "gojq", "jaq":
 		return filterRoles(words)
 	case "git":
+		if listsFiles(words) && (e.readsComputed() || e.readsInput()) {
+			return all(wordSearch)
+		}
 		return gitRoles(words)
 	case "openssl": // of a certificate's file x509 shows the certificate
 		if len(words) > 0 && words[0].Text == "x509" {
@@ -187,6 +190,11 @@ func gitRoles(words []shell.Word) func(int, shell.Word) wordRole {
 		}
 		return wordName
 	}
+}
+
+// listsFiles knows the commands of git that print names of files, for others to read.
+func listsFiles(words []shell.Word) bool {
+	return slices.ContainsFunc(words, func(w shell.Word) bool { return w.Text == "ls-files" || w.Text == "ls-tree" })
 }
 
 // readsInput says whether a command reads the names of files from its standard input, so that

@@ -86,6 +86,9 @@ func (e *scope) secretsOf(u *shell.Unit) []secret {
 		varies = varies || role == wordFile && !w.Static && strings.Contains(w.Text, "$")
 		all = e.secretWord(all, w, u, role)
 	}
+	if u.Base == "ag" || roles != nil && roles(0, shell.Word{}) == wordSearch {
+		all = e.namePatterns(all, u)
+	}
 	if readsInput(u) || varies {
 		all = scanned(all, e.command, e) // any text of the script may be the name
 	}
@@ -191,7 +194,7 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 			if e.secretPattern(t, dir) {
 				return append(all, secret{text: w.Text})
 			}
-			if at, ok := e.place(dir, t[:strings.LastIndexByte(t[:i], '/')+1]+"."); ok && dirs && strings.HasPrefix(t, "/") && e.secretPlace(at, true) {
+			if at, ok := e.place(dir, t[:strings.LastIndexByte(t[:i], '/')+1]+"."); ok && dirs && e.secretPlace(at, true) {
 				return append(all, secret{text: w.Text})
 			}
 		}
@@ -225,7 +228,7 @@ func fileSpellings(text string, git bool) []string {
 	if _, v, ok := strings.Cut(text, "=@"); ok {
 		all = append(all, v)
 	}
-	if strings.Contains(text, ",") {
+	if strings.Contains(text, ",") && (!strings.Contains(text, "{") || strings.Contains(text, "=")) { // {a,b} is read as a whole
 		for part := range strings.SplitSeq(text, ",") {
 			_, v, has := strings.Cut(part, "=")
 			if !has {
