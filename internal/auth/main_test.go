@@ -1,0 +1,10 @@
+package auth_test
+
+import (
+	"os"
+	"testing"
+
+	"assent/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }

@@ -1,0 +1,10 @@
+package push
+
+import (
+	"os"
+	"testing"
+
+	"assent/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }
