@@ -37,6 +37,7 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 	}
 	if has {
 		switch p, sure, ok := parameter(tool, spec); {
+		case tool == "WebFetch" && p.key != "url" && p.key != "prompt": // WebFetch(https://HOST) is no member https
 		case ok && sure && !guard:
 			return nil, fmt.Errorf("%s(%s) is about the parameter %s, which only a rule that denies or asks may be about", tool, short(spec), p.key)
 		case ok && sure && p.key == "file_path" || ok && sure && p.key == "notebook_path":
