@@ -235,12 +235,11 @@ func (b *browser) decide(button, outcome string) {
 		return id != ""
 	})
 	card := `.card[data-request="` + id + `"]`
-	link := jsString(card + " .obstacle .link")
 	eventually(b.t, soon, outcome+" on the card", func() bool {
 		if strings.Contains(b.text(card+" .outcome"), outcome) {
 			return true
 		}
-		if !value(b, chromedp.Evaluate[bool](lookThere(link), chromedp.EvalAwaitPromise)) {
+		if !value(b, chromedp.Evaluate[bool](lookThere(card), chromedp.EvalAwaitPromise)) {
 			b.touch(card + " " + button)
 		}
 		return false

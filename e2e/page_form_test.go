@@ -142,15 +142,16 @@ func TestPageFillsInAForm(t *testing.T) {
 func (b *browser) seeAll() {
 	b.t.Helper()
 	eventually(b.t, soon, "all of the card was seen", func() bool {
-		return !value(b, chromedp.Evaluate[bool](lookThere(jsString(open+" .obstacle .link")), chromedp.EvalAwaitPromise))
+		return !value(b, chromedp.Evaluate[bool](lookThere(open), chromedp.EvalAwaitPromise))
 	})
 }
 
-// lookThere is a script that goes to what was not seen, if a card has a link there, and says whether
-// it had. What is on the screen is looked at frame by frame.
-func lookThere(link string) string {
+// lookThere is a script that goes to what was not seen, if the foot of a card has a link there, and
+// says whether it had. What is on the screen is looked at frame by frame.
+func lookThere(card string) string {
 	return `new Promise((done) => {
-		const link = document.querySelector(` + link + `);
+		const obstacle = document.querySelector(` + jsString(card+" .obstacle") + `);
+		const link = obstacle?.textContent.includes("not seen yet") ? obstacle.querySelector(".link") : null;
 		link?.click();
 		requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!!link))));
 	})`

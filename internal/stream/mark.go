@@ -141,26 +141,26 @@ const agingStep = 30 * time.Second
 
 // followAging enters in the mark what the engine removes for its age, before it does so if the clock
 // goes as it should.
-func (s *Stream) followAging() {
+func (s *Stream) followAging(js jetstream.JetStream) {
 	tick := time.NewTicker(agingStep)
 	defer tick.Stop()
-	first := s.enterAged(s.ctx, 0)
+	first := s.enterAged(s.ctx, js, 0)
 	for {
 		select {
 		case <-tick.C:
-			first = s.enterAged(s.ctx, first)
+			first = s.enterAged(s.ctx, js, first)
 		case <-s.ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), readTimeout)
 			defer cancel()
-			s.enterAged(ctx, first)
+			s.enterAged(ctx, js, first)
 			return
 		}
 	}
 }
 
 // enterAged returns the first sequence that is there. before is what it returned before, or 0.
-func (s *Stream) enterAged(ctx context.Context, before uint64) uint64 {
-	state, err := s.record.streamState(ctx, s.record.js, RecordStream)
+func (s *Stream) enterAged(ctx context.Context, js jetstream.JetStream, before uint64) uint64 {
+	state, err := s.record.streamState(ctx, js, RecordStream)
 	if err != nil || ctx.Err() != nil {
 		return before
 	}

@@ -154,7 +154,8 @@ func (s *Stream) open(ctx context.Context) error {
 	s.events.supervise()
 	s.record.supervise()
 	if s.mark != nil {
-		s.aging.Go(s.followAging)
+		js := s.record.js // of now: tests put another in its place
+		s.aging.Go(func() { s.followAging(js) })
 	}
 	return nil
 }
