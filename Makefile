@@ -30,7 +30,7 @@ vuln: ## known vulnerabilities; needs the network
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@latest ./...
 
 release: ## dist: archives, checksums, .deb, install script, formula. RELEASE='-version 0.1.0 -url https://…'
-	$(GO) run ./internal/release $(RELEASE)
+	$(GO) run ./internal/tool/release $(RELEASE)
 
 web: ## rebuild web/dist and the generated types; needs Node
 	cd web && npm ci --no-audit --no-fund && npm run build

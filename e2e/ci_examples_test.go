@@ -18,7 +18,7 @@ import (
 
 	"assent/e2e/claude"
 	"assent/e2e/modelserver"
-	"assent/internal/report"
+	"assent/internal/ci/report"
 )
 
 // The pipelines of docs/examples/ci, each run as its service would: the scripts are taken out of the

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"assent/internal/report"
+	"assent/internal/ci/report"
 )
 
 // question is a shell function of a stand-in that asks for permission to run its argument.

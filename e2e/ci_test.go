@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"assent/internal/report"
+	"assent/internal/ci/report"
 )
 
 // standIn is a program in the place of the client: it says a version, and then does what the script

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"assent/e2e/modelserver"
-	"assent/internal/report"
+	"assent/internal/ci/report"
 )
 
 // Whatever is wrong with the broker, a run denies, in time, and says why: to the model, on standard

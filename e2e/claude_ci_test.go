@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"assent/e2e/modelserver"
-	"assent/internal/report"
+	"assent/internal/ci/report"
 )
 
 // ciRun is `assent ci run` with the real client, which finds no hooks in settings of its own.

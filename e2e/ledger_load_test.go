@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // repoWriters are agents at work, each in a repository of its own.
@@ -68,7 +68,7 @@ func (w *repoWriters) compare() {
 	want := map[string][]string{}
 	seen := map[string]bool{}
 	for _, e := range w.d.streamed() {
-		m, ok, err := codec.Mutation(e)
+		m, ok, err := claude.Mutation(e)
 		if err != nil || !ok {
 			t.Fatalf("event %d: %v", e.Seq, err)
 		}

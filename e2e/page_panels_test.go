@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 // inOrder is the commands of the cards, as they stand.
@@ -191,7 +191,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	b.nothingCut("notify-on")
 
 	// Now no session is chosen, so nothing rings; then all do again.
-	var o push.Overview
+	var o notify.Overview
 	d.must("GET", "/v1/ringing", "", nil, http.StatusOK, &o)
 	if len(o.Devices) != 1 || o.Devices[0].Trouble != "" || o.Devices[0].LastSentAt.IsZero() {
 		t.Errorf("%+v", o)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"assent/internal/powercut"
+	"assent/internal/tool/powercut"
 )
 
 var powerCuts = flag.Int("powercuts", 6, "how many times TestPowerCutsLoseNoDecision cuts the power")

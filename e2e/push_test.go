@@ -9,16 +9,16 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
-	"assent/internal/push"
-	"assent/internal/push/pushtest"
+	"assent/internal/outlet/notify"
+	"assent/internal/outlet/notify/notifytest"
 )
 
 // vendor is a push service of ours on loopback, and the flag with which the broker takes it.
-func vendor(t *testing.T) (v *pushtest.Vendor, flag string) {
+func vendor(t *testing.T) (v *notifytest.Vendor, flag string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	origin := "http://" + server.Listener.Addr().String()
-	v = pushtest.New(origin)
+	v = notifytest.New(origin)
 	server.Config.Handler = v
 	server.Start()
 	t.Cleanup(func() {
@@ -79,12 +79,12 @@ func (b *bareDevice) bearer() string {
 	return session.Token
 }
 
-func (b *bareDevice) state() push.State {
+func (b *bareDevice) state() notify.State {
 	b.d.t.Helper()
 	var doc json.RawMessage
 	b.d.must("GET", "/v1/push", b.bearer(), nil, http.StatusOK, &doc)
 	valid(b.d.t, "Push", doc)
-	var s push.State
+	var s notify.State
 	if err := json.Unmarshal(doc, &s); err != nil {
 		b.d.t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func (b *bareDevice) change(subscription, settings []byte) map[string]any {
 }
 
 // subscribe subscribes a browser at v, which rings at once.
-func (b *bareDevice) subscribe(v *pushtest.Vendor) *pushtest.Browser {
+func (b *bareDevice) subscribe(v *notifytest.Vendor) *notifytest.Browser {
 	b.d.t.Helper()
 	browser := v.Subscribe(b.state().PublicKey)
 	b.d.must("PUT", "/v1/push", b.bearer(), b.change(browser.JSON(), []byte(`{"afterSeconds":0}`)), http.StatusOK, nil)
@@ -119,7 +119,7 @@ func (b *bareDevice) subscribe(v *pushtest.Vendor) *pushtest.Browser {
 }
 
 // arrived waits for the nth message and returns it.
-func arrived(t *testing.T, v *pushtest.Vendor, n int) push.Message {
+func arrived(t *testing.T, v *notifytest.Vendor, n int) notify.Message {
 	t.Helper()
 	eventually(t, soon, "a push message", func() bool { return len(v.Got()) >= n })
 	plain := v.Got()[n-1].Plain
@@ -127,7 +127,7 @@ func arrived(t *testing.T, v *pushtest.Vendor, n int) push.Message {
 	if strings.Contains(string(plain), "secret") {
 		t.Errorf("a push message holds the input: %s", plain)
 	}
-	var m push.Message
+	var m notify.Message
 	if err := json.Unmarshal(plain, &m); err != nil {
 		t.Fatal(err)
 	}

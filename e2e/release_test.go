@@ -49,7 +49,7 @@ var released = sync.OnceValues(func() (string, error) {
 })
 
 func makeRelease(root, out string, env ...string) error {
-	c := exec.Command("go", "run", "./internal/release", "-out", out, "-targets", releaseTargets(),
+	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", releaseTargets(),
 		"-version", releaseVersion, "-commit", releaseCommit, "-date", releaseDate, "-homepage", "https://example.net/assent")
 	c.Dir, c.Env = root, append(os.Environ(), env...)
 	if text, err := c.CombinedOutput(); err != nil {

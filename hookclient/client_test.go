@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
 
@@ -137,7 +137,7 @@ func TestDenialIsTheCodecs(t *testing.T) {
 				}
 				continue
 			}
-			want, err := codec.EncodeDeny(agent, words)
+			want, err := claude.EncodeDeny(agent, words)
 			if err != nil || string(got) != string(want) {
 				t.Errorf("%s: got %s, codec %s, %v", agent, got, want, err)
 			}

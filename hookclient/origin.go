@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"assent/internal/gitrepo"
 	"assent/internal/hook"
-	"assent/internal/process"
+	"assent/internal/host/gitrepo"
+	"assent/internal/host/process"
 )
 
 // maxLabel bounds every value that goes into a header. A longer one is left out: a part of a

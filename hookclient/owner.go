@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"assent/internal/peercred"
+	"assent/internal/host/peercred"
 )
 
 // Whoever can take the socket's place can answer for the broker, and reads what is asked. So the

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/ci/report"
 	"assent/internal/hook"
-	"assent/internal/report"
 )
 
 // TestGoTypes: what the system's own words look like in JSON is what the schemas say. The

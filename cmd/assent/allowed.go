@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // Bounds of a text that is printed beside its request; the whole is in the JSON.

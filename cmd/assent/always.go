@@ -6,15 +6,15 @@ import (
 	"fmt"
 
 	"assent/broker"
-	"assent/internal/always"
 	"assent/internal/hook"
+	"assent/internal/policy/grants"
 	"assent/internal/server"
 )
 
 // remembered hands what approvers saved to the server, which knows no rules.
 type remembered struct {
-	store    *always.Store
-	proposer *always.Proposer
+	store    *grants.Store
+	proposer *grants.Proposer
 }
 
 func (r remembered) Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error) {
@@ -48,8 +48,8 @@ func (r remembered) List(kind string) []hook.Saved { return r.store.List(kind) }
 // savedError says in the server's words what the store says.
 func savedError(err error) error {
 	for is, says := range map[error]error{
-		always.ErrNotFound: server.ErrNoSaved, always.ErrFull: server.ErrSavedFull,
-		always.ErrBefore: server.ErrSavedBefore, always.ErrOver: server.ErrSavedOver, always.ErrUnavailable: broker.ErrUnavailable,
+		grants.ErrNotFound: server.ErrNoSaved, grants.ErrFull: server.ErrSavedFull,
+		grants.ErrBefore: server.ErrSavedBefore, grants.ErrOver: server.ErrSavedOver, grants.ErrUnavailable: broker.ErrUnavailable,
 	} {
 		if errors.Is(err, is) {
 			return fmt.Errorf("%w: %w", says, err)
@@ -59,7 +59,7 @@ func savedError(err error) error {
 }
 
 // endedOf reads the requests that are over, the newest first, some at a time.
-func endedOf(b *broker.Broker) always.Ended {
+func endedOf(b *broker.Broker) grants.Ended {
 	const page = 50
 	return func(ctx context.Context, visit func(*hook.Request, hook.Outcome) bool) (bool, error) {
 		for before := uint64(0); ; {

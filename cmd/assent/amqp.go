@@ -8,9 +8,9 @@ import (
 	"os"
 	"strconv"
 
-	"assent/internal/codec"
-	"assent/internal/rabbit"
-	"assent/internal/stream"
+	"assent/internal/agent/claude"
+	"assent/internal/outlet/rabbit"
+	"assent/internal/store/stream"
 )
 
 // amqpPlace is the key of the last event that RabbitMQ has confirmed.
@@ -48,7 +48,7 @@ func amqpInClear(address string) bool {
 
 // newRabbit makes what passes mutations on to RabbitMQ. Its place lies with the record, where it is
 // on disk before anything depends on it.
-func newRabbit(ctx context.Context, address string, streams *stream.Stream, tools codec.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
+func newRabbit(ctx context.Context, address string, streams *stream.Stream, tools claude.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
 	if amqpInClear(address) {
 		logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
 	}
@@ -73,6 +73,6 @@ func newRabbit(ctx context.Context, address string, streams *stream.Stream, tool
 			_, err := streams.Put(ctx, amqpPlace, strconv.AppendUint(nil, seq, 10))
 			return err
 		},
-		Mutation: codec.MutationOf(tools), Encode: codec.EncodeMutation, Logf: logf,
+		Mutation: claude.MutationOf(tools), Encode: claude.EncodeMutation, Logf: logf,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"assent/internal/auth"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // announce tells the person at the terminal where the page is and how to begin.

@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/install"
-	"assent/internal/relay"
-	"assent/internal/report"
-	"assent/internal/show"
+	"assent/internal/agent/claude/install"
+	"assent/internal/ci"
+	"assent/internal/ci/report"
+	"assent/internal/text/show"
 )
 
 // ciFlags are the flags of assent ci run.
@@ -99,7 +99,7 @@ type ciRun struct {
 	f     ciFlags
 	agent ciAgent
 	dir   string // of this run alone: settings, the sockets, and the broker's state unless kept
-	relay *relay.Relay
+	relay *ci.Relay
 	rep   report.Run
 
 	signals <-chan os.Signal // those of ciSignals, from the start until the report is written
@@ -206,7 +206,7 @@ func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	r.relay = relay.New(relay.Config{
+	r.relay = ci.New(ci.Config{
 		Ask: b.ask, Tell: b.tell, Timeout: r.f.timeout, Refuse: refuse, Propose: b.propose,
 		Waits: func(q report.Request) {
 			r.say("waits, for %v at most: %s: %s (request %s)", r.f.timeout, q.Tool, q.Summary, q.ID)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
 )
 
 // ciAgent is the command line of an agent.

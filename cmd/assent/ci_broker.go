@@ -17,18 +17,18 @@ import (
 	"github.com/spf13/pflag"
 
 	"assent/hookclient"
-	"assent/internal/always"
+	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
+	"assent/internal/ci/report"
 	"assent/internal/hook"
-	"assent/internal/install"
-	"assent/internal/report"
-	"assent/internal/rulebook"
+	"assent/internal/policy/files"
+	"assent/internal/policy/grants"
 )
 
 // ciBroker is the broker that a run asks.
 type ciBroker struct {
 	target hookclient.Config
-	rules  *always.Proposer
+	rules  *grants.Proposer
 	stop   func() error // ends a private one; nil
 }
 
@@ -49,7 +49,7 @@ func (r *ciRun) startBroker(ctx, early context.Context) (*ciBroker, error) {
 		}
 	}
 	// Which rules hold there is not known here.
-	b.rules = always.NewProposer(rulebook.Open(rulebook.Config{}), nil)
+	b.rules = grants.NewProposer(files.Open(files.Config{}), nil)
 	return b, nil
 }
 
@@ -95,7 +95,7 @@ func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	}
 	// A file with a mistake would allow nothing, one denial after the other until the time is up.
 	nothing := func(string, ...any) {}
-	book := rulebook.Open(r.rulebook(f, f.socket, nothing, nothing))
+	book := files.Open(r.rulebook(f, f.socket, nothing, nothing))
 	if problems := book.InForce().Problems; len(problems) > 0 {
 		p := problems[0]
 		return nil, fmt.Errorf("rules: %s:%d: %s; mend it, and see: assent rules check %s", p.File, p.Line, p.Message, p.File)
@@ -127,7 +127,7 @@ func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	case <-late.C:
 		return giveUp(fmt.Errorf("it is not ready after %v; is there room in %s?", startTime, r.stateDir))
 	}
-	b.rules = always.NewProposer(book, nil)
+	b.rules = grants.NewProposer(book, nil)
 	return b, nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
 )
 
 func TestCommandLineOfTheAgent(t *testing.T) {

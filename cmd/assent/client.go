@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // runtimeInfo is <state>/runtime.json: where the running broker is to be found.
@@ -38,7 +38,7 @@ func (i runtimeInfo) tlsConfig() *tls.Config {
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, // VerifyConnection checks the certificate itself instead of its names
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if codec.Digest(s.PeerCertificates[0].Raw) != i.CertSHA256 {
+			if claude.Digest(s.PeerCertificates[0].Raw) != i.CertSHA256 {
 				return errors.New("the certificate is not the one the broker wrote to runtime.json")
 			}
 			return nil

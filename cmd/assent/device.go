@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // deviceInfo is a paired device as the API lists it.

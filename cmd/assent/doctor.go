@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/hookclient"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // check is one line of the doctor's report.

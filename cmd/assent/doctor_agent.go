@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
 )
 
 // examineAgent looks at the agents on this machine and at their settings.

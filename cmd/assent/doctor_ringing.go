@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 // checkRinging is the doctor's look at who is told that a request waits.
 func (a *app) checkRinging(ctx context.Context) check {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	var o push.Overview
+	var o notify.Overview
 	b, err := a.broker()
 	if err == nil {
 		err = b.call(ctx, "GET", "/v1/ringing", nil, &o)
@@ -25,7 +25,7 @@ func (a *app) checkRinging(ctx context.Context) check {
 }
 
 // ringing says how telling people goes.
-func ringing(o *push.Overview) check {
+func ringing(o *notify.Overview) check {
 	c := check{Name: "notifications", Status: "ok"}
 	var broken []string
 	for _, d := range o.Devices {

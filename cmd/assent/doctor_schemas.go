@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"assent/internal/conformance"
+	"assent/internal/agent/conformance"
 )
 
 // checkSchemas is the doctor's look at events that came in another form than we know.

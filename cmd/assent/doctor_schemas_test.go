@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"assent/internal/conformance"
+	"assent/internal/agent/conformance"
 )
 
 func TestDoctorSaysHowEventsDiffer(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"assent/hookclient"
+	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
-	"assent/internal/install"
 )
 
 // wanted are the events without which assent does not notice that a request is over.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
 )
 
 // settingsIn writes a user's settings file and reads it back as doctor does.

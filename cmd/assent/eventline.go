@@ -8,10 +8,10 @@ import (
 	"path"
 	"strings"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/show"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
+	"assent/internal/text/show"
 )
 
 // eventPrinter writes events and the notes between them, each on a line of its own.
@@ -82,7 +82,7 @@ func claimsMarker(raw []byte) bool {
 
 // eventLine is one event for a person: when, what, where, and what it was about.
 func eventLine(e hook.Event) string {
-	p, err := codec.Decode(e.Agent, e.Type, e.Raw) // what cannot be read stays empty
+	p, err := claude.Decode(e.Agent, e.Type, e.Raw) // what cannot be read stays empty
 	about := gist(p, e.Raw)
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 func (a *app) eventsCmd() *cobra.Command {

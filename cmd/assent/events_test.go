@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 	"assent/schemas"
 )
 

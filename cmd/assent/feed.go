@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/feed"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 func (a *app) feedCmd() *cobra.Command {

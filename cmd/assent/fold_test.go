@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 func TestFoldLines(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 func (a *app) forgetCmd() *cobra.Command {

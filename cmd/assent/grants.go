@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // savedAll asks for everything that approvers saved.

@@ -7,8 +7,8 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/hook"
-	"assent/internal/hookd"
-	"assent/internal/stream"
+	"assent/internal/outlet/hookd"
+	"assent/internal/store/stream"
 )
 
 // newHookd opens the hookd socket and makes what serves it. Events that cannot be published go to

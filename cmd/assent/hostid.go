@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 )
 
 // bootID is a random text of the kernel's, one for every start of the machine, and the same for all
@@ -22,7 +22,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // text the id is random and kept in the state directory.
 func hostID(stateDir, bootID string) (string, error) {
 	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
-		return codec.Digest([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
+		return claude.Digest([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
 	}
 	path := filepath.Join(stateDir, "host-id")
 	text, err := os.ReadFile(path)

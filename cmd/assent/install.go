@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assent/internal/install"
-	"assent/internal/show"
+	"assent/internal/agent/claude/install"
+	"assent/internal/text/show"
 )
 
 // installFlags say what assent install writes, and where.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
 )
 
 // auto reports whether Claude Code will start in auto mode in a terminal, where hardly a call

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"assent/hookclient"
-	"assent/internal/gitrepo"
-	"assent/internal/install"
+	"assent/internal/agent/claude/install"
+	"assent/internal/host/gitrepo"
 )
 
 // whereabouts is where the person stands.

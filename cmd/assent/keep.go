@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // keepFlags say what assent allow has assent remember.

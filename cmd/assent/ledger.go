@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assent/internal/gitrepo"
+	"assent/internal/host/gitrepo"
 )
 
 // queryName is the other name of the program, under which it is assent ledger query.

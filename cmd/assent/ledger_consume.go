@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/ledger"
-	"assent/internal/rabbit"
-	"assent/internal/show"
+	"assent/internal/outlet/ledger"
+	"assent/internal/outlet/rabbit"
+	"assent/internal/text/show"
 )
 
 func (a *app) ledgerConsumeCmd() *cobra.Command {
@@ -114,7 +114,7 @@ func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
 	errs := make([]error, len(bodies))
 	list := make([]hook.Mutation, len(bodies)) // without a root where there is nothing to store
 	for i, body := range bodies {
-		m, err := codec.DecodeMutation(body)
+		m, err := claude.DecodeMutation(body)
 		switch {
 		case err != nil:
 			errs[i] = err

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/ledger"
+	"assent/internal/outlet/ledger"
 )
 
 // A locked ledger is not waited for again and again: all others would wait too.
@@ -21,7 +21,7 @@ func TestLockedLedgerIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := func(root, id string) []byte {
-		b, err := codec.EncodeMutation(hook.Mutation{EventID: id, EventType: "tool.mutation.bash", HookType: hook.HookPostToolUse, ToolName: "bash", AgentID: "a",
+		b, err := claude.EncodeMutation(hook.Mutation{EventID: id, EventType: "tool.mutation.bash", HookType: hook.HookPostToolUse, ToolName: "bash", AgentID: "a",
 			SessionID: "s", Repo: hook.RepoContext{GitRoot: root}, RawPayload: hook.JSON("{}"), Timestamp: time.Unix(1795273200, 0), Host: "here"})
 		if err != nil {
 			t.Fatal(err)

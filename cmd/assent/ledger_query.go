@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/ledger"
-	"assent/internal/show"
+	"assent/internal/outlet/ledger"
+	"assent/internal/text/show"
 )
 
 func (a *app) ledgerQueryCmd() *cobra.Command {

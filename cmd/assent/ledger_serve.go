@@ -7,21 +7,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"assent/internal/codec"
-	"assent/internal/ledger"
-	"assent/internal/stream"
+	"assent/internal/agent/claude"
+	"assent/internal/outlet/ledger"
+	"assent/internal/store/stream"
 )
 
 // newLedger makes what writes the ledgers of this machine's repositories. Its place is in a file of
 // this state directory: several brokers of one cluster each write their own machine's.
-func newLedger(stateDir string, streams *stream.Stream, tools codec.MutationTools, logf func(string, ...any)) (*ledger.Follower, error) {
+func newLedger(stateDir string, streams *stream.Stream, tools claude.MutationTools, logf func(string, ...any)) (*ledger.Follower, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("find this machine's name for the ledgers: %w", err)
 	}
 	return ledger.NewFollower(ledger.Config{
 		Path:   filepath.Join(stateDir, "ledger.json"),
-		Events: streams.Events, EventBounds: streams.EventBounds, Mutation: codec.MutationOf(tools),
+		Events: streams.Events, EventBounds: streams.EventBounds, Mutation: claude.MutationOf(tools),
 		Host: host, Logf: logf,
 	}), nil
 }

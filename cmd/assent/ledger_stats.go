@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/ledger"
-	"assent/internal/show"
+	"assent/internal/outlet/ledger"
+	"assent/internal/text/show"
 )
 
 func (a *app) ledgerStatsCmd() *cobra.Command {

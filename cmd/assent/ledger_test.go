@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"assent/internal/ledger"
+	"assent/internal/outlet/ledger"
 	"assent/schemas"
 )
 

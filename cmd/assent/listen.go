@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"syscall"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 )
 
 // check refuses what would put the API on a network in the clear, and returns the proxies that
@@ -28,9 +28,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if err := f.checkAMQP(); err != nil {
 		return nil, err
 	}
-	f.mutates = codec.DefaultMutationTools()
+	f.mutates = claude.DefaultMutationTools()
 	if f.mutationTools != nil {
-		tools, err := codec.ParseMutationTools(f.mutationTools)
+		tools, err := claude.ParseMutationTools(f.mutationTools)
 		if err != nil {
 			return nil, usagef("--mutation-tools: %w", err)
 		}
@@ -111,7 +111,7 @@ func loadCertificate(certFile, keyFile string) (*tls.Certificate, string, error)
 	if err != nil {
 		return nil, "", usagef("--tls-cert, --tls-key: %w", err)
 	}
-	return &cert, codec.Digest(cert.Certificate[0]), nil
+	return &cert, claude.Digest(cert.Certificate[0]), nil
 }
 
 // listenURL is where programs on this machine reach the listener.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // Exit codes, as the help and the README promise them.

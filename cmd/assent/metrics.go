@@ -12,7 +12,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/auth"
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // requestMetrics count requests by what the record says of them, so that one whose hook came back

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 func (a *app) natsInfoCmd() *cobra.Command {

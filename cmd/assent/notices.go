@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 func (a *app) noticesCmd() *cobra.Command {
@@ -38,7 +38,7 @@ it. What a service answers may repeat parts of its URL, which is a secret.`,
 		Example: "  assent notices test\n  assent notices test phone --notices ./notices.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			list, err := push.ReadNotices(noticesPath(path))
+			list, err := notify.ReadNotices(noticesPath(path))
 			if errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("there is no file of notices: %w", err)
 			}
@@ -93,7 +93,7 @@ func pageURL(public []string, own string) string {
 }
 
 // testNotices prints, for each notice, whether it took a test.
-func (a *app) testNotices(ctx context.Context, list []push.Notice, only []string) error {
+func (a *app) testNotices(ctx context.Context, list []notify.Notice, only []string) error {
 	tried, failed := 0, 0
 	for i := range list {
 		n := &list[i]
@@ -101,7 +101,7 @@ func (a *app) testNotices(ctx context.Context, list []push.Notice, only []string
 			continue
 		}
 		tried++
-		err := push.TestNotice(ctx, n, deliverNotice)
+		err := notify.TestNotice(ctx, n, deliverNotice)
 		if err != nil {
 			failed++
 		}
@@ -175,7 +175,7 @@ func sendNotice(in io.Reader) error {
 	if err := json.NewDecoder(io.LimitReader(in, 64<<10)).Decode(&job); err != nil {
 		return usagef("want {\"url\":…,\"text\":…} on stdin: %w", err)
 	}
-	return push.Deliver(job.URL, job.Text)
+	return notify.Deliver(job.URL, job.Text)
 }
 
 // firstBytes keeps the beginning of what is written to it.

@@ -14,7 +14,7 @@ import (
 	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // pairing is an invitation as the API gives it.

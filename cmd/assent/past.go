@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"assent/internal/feed"
-	"assent/internal/history"
 	"assent/internal/hook"
 	"assent/internal/server"
+	"assent/internal/store/history"
 )
 
 // past hands history to the server, which knows no database.

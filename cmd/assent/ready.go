@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // readiness says whether a hook that comes now would find the socket, and whether its event and

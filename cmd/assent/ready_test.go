@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 func TestReadyLooksForTheSocket(t *testing.T) {

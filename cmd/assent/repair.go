@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/integrity"
-	"assent/internal/show"
-	"assent/internal/stream"
+	"assent/internal/store/integrity"
+	"assent/internal/store/stream"
+	"assent/internal/text/show"
 )
 
 func (a *app) repairCmd() *cobra.Command {

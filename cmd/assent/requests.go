@@ -13,7 +13,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // request is what the commands read of the API's PermissionRequest.

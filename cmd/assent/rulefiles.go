@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"assent/internal/rulebook"
+	"assent/internal/policy/files"
 )
 
 // managedRules is the administrator's file of rules.
@@ -26,9 +26,9 @@ func configDir(env func(string) string) string {
 func (a *app) ownRules() string { return filepath.Join(a.stateDir, "rules.yaml") }
 
 // rulebook says where the rules stand, and what no rule may let anybody touch.
-func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ...any)) rulebook.Config {
+func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ...any)) files.Config {
 	dir := configDir(os.Getenv)
-	cfg := rulebook.Config{Managed: managedRules, User: f.rules, UserNamed: f.rules != "", Own: a.ownRules(), Infof: infof, Logf: warnf}
+	cfg := files.Config{Managed: managedRules, User: f.rules, UserNamed: f.rules != "", Own: a.ownRules(), Infof: infof, Logf: warnf}
 	if abs, err := filepath.Abs(cfg.User); cfg.User != "" && err == nil {
 		cfg.User = abs
 	}

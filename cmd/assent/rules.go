@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/rulebook"
-	"assent/internal/rules"
+	"assent/internal/policy"
+	"assent/internal/policy/files"
 )
 
 func (a *app) rulesCmd() *cobra.Command {
@@ -39,13 +39,13 @@ const maxRulesFile = 1 << 20
 // ruleFiles is the files that a command looks at.
 type ruleFiles struct {
 	files    []ruleFile
-	problems []rules.Problem // of files that cannot be read, or that the broker would not trust
-	options  rules.LoadOptions
+	problems []policy.Problem // of files that cannot be read, or that the broker would not trust
+	options  policy.LoadOptions
 }
 
 // ruleFile is one of them.
 type ruleFile struct {
-	rules.Source
+	policy.Source
 	there bool
 }
 
@@ -56,24 +56,24 @@ func (a *app) readRules(name, root string) (*ruleFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &ruleFiles{options: rules.LoadOptions{Home: cfg.Home, Protected: cfg.Protected}}
+	f := &ruleFiles{options: policy.LoadOptions{Home: cfg.Home, Protected: cfg.Protected}}
 	if name != "" {
 		data, err := readRulesFile(name)
 		if err != nil {
 			return nil, err
 		}
-		source := rules.Source{Name: name, Layer: rules.User, Data: data}
+		source := policy.Source{Name: name, Layer: policy.User, Data: data}
 		if strings.HasSuffix(cfg.User, "/.assent/rules.yaml") {
-			source.Layer = rules.Repository
+			source.Layer = policy.Repository
 		}
 		f.files = []ruleFile{{source, true}}
 		return f, nil
 	}
-	sources, problems := rulebook.Read(cfg)
+	sources, problems := files.Read(cfg)
 	for _, p := range problems {
-		f.problems = append(f.problems, rules.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message})
+		f.problems = append(f.problems, policy.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message})
 	}
-	for _, s := range []rules.Source{{Name: cfg.Managed, Layer: rules.Managed}, {Name: cfg.User, Layer: rules.User}, {Name: cfg.Own, Layer: rules.Assent}} {
+	for _, s := range []policy.Source{{Name: cfg.Managed, Layer: policy.Managed}, {Name: cfg.User, Layer: policy.User}, {Name: cfg.Own, Layer: policy.Assent}} {
 		there := false
 		for _, found := range sources {
 			if found.Name == s.Name {
@@ -87,9 +87,9 @@ func (a *app) readRules(name, root string) (*ruleFiles, error) {
 	if root == "" {
 		return f, nil
 	}
-	source, there, err := rulebook.ReadRepository(root)
+	source, there, err := files.ReadRepository(root)
 	if err != nil {
-		f.problems = append(f.problems, rules.Problem{File: source.Name, Message: reason(err)})
+		f.problems = append(f.problems, policy.Problem{File: source.Name, Message: reason(err)})
 		there = false
 	}
 	f.files = append(f.files, ruleFile{source, there})
@@ -98,12 +98,12 @@ func (a *app) readRules(name, root string) (*ruleFiles, error) {
 
 // rulesConfig says where the broker of this machine finds its rules, with name in place of the
 // person's.
-func (a *app) rulesConfig(name string) (rulebook.Config, error) {
+func (a *app) rulesConfig(name string) (files.Config, error) {
 	b := *a
 	if b.stateDir == "" { // a broker elsewhere was named, but these files are here
 		dir, err := defaultStateDir(os.Getenv)
 		if err != nil {
-			return rulebook.Config{}, err
+			return files.Config{}, err
 		}
 		b.stateDir = dir
 	}
@@ -139,8 +139,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (f *ruleFiles) sources() []rules.Source {
-	var list []rules.Source
+func (f *ruleFiles) sources() []policy.Source {
+	var list []policy.Source
 	for _, s := range f.files {
 		if s.there {
 			list = append(list, s.Source)
@@ -151,15 +151,15 @@ func (f *ruleFiles) sources() []rules.Source {
 
 // load compiles the files. The problems are all that is wrong with any of them; the set is nil
 // when there are some.
-func (f *ruleFiles) load(skipTests bool) (*rules.Set, []rules.Problem) {
+func (f *ruleFiles) load(skipTests bool) (*policy.Set, []policy.Problem) {
 	o := f.options
 	o.SkipTests = skipTests
-	set, err := rules.Load(f.sources(), o)
-	problems := append([]rules.Problem(nil), f.problems...)
-	if found := rules.Problems(err); found != nil {
+	set, err := policy.Load(f.sources(), o)
+	problems := append([]policy.Problem(nil), f.problems...)
+	if found := policy.Problems(err); found != nil {
 		problems = append(problems, found...)
 	} else if err != nil {
-		problems = append(problems, rules.Problem{File: "rules", Message: err.Error()})
+		problems = append(problems, policy.Problem{File: "rules", Message: err.Error()})
 	}
 	if len(problems) > 0 {
 		return nil, problems
@@ -168,7 +168,7 @@ func (f *ruleFiles) load(skipTests bool) (*rules.Set, []rules.Problem) {
 }
 
 // loaded is load for commands that need rules that are right.
-func (a *app) loadedRules(name, root string) (*rules.Set, *ruleFiles, error) {
+func (a *app) loadedRules(name, root string) (*policy.Set, *ruleFiles, error) {
 	f, err := a.readRules(name, root)
 	if err != nil {
 		return nil, nil, err
@@ -182,7 +182,7 @@ func (a *app) loadedRules(name, root string) (*rules.Set, *ruleFiles, error) {
 }
 
 // printProblems prints each problem with its line and a caret below the place.
-func (a *app) printProblems(w io.Writer, f *ruleFiles, problems []rules.Problem) {
+func (a *app) printProblems(w io.Writer, f *ruleFiles, problems []policy.Problem) {
 	for _, p := range problems {
 		fmt.Fprintln(w, wrapped(readable(p.String()), "", "    "))
 		for _, s := range f.files {
@@ -213,15 +213,15 @@ func printLine(w io.Writer, text string, line, column int) {
 }
 
 // layerName is a layer for a person.
-func layerName(l rules.Layer) string {
+func layerName(l policy.Layer) string {
 	switch l {
-	case rules.Managed:
+	case policy.Managed:
 		return "the machine's"
-	case rules.User:
+	case policy.User:
 		return "yours"
-	case rules.Assent:
+	case policy.Assent:
 		return "assent's own"
-	case rules.Repository:
+	case policy.Repository:
 		return "the repository's"
 	}
 	return string(l)

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"assent/internal/hook"
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 func TestUnderlined(t *testing.T) {
@@ -57,11 +57,11 @@ func FuzzUnderlined(f *testing.F) {
 
 func testEvaluator(t testing.TB, text string) *evaluator {
 	t.Helper()
-	set, err := rules.Load([]rules.Source{{Name: "rules.yaml", Layer: rules.User, Data: []byte(text)}}, rules.LoadOptions{})
+	set, err := policy.Load([]policy.Source{{Name: "rules.yaml", Layer: policy.User, Data: []byte(text)}}, policy.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &evaluator{set: set, cwd: "/home/user/project", places: map[string]rules.Call{}}
+	return &evaluator{set: set, cwd: "/home/user/project", places: map[string]policy.Call{}}
 }
 
 // FuzzEvalLine holds that every line gets one line that says what it should, whatever it holds,
@@ -90,8 +90,8 @@ func FuzzEvalLine(f *testing.F) {
 			t.Errorf("not fit for a terminal: %q", out.String())
 		}
 		switch got.Verdict {
-		case rules.Ask:
-		case rules.Allow:
+		case policy.Ask:
+		case policy.Allow:
 			var in struct {
 				Command *string
 				Input   *struct{ Command string }
@@ -136,27 +136,27 @@ func TestReplayKind(t *testing.T) {
 		outcome hook.Outcome
 		reason  string
 		by      *hook.Approver
-		now     rules.Action
+		now     policy.Action
 		want    string // empty: as it went
 	}{
-		{hook.Denied, "", person, rules.Allow, "denied-now-allowed"},
-		{hook.Denied, "", rule, rules.Allow, "ruled-denied-now-allowed"},
-		{hook.Expired, "deadline", nil, rules.Allow, "open-now-allowed"},
-		{hook.Withdrawn, hook.ReasonHangup, nil, rules.Allow, "open-now-allowed"}, // perhaps a No in the terminal
-		{hook.Withdrawn, hook.ReasonToolRan, nil, rules.Allow, "allowed-now-allowed"},
-		{hook.Allowed, "", person, rules.Allow, "allowed-now-allowed"},
-		{hook.Allowed, "", rule, rules.Allow, ""},
-		{hook.Allowed, "", person, rules.Deny, "allowed-now-denied"},
-		{hook.Allowed, "", rule, rules.Deny, "allowed-now-denied"},
-		{hook.Withdrawn, hook.ReasonToolRan, nil, rules.Deny, "allowed-now-denied"},
-		{hook.HandedBack, "", nil, rules.Deny, "open-now-denied"},
-		{hook.Denied, "", person, rules.Deny, "denied-now-denied"},
-		{hook.Denied, "", rule, rules.Deny, ""},
-		{hook.Allowed, "", person, rules.Ask, ""},
-		{hook.Denied, "", person, rules.Ask, ""},
-		{hook.Expired, "", nil, rules.Ask, ""},
-		{hook.Allowed, "", rule, rules.Ask, "ruled-now-asked"},
-		{hook.Denied, "", rule, rules.Ask, "denied-now-asked"},
+		{hook.Denied, "", person, policy.Allow, "denied-now-allowed"},
+		{hook.Denied, "", rule, policy.Allow, "ruled-denied-now-allowed"},
+		{hook.Expired, "deadline", nil, policy.Allow, "open-now-allowed"},
+		{hook.Withdrawn, hook.ReasonHangup, nil, policy.Allow, "open-now-allowed"}, // perhaps a No in the terminal
+		{hook.Withdrawn, hook.ReasonToolRan, nil, policy.Allow, "allowed-now-allowed"},
+		{hook.Allowed, "", person, policy.Allow, "allowed-now-allowed"},
+		{hook.Allowed, "", rule, policy.Allow, ""},
+		{hook.Allowed, "", person, policy.Deny, "allowed-now-denied"},
+		{hook.Allowed, "", rule, policy.Deny, "allowed-now-denied"},
+		{hook.Withdrawn, hook.ReasonToolRan, nil, policy.Deny, "allowed-now-denied"},
+		{hook.HandedBack, "", nil, policy.Deny, "open-now-denied"},
+		{hook.Denied, "", person, policy.Deny, "denied-now-denied"},
+		{hook.Denied, "", rule, policy.Deny, ""},
+		{hook.Allowed, "", person, policy.Ask, ""},
+		{hook.Denied, "", person, policy.Ask, ""},
+		{hook.Expired, "", nil, policy.Ask, ""},
+		{hook.Allowed, "", rule, policy.Ask, "ruled-now-asked"},
+		{hook.Denied, "", rule, policy.Ask, "denied-now-asked"},
 	} {
 		r := &request{Outcome: tt.outcome, Reason: tt.reason, DecidedBy: tt.by}
 		got := ""
@@ -169,7 +169,7 @@ func TestReplayKind(t *testing.T) {
 	}
 	edited := &request{Outcome: hook.Allowed, DecidedBy: person}
 	edited.Response.Output.Decision.UpdatedInput = hook.JSON(`{"command":"ls"}`)
-	if kind, ok := replayKind(edited, rules.Allow); !ok || replayKinds[kind].name != "changed-now-allowed" {
+	if kind, ok := replayKind(edited, policy.Allow); !ok || replayKinds[kind].name != "changed-now-allowed" {
 		t.Error("what was allowed in another form goes as it went")
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/rulebook"
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/policy/files"
+	"assent/internal/text/show"
 )
 
 func (a *app) rulesCheckCmd() *cobra.Command {
@@ -83,16 +83,16 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 		return err
 	}
 	_, problems := f.load(false)
-	var notices []rules.Problem
+	var notices []policy.Problem
 	if name != "" {
-		if err := rulebook.Trust(name); err != nil {
-			notices = append(notices, rules.Problem{File: name, Message: "as your own file the broker would refuse it: " + reason(err)})
+		if err := files.Trust(name); err != nil {
+			notices = append(notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + reason(err)})
 		}
 	}
 	for _, file := range f.files {
 		c := checkedFile{Path: file.Name, Layer: string(file.Layer), State: "ok"}
 		switch {
-		case slices.ContainsFunc(problems, func(p rules.Problem) bool { return p.File == file.Name }):
+		case slices.ContainsFunc(problems, func(p policy.Problem) bool { return p.File == file.Name }):
 			c.State = "broken"
 		case !file.there:
 			c.State = "absent"
@@ -132,14 +132,14 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 }
 
 // count looks at one file without the others, and returns its notices.
-func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem {
+func (c *checkedFile) count(file ruleFile, o policy.LoadOptions) []policy.Problem {
 	o.SkipTests = true
-	set, err := rules.Load([]rules.Source{file.Source}, o)
+	set, err := policy.Load([]policy.Source{file.Source}, o)
 	if err != nil {
 		return nil // it was loaded before
 	}
 	for _, r := range set.Rules() {
-		if r.Layer != rules.Builtin {
+		if r.Layer != policy.Builtin {
 			c.Rules++
 		} else if !slices.Contains(c.Packs, r.File) {
 			c.Packs = append(c.Packs, r.File)
@@ -149,8 +149,8 @@ func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem 
 	notices := append(set.Notices(), set.Mistakes()...)
 	for _, r := range set.Rules() {
 		text, ok := strings.CutPrefix(r.Text, "allow: ")
-		if meaning := runsAnything(text); ok && r.Layer != rules.Builtin && meaning != "" {
-			notices = append(notices, rules.Problem{File: r.File, Line: r.Line, Message: text + " allows " + meaning})
+		if meaning := runsAnything(text); ok && r.Layer != policy.Builtin && meaning != "" {
+			notices = append(notices, policy.Problem{File: r.File, Line: r.Line, Message: text + " allows " + meaning})
 		}
 	}
 	return notices
@@ -158,7 +158,7 @@ func (c *checkedFile) count(file ruleFile, o rules.LoadOptions) []rules.Problem 
 
 func (c *checkedFile) line() string {
 	head := map[string]string{"ok": "ok      ", "broken": "BROKEN  ", "absent": "-       "}[c.State] +
-		show.Line(shortPath(c.Path)) + " (" + layerName(rules.Layer(c.Layer)) + ")"
+		show.Line(shortPath(c.Path)) + " (" + layerName(policy.Layer(c.Layer)) + ")"
 	switch c.State {
 	case "ok":
 		return head + ": " + counted(c.Rules, "rule") + ", " + counted(c.Tests, "test")

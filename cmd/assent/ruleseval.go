@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 // maxEvalLine is how long a line of eval may be, in bytes; a longer one is asked about unread.
@@ -52,7 +52,7 @@ count for it instead; use that only where you trust whoever writes the lines.`,
 			if err != nil {
 				return err
 			}
-			e := &evaluator{set: set, options: f.options, cwd: w.cwd, places: map[string]rules.Call{}}
+			e := &evaluator{set: set, options: f.options, cwd: w.cwd, places: map[string]policy.Call{}}
 			if own {
 				e.sets = map[string]ownSet{}
 			}
@@ -66,24 +66,24 @@ count for it instead; use that only where you trust whoever writes the lines.`,
 
 // evaluator answers the lines of eval. It is used by one goroutine.
 type evaluator struct {
-	set     *rules.Set
-	options rules.LoadOptions
+	set     *policy.Set
+	options policy.LoadOptions
 	cwd     string
-	places  map[string]rules.Call // by directory: what it says about a call; at most maxPlaces
-	sets    map[string]ownSet     // by their text: rules that calls brought, at most maxPlaces; nil: they count for nothing
+	places  map[string]policy.Call // by directory: what it says about a call; at most maxPlaces
+	sets    map[string]ownSet      // by their text: rules that calls brought, at most maxPlaces; nil: they count for nothing
 }
 
 const maxPlaces = 1000
 
 type ownSet struct {
-	set *rules.Set
+	set *policy.Set
 	err error
 }
 
 // evaluated is a line of eval's output.
 type evaluated struct {
 	ID      json.RawMessage `json:"id,omitempty"`
-	Verdict rules.Action    `json:"verdict"`
+	Verdict policy.Action   `json:"verdict"`
 	Rule    string          `json:"rule,omitempty"`
 	Reason  string          `json:"reason"`
 }
@@ -99,7 +99,7 @@ func (e *evaluator) run(ctx context.Context, in io.Reader, out io.Writer) error 
 		if err != nil && len(line) == 0 && whole {
 			break
 		}
-		answer := evaluated{Verdict: rules.Ask, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
+		answer := evaluated{Verdict: policy.Ask, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
 		if whole {
 			answer = e.line(line)
 		}
@@ -145,17 +145,17 @@ func readEvalLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 
 // line answers one line.
 func (e *evaluator) line(line []byte) (answer evaluated) {
-	answer = evaluated{Verdict: rules.Ask}
+	answer = evaluated{Verdict: policy.Ask}
 	defer func() {
 		if p := recover(); p != nil { // the value could quote a command
-			answer.Verdict, answer.Rule, answer.Reason = rules.Ask, "", fmt.Sprintf("the rules failed on it (%T)", p)
+			answer.Verdict, answer.Rule, answer.Reason = policy.Ask, "", fmt.Sprintf("the rules failed on it (%T)", p)
 		}
 	}()
 	members, err := exactMembers(line)
 	if id, ok := members["id"]; ok {
 		answer.ID = id
 	}
-	var call rules.Call
+	var call policy.Call
 	if err == nil {
 		call, err = e.call(members)
 	}
@@ -222,7 +222,7 @@ func exactMembers(line []byte) (map[string]json.RawMessage, error) {
 }
 
 // call makes the call that a line describes.
-func (e *evaluator) call(members map[string]json.RawMessage) (rules.Call, error) {
+func (e *evaluator) call(members map[string]json.RawMessage) (policy.Call, error) {
 	texts := map[string]string{}
 	for _, key := range evalMembers {
 		raw, has := members[key]
@@ -231,7 +231,7 @@ func (e *evaluator) call(members map[string]json.RawMessage) (rules.Call, error)
 		}
 		var s string
 		if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-			return rules.Call{}, fmt.Errorf("%q is not a text", key)
+			return policy.Call{}, fmt.Errorf("%q is not a text", key)
 		}
 		texts[key] = s
 	}
@@ -243,7 +243,7 @@ func (e *evaluator) call(members map[string]json.RawMessage) (rules.Call, error)
 		tool = "Bash"
 	}
 	if !path.IsAbs(cwd) {
-		return rules.Call{}, errors.New("cwd is no absolute path")
+		return policy.Call{}, errors.New("cwd is no absolute path")
 	}
 	call := e.place(cwd)
 	input, hasInput := members["input"]
@@ -281,13 +281,13 @@ func (e *evaluator) call(members map[string]json.RawMessage) (rules.Call, error)
 }
 
 // place is a call in a directory.
-func (e *evaluator) place(cwd string) rules.Call {
+func (e *evaluator) place(cwd string) policy.Call {
 	call, known := e.places[cwd]
 	if !known {
 		if len(e.places) >= maxPlaces {
 			clear(e.places)
 		}
-		call = rules.Call{Cwd: cwd}
+		call = policy.Call{Cwd: cwd}
 		stand(&call)
 		e.places[cwd] = call
 	}
@@ -295,7 +295,7 @@ func (e *evaluator) place(cwd string) rules.Call {
 }
 
 // own compiles the rules that a call brought.
-func (e *evaluator) own(raw json.RawMessage) (*rules.Set, error) {
+func (e *evaluator) own(raw json.RawMessage) (*policy.Set, error) {
 	if own, known := e.sets[string(raw)]; known {
 		return own.set, own.err
 	}
@@ -312,7 +312,7 @@ func (e *evaluator) own(raw json.RawMessage) (*rules.Set, error) {
 		}
 		var text []byte
 		if text, own.err = json.Marshal(members); own.err == nil { // JSON is YAML
-			own.set, own.err = rules.Load([]rules.Source{{Name: "rules", Layer: rules.User, Data: text}}, e.options)
+			own.set, own.err = policy.Load([]policy.Source{{Name: "rules", Layer: policy.User, Data: text}}, e.options)
 		}
 		if own.err != nil {
 			own.err = fmt.Errorf("its rules have mistakes: %w", own.err)

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/gitrepo"
 	"assent/internal/hook"
-	"assent/internal/rulebook"
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/host/gitrepo"
+	"assent/internal/policy"
+	"assent/internal/policy/files"
+	"assent/internal/text/show"
 )
 
 // explainFlags are what explain is told about the call.
@@ -71,12 +71,12 @@ With --request the request of that id is explained, with the rules as they are n
 }
 
 // explainedCall makes the call that the user describes.
-func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) (rules.Call, error) {
+func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) (policy.Call, error) {
 	w, err := here()
 	if err != nil {
-		return rules.Call{}, err
+		return policy.Call{}, err
 	}
-	call := rules.Call{Agent: "claude", Tool: f.tool, Input: json.RawMessage(f.input), Cwd: w.cwd, Mode: f.mode, Time: time.Now()}
+	call := policy.Call{Agent: "claude", Tool: f.tool, Input: json.RawMessage(f.input), Cwd: w.cwd, Mode: f.mode, Time: time.Now()}
 	switch {
 	case f.tool == "" && f.input == "" && len(args) == 0:
 		return call, usagef("say what to explain, such as: assent rules explain -- 'git push -f'")
@@ -127,10 +127,10 @@ func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) 
 }
 
 // stand fills in what the call's directory says about it.
-func stand(call *rules.Call) {
+func stand(call *policy.Call) {
 	req := hook.Request{CWD: call.Cwd}
 	req.Repo = gitrepo.Find(call.Cwd)
-	found := rulebook.Call(&req, nil, "")
+	found := files.Call(&req, nil, "")
 	call.Project, call.Repo, call.Branch = found.Project, found.Repo, found.Branch
 	call.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
 }
@@ -174,16 +174,16 @@ func (a *app) explainRequest(ctx context.Context, f explainFlags) error {
 }
 
 // requestCall is a past request as it was, apart from symbolic links, which are as they are now.
-func requestCall(r *request) rules.Call {
+func requestCall(r *request) policy.Call {
 	home, _ := os.UserHomeDir() // without one, ~ is nobody's
-	call := rulebook.Call(&r.Request, r.ToolInput, home)
+	call := files.Call(&r.Request, r.ToolInput, home)
 	host, err := os.Hostname()
 	call.Elsewhere = err != nil || r.Host != host
 	return call
 }
 
 // explain says what the rules make of a call. r is the request that it came from, or nil.
-func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
+func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
 	v := forBroker(set.Explain(call), call.Tool)
 	if a.json {
 		return a.printJSON(explanationOf(call, &v))
@@ -192,7 +192,7 @@ func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
 		fmt.Fprintln(a.out, wrapped(fmt.Sprintf("Request %s of %s: %s", show.Line(r.ID), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), fate(r)), "", "  "))
 		fmt.Fprintln(a.out)
 	}
-	what := map[rules.Action]string{rules.Allow: "ALLOW", rules.Ask: "ASK", rules.Deny: "DENY"}[v.Action]
+	what := map[policy.Action]string{policy.Allow: "ALLOW", policy.Ask: "ASK", policy.Deny: "DENY"}[v.Action]
 	if v.Rule != "" {
 		fmt.Fprintln(a.out, wrapped(what+" by "+ruleName(v.Rule, v.File), "", "  "))
 	} else {
@@ -204,7 +204,7 @@ func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
 	if v.Note != "" {
 		fmt.Fprintln(a.out, wrapped("the approver reads: "+show.Line(v.Note), "  ", "    "))
 	}
-	if v.Action == rules.Ask && v.Timeout > 0 {
+	if v.Action == policy.Ask && v.Timeout > 0 {
 		then := "the agent's own prompt decides"
 		if v.OnTimeout == "deny" {
 			then = "it is denied"
@@ -221,9 +221,9 @@ func (a *app) explain(set *rules.Set, call rules.Call, r *request) error {
 
 // forBroker is a verdict after what the broker makes of it: a question of the agent wants an answer,
 // and no rule says yes to it.
-func forBroker(v rules.Verdict, tool string) rules.Verdict {
-	if v.Action == rules.Allow && (tool == "AskUserQuestion" || tool == "ExitPlanMode") {
-		v.Action, v.Rule, v.File, v.Layer, v.Reason = rules.Ask, "", "", "", "the agent takes no plain yes here"
+func forBroker(v policy.Verdict, tool string) policy.Verdict {
+	if v.Action == policy.Allow && (tool == "AskUserQuestion" || tool == "ExitPlanMode") {
+		v.Action, v.Rule, v.File, v.Layer, v.Reason = policy.Ask, "", "", "", "the agent takes no plain yes here"
 	}
 	return v
 }

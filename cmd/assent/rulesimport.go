@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 func (a *app) rulesImportCmd() *cobra.Command {
@@ -194,13 +194,13 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 		e.Text, e.Why = string(raw), "expected a text"
 		return
 	}
-	guard := action != string(rules.Allow)
+	guard := action != string(policy.Allow)
 	e.As, e.Under = []string{e.Text}, action
 	if e.Why = ruleStringProblem(action, e.Text); e.Why != "" {
 		e.As, e.Under = nil, ""
 		tool, _, spec := strings.Cut(e.Text, "(")
 		if guard {
-			if meant := rules.MeantTool(tool); meant != "" {
+			if meant := policy.MeantTool(tool); meant != "" {
 				tool = meant
 			}
 			switch narrower := askedInstead(e.Text, tool, spec); {
@@ -230,7 +230,7 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 	}
 	e.State = "carried"
 	if !guard {
-		if why := rules.NeverMatches(e.Text); why != "" {
+		if why := policy.NeverMatches(e.Text); why != "" {
 			e.State, e.As, e.Under, e.Why = "left", nil, "", "it would never match here: "+why
 			return
 		}
@@ -292,12 +292,12 @@ func (m *imported) anchored(text, path string) []string {
 
 // ruleStringProblem says why a file of rules cannot hold the text under a key.
 func ruleStringProblem(key, text string) string {
-	_, err := rules.Load([]rules.Source{{Name: "import", Layer: rules.User, Data: []byte("version: 1\n" + key + ":\n  - " + quotedYAML(text) + "\n")}}, rules.LoadOptions{})
+	_, err := policy.Load([]policy.Source{{Name: "import", Layer: policy.User, Data: []byte("version: 1\n" + key + ":\n  - " + quotedYAML(text) + "\n")}}, policy.LoadOptions{})
 	if err == nil {
 		return ""
 	}
 	message := err.Error()
-	if ps := rules.Problems(err); len(ps) > 0 {
+	if ps := policy.Problems(err); len(ps) > 0 {
 		message = ps[0].Message
 	}
 	if i := strings.Index(message, `": `); strings.HasPrefix(message, "rule string ") && i > 0 {
@@ -348,7 +348,7 @@ func (m *imported) file() ([]byte, error) {
 			}
 		}
 	}
-	if _, err := rules.Load([]rules.Source{{Name: "import", Layer: rules.User, Data: b.Bytes()}}, rules.LoadOptions{}); err != nil {
+	if _, err := policy.Load([]policy.Source{{Name: "import", Layer: policy.User, Data: b.Bytes()}}, policy.LoadOptions{}); err != nil {
 		return nil, fmt.Errorf("the rules made of the settings cannot be read back: %w", err)
 	}
 	return b.Bytes(), nil

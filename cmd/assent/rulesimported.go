@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // createRules writes a new file of rules. It replaces none.

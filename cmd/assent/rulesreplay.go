@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 func (a *app) rulesReplayCmd() *cobra.Command {
@@ -89,23 +89,23 @@ type replay struct {
 
 // replaySet is the rules for the requests of one repository.
 type replaySet struct {
-	*rules.Set
+	*policy.Set
 	broken bool // the repository's file is: nothing is allowed by rule there
 }
 
 // replayed is a request that would have gone otherwise.
 type replayed struct {
-	Kind    string       `json:"kind"`
-	Request string       `json:"request"`
-	Time    time.Time    `json:"time"`
-	Tool    string       `json:"tool"`
-	What    string       `json:"what"` // one line, shortened
-	Was     string       `json:"was"`  // its outcome
-	By      string       `json:"by,omitempty"`
-	Verdict rules.Action `json:"verdict"`
-	Rule    string       `json:"rule,omitempty"`
-	File    string       `json:"file,omitempty"`
-	Reason  string       `json:"reason"`
+	Kind    string        `json:"kind"`
+	Request string        `json:"request"`
+	Time    time.Time     `json:"time"`
+	Tool    string        `json:"tool"`
+	What    string        `json:"what"` // one line, shortened
+	Was     string        `json:"was"`  // its outcome
+	By      string        `json:"by,omitempty"`
+	Verdict policy.Action `json:"verdict"`
+	Rule    string        `json:"rule,omitempty"`
+	File    string        `json:"file,omitempty"`
+	Reason  string        `json:"reason"`
 }
 
 // replayKinds are the ways in which a request can go otherwise, the most telling first.
@@ -123,13 +123,13 @@ var replayKinds = [...]struct{ name, words string }{ // read-only
 }
 
 // replayKind says how a request would go otherwise; ok is false when it would go as it went.
-func replayKind(r *request, now rules.Action) (kind int, ok bool) {
+func replayKind(r *request, now policy.Action) (kind int, ok bool) {
 	ruled := r.DecidedBy != nil && r.DecidedBy.Kind == hook.KindRule
 	allowed := r.Outcome == hook.Allowed || r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonToolRan
 	denied := r.Outcome == hook.Denied
 	name := ""
 	switch now {
-	case rules.Allow:
+	case policy.Allow:
 		switch {
 		case denied && ruled:
 			name = "ruled-denied-now-allowed"
@@ -142,7 +142,7 @@ func replayKind(r *request, now rules.Action) (kind int, ok bool) {
 		case !ruled:
 			name = "allowed-now-allowed"
 		}
-	case rules.Deny:
+	case policy.Deny:
 		switch {
 		case allowed:
 			name = "allowed-now-denied"
@@ -151,7 +151,7 @@ func replayKind(r *request, now rules.Action) (kind int, ok bool) {
 		case !ruled:
 			name = "denied-now-denied"
 		}
-	case rules.Ask:
+	case policy.Ask:
 		switch {
 		case ruled && denied:
 			name = "denied-now-asked"
@@ -212,8 +212,8 @@ func (r *replay) judge(q *request) error {
 		return err
 	}
 	v := forBroker(set.Eval(call), q.ToolName)
-	if set.broken && v.Action == rules.Allow {
-		v = rules.Verdict{Action: rules.Ask, Reason: "the repository's rules are broken"}
+	if set.broken && v.Action == policy.Allow {
+		v = policy.Verdict{Action: policy.Ask, Reason: "the repository's rules are broken"}
 	}
 	r.judged++
 	kind, ok := replayKind(q, v.Action)
@@ -242,7 +242,7 @@ func (r *replay) set(root string) (replaySet, error) {
 	if err != nil {
 		return set, err
 	}
-	var problems []rules.Problem
+	var problems []policy.Problem
 	set.Set, problems = f.load(root != "") // the broker runs no tests of a repository's file
 	switch {
 	case len(problems) > 0 && root == "":

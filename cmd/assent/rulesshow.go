@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // ruleColumns is how wide the output for people is.

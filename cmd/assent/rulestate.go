@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 // ruleState asks the broker which rules are in force.
@@ -23,7 +23,7 @@ func ruleTrouble(f *hook.InForce) string {
 		return ""
 	}
 	p := f.Problems[0]
-	line := "rules: " + show.Line(rules.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message}.String())
+	line := "rules: " + show.Line(policy.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message}.String())
 	if n := len(f.Problems) - 1; n > 0 {
 		line += fmt.Sprintf(" (and %d more)", n)
 	}

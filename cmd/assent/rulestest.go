@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 func (a *app) rulesTestCmd() *cobra.Command {
@@ -25,7 +25,7 @@ why, part by part. Exits 1 when one fails.`,
 			if err != nil {
 				return err
 			}
-			var results []rules.TestResult
+			var results []policy.TestResult
 			for _, name := range names {
 				w, err := here()
 				if err != nil {
@@ -53,19 +53,19 @@ why, part by part. Exits 1 when one fails.`,
 
 // testedRule is a test as JSON.
 type testedRule struct {
-	File   string       `json:"file"`
-	Line   int          `json:"line"`
-	Column int          `json:"column"`
-	Name   string       `json:"name"`
-	Passed bool         `json:"passed"`
-	Want   rules.Action `json:"want"`
-	Got    rules.Action `json:"got"`
-	Rule   string       `json:"rule,omitempty"`
-	Reason string       `json:"reason"`
-	Failed string       `json:"failed,omitempty"`
+	File   string        `json:"file"`
+	Line   int           `json:"line"`
+	Column int           `json:"column"`
+	Name   string        `json:"name"`
+	Passed bool          `json:"passed"`
+	Want   policy.Action `json:"want"`
+	Got    policy.Action `json:"got"`
+	Rule   string        `json:"rule,omitempty"`
+	Reason string        `json:"reason"`
+	Failed string        `json:"failed,omitempty"`
 }
 
-func (a *app) printTests(results []rules.TestResult, verbose bool) error {
+func (a *app) printTests(results []policy.TestResult, verbose bool) error {
 	failed := 0
 	for _, r := range results {
 		if r.Failed != "" {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"assent/internal/rules"
-	"assent/internal/show"
+	"assent/internal/policy"
+	"assent/internal/text/show"
 )
 
 // maxUnitsShown and maxMissesShown bound what a person is shown; JSON has all.
@@ -17,9 +17,9 @@ const (
 )
 
 // printUnits shows each part of a command: where it stands, and what the rules say about it.
-func (a *app) printUnits(v *rules.Verdict, indent string) {
-	told := func(r rules.Refusal) bool {
-		return slices.ContainsFunc(v.Units, func(u rules.UnitVerdict) bool { return slices.Contains(u.Refused, r) })
+func (a *app) printUnits(v *policy.Verdict, indent string) {
+	told := func(r policy.Refusal) bool {
+		return slices.ContainsFunc(v.Units, func(u policy.UnitVerdict) bool { return slices.Contains(u.Refused, r) })
 	}
 	for i, r := range v.Refused {
 		if told(r) || slices.Contains(v.Refused[:i], r) {
@@ -52,16 +52,16 @@ func (a *app) printUnits(v *rules.Verdict, indent string) {
 
 // shownUnits are the parts that tell a person something, in the order in which they stand. What
 // a program may run besides tells nothing where no rule is about it.
-func shownUnits(v *rules.Verdict) []rules.UnitVerdict {
-	var units []rules.UnitVerdict
+func shownUnits(v *policy.Verdict) []policy.UnitVerdict {
+	var units []policy.UnitVerdict
 	for _, u := range v.Units {
 		guess := u.Action == "" && len(u.Misses) == 0 && len(u.Refused) > 0 &&
-			!slices.ContainsFunc(u.Refused, func(r rules.Refusal) bool { return r.Code != "see-through" })
+			!slices.ContainsFunc(u.Refused, func(r policy.Refusal) bool { return r.Code != "see-through" })
 		if !guess {
 			units = append(units, u)
 		}
 	}
-	slices.SortStableFunc(units, func(x, y rules.UnitVerdict) int { return x.Start - y.Start })
+	slices.SortStableFunc(units, func(x, y policy.UnitVerdict) int { return x.Start - y.Start })
 	return units
 }
 
@@ -90,7 +90,7 @@ func (a *app) printPlace(command string, start, end int, indent string) {
 	fmt.Fprintf(a.out, "%s%s\n%s%s\n", prefix, text, strings.Repeat(" ", len(prefix)), marks)
 }
 
-func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent string) {
+func (a *app) printUnit(u *policy.UnitVerdict, refused []policy.Refusal, indent string) {
 	say := func(label, text string) { fmt.Fprintln(a.out, labelled(indent, label, text)) }
 	what := ""
 	switch text := show.Short(strings.TrimLeft(u.Text, "<> "), 60); {
@@ -107,7 +107,7 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 	if what != "" {
 		say("", what)
 	}
-	doubted := slices.ContainsFunc(refused, func(r rules.Refusal) bool { return r.Start < u.End && u.Start < r.End })
+	doubted := slices.ContainsFunc(refused, func(r policy.Refusal) bool { return r.Start < u.End && u.Start < r.End })
 	switch {
 	case u.Action != "":
 		say(string(u.Action), "by "+ruleName(u.Rule, u.File))
@@ -128,7 +128,7 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 	if u.Action != "" {
 		return // what came close came to nothing
 	}
-	near := slices.DeleteFunc(slices.Clone(u.Misses), func(m rules.Miss) bool { return m.Selector == "args" })
+	near := slices.DeleteFunc(slices.Clone(u.Misses), func(m policy.Miss) bool { return m.Selector == "args" })
 	if len(near) == 0 {
 		near = u.Misses
 	}
@@ -136,7 +136,7 @@ func (a *app) printUnit(u *rules.UnitVerdict, refused []rules.Refusal, indent st
 		if i == maxMissesShown {
 			break
 		}
-		if m.Action == rules.Allow {
+		if m.Action == policy.Allow {
 			say("", fmt.Sprintf("not %s: %s: %s", ruleName(m.Rule, m.File), m.Selector, show.Line(m.Why)))
 		} else {
 			say("", fmt.Sprintf("perhaps %s: %s", ruleName(m.Rule, m.File), show.Line(m.Why)))
@@ -152,10 +152,10 @@ type explanation struct {
 	Tool      string             `json:"tool"`
 	Input     json.RawMessage    `json:"input"`
 	Cwd       string             `json:"cwd"`
-	Verdict   rules.Action       `json:"verdict"`
+	Verdict   policy.Action      `json:"verdict"`
 	Rule      string             `json:"rule,omitempty"`
 	File      string             `json:"file,omitempty"`
-	Layer     rules.Layer        `json:"layer,omitempty"`
+	Layer     policy.Layer       `json:"layer,omitempty"`
 	Reason    string             `json:"reason"`
 	Message   string             `json:"message,omitempty"`
 	Note      string             `json:"note,omitempty"`
@@ -167,9 +167,9 @@ type explanation struct {
 }
 
 type explainedShadow struct {
-	Rule   string       `json:"rule"`
-	File   string       `json:"file"`
-	Action rules.Action `json:"action"`
+	Rule   string        `json:"rule"`
+	File   string        `json:"file"`
+	Action policy.Action `json:"action"`
 }
 
 type explainedRefusal struct {
@@ -185,7 +185,7 @@ type explainedUnit struct {
 	Start   int                `json:"start"`
 	End     int                `json:"end"`
 	Via     []string           `json:"via,omitempty"`
-	Verdict rules.Action       `json:"verdict,omitempty"`
+	Verdict policy.Action      `json:"verdict,omitempty"`
 	Rule    string             `json:"rule,omitempty"`
 	File    string             `json:"file,omitempty"`
 	Misses  []explainedMiss    `json:"misses,omitempty"`
@@ -193,15 +193,15 @@ type explainedUnit struct {
 }
 
 type explainedMiss struct {
-	Rule     string       `json:"rule"`
-	File     string       `json:"file"`
-	Action   rules.Action `json:"action"`
-	Selector string       `json:"selector"`
-	Why      string       `json:"why"`
+	Rule     string        `json:"rule"`
+	File     string        `json:"file"`
+	Action   policy.Action `json:"action"`
+	Selector string        `json:"selector"`
+	Why      string        `json:"why"`
 }
 
-func explanationOf(call rules.Call, v *rules.Verdict) explanation {
-	refusals := func(rs []rules.Refusal) []explainedRefusal {
+func explanationOf(call policy.Call, v *policy.Verdict) explanation {
+	refusals := func(rs []policy.Refusal) []explainedRefusal {
 		list := []explainedRefusal{}
 		for _, r := range rs {
 			list = append(list, explainedRefusal(r))
@@ -213,7 +213,7 @@ func explanationOf(call rules.Call, v *rules.Verdict) explanation {
 		Message: v.Message, Note: v.Note,
 		Refused: refusals(v.Refused), Units: []explainedUnit{},
 	}
-	if v.Action == rules.Ask {
+	if v.Action == policy.Ask {
 		e.TimeoutMs, e.OnTimeout = v.Timeout.Milliseconds(), v.OnTimeout
 	}
 	for _, s := range v.Shadow {

@@ -20,19 +20,19 @@ import (
 
 	"assent/broker"
 	"assent/hookclient"
-	"assent/internal/always"
+	"assent/internal/agent/claude"
+	"assent/internal/agent/conformance"
 	"assent/internal/auth"
-	"assent/internal/codec"
-	"assent/internal/conformance"
-	"assent/internal/history"
 	"assent/internal/hook"
-	"assent/internal/hookd"
-	"assent/internal/ledger"
-	"assent/internal/push"
-	"assent/internal/rabbit"
-	"assent/internal/rulebook"
+	"assent/internal/outlet/hookd"
+	"assent/internal/outlet/ledger"
+	"assent/internal/outlet/notify"
+	"assent/internal/outlet/rabbit"
+	"assent/internal/policy/files"
+	"assent/internal/policy/grants"
 	"assent/internal/server"
-	"assent/internal/stream"
+	"assent/internal/store/history"
+	"assent/internal/store/stream"
 	"assent/web"
 )
 
@@ -52,7 +52,7 @@ type serveFlags struct {
 	log                          *zap.Logger // no flag: says everything to this one instead
 	amqpURL                      string
 	mutationTools                []string
-	mutates                      codec.MutationTools // of mutationTools; set by check
+	mutates                      claude.MutationTools // of mutationTools; set by check
 	ledger                       bool
 	hookdSocket                  string
 }
@@ -196,12 +196,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// How a command is read, for those who look at it. Rules read it the same way.
-	reading := rulebook.Reading("")
+	reading := files.Reading("")
 
 	// The broker, on the record. It has caught up when New returns.
 	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: codec.CallKey,
+		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
 		Recorded: requests.recorded, Logf: sugar.Warnf,
 	})
 	if err != nil {
@@ -246,14 +246,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// The rules in force: those in files, and what approvers saved. A broken file is no reason not
 	// to start: people decide then.
-	saved, err := always.Open(ctx, always.Config{KV: streams, File: a.ownRules(), Logf: sugar.Warnf})
+	saved, err := grants.Open(ctx, grants.Config{KV: streams, File: a.ownRules(), Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
 	defer closing(&err, "saved rules", saved.Close)
-	files := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
-	files.Own, files.Saved, files.Owed = "", saved.Sources, saved.Owed
-	book := rulebook.Open(files)
+	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
+	sources.Own, sources.Saved, sources.Owed = "", saved.Sources, saved.Owed
+	book := files.Open(sources)
 
 	// What tells of tool calls beside the agent's own hooks.
 	var emitted *hookd.Receiver
@@ -286,7 +286,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 
 	// Who is told that a request waits.
-	ring, err := push.Open(ctx, push.Config{
+	ring, err := notify.Open(ctx, notify.Config{
 		KV: streams, Frozen: streams.Damage() != nil, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
@@ -319,7 +319,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
-		Always: remembered{saved, always.NewProposer(book, endedOf(b))},
+		Always: remembered{saved, grants.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: room.sockets, MaxWaiting: room.waiting, MaxRemote: room.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
@@ -340,7 +340,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
-			p, _ := codec.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
+			p, _ := claude.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 		})
 	})
@@ -436,6 +436,6 @@ func closing(err *error, part string, close func() error) {
 
 // readPayload reads what is readable of a hook's payload.
 func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
-	p, _ := codec.Decode(agent, event, raw)
-	return p, codec.Detail(agent, event, raw)
+	p, _ := claude.Decode(agent, event, raw)
+	return p, claude.Detail(agent, event, raw)
 }

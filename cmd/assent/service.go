@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 func (a *app) serviceCmd() *cobra.Command {

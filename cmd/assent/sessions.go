@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // session is what the commands read of the API's SessionInfo.

@@ -16,7 +16,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // samples are the tool calls that simulate raises, by kind.

@@ -13,7 +13,7 @@ import (
 	"unicode"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // JSON may hold controls that a terminal obeys; what the commands print may not.

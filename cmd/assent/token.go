@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // tokenInfo is a token as the API lists it: never the secret.

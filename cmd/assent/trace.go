@@ -11,7 +11,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // record is a step as the API shows it. What a device signed comes as text: as JSON it may be

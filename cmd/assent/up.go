@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
+	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
-	"assent/internal/install"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // upFlags are the answers to what assent up would ask.

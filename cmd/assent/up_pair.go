@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // pairBrowser lets in a browser, unless one is in already.

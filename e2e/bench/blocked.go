@@ -19,7 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // held is a hook of our own: a raw connection that waits for its answer.

@@ -28,7 +28,7 @@ func (b *bench) feed() ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := goBench("./internal/history", "^BenchmarkRead$", "-benchtime", "1x", "-timeout", "1h", fmt.Sprintf("-feed-events=%d", n))
+	read, err := goBench("./internal/store/history", "^BenchmarkRead$", "-benchtime", "1x", "-timeout", "1h", fmt.Sprintf("-feed-events=%d", n))
 	if err != nil {
 		return nil, err
 	}

@@ -13,11 +13,11 @@ func (b *bench) ledger() ([]row, error) {
 	if b.long {
 		n = 1_000_000
 	}
-	insert, err := goBench("./internal/ledger", "^BenchmarkInsert$", "-benchtime", "50x")
+	insert, err := goBench("./internal/outlet/ledger", "^BenchmarkInsert$", "-benchtime", "50x")
 	if err != nil {
 		return nil, err
 	}
-	query, err := goBench("./internal/ledger", "^BenchmarkQuery$", "-benchtime", "30x", "-timeout", "1h", fmt.Sprintf("-ledger-rows=%d", n))
+	query, err := goBench("./internal/outlet/ledger", "^BenchmarkQuery$", "-benchtime", "30x", "-timeout", "1h", fmt.Sprintf("-ledger-rows=%d", n))
 	if err != nil {
 		return nil, err
 	}

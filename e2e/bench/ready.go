@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // ready measures from exec to runtime.json, on an empty directory and on a large one, and the
@@ -107,7 +107,7 @@ func fill(dir string, ended, pending int) error {
 
 func fillOne(ctx context.Context, st *stream.Stream, i int, pending bool) error {
 	raw := payload("PermissionRequest", fmt.Sprintf("bench-%d", i%50), i)
-	p, err := codec.Decode("claude", "", raw)
+	p, err := claude.Decode("claude", "", raw)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func fillOne(ctx context.Context, st *stream.Stream, i int, pending bool) error 
 	r := hook.Request{
 		ID: uuid.NewString(), SessionID: p.SessionID, CWD: p.CWD, ToolName: p.ToolName, ToolInput: p.ToolInput, InputSHA256: p.InputSHA256,
 		Agent: "claude", CreatedAt: now, EventTime: now, Deadline: now.Add(time.Hour), OnTimeout: hook.Abstain, PermissionMode: p.PermissionMode,
-		Raw: raw, PayloadSHA256: codec.Digest(raw), CallKey: p.CallKey, Channel: hook.ChannelSocket,
+		Raw: raw, PayloadSHA256: claude.Digest(raw), CallKey: p.CallKey, Channel: hook.ChannelSocket,
 	}
 	seq, err := st.Append(ctx, hook.Record{ID: uuid.NewString(), RequestID: r.ID, Step: hook.StepAsked, Time: now, Request: &r}, 0)
 	if err != nil || pending {

@@ -11,7 +11,7 @@ import (
 // rules runs the benchmarks of the rules, each of which measures its ratio in one process. They
 // stand beside the reader of shell text, for the parser may be imported nowhere else.
 func (b *bench) rules() ([]row, error) {
-	cmd := exec.Command("go", "test", "-run=^$", "-bench=^Benchmark(Rules|Growth|Hostile)$", "-benchtime=1s", "./internal/shell")
+	cmd := exec.Command("go", "test", "-run=^$", "-bench=^Benchmark(Rules|Growth|Hostile)$", "-benchtime=1s", "./internal/policy/shell")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/stream"
+	"assent/internal/store/stream"
 )
 
 // stored runs 2,000 hook processes, 200 at a time, and reads the stream back: every payload has

@@ -32,7 +32,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // KV is the durable, shared place of tokens and devices: the ASSENT_STATE bucket.

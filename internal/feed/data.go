@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // What each kind of event carries. Texts and JSON are the payload's own and may hold anything:

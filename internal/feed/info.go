@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 func (s *state) info(now int64) Info {

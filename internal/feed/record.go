@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // recording is the fold of one record. It lives as long as the call of Session.Record.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // Titles are one line each and safe to look at anywhere: foreign text in them went through

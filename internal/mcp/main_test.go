@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"assent/internal/leaktest"
+	"assent/internal/tool/leaktest"
 )
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }

@@ -6,7 +6,7 @@ import (
 
 	"assent/internal/feed"
 	"assent/internal/hook"
-	"assent/internal/process"
+	"assent/internal/host/process"
 )
 
 // The values of sessionJSON.AgentProcess. It is empty where the agent runs elsewhere, or nobody can

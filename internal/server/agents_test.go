@@ -6,7 +6,7 @@ import (
 
 	"assent/internal/feed"
 	"assent/internal/hook"
-	"assent/internal/process"
+	"assent/internal/host/process"
 )
 
 // A session whose agent was killed is over for whoever reads it; nothing else is said of it.

@@ -13,24 +13,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assent/internal/always"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
-	inforce "assent/internal/rulebook"
+	inforce "assent/internal/policy/files"
+	"assent/internal/policy/grants"
 	"assent/internal/server"
 )
 
 // keeper is the real rules and what is saved, on a store in memory.
 type keeper struct {
-	store    *always.Store
-	proposer *always.Proposer
+	store    *grants.Store
+	proposer *grants.Proposer
 	book     *inforce.Book
 	dir      string
 	host     string
 }
 
-func newKeeper(t *testing.T, kv always.KV) *keeper {
+func newKeeper(t *testing.T, kv grants.KV) *keeper {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -40,11 +40,11 @@ func newKeeper(t *testing.T, kv always.KV) *keeper {
 	if err := os.Mkdir(m.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if m.store, err = always.Open(context.Background(), always.Config{KV: kv, Logf: t.Logf}); err != nil {
+	if m.store, err = grants.Open(context.Background(), grants.Config{KV: kv, Logf: t.Logf}); err != nil {
 		t.Fatal(err)
 	}
 	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
-	m.proposer = always.NewProposer(m.book, nil)
+	m.proposer = grants.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })
 	return m
@@ -70,7 +70,7 @@ func (m *keeper) Find(ctx context.Context, r *hook.Request, digest string) (hook
 
 func (m *keeper) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 	x, err := m.store.Save(ctx, x)
-	if errors.Is(err, always.ErrBefore) {
+	if errors.Is(err, grants.ErrBefore) {
 		err = server.ErrSavedBefore
 	}
 	return x, err
@@ -78,7 +78,7 @@ func (m *keeper) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 
 func (m *keeper) Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error) {
 	x, err := m.store.Revoke(ctx, kind, id, by)
-	if errors.Is(err, always.ErrNotFound) {
+	if errors.Is(err, grants.ErrNotFound) {
 		err = server.ErrNoSaved
 	}
 	return x, err
@@ -86,7 +86,7 @@ func (m *keeper) Revoke(ctx context.Context, kind, id string, by hook.Approver) 
 
 func (m *keeper) Use(ctx context.Context, id string, ids []string) error {
 	err := m.store.Use(ctx, id, ids)
-	if errors.Is(err, always.ErrOver) {
+	if errors.Is(err, grants.ErrOver) {
 		err = fmt.Errorf("%w: %w", server.ErrSavedOver, err)
 	}
 	return err

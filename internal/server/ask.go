@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
 
@@ -166,9 +166,9 @@ func (s *Server) settle(req *hook.Request, a broker.Answer) answer {
 	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
 	switch {
 	case decides:
-		body, err = codec.Encode(req.Agent, *a.Decision, req)
+		body, err = claude.Encode(req.Agent, *a.Decision, req)
 	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // of twins each as it was told
-		body, err = codec.EncodeDeny(req.Agent, hook.TimeoutWords(s.patienceOf(req)))
+		body, err = claude.EncodeDeny(req.Agent, hook.TimeoutWords(s.patienceOf(req)))
 	}
 	if err != nil {
 		s.log.Error("an answer could not be written for the agent, so its own prompt decides",

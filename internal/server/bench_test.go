@@ -14,9 +14,9 @@ import (
 
 	"assent/broker"
 	"assent/broker/logtest"
+	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
-	"assent/internal/codec"
 	"assent/internal/hook"
 	"assent/internal/server"
 )
@@ -27,7 +27,7 @@ import (
 func BenchmarkWaiting(b *testing.B) {
 	const n = 4000
 	ctx := context.Background()
-	br, err := broker.New(ctx, broker.Config{Log: logtest.New(), Sole: true, Encode: server.EncodeView(nil), CallKey: codec.CallKey})
+	br, err := broker.New(ctx, broker.Config{Log: logtest.New(), Sole: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
 	if err != nil {
 		b.Fatal(err)
 	}

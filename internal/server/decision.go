@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
 
@@ -44,7 +44,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	// For a request that is over, or another input, the conflict is the news, not the form.
 	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
-		if err := codec.CheckDecision(view.Agent, d, &view.Request); err != nil {
+		if err := claude.CheckDecision(view.Agent, d, &view.Request); err != nil {
 			s.fail(w, r, err)
 			return
 		}

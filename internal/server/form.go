@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
 
@@ -19,8 +19,8 @@ func (s *Server) takeForm(w http.ResponseWriter, r *http.Request, e hook.Event, 
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	input, err := codec.Form(e.Raw)
-	asks := err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && codec.Known(e.Agent) &&
+	input, err := claude.Form(e.Raw)
+	asks := err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && claude.Known(e.Agent) &&
 		len(e.Raw) <= hook.MaxRequest && s.pages.Load() > 0
 	if err != nil {
 		s.log.Info("an MCP server's form is left to the agent", zap.String("id", e.ID), zap.String("why", line(err.Error())))

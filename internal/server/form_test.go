@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"assent/internal/agent/claude"
 	"assent/internal/auth"
-	"assent/internal/codec"
 	"assent/internal/hook"
 	"assent/internal/server"
 )
@@ -139,7 +139,7 @@ func TestFormIsSignedWhole(t *testing.T) {
 		defer g.watch(p.bearer)()
 		body := strings.Replace(wanted, `"mode"`, `"tool_name":"Bash","tool_input":{"command":"ls"},"mode"`, 1)
 		w := g.raise(call{unix: true, body: body})
-		if got, want := g.get(w.id).InputSHA256, codec.Digest([]byte(body)); got != want {
+		if got, want := g.get(w.id).InputSHA256, claude.Digest([]byte(body)); got != want {
 			t.Errorf("signed is %s, want the event's own %s", got, want)
 		}
 		w.cancel()

@@ -20,12 +20,12 @@ import (
 
 	"assent/broker"
 	"assent/broker/logtest"
+	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
-	"assent/internal/codec"
 	"assent/internal/hook"
-	"assent/internal/push"
-	"assent/internal/push/pushtest"
+	"assent/internal/outlet/notify"
+	"assent/internal/outlet/notify/notifytest"
 	"assent/internal/server"
 )
 
@@ -41,8 +41,8 @@ type fort struct {
 	auth    *auth.Auth
 	broker  *broker.Broker
 	past    *memory
-	push    *push.Push
-	vendor  *pushtest.Vendor
+	push    *notify.Push
+	vendor  *notifytest.Vendor
 	always  *keeper
 	tokens  map[auth.Role]string
 	stolen  string            // the bearer of an admin device
@@ -59,7 +59,7 @@ func newFort(t *testing.T) *fort {
 	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
-	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView(nil), CallKey: codec.CallKey})
+	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
 	f.must(err)
 	f.auth, err = auth.Open(ctx, auth.Config{KV: f.kv, NoOwnerToken: true})
 	f.must(err)
@@ -68,8 +68,8 @@ func newFort(t *testing.T) *fort {
 	f.url = "http://" + l.Addr().String()
 	_, f.port, _ = net.SplitHostPort(l.Addr().String())
 	f.always = newKeeper(t, f.kv)
-	f.vendor = pushtest.New("https://push.example")
-	f.push, err = push.Open(ctx, push.Config{KV: f.kv, Broker: f.broker, Transport: f.vendor, May: func(string) bool { return true }})
+	f.vendor = notifytest.New("https://push.example")
+	f.push, err = notify.Open(ctx, notify.Config{KV: f.kv, Broker: f.broker, Transport: f.vendor, May: func(string) bool { return true }})
 	f.must(err)
 	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Push: f.push, Always: f.always, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
@@ -161,7 +161,7 @@ func (f *fort) rungBearer() string {
 // rung is a device that has a push subscription.
 func (f *fort) rung() (string, auth.Device, *authtest.Key) {
 	bearer, d, _, key := f.signedIn()
-	sub, err := push.ParseSubscription(f.vendor.Subscribe(f.push.State(d.ID).PublicKey).JSON())
+	sub, err := notify.ParseSubscription(f.vendor.Subscribe(f.push.State(d.ID).PublicKey).JSON())
 	f.must(err)
 	f.must(f.push.Put(context.Background(), d.ID, sub, nil))
 	return bearer, d, key
@@ -196,7 +196,7 @@ func (f *fort) remembered() string {
 
 // waits is the id of a request that waits.
 func (f *fort) waits() string {
-	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: codec.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
+	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: claude.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
 	w, err := f.broker.Enter(r)
 	f.must(err)
 	go func() {
@@ -209,7 +209,7 @@ func (f *fort) waits() string {
 // proposed is a request that waits, and the digest of a rule that could be made of it.
 func (f *fort) proposed() (r hook.Request, digest string) {
 	raw := []byte(`{"command":"mytool"}`)
-	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: codec.Digest(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
+	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: claude.Digest(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
 	w, err := f.broker.Enter(r)
 	f.must(err)
 	go func() { _, _ = w.Wait(context.Background()) }() // ends with the broker

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/ondisk"
-	"assent/internal/show"
+	"assent/internal/host/ondisk"
+	"assent/internal/text/show"
 )
 
 // hooks is POST /v1/hooks. Every payload is published as it came; a PermissionRequest that can
@@ -55,7 +55,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 		return nil, nil
 	}
 	e.Raw, e.Submitter = raw, s.submitter(r)
-	p, unreadable := codec.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
+	p, unreadable := claude.Decode(e.Agent, hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), raw)
 	e.Type = p.Type
 	s.metrics.event(e.Type)
 	if e.Type == hook.EventElicitation && unreadable == nil && e.Via == "" {
@@ -66,8 +66,8 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel)
 	case unreadable != nil || !asks:
 	case p.SessionID == "" || p.ToolName == "":
 		unreadable, asks = errNoSession, false
-	case !codec.Known(e.Agent): // nobody could answer it
-		unreadable, asks = codec.ErrUnknownAgent, false
+	case !claude.Known(e.Agent): // nobody could answer it
+		unreadable, asks = claude.ErrUnknownAgent, false
 	}
 	if unreadable != nil {
 		s.metrics.unreadable.Inc()
@@ -292,7 +292,7 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 		Suggestions:    p.Suggestions,
 		Uninspectable:  p.Uninspectable,
 		Raw:            e.Raw,
-		PayloadSHA256:  codec.Digest(e.Raw),
+		PayloadSHA256:  claude.Digest(e.Raw),
 		EventSeq:       e.Seq,
 		EventTime:      e.Time.UTC(),
 		CallKey:        p.CallKey,

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/feed"
 	"assent/internal/hook"
 	"assent/internal/server"
@@ -54,7 +54,7 @@ func newMemory(t *testing.T) *memory {
 func (m *memory) hook(session, event, more string) {
 	m.t.Helper()
 	raw := []byte(fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"cwd":"/home/dev/project"%s}`, session, event, more))
-	p, err := codec.Decode("claude", event, raw)
+	p, err := claude.Decode("claude", event, raw)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (m *memory) hook(session, event, more string) {
 	m.seq++
 	e := hook.Event{ID: fmt.Sprint("e", m.seq), Seq: m.seq, Type: event, Agent: "claude", Time: clock(), Raw: raw}
 	var news []server.FeedEvent
-	for _, f := range s.fold.Event(e, p, codec.Detail("claude", event, raw)) {
+	for _, f := range s.fold.Event(e, p, claude.Detail("claude", event, raw)) {
 		if f.Raw != nil {
 			s.raw[f.Pos] = f.Raw
 			f.Raw = nil

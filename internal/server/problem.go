@@ -9,10 +9,10 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
+	"assent/internal/agent/claude"
 	"assent/internal/auth"
-	"assent/internal/codec"
 	"assent/internal/hook"
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 // problem is an error as the API tells it (RFC 9457, schema Problem). Title follows from
@@ -100,10 +100,10 @@ var statuses = []struct {
 	{auth.ErrNoStart, http.StatusNotFound, ""},
 	{auth.ErrSignature, http.StatusForbidden, ""},
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, ""},
-	{push.ErrUnavailable, http.StatusServiceUnavailable, ""},
-	{push.ErrFull, http.StatusTooManyRequests, ""},
-	{push.ErrBusy, http.StatusTooManyRequests, ""},
-	{push.ErrNotSubscribed, http.StatusConflict, ""},
+	{notify.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{notify.ErrFull, http.StatusTooManyRequests, ""},
+	{notify.ErrBusy, http.StatusTooManyRequests, ""},
+	{notify.ErrNotSubscribed, http.StatusConflict, ""},
 	{ErrNoPast, http.StatusServiceUnavailable, ""},
 	{ErrNoSession, http.StatusNotFound, ""},
 	{ErrNoEvent, http.StatusNotFound, ""},
@@ -125,10 +125,10 @@ var statuses = []struct {
 
 // problemOf looks err up. known is false for an internal error, which the caller logs.
 func problemOf(err error) (p problem, known bool) {
-	var field *codec.FieldError
+	var field *claude.FieldError
 	var input *auth.InputError
-	var pushed *push.InputError
-	var unsent *push.SendError
+	var pushed *notify.InputError
+	var unsent *notify.SendError
 	var tooBig *http.MaxBytesError
 	switch {
 	case errors.As(err, &field):

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/internal/hook"
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 // ownDevice is for what concerns the calling device itself: a token has no browser to ring.
@@ -43,14 +43,14 @@ func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	var sub *push.Subscription
-	var set *push.Settings
+	var sub *notify.Subscription
+	var set *notify.Settings
 	var err error
 	if subDoc != nil {
-		sub, err = push.ParseSubscription(subDoc)
+		sub, err = notify.ParseSubscription(subDoc)
 	}
 	if setDoc != nil && err == nil {
-		set, err = push.ParseSettings(setDoc)
+		set, err = notify.ParseSettings(setDoc)
 	}
 	if err == nil {
 		err = s.cfg.Push.Put(r.Context(), principal(r).Approver.ID, sub, set)

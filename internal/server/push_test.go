@@ -11,18 +11,18 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/hook"
-	"assent/internal/push"
-	"assent/internal/push/pushtest"
+	"assent/internal/outlet/notify"
+	"assent/internal/outlet/notify/notifytest"
 	"assent/internal/server"
 )
 
 // pushed runs f with a rig that rings at a push service of ours.
-func pushed(t *testing.T, f func(t *testing.T, g *rig, v *pushtest.Vendor, p *push.Push)) {
+func pushed(t *testing.T, f func(t *testing.T, g *rig, v *notifytest.Vendor, p *notify.Push)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		first := newRig(t, server.Config{}) // its broker and its credentials, on which a second server stands
-		v := pushtest.New("https://push.example")
-		p, err := push.Open(context.Background(), push.Config{
+		v := notifytest.New("https://push.example")
+		p, err := notify.Open(context.Background(), notify.Config{
 			KV: first.kv, Broker: first.broker, Transport: v, URL: "https://box.example",
 			May: func(id string) bool { d, ok := first.auth.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		})
@@ -53,14 +53,14 @@ func pushed(t *testing.T, f func(t *testing.T, g *rig, v *pushtest.Vendor, p *pu
 	})
 }
 
-func (g *rig) pushState(token string) push.State {
+func (g *rig) pushState(token string) notify.State {
 	g.t.Helper()
 	r := g.call(call{path: "/v1/push", token: token})
 	if r.status != http.StatusOK {
 		g.t.Fatalf("%d %s", r.status, r.body)
 	}
 	valid(g.t, "Push", r.body)
-	return decode[push.State](g.t, r.body)
+	return decode[notify.State](g.t, r.body)
 }
 
 // change is the body of PUT /v1/push with the phone's signature.
@@ -72,7 +72,7 @@ func (p *phone) change(body string) string {
 
 // TestRingingIsSigned: with a bearer alone nobody names another place to ring, or silences a phone.
 func TestRingingIsSigned(t *testing.T) {
-	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
+	pushed(t, func(t *testing.T, g *rig, v *notifytest.Vendor, _ *notify.Push) {
 		p, other := g.paired(auth.RoleApprove, "phone"), g.paired(auth.RoleApprove, "other")
 		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
 		body := `{"subscription":` + string(b.JSON()) + `}`
@@ -105,7 +105,7 @@ func TestRingingIsSigned(t *testing.T) {
 }
 
 func TestDeviceIsRung(t *testing.T) {
-	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
+	pushed(t, func(t *testing.T, g *rig, v *notifytest.Vendor, _ *notify.Push) {
 		p := g.paired(auth.RoleView, "phone")
 		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
 		body := p.change(`{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0,"showSession":true}}`)
@@ -153,7 +153,7 @@ func TestDeviceIsRung(t *testing.T) {
 }
 
 func TestDeviceIsRungNoMore(t *testing.T) {
-	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
+	pushed(t, func(t *testing.T, g *rig, v *notifytest.Vendor, _ *notify.Push) {
 		p := g.paired(auth.RoleApprove, "phone")
 		b := v.Subscribe(g.pushState(p.bearer).PublicKey)
 		g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(`{"subscription":` + string(b.JSON()) + `,"settings":{"afterSeconds":0}}`)})
@@ -170,7 +170,7 @@ func TestDeviceIsRungNoMore(t *testing.T) {
 }
 
 func TestWhatNoSubscriptionMayBe(t *testing.T) {
-	pushed(t, func(t *testing.T, g *rig, v *pushtest.Vendor, _ *push.Push) {
+	pushed(t, func(t *testing.T, g *rig, v *notifytest.Vendor, _ *notify.Push) {
 		p := g.paired(auth.RoleApprove, "phone")
 		b := v.Subscribe("")
 		sub := func(endpoint, p256dh, auth string) string {

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"assent/internal/auth"
-	reader "assent/internal/rulebook"
+	reader "assent/internal/policy/files"
 	"assent/internal/server"
 )
 

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
 
@@ -41,7 +41,7 @@ func (s *Server) bound(v hook.Verdict, req *hook.Request) hook.Verdict {
 	switch v.Action {
 	case hook.ActionDeny, hook.ActionAsk:
 	case hook.ActionAllow:
-		switch err := codec.CheckDecision(req.Agent, ruleDecision(&v, req), req); {
+		switch err := claude.CheckDecision(req.Agent, ruleDecision(&v, req), req); {
 		case req.Uninspectable != "":
 			why = "two readers could take this request for two things"
 		case v.Rule == "":

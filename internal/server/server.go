@@ -33,10 +33,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"assent/broker"
+	"assent/internal/agent/conformance"
 	"assent/internal/auth"
-	"assent/internal/conformance"
 	"assent/internal/hook"
-	"assent/internal/push"
+	"assent/internal/outlet/notify"
 )
 
 // Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
@@ -60,7 +60,7 @@ type Config struct {
 	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
 	Past Past
 	// Push rings devices; nil means that this broker does not.
-	Push *push.Push
+	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that nobody looked.
 	Mismatches func() conformance.Report
 	// Ready says why /readyz should say no; nil means always ready.

@@ -7,9 +7,9 @@ import (
 	"os"
 	"strconv"
 
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/peercred"
+	"assent/internal/host/peercred"
 )
 
 type peerKey struct{}
@@ -51,5 +51,5 @@ func secretHash(h http.Header) string {
 	if secret == "" {
 		return ""
 	}
-	return codec.Digest([]byte(secret))
+	return claude.Digest([]byte(secret))
 }

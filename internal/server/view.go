@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"assent/broker"
-	"assent/internal/codec"
+	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/show"
+	"assent/internal/text/show"
 )
 
 // partialAbove is the size of an input, in bytes, above which lists and the WebSocket leave it
@@ -152,7 +152,7 @@ func response(v broker.View) *responseJSON {
 	if v.Decision == nil {
 		return nil
 	}
-	out, err := codec.Encode(v.Agent, *v.Decision, &v.Request)
+	out, err := claude.Encode(v.Agent, *v.Decision, &v.Request)
 	if err != nil {
 		return nil // an agent that another version of us knew
 	}

@@ -19,6 +19,6 @@ await build({
   bundle: true,
   platform: "node",
   format: "esm",
-  define: { TESTDATA: JSON.stringify(join(web, "../internal/show/testdata")) },
+  define: { TESTDATA: JSON.stringify(join(web, "../internal/text/show/testdata")) },
 });
 for (const n of names) await import(pathToFileURL(join(out, n.replace(/\.ts$/, ".mjs"))));

@@ -1,7 +1,7 @@
-// Makes foreign text safe to look at, by the rules of internal/show: what cannot be seen is
+// Makes foreign text safe to look at, by the rules of internal/text/show: what cannot be seen is
 // written as ⟦U+202E⟧. Tool inputs arrive in `shown`, made safe by the server; this is for the
 // short strings around them (names, branches, a question's labels) and for raw payloads.
-// Both sides are tested against internal/show/testdata/text.json.
+// Both sides are tested against internal/text/show/testdata/text.json.
 
 const maxMarks = 4;
 

@@ -1,0 +1,36 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// CallKey returns a text that is equal for two descriptions of the same tool call: same tool,
+// and inputs equal as JSON values (member order ignored, numbers compared as text). It is
+// empty, and equal to nothing, when input is no JSON.
+//
+// Two tools come back from the agent with another input than was asked for (recorded with
+// Claude Code 2.1.329): AskUserQuestion gains the answers, so its questions alone count;
+// ExitPlanMode may carry an edited plan and loses the plan's path, so its name alone counts.
+func CallKey(tool string, input []byte) string {
+	if tool == "" {
+		return ""
+	}
+	if tool == "ExitPlanMode" {
+		return tool
+	}
+	dec := json.NewDecoder(bytes.NewReader(input))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return ""
+	}
+	if m, ok := v.(map[string]any); ok && tool == "AskUserQuestion" {
+		v = m["questions"]
+	}
+	canonical, err := json.Marshal(v) // sorts members
+	if err != nil {
+		return ""
+	}
+	return tool + " " + digest(canonical)
+}

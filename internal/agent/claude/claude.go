@@ -1,0 +1,239 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assent/internal/hook"
+)
+
+// checkClaude holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
+// a plain allow of AskUserQuestion does nothing, and one malformed entry of
+// updatedPermissions voids the whole decision.
+func checkClaude(d hook.Decision, r *hook.Request) error {
+	if r.Event == hook.EventElicitation {
+		return checkForm(d, r)
+	}
+	if d.Behavior == hook.BehaviorDeny {
+		switch {
+		case len(d.UpdatedInput) > 0:
+			return &FieldError{"updatedInput", "goes with allow only"}
+		case len(d.UpdatedPermissions) > 0:
+			return &FieldError{"updatedPermissions", "goes with allow only"}
+		}
+		return nil
+	}
+	switch {
+	case d.Message != "":
+		return &FieldError{"message", "goes with deny only"}
+	case d.Interrupt:
+		return &FieldError{"interrupt", "goes with deny only"}
+	}
+	if len(d.UpdatedInput) > 0 {
+		if ms, err := object(d.UpdatedInput); err != nil {
+			return &FieldError{"updatedInput", "want a JSON object"}
+		} else if why := ambiguous(d.UpdatedInput); why != "" {
+			return &FieldError{"updatedInput", why}
+		} else if r.ToolName == "AskUserQuestion" {
+			if err := checkAnswers(ms, d, r); err != nil {
+				return err
+			}
+		} else if err := checkKinds(ms, r); err != nil {
+			return err
+		}
+	} else if r.ToolName == "AskUserQuestion" {
+		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
+	}
+	if len(d.UpdatedPermissions) > 0 {
+		return checkUpdates(d.UpdatedPermissions, r.Suggestions)
+	}
+	return nil
+}
+
+// checkKinds wants the members of a changed input to be what they were: a text a text, under the
+// same name. Rules that deny commands and paths look at texts, and what an agent makes of a list in
+// the place of a command nobody knows.
+func checkKinds(ms []member, r *hook.Request) error {
+	before, err := object(r.ToolInput)
+	if err != nil {
+		return nil // there was nothing to change
+	}
+	kind := func(v []byte) string {
+		switch {
+		case len(v) == 0:
+			return ""
+		case strings.ContainsRune("-0123456789", rune(v[0])):
+			return "number"
+		case v[0] == 't' || v[0] == 'f':
+			return "boolean"
+		}
+		return string(v[:1])
+	}
+	for _, m := range ms {
+		for _, was := range before {
+			switch {
+			case !strings.EqualFold(m.key, was.key):
+			case m.key != was.key:
+				return &FieldError{"updatedInput", "has " + m.key + " where the request has " + was.key}
+			case kind(m.value) != kind(was.value):
+				return &FieldError{"updatedInput", m.key + " is no longer of the kind that it was"}
+			}
+		}
+	}
+	return nil
+}
+
+func checkAnswers(ms []member, d hook.Decision, r *hook.Request) error {
+	if CallKey(r.ToolName, d.UpdatedInput) != CallKey(r.ToolName, r.ToolInput) {
+		return &FieldError{"updatedInput", "its questions must be those that were asked"}
+	}
+	for _, m := range ms {
+		if m.key == "answers" {
+			var answers map[string]any
+			if json.Unmarshal(m.value, &answers) != nil || len(answers) == 0 {
+				break
+			}
+			return nil
+		}
+	}
+	return &FieldError{"updatedInput", "answers is missing: want {question: label}"}
+}
+
+// Words of permission updates, read from the client's own types and checked by experiment.
+var (
+	destinations = []string{"userSettings", "projectSettings", "localSettings", "session", "cliArg"}
+	modes        = []string{"default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"}
+	behaviors    = []string{"allow", "deny", "ask"}
+)
+
+// checkUpdates accepts an array of permission updates as the client knows them; whatever the
+// client itself suggested in this request passes as it is, today's entries and the older
+// {"type":"toolAlwaysAllow","tool":…} alike.
+func checkUpdates(updates, suggestions hook.JSON) error {
+	bad := func(i int, problem string) error {
+		return &FieldError{fmt.Sprintf("updatedPermissions[%d]", i), problem}
+	}
+	var entries, own []json.RawMessage
+	if err := json.Unmarshal(updates, &entries); err != nil {
+		return &FieldError{"updatedPermissions", "want an array of permission updates"}
+	}
+	_ = json.Unmarshal(suggestions, &own) // none, or no array: nothing was suggested
+	for i, e := range entries {
+		if slices.ContainsFunc(own, func(s json.RawMessage) bool { return CallKey("-", s) == CallKey("-", e) }) {
+			continue
+		}
+		if why := ambiguous(e); why != "" {
+			return bad(i, why)
+		}
+		var u map[string]json.RawMessage // exact keys, which a struct would not give
+		if err := json.Unmarshal(e, &u); err != nil {
+			return bad(i, "want an object with type, destination and what the type needs")
+		}
+		switch text(u["type"]) {
+		case "addRules", "replaceRules", "removeRules":
+			if !rulesOK(u["rules"]) {
+				return bad(i, "want rules, each with a toolName and perhaps a ruleContent")
+			}
+			if !slices.Contains(behaviors, text(u["behavior"])) {
+				return bad(i, "want a behavior: allow, deny or ask")
+			}
+		case "setMode":
+			if !slices.Contains(modes, text(u["mode"])) {
+				return bad(i, "unknown mode")
+			}
+		case "addDirectories", "removeDirectories":
+			var dirs []string
+			if json.Unmarshal(u["directories"], &dirs) != nil || len(dirs) == 0 {
+				return bad(i, "want directories")
+			}
+		case "toolAlwaysAllow":
+			return bad(i, "only where the agent itself suggested it")
+		default:
+			return bad(i, "unknown type")
+		}
+		if !slices.Contains(destinations, text(u["destination"])) {
+			return bad(i, "want a destination: userSettings, projectSettings, localSettings or session")
+		}
+	}
+	return nil
+}
+
+func rulesOK(raw json.RawMessage) bool {
+	var rules []map[string]json.RawMessage
+	if json.Unmarshal(raw, &rules) != nil || len(rules) == 0 {
+		return false
+	}
+	for _, r := range rules {
+		if text(r["toolName"]) == "" {
+			return false
+		}
+		if c, ok := r["ruleContent"]; ok && (len(c) == 0 || c[0] != '"') {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns the string that raw holds, or "" when it holds none.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// encodeClaude writes the members in a fixed order and only those the decision has.
+// ExitPlanMode is approved with an updatedInput or not at all: {} stands for "as it is".
+func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if r.Event == hook.EventElicitation {
+		return encodeForm(d)
+	}
+	var b bytes.Buffer
+	b.WriteString(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"`)
+	b.WriteString(string(d.Behavior))
+	b.WriteByte('"')
+	if d.Message != "" {
+		m, err := quote(d.Message)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(`,"message":`)
+		b.Write(m)
+	}
+	if d.Interrupt {
+		b.WriteString(`,"interrupt":true`)
+	}
+	input := d.UpdatedInput
+	if len(input) == 0 && d.Behavior == hook.BehaviorAllow && r.ToolName == "ExitPlanMode" {
+		input = hook.JSON("{}")
+	}
+	for _, m := range []struct {
+		key   string
+		value hook.JSON
+	}{{"updatedInput", input}, {"updatedPermissions", d.UpdatedPermissions}} {
+		if len(m.value) == 0 {
+			continue
+		}
+		b.WriteString(`,"` + m.key + `":`)
+		if err := json.Compact(&b, m.value); err != nil {
+			return nil, &FieldError{m.key, "not JSON"}
+		}
+	}
+	b.WriteString("}}}")
+	return b.Bytes(), nil
+}
+
+// quote writes a JSON text without escaping <, > and &: the words reach the model as typed.
+func quote(s string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return nil, fmt.Errorf("encode message: %w", err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

@@ -1,0 +1,106 @@
+package notify
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Overview is how ringing goes, for who runs the broker (schema Ringing). It holds no endpoint and
+// no URL, which are secrets.
+type Overview struct {
+	Devices []Told `json:"devices"`
+	Notices []Told `json:"notices"`
+	// File is the file of notices, and Problem says why it could not be used.
+	File    string `json:"file,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// Told is one device or notice: how telling it goes.
+type Told struct {
+	// ID is a device's id or a notice's name.
+	ID string `json:"id"`
+	// Service is the host of a browser's push service.
+	Service    string    `json:"service,omitempty"`
+	LastSentAt time.Time `json:"lastSentAt,omitzero"`
+	// Trouble says why the last message was not taken.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Overview returns how ringing goes since the broker started.
+func (p *Push) Overview() Overview {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := Overview{Devices: []Told{}, Notices: []Told{}, File: p.cfg.NoticesFile, Problem: p.problem}
+	for id, e := range p.devices {
+		if !e.deleted && e.Subscription != nil {
+			o.Devices = append(o.Devices, p.toldLocked(deviceKey(id), Told{ID: id, Service: hostOf(e.Subscription.Endpoint)}))
+		}
+	}
+	slices.SortFunc(o.Devices, func(a, b Told) int { return cmp.Compare(a.ID, b.ID) })
+	for i := range p.notices { // in the order of the file
+		name := p.notices[i].Name
+		o.Notices = append(o.Notices, p.toldLocked(noticeKey(name), Told{ID: name}))
+	}
+	return o
+}
+
+func (p *Push) toldLocked(key string, t Told) Told {
+	if s := p.status[key]; s != nil {
+		t.LastSentAt, t.Trouble = s.sentAt, s.trouble
+	}
+	return t
+}
+
+// counts is what the operator watches.
+type counts struct {
+	deliveries, failures *prometheus.CounterVec // by to
+	targets              []prometheus.GaugeFunc
+}
+
+func newCounts(p *Push) counts {
+	vec := func(name, help string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"to"})
+		for _, to := range []string{"device", "notice"} { // so that 0 is shown
+			v.WithLabelValues(to)
+		}
+		return v
+	}
+	target := func(to string, n func(Overview) int) prometheus.GaugeFunc {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "assent_push_targets", Help: "Devices and notices that are told when a request waits.", ConstLabels: prometheus.Labels{"to": to},
+		}, func() float64 { return float64(n(p.Overview())) })
+	}
+	return counts{
+		deliveries: vec("assent_push_deliveries_total", "Messages that a push service or a notice's service took."),
+		failures:   vec("assent_push_failures_total", "Messages that were not taken; they are tried again."),
+		targets: []prometheus.GaugeFunc{
+			target("device", func(o Overview) int { return len(o.Devices) }),
+			target("notice", func(o Overview) int { return len(o.Notices) }),
+		},
+	}
+}
+
+// sent counts one try.
+func (c *counts) sent(device, taken bool) {
+	to := "notice"
+	if device {
+		to = "device"
+	}
+	if taken {
+		c.deliveries.WithLabelValues(to).Inc()
+	} else {
+		c.failures.WithLabelValues(to).Inc()
+	}
+}
+
+// Collectors are the metrics of p.
+func (p *Push) Collectors() []prometheus.Collector {
+	all := []prometheus.Collector{p.counts.deliveries, p.counts.failures}
+	for _, g := range p.counts.targets {
+		all = append(all, g)
+	}
+	return all
+}

@@ -1,0 +1,200 @@
+// Package notify rings: it tells people who do not look at the page that a request waits, by Web
+// Push to the browsers of paired devices and by notices to the services of a file (ntfy, Slack, a
+// webhook …). What it sends holds no tool input, and nothing can be decided by it.
+//
+// Whom to tell what is not kept as a queue of messages but worked out when one can be sent: for
+// each device or notice, which requests wait, are due, and were not told yet. So a request that was
+// settled meanwhile is not rung for, a service that is away costs nothing, and many requests at
+// once are one message.
+//
+// # Concurrency
+//
+// Open starts one goroutine that watches the store of subscriptions; Close ends it. Run has three,
+// one that follows the broker, one that looks after the file of notices, and the caller's, that
+// owns all there is to know about who was told what; each message on its way has one more, at most maxSending of them, and Run waits for
+// all. The methods may be called from any goroutine.
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"assent/broker"
+)
+
+// KV is the durable place of the key and the subscriptions, which replicas share: the bucket
+// ASSENT_STATE. It is that of package auth.
+type KV interface {
+	Create(ctx context.Context, key string, value []byte) (rev uint64, err error)
+	Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error)
+	Delete(ctx context.Context, key string) error
+	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
+}
+
+// Config is what a Push needs. KV, Broker and May are required.
+type Config struct {
+	KV     KV
+	Broker *broker.Broker
+	// Frozen says that KV takes nothing: the record is damaged.
+	Frozen bool
+	// May says whether a device is still paired and may see requests. One that may not is
+	// told nothing, and its subscription is removed.
+	May func(device string) bool
+	// URL is where a person's browser finds the page; notices link to it.
+	URL string
+	// Contact is what push services are told about who runs this broker: an https or mailto
+	// URL. Empty means URL where that is https, else a placeholder.
+	Contact string
+	// Allow are further origins ("https://push.internal:8443") at which devices may have their
+	// endpoints. Everywhere else is https on public addresses.
+	Allow []string
+	// Notices are told beside the devices, until NoticesFile says otherwise. Deliver hands one of
+	// them to its service; it must return when ctx is done. nil means that only webhooks work.
+	Notices []Notice
+	Deliver func(ctx context.Context, url, text string) error
+	// NoticesFile is the file of notices, empty for none. It is read by Open, and by Run when it
+	// has changed; one that cannot be used leaves things as they are. NoticesWanted says that it
+	// has to be there.
+	NoticesFile   string
+	NoticesWanted bool
+	// Transport replaces the connections to push services and webhooks, for tests.
+	Transport http.RoundTripper
+	// Logf hears of what the operator should know; nil discards it. It never gets an endpoint
+	// or the URL of a notice, which are secrets.
+	Logf func(format string, args ...any)
+}
+
+// Errors of a Push.
+var (
+	ErrUnavailable   = errors.New("the store of push subscriptions is not available; try again")
+	ErrFull          = errors.New("too many devices have push subscriptions; remove one first")
+	ErrNotSubscribed = errors.New("this device has no push subscription")
+	ErrBusy          = errors.New("a test was sent just now; wait a moment")
+)
+
+// InputError says which field of a subscription or of settings cannot be taken.
+type InputError struct{ Field, Problem string }
+
+func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
+
+// SendError says, for people, why a push service did not take a message.
+type SendError struct{ Problem string }
+
+func (e *SendError) Error() string { return e.Problem }
+
+// Push holds the subscriptions of one broker. Make it with Open.
+type Push struct {
+	cfg     Config
+	client  *http.Client // to push services
+	hooks   *http.Client // to webhooks, which the operator chose
+	allow   map[string]bool
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+	changed chan struct{} // one element: subscriptions or settings are not what Run knows
+
+	counts counts
+
+	mu      sync.Mutex
+	devices map[string]*stored   // guarded by mu; by device
+	status  map[string]*standing // guarded by mu; by key of the target
+	notices []Notice             // guarded by mu; the elements never change
+	problem string               // guarded by mu; what is wrong with the file of notices
+	keys    vapidKeys            // guarded by mu; empty until the store told it
+	haveKey chan struct{}        // closed with the first keys
+}
+
+// standing is how sending to a target goes, for its owner to see.
+type standing struct {
+	sentAt, testedAt time.Time
+	trouble          string
+}
+
+// Bounds.
+const (
+	maxDevices  = 256
+	maxSending  = 32               // messages on their way
+	sendTimeout = 10 * time.Second // for one
+	testPause   = 3 * time.Second  // between two tests of a device
+)
+
+// Open loads the subscriptions and makes the broker's key pair if there is none. ctx bounds the
+// loading only.
+func Open(ctx context.Context, cfg Config) (*Push, error) {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	allow, err := origins(cfg.Allow)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Contact, err = contact(cfg.Contact, cfg.URL); err != nil {
+		return nil, err
+	}
+	p := &Push{
+		cfg:     cfg,
+		allow:   allow,
+		changed: make(chan struct{}, 1),
+		devices: map[string]*stored{},
+		status:  map[string]*standing{},
+		haveKey: make(chan struct{}),
+		notices: cfg.Notices,
+	}
+	p.counts = newCounts(p)
+	if cfg.NoticesFile != "" {
+		p.readNotices()
+	}
+	p.client, p.hooks = newClient(cfg.Transport, allow), newHooksClient(cfg.Transport)
+	var run context.Context
+	run, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	loaded := make(chan struct{})
+	p.done.Go(func() { p.watch(run, sync.OnceFunc(func() { close(loaded) })) })
+	if err := p.load(ctx, loaded); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// load waits until the store has told what there is, and makes the keys if they are not there.
+func (p *Push) load(ctx context.Context, loaded <-chan struct{}) error {
+	select {
+	case <-loaded:
+	case <-ctx.Done():
+		return fmt.Errorf("load push subscriptions: %w", context.Cause(ctx))
+	}
+	select {
+	case <-p.haveKey:
+		return nil
+	default:
+	}
+	if err := p.makeKeys(ctx); err != nil || p.cfg.Frozen {
+		return err
+	}
+	select {
+	case <-p.haveKey: // ours, or those of a replica that was quicker
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("make the key of push messages: %w", context.Cause(ctx))
+	}
+}
+
+// Close ends what Open started. Run must have returned.
+func (p *Push) Close() error {
+	p.stop()
+	p.done.Wait()
+	p.client.CloseIdleConnections()
+	p.hooks.CloseIdleConnections()
+	return nil
+}
+
+// wake lets Run look at subscriptions and settings again.
+func (p *Push) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,330 @@
+package notify
+
+import (
+	"context"
+	"path"
+	"reflect"
+	"sync"
+	"time"
+
+	"assent/broker"
+	"assent/internal/feed"
+	"assent/internal/text/show"
+)
+
+// ring decides who is told what, and when. All of it is owned by run.
+type ring struct {
+	p       *Push
+	began   time.Time
+	last    uint64           // the n of the newest item
+	items   []*item          // in the order of n; some are settled
+	byID    map[string]*item // those that wait
+	targets map[string]*target
+	flying  int // letters on their way
+	results chan result
+	sends   sync.WaitGroup
+}
+
+// result is what became of a letter. t belongs to run; the others are as they were when the letter
+// went out.
+type result struct {
+	t      *target
+	l      *letter
+	sub    *Subscription
+	notice *Notice
+	verdict
+}
+
+// Run rings until ctx is done.
+func (p *Push) Run(ctx context.Context) error {
+	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, results: make(chan result)}
+	batches := make(chan broker.Batch)
+	r.sends.Go(func() { p.follow(ctx, batches) })
+	if p.cfg.NoticesFile != "" {
+		r.sends.Go(func() { p.watchNotices(ctx) })
+	}
+	defer r.sends.Wait()
+	r.sync()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		timer.Reset(r.send(ctx))
+		select {
+		case b := <-batches:
+			r.take(b)
+		case <-p.changed:
+			r.sync()
+		case res := <-r.results:
+			r.flying--
+			r.settle(ctx, res)
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// follow hands over what the broker shows until ctx is done.
+func (p *Push) follow(ctx context.Context, batches chan<- broker.Batch) {
+	w := p.cfg.Broker.Watch("", 0)
+	defer w.Close()
+	for {
+		b, err := w.Next(ctx)
+		if err != nil {
+			return // ctx is done, or the broker stops: then nothing will happen any more
+		}
+		select {
+		case batches <- b:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take takes in what the broker shows.
+func (r *ring) take(b broker.Batch) {
+	if s := b.Snapshot; s != nil {
+		waits := make(map[string]bool, len(s.Pending))
+		for _, v := range s.Pending {
+			waits[v.ID] = true
+			r.see(v)
+		}
+		for id, it := range r.byID {
+			if !waits[id] { // it went while we were behind
+				r.over(it, "")
+			}
+		}
+	}
+	for _, c := range b.Changes {
+		r.see(c.View)
+	}
+	r.compact()
+}
+
+// see takes in how one request stands.
+func (r *ring) see(v broker.View) {
+	it := r.byID[v.ID]
+	switch {
+	case it != nil && v.State == broker.Ended:
+		r.over(it, string(v.Outcome))
+	case it == nil && v.State == broker.Pending && !v.Foreign: // another replica's hooks are its to ring for
+		r.last++
+		it = &item{
+			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), waits: waitsFor(v.ToolName),
+			asked: v.CreatedAt, deadline: v.Deadline, before: v.CreatedAt.Before(r.began),
+		}
+		if now := time.Now(); it.asked.After(now) {
+			it.asked = now // a clock that was set back must not delay it
+		}
+		r.items = append(r.items, it)
+		r.byID[it.id] = it
+	}
+}
+
+// over takes in that a request waits no more.
+func (r *ring) over(it *item, outcome string) {
+	delete(r.byID, it.id)
+	it.settled, it.outcome = true, outcome
+	for _, told := range it.told {
+		told.t.over(it, told.one)
+	}
+	if it.before {
+		for _, t := range r.targets {
+			if !it.wasTold(t) {
+				t.perhaps(it)
+			}
+		}
+	}
+	it.told = nil
+}
+
+func (it *item) wasTold(t *target) bool {
+	for _, told := range it.told {
+		if told.t == t {
+			return true
+		}
+	}
+	return false
+}
+
+// compact forgets what is settled, once it is the greater part.
+func (r *ring) compact() {
+	const few = 64
+	if len(r.items) < few || len(r.items) < 2*len(r.byID) {
+		return
+	}
+	kept := make([]*item, 0, len(r.byID))
+	for _, it := range r.items {
+		if !it.settled {
+			kept = append(kept, it)
+		}
+	}
+	r.items = kept
+}
+
+// sync takes in subscriptions, settings and notices.
+func (r *ring) sync() {
+	p := r.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.syncNoticesLocked()
+	for id, t := range r.targets {
+		if t.device {
+			if e := p.devices[t.id]; e == nil || e.deleted || e.Subscription == nil {
+				t.removed = true
+				delete(r.targets, id)
+			}
+		}
+	}
+	for id, e := range p.devices {
+		if e.deleted || e.Subscription == nil {
+			continue
+		}
+		t := r.targets[deviceKey(id)]
+		if t == nil || t.sub.Endpoint != e.Subscription.Endpoint {
+			if t != nil {
+				t.removed = true
+			}
+			// Whoever subscribes sits before the page and sees what waits already.
+			t = &target{id: id, device: true, cursor: r.last}
+			r.targets[deviceKey(id)] = t
+		}
+		t.sub, t.set = e.Subscription, e.Settings
+	}
+}
+
+// syncNoticesLocked takes in the notices; the lock is the Push's.
+func (r *ring) syncNoticesLocked() {
+	p := r.p
+	there := map[string]bool{}
+	for i := range p.notices {
+		n := &p.notices[i]
+		key := noticeKey(n.Name)
+		there[key] = true
+		t := r.targets[key]
+		if t == nil {
+			t = &target{id: n.Name} // what waits already is news to it
+			r.targets[key] = t
+		}
+		if t.notice == nil || !reflect.DeepEqual(t.notice, n) {
+			t.notice, t.set = n, n.Settings
+			t.failures, t.notBefore = 0, time.Time{} // what was wrong may be mended
+			delete(p.status, key)
+		}
+	}
+	for key, t := range r.targets {
+		if !t.device && !there[key] {
+			t.removed = true
+			delete(r.targets, key)
+			delete(p.status, key)
+		}
+	}
+}
+
+// send lets letters go out, and says when to look again.
+func (r *ring) send(ctx context.Context) time.Duration {
+	now := time.Now()
+	wait := time.Minute // clocks may be set, and machines sleep
+	for _, t := range r.targets {
+		if r.flying >= maxSending {
+			return wait // a result comes first
+		}
+		l, again := t.next(now, r.items)
+		if l != nil {
+			t.sending = true
+			r.flying++
+			res := result{t: t, l: l, sub: t.sub, notice: t.notice} // t stays with run
+			r.sends.Go(func() { r.deliver(ctx, res) })
+		} else if !again.IsZero() {
+			wait = min(wait, again.Sub(now))
+		}
+	}
+	return max(wait, time.Millisecond)
+}
+
+// deliver sends one letter, in a goroutine of its own.
+func (r *ring) deliver(ctx context.Context, res result) {
+	if res.notice != nil {
+		res.verdict = r.p.toNotice(ctx, res.notice, res.l)
+	} else {
+		res.verdict = r.p.toDevice(ctx, res.t.id, res.sub, res.l)
+	}
+	select {
+	case r.results <- res:
+	case <-ctx.Done():
+	}
+}
+
+// settle notes what became of a letter.
+func (r *ring) settle(ctx context.Context, res result) {
+	t, now := res.t, time.Now()
+	t.sending = false
+	r.p.counts.sent(t.device, res.trouble == "")
+	if !t.removed {
+		r.p.setStatus(t.key(), func(s *standing) {
+			s.trouble = res.trouble
+			if res.trouble == "" {
+				s.sentAt = now.UTC()
+			}
+		})
+	}
+	if res.trouble == "" {
+		if t.failures > 0 {
+			r.p.cfg.Logf("push: %s is told again", t.what())
+		}
+		t.arrived(res.l)
+		t.pace(now)
+		return
+	}
+	if t.failures == 0 {
+		r.p.cfg.Logf("push: %s cannot be told: %s", t.what(), res.trouble)
+	}
+	t.failed(now, res.retryAfter)
+	switch {
+	case res.revoked:
+		t.removed = true // it comes back if the store cannot be told, and is found out again
+		r.sends.Go(func() { _ = r.p.Remove(ctx, t.id) })
+	case res.dead:
+		r.sends.Go(func() { r.p.unsubscribe(ctx, t.id, res.sub) })
+	}
+}
+
+func deviceKey(id string) string   { return "device " + id }
+func noticeKey(name string) string { return "notice " + name }
+
+// key is what a target is found by.
+func (t *target) key() string {
+	if t.device {
+		return deviceKey(t.id)
+	}
+	return noticeKey(t.id)
+}
+
+// what names a target in the log.
+func (t *target) what() string {
+	if t.device {
+		return "device " + t.id
+	}
+	return "notice " + show.Line(t.id)
+}
+
+// waitsFor is what a tool's request waits for.
+func waitsFor(tool string) string {
+	switch feed.WaitingFor(tool) {
+	case feed.StateAskUser:
+		return "question"
+	case feed.StateBlocked:
+		return "permission"
+	}
+	return "plan"
+}
+
+// shortName is what people call a session: the last part of its directory.
+func shortName(v broker.View) string {
+	for _, dir := range []string{v.CWD, v.Repo.Root} {
+		if name := path.Base(dir); dir != "" && name != "/" && name != "." {
+			return show.Short(name, 40)
+		}
+	}
+	return ""
+}

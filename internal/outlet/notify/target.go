@@ -1,0 +1,203 @@
+package notify
+
+import (
+	"sort"
+	"time"
+)
+
+// item is a request as the ring knows it. Owned by the ring.
+type item struct {
+	n           uint64 // counts up in the order in which the ring heard of them
+	id, session string
+	name        string // the session's short name
+	waits       string
+	asked       time.Time
+	deadline    time.Time
+	settled     bool
+	outcome     string
+	// before says that it was asked before this broker started, so the one before may have told
+	// devices of it.
+	before bool
+	told   []told
+}
+
+// told is one target that was told of an item: of it alone or of many.
+type told struct {
+	t   *target
+	one bool
+}
+
+// target is a device or a notice, and what it was told. Owned by the ring.
+type target struct {
+	id     string // a device's, or a notice's name
+	device bool
+	set    Settings
+	sub    *Subscription // of a device
+	notice *Notice       // of a notice
+
+	cursor  uint64 // items up to it are dealt with
+	ones    int    // items it was told of one by one that still wait
+	many    int    // and those it was told of together
+	gone    []Gone // what it is still to be told; with ones at most maxOnes, and two of many
+	sending bool
+	removed bool
+
+	full      time.Time // the pace: see pace
+	notBefore time.Time // after a failure
+	failures  int
+}
+
+const (
+	// maxOnes is how many notifications of single requests a device may have at once.
+	maxOnes = 32
+	// maxAlone is how many new requests are told one by one; more at once are told together.
+	maxAlone = 3
+	// A target gets burst messages at once, and then one every interval.
+	burst    = 3
+	interval = 2 * time.Second
+	// A target that fails is tried again after longest at the latest.
+	longest = 5 * time.Minute
+)
+
+// freeAt is when the target may be sent to.
+func (t *target) freeAt() time.Time {
+	at := t.full.Add(-(burst - 1) * interval)
+	if t.notBefore.After(at) {
+		return t.notBefore
+	}
+	return at
+}
+
+// pace counts a message that was sent now.
+func (t *target) pace(now time.Time) {
+	if t.full.Before(now) {
+		t.full = now
+	}
+	t.full = t.full.Add(interval)
+}
+
+// failed puts the next try off, twice as long each time.
+func (t *target) failed(now time.Time, retryAfter time.Duration) {
+	wait := longest
+	if t.failures < 9 {
+		wait = min(longest, time.Second<<t.failures)
+	}
+	t.failures++
+	t.notBefore = now.Add(max(wait, min(retryAfter, longest)))
+}
+
+// next returns the letter to send to t now, or nil and when to look again; zero: not before
+// something happens. items are in the order of n.
+func (t *target) next(now time.Time, items []*item) (*letter, time.Time) {
+	if t.sending || t.removed {
+		return nil, time.Time{}
+	}
+	if free := t.freeAt(); now.Before(free) {
+		return nil, free
+	}
+	rings, upTo, again := t.due(now, items)
+	l := &letter{made: now, upTo: upTo, Message: Message{Gone: t.gone}}
+	switch {
+	case len(rings) == 0 && len(t.gone) == 0:
+		return nil, again
+	case len(rings) == 0:
+		l.Type, l.upTo = typeSettled, t.cursor
+	case len(rings) <= maxAlone && t.ones+len(t.gone) < maxOnes:
+		it := rings[0]
+		l.Type, l.RequestID, l.Waits, l.deadline = typeAsked, it.id, it.waits, it.deadline
+		if t.set.ShowSession {
+			l.Session = it.name
+		}
+		l.items, l.upTo = rings[:1], it.n
+	default:
+		l.Type, l.items = typeMany, rings
+	}
+	l.Waiting = t.ones + t.many + len(l.items)
+	return l, time.Time{}
+}
+
+// due returns the items to ring for now, the number up to which all items are dealt with when
+// that is done, and when the next item is due.
+func (t *target) due(now time.Time, items []*item) (rings []*item, upTo uint64, again time.Time) {
+	if end, quiet := t.set.quietUntil(now); quiet {
+		return nil, t.cursor, end
+	}
+	upTo = t.cursor
+	for _, it := range items[t.first(items):] {
+		if !it.settled {
+			if at := it.asked.Add(t.set.after()); now.Before(at) {
+				again = at
+				break
+			}
+			if t.set.rings(it.session) {
+				rings = append(rings, it)
+			}
+		}
+		upTo = it.n
+	}
+	if len(rings) == 0 {
+		t.cursor = upTo
+	}
+	return rings, upTo, again
+}
+
+// first is the place in items of the first that t has not dealt with.
+func (t *target) first(items []*item) int {
+	return sort.Search(len(items), func(i int) bool { return items[i].n > t.cursor })
+}
+
+// arrived notes that t was told l.
+func (t *target) arrived(l *letter) {
+	t.failures = 0
+	t.cursor = max(t.cursor, l.upTo)
+	t.gone = t.gone[min(len(l.Gone), len(t.gone)):]
+	for _, it := range l.items {
+		one := l.Type == typeAsked
+		if one {
+			t.ones++
+		} else {
+			t.many++
+		}
+		if it.settled { // while the letter was on its way
+			t.over(it, one)
+		} else {
+			it.told = append(it.told, told{t, one})
+		}
+	}
+}
+
+// over notes that an item that t was told of waits no more.
+func (t *target) over(it *item, one bool) {
+	switch {
+	case t.removed:
+		return
+	case one:
+		t.ones--
+		t.leave(Gone{it.id, it.outcome})
+	default:
+		if t.many--; t.many == 0 {
+			t.leave(Gone{ID: goneMany})
+		}
+	}
+}
+
+// perhaps is over for an item that t may have been told of by a broker before.
+func (t *target) perhaps(it *item) {
+	if t.device && t.ones+len(t.gone) < maxOnes {
+		t.leave(Gone{it.id, it.outcome})
+	}
+}
+
+// leave puts g among what t is to be told. While a letter is on its way the beginning of gone is
+// in it, and stays as it is.
+func (t *target) leave(g Gone) {
+	if !t.device && !t.notice.Settled {
+		return
+	}
+	for _, old := range t.gone {
+		if old.ID == g.ID && !t.sending {
+			return // of many, once is enough
+		}
+	}
+	t.gone = append(t.gone, g)
+}

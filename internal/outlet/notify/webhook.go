@@ -1,0 +1,89 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// webhookDoc is what a webhook gets (schema Webhook).
+type webhookDoc struct {
+	Type      string      `json:"type"` // request.asked, request.many, request.settled, request.test
+	Timestamp time.Time   `json:"timestamp"`
+	Data      webhookData `json:"data"`
+}
+
+type webhookData struct {
+	RequestID string    `json:"requestId,omitempty"`
+	Waits     string    `json:"waits,omitempty"`
+	Session   string    `json:"session,omitempty"`
+	Deadline  time.Time `json:"deadline,omitzero"`
+	Waiting   int       `json:"waiting"`
+	Gone      []Gone    `json:"gone,omitempty"`
+	URL       string    `json:"url,omitempty"` // of the card, or the page
+}
+
+// toWebhook posts l, signed after the Standard Webhooks: the receiver can tell that it is ours,
+// that it is fresh, and by webhook-id that a request was told twice.
+func (p *Push) toWebhook(ctx context.Context, n *Notice, l *letter) verdict {
+	doc := webhookDoc{Type: "request." + l.Type, Timestamp: l.made.UTC(), Data: webhookData{
+		RequestID: l.RequestID, Waits: l.Waits, Session: l.Session, Deadline: l.deadline.UTC(), Waiting: l.Waiting, Gone: l.Gone, URL: p.cfg.URL,
+	}}
+	if l.Type == typeAsked && p.cfg.URL != "" {
+		doc.Data.URL += requestPath(l.RequestID)
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return verdict{trouble: "the message cannot be written"}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL, bytes.NewReader(body))
+	if err != nil {
+		return verdict{trouble: "its URL cannot be used"}
+	}
+	id, now := "msg_"+uuid.NewString(), time.Now()
+	if l.Type == typeAsked { // again after an answer that was lost
+		id = "msg_" + l.RequestID
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "assent")
+	r.Header.Set("webhook-id", id)
+	r.Header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+	r.Header.Set("webhook-signature", sign(n.Secret, id, now, body))
+	res, err := p.hooks.Do(r)
+	if err != nil {
+		return verdict{trouble: "it " + unreached(err)}
+	}
+	v := answered(res)
+	if v.trouble != "" {
+		v.trouble = "it " + v.trouble
+	}
+	return v
+}
+
+// sign is the value of webhook-signature.
+func sign(secret []byte, id string, at time.Time, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// webhookSecret reads "whsec_" and base64 of 24 to 64 bytes.
+func webhookSecret(text string) ([]byte, error) {
+	rest, ok := strings.CutPrefix(text, "whsec_")
+	secret, err := base64.StdEncoding.DecodeString(rest)
+	if !ok || err != nil || len(secret) < 24 || len(secret) > 64 {
+		return nil, errors.New(`secret: want whsec_ and 24 to 64 random bytes in base64; make one with: echo "whsec_$(openssl rand -base64 32)"`)
+	}
+	return secret, nil
+}

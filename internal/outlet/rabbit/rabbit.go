@@ -1,0 +1,193 @@
+// Package rabbit passes on to RabbitMQ what agents' tools did to files. It follows the EVENTS
+// stream from a place of its own, publishes each mutation to a topic exchange, and moves its
+// place when RabbitMQ has confirmed that it has the message. While RabbitMQ is away nothing is
+// read and nothing is kept here: the events wait in the stream.
+//
+// A message may come twice, after a lost connection or a crash, with the same message id. Whoever
+// drops what it has seen gets each once and in order.
+//
+// # Concurrency
+//
+// Run keeps one connection at a time. Each has one goroutine that reads the stream and publishes,
+// and one, Run's own, that waits for the confirms; both end before the next connection begins.
+// The collectors may be asked at any time.
+package rabbit
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// Exchange is the topic exchange that services bind their queues to.
+const Exchange = "hookd.events"
+
+// Config is what a Publisher needs. URL and the function values down to Encode are required.
+type Config struct {
+	// URL is amqp:// or amqps://. With amqps its parameters cacertfile, certfile, keyfile and
+	// server_name_indication name the files of TLS, unless TLS is given.
+	URL string
+	TLS *tls.Config
+	// Exchange is declared as a durable topic exchange; empty means the constant of that name.
+	Exchange string
+
+	// Events calls fn with everything in EVENTS from sequence from on, in order, each once, until
+	// ctx is done. Newest is the sequence of the last event there.
+	Events func(ctx context.Context, from uint64, fn func(hook.Event)) error
+	Newest func(ctx context.Context) (uint64, error)
+	// Load returns what Save kept; ok is false if that was never called.
+	Load func(ctx context.Context) (seq uint64, ok bool, err error)
+	Save func(ctx context.Context, seq uint64) error
+	// Mutation reads an event; ok is false for one that is none. Encode writes a message's body.
+	Mutation func(hook.Event) (m hook.Mutation, ok bool, err error)
+	Encode   func(hook.Mutation) ([]byte, error)
+
+	// Logf hears what an operator should know; nil discards it. It gets neither payloads nor the
+	// password.
+	Logf func(format string, args ...any)
+
+	patience patience
+}
+
+// Publisher is made by Open and works while Run does.
+type Publisher struct {
+	cfg    Config
+	server string // host and port, for messages
+	counts counts
+	place  atomic.Uint64 // sequence of the last event that is done with
+	// Owned by Run and, one after the other, by its sessions.
+	saved   uint64 // the place that was saved last
+	careful uint64 // events up to this one are published one at a time
+	refused uint64 // an event that RabbitMQ refuses
+	taken   uint64 // the last event that was looked at
+	doubted bool   // RabbitMQ was there and confirmed nothing
+}
+
+// Open checks cfg and finds the place where reading goes on. Without one it is the end of the
+// stream: what agents did before anybody asked for RabbitMQ is not sent there. Call it before
+// hooks are taken.
+func Open(ctx context.Context, cfg Config) (*Publisher, error) {
+	server, err := CheckURL(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Events == nil || cfg.Newest == nil || cfg.Load == nil || cfg.Save == nil || cfg.Mutation == nil || cfg.Encode == nil {
+		return nil, errors.New("open rabbit: the function values are required")
+	}
+	if cfg.Exchange == "" {
+		cfg.Exchange = Exchange
+	}
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	cfg.patience = cfg.patience.orDefault()
+	p := &Publisher{cfg: cfg, server: server}
+	p.counts = newCounts(p)
+	seq, ok, err := cfg.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read how far RabbitMQ has got: %w", err)
+	}
+	newest, err := cfg.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
+	}
+	switch {
+	case !ok:
+		seq = newest
+		if err := cfg.Save(ctx, seq); err != nil {
+			return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
+		}
+	case seq > newest: // else all until there would be passed over, and nobody told
+		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
+		seq = 0
+	}
+	p.place.Store(seq)
+	p.saved = seq
+	return p, nil
+}
+
+// CheckURL returns host and port of an AMQP URL. Its error does not repeat the URL, which may hold
+// a password.
+func CheckURL(text string) (server string, err error) {
+	u, err := amqp.ParseURI(text)
+	// An @ behind the host is that of a password with a character in it that ends the host, and
+	// then part of the password stands where host and port are.
+	_, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "/?#"); err != nil || u.Host == "" || end >= 0 && strings.Contains(rest[end:], "@") {
+		return "", errors.New("not an AMQP URL; want amqp://USER:PASSWORD@HOST:5672/VHOST, or amqps:// for TLS, with special characters percent-encoded")
+	}
+	return fmt.Sprintf("%s:%d", u.Host, u.Port), nil
+}
+
+// Run publishes until ctx is done and returns its error. Nothing else ends it: while RabbitMQ is
+// away or refuses, it says so once and tries again.
+func (p *Publisher) Run(ctx context.Context) error {
+	said := ""
+	pause := backoff{shortest: 200 * time.Millisecond, longest: 10 * time.Second}
+	for {
+		before, begun := p.place.Load(), time.Now()
+		err := p.session(ctx, func() {
+			if said != "" {
+				p.cfg.Logf("rabbitmq: %s is back", p.server)
+				said = ""
+			}
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if p.place.Load() != before || time.Since(begun) > time.Minute {
+			pause.reset()
+		}
+		if errors.Is(err, errSilent) {
+			p.counts.unanswered.Inc()
+		}
+		if why := explain(err); why != said {
+			said = why
+			p.cfg.Logf("rabbitmq: %s is away, trying again until it is back; events wait in the stream: %s", p.server, show.Line(why))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause.next()):
+		}
+	}
+}
+
+// explain says what went wrong and, where only a person can mend it, how.
+func explain(err error) string {
+	var refused *amqp.Error
+	if !errors.As(err, &refused) {
+		return err.Error()
+	}
+	switch refused.Code {
+	case amqp.AccessRefused:
+		return err.Error() + " (check user, password, vhost and permissions of the AMQP URL)"
+	case amqp.PreconditionFailed:
+		return err.Error() + " (an exchange or queue of that name has other properties; remove it)"
+	}
+	return err.Error()
+}
+
+// backoff is the pause between attempts: it doubles, and is random between its half and its whole,
+// so that brokers that lost RabbitMQ together do not come back together.
+type backoff struct {
+	shortest, longest time.Duration
+	now               time.Duration
+}
+
+func (b *backoff) next() time.Duration {
+	b.now = min(max(2*b.now, b.shortest), b.longest)
+	return b.now/2 + rand.N(b.now/2+1)
+}
+
+func (b *backoff) reset() { b.now = 0 }

@@ -1,0 +1,284 @@
+package policy
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"assent/internal/policy/shell"
+)
+
+// scope is one call while it is evaluated.
+type scope struct {
+	surroundings
+	call    *Call
+	input   []member
+	command string
+	units   []shell.Unit
+
+	operands  []shell.Word     // scratch
+	secrets   []secret         // of the unit or the call that is looked at
+	realState []string         // assent's state and the home with links resolved; filled when needed
+	places    map[string]place // paths that were resolved, with their directory
+	dir       dirFacts         // of the last unit: most commands run in one
+	work      int              // steps taken; beyond maxWork nothing is allowed
+	foreign   bool             // work is that of repositories' rules, and other the rest; else the other way round
+	other     int
+}
+
+// maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
+// two short texts.
+const maxWork = 100_000
+
+// spend says whether there is time left for n more steps. Without time a guard is taken to be
+// meant perhaps, and an allow not at all.
+func (e *scope) spend(n int) bool {
+	e.work += n
+	return e.work <= maxWork
+}
+
+// charge has r pay for the steps that follow. Repositories' rules have an account of their own:
+// by using up the time they could otherwise soften the denials of all others.
+func (e *scope) charge(r *rule) {
+	if foreign := r != nil && r.layer == Repository; foreign != e.foreign {
+		e.work, e.other, e.foreign = e.other, e.work, foreign
+	}
+}
+
+// spendOn is spend for a comparison of a text of n bytes with patterns.
+func (e *scope) spendOn(gs []glob, n int) bool {
+	steps := 0
+	for i := range gs {
+		steps += gs[i].cost(n)
+	}
+	return e.spend(steps)
+}
+
+// among says whether a text matches one of the patterns of a guard.
+func (e *scope) among(gs []glob, s string) truth {
+	switch {
+	case !e.spendOn(gs, len(s)):
+		return perhaps
+	case matchAny(gs, s):
+		return yes
+	}
+	return no
+}
+
+// meets is meet within the time that is left.
+func (e *scope) meets(a, b []token) bool {
+	if !e.spend(20) {
+		return true
+	}
+	met, steps := meeting(a, b)
+	e.spend(steps / 8)
+	return met
+}
+
+// place remembers what it resolved.
+func (e *scope) place(dir, text string) (place, bool) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return place{}, false
+	}
+	key := text
+	if !strings.HasPrefix(text, "/") {
+		key = dir + "\x00" + text
+	}
+	if at, ok := e.places[key]; ok {
+		return at, at.spelled != ""
+	}
+	at, ok := e.surroundings.place(dir, text)
+	if e.places == nil {
+		e.places = map[string]place{}
+	}
+	e.places[key] = at
+	return at, ok
+}
+
+// outcome collects what the rules say while a call is evaluated.
+type outcome struct {
+	deny, ask *rule
+	asks      []*rule // all that ask, for their timeouts
+	maybe     *rule   // a rule that denies or asks and may be meant
+	allow     *rule   // the first that covered something
+	saved     []string
+	uncovered string // the first part that no rule allows
+	why       string // a better reason for that
+	refused   []Refusal
+	shadow    []Shadow
+
+	shadowAllow  *rule // the first shadow rule that was needed
+	shadowMissed bool  // a part that not even shadow rules cover
+}
+
+// guard notes a rule that denies or asks and how far it is meant.
+func (o *outcome) guard(r *rule, t truth) {
+	switch {
+	case t == no:
+	case r.shadow:
+		if t == yes {
+			o.addShadow(r)
+		}
+	case t == perhaps && r.sure:
+	case t != yes:
+		o.maybe = first(o.maybe, r)
+	case r.action == Deny:
+		o.deny = first(o.deny, r)
+	default:
+		o.ask = first(o.ask, r)
+		o.asks = append(o.asks, r)
+	}
+}
+
+func (o *outcome) addShadow(r *rule) {
+	s := Shadow{r.id, r.file, r.action}
+	for _, have := range o.shadow {
+		if have == s {
+			return
+		}
+	}
+	o.shadow = append(o.shadow, s)
+}
+
+// rest notes that the allow rests on a rule.
+func (o *outcome) rest(r *rule) {
+	if r != nil && r.layer == Assent && !slices.Contains(o.saved, r.id) {
+		o.saved = append(o.saved, r.id)
+	}
+}
+
+// first is the rule that stands first in the files.
+func first(a, b *rule) *rule {
+	if a == nil || b != nil && b.seq < a.seq {
+		return b
+	}
+	return a
+}
+
+func (o *outcome) refuse(code, why string) {
+	o.refused = append(o.refused, Refusal{Code: code, Why: why})
+}
+
+// Eval says what the rules think of a call. It takes at most some milliseconds, whatever the
+// input, and never panics.
+func (s *Set) Eval(c Call) Verdict { return s.eval(&c, false) }
+
+// Explain is Eval with Units filled in.
+func (s *Set) Explain(c Call) Verdict { return s.eval(&c, true) }
+
+func (s *Set) eval(c *Call, explain bool) Verdict {
+	if s.protect == nil { // the zero Set
+		return Verdict{Action: Ask, Reason: "no rules are loaded"}
+	}
+	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
+	e.readlink = s.readlink
+	if c.Elsewhere {
+		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
+	}
+	e.cwd, e.project, e.home = clean(c.Cwd), clean(c.Project), clean(c.Home)
+	if e.project == "" {
+		e.project = e.cwd
+	}
+	o := &outcome{}
+	if c.Uninspectable {
+		o.refuse("uninspectable", "The request can be read in two ways.")
+	}
+	var problem string
+	if !utf8.Valid(c.Input) || bytes.Contains(c.Input, []byte(`\ud`)) || bytes.Contains(c.Input, []byte(`\uD`)) {
+		// Readers differ in what they make of broken characters; \ud800 alone is one.
+		if !utf8.Valid(c.Input) || strings.ContainsRune(decoded(c.Input), utf8.RuneError) {
+			o.refuse("input", "The tool's input holds a broken character.")
+		}
+	}
+	if e.input, problem = members(c.Input); problem != "" {
+		o.refuse("input", "The tool's input "+problem+".")
+	}
+	var units []UnitVerdict
+	if c.Tool == "Bash" {
+		units = s.bash(e, o, explain)
+	} else {
+		units = s.tool(e, o, explain)
+	}
+	if e.work > maxWork || e.other > maxWork {
+		o.refuse("too-much", "There is too much in it to compare.")
+	}
+	v := s.verdict(c, o)
+	v.Units = units
+	if explain {
+		v.Command = e.command
+	}
+	return v
+}
+
+// verdict turns what was found into an answer: deny beats ask beats allow.
+func (s *Set) verdict(c *Call, o *outcome) Verdict {
+	v := Verdict{Action: Ask, Shadow: o.shadow, Refused: o.refused, Timeout: s.defaults.timeout, OnTimeout: s.defaults.onTimeout}
+	from := func(r *rule) {
+		v.Rule, v.File, v.Layer = r.id, r.file, r.layer
+	}
+	if o.shadowAllow != nil && !o.shadowMissed && len(o.refused) == 0 && o.maybe == nil && o.deny == nil && o.ask == nil {
+		v.Shadow = append(v.Shadow, Shadow{o.shadowAllow.id, o.shadowAllow.file, Allow})
+	}
+	switch {
+	case o.deny != nil:
+		from(o.deny)
+		v.Action, v.Reason = Deny, "a rule denies it"
+		if v.Message = o.deny.message; v.Message == "" {
+			v.Message = "Denied by the rule " + o.deny.id + "."
+		}
+		return v
+	case o.ask != nil:
+		from(o.ask)
+		v.Reason, v.Note = "a rule wants a person to decide", o.ask.note
+		for _, r := range o.asks {
+			if v.Note == "" {
+				v.Note = r.note
+			}
+		}
+		s.askTimeout(&v, o.asks)
+		return v
+	case len(o.refused) > 0:
+		v.Reason = o.refused[0].Why
+	case o.maybe != nil:
+		v.Reason = "the rule " + o.maybe.id + " may be meant: a part is known only when it runs"
+	case o.uncovered != "" && o.why != "":
+		v.Reason = o.why
+	case o.uncovered != "":
+		v.Reason = "no rule allows " + o.uncovered
+	case o.allow != nil:
+		from(o.allow)
+		v.Action, v.Reason = Allow, "a rule allows it"
+		v.Saved = o.saved
+		return v
+	default:
+		v.Reason = "no rule is about it"
+	}
+	if s.defaults.action == Deny {
+		v.Action = Deny
+		v.Message = "No rule allows this, and the default is to deny."
+	}
+	return v
+}
+
+// askTimeout takes the earliest time and the strictest end of all rules that ask.
+func (s *Set) askTimeout(v *Verdict, asks []*rule) {
+	standard := v.Timeout
+	v.Timeout = 0
+	for _, r := range asks {
+		t := r.timeout
+		if t == 0 || r.layer == Repository && standard != 0 && t > standard { // it may only tighten
+			t = standard
+		}
+		if t != 0 && (v.Timeout == 0 || t < v.Timeout) {
+			v.Timeout = t
+		}
+		switch {
+		case r.onTimeout == "deny":
+			v.OnTimeout = "deny"
+		case r.onTimeout == "abstain" && v.OnTimeout == "":
+			v.OnTimeout = "abstain"
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// rule is one compiled rule.
+type rule struct {
+	id     string
+	file   string
+	layer  Layer // of the file, or Builtin
+	line   int
+	action Action
+	shadow bool
+	sure   bool // a guard that counts only where it is certain to be meant
+	seq    int  // the order of the files, and of rules in them
+
+	message, note string
+	timeout       time.Duration
+	onTimeout     string
+	match         *match
+	source        string // as it is written
+	spec          string // of a rule string: its text
+	column        int
+}
+
+func (r *rule) guard() bool { return r.action != Allow }
+
+// defaults are what holds where no rule says otherwise.
+type defaults struct {
+	action    Action // "", Ask or Deny
+	timeout   time.Duration
+	onTimeout string
+}
+
+// rulesFile is one file, read and compiled.
+type rulesFile struct {
+	source   Source
+	defaults defaults
+	use      []word
+	rules    []*rule
+	tests    []testCase
+	notices  []Problem
+}
+
+// readFile compiles one file. What is wrong is in r.problems.
+func readFile(r *reader, s Source) *rulesFile {
+	f := &rulesFile{source: s}
+	most := maxFile
+	if s.Layer == Repository {
+		most = maxForeign
+	}
+	doc := r.document(s.Data, most)
+	if doc == nil {
+		return f
+	}
+	c := &compiler{reader: r, out: f, ids: map[string]int{}}
+	version := false
+	r.object(doc, "a rules file", map[string]func(*yaml.Node){
+		"version": func(n *yaml.Node) {
+			version = true
+			if w, ok := r.text(n, "the version"); ok && w.text != "1" {
+				r.problem(n, "version is %q, expected 1", short(w.text))
+			}
+		},
+		"defaults": c.defaults,
+		"use":      func(n *yaml.Node) { f.use = r.list(n, "packs, such as builtin/readonly@1") },
+		"allow":    func(n *yaml.Node) { c.strings(n, Allow) },
+		"ask":      func(n *yaml.Node) { c.strings(n, Ask) },
+		"deny":     func(n *yaml.Node) { c.strings(n, Deny) },
+		"rules":    c.rules,
+		"tests":    c.tests,
+	})
+	if !version && len(r.problems) == 0 {
+		r.problem(doc, "the key version is missing, expected version: 1")
+	}
+	return f
+}
+
+// compiler turns the nodes of one file into rules.
+type compiler struct {
+	*reader
+	out *rulesFile
+	ids map[string]int // id to line
+	// size is that of all regular expressions, in instructions.
+	size int
+}
+
+func (c *compiler) defaults(n *yaml.Node) {
+	d := &c.out.defaults
+	c.object(n, "defaults", map[string]func(*yaml.Node){
+		"action": func(n *yaml.Node) {
+			d.action = Action(c.oneOf(n, "the default action", string(Ask), string(Deny)))
+		},
+		"timeout":    func(n *yaml.Node) { d.timeout = c.duration(n, "timeout") },
+		"on_timeout": func(n *yaml.Node) { d.onTimeout = c.onTimeout(n) },
+	})
+}
+
+func (c *compiler) onTimeout(n *yaml.Node) string {
+	return c.oneOf(n, "on_timeout", "abstain", "deny")
+}
+
+// add appends a rule, unless the file's layer must not have it.
+func (c *compiler) add(r *rule, at *yaml.Node) {
+	r.file, r.layer, r.line, r.column = c.file, c.out.source.Layer, at.Line, at.Column
+	if r.action == Allow && r.layer == Repository {
+		c.out.notices = append(c.out.notices, Problem{c.file, at.Line, at.Column, "a repository's file may only deny and ask: this allow is ignored"})
+		return
+	}
+	c.out.rules = append(c.out.rules, r)
+}
+
+func (c *compiler) strings(n *yaml.Node, a Action) {
+	for _, w := range c.list(n, "rule strings, such as Bash(npm test:*)") {
+		if len(w.text) > maxWords && c.out.source.Layer == Repository {
+			c.problem(w.at, "the rule string has %d bytes, more than %d", len(w.text), maxWords)
+			continue
+		}
+		if tool, _, _ := strings.Cut(w.text, "("); toolName.MatchString(tool) {
+			c.noteTool(word{tool, w.at})
+		}
+		m, err := readRuleString(w.text, c.out.source.Dir, a != Allow)
+		if err != nil {
+			c.problem(w.at, "rule string %q: %v", short(w.text), err)
+			continue
+		}
+		if a == Allow && m.command != nil && m.command.script != nil && !m.command.script.exact {
+			c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, "this allow never matches: beside |, ;, $( ) and the like, * is not read; write a rule for each command"})
+		}
+		c.add(&rule{id: w.text, spec: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
+	}
+}
+
+// noteTool says that no tool of a name is known: that of another agent, perhaps.
+func (c *compiler) noteTool(w word) {
+	if unknownTool(w.text) && toolMistake(w.text) == nil {
+		c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, fmt.Sprintf("no tool named %q is known here; the rule holds for one of exactly this name", short(w.text))})
+	}
+}
+
+func (c *compiler) rules(n *yaml.Node) {
+	if n.Kind != yaml.SequenceNode {
+		c.problem(n, "expected a list of rules, but got %s", kindOf(n))
+		return
+	}
+	for _, item := range n.Content {
+		c.rule(item)
+	}
+}
+
+func (c *compiler) rule(n *yaml.Node) {
+	r := &rule{}
+	before := len(c.problems)
+	var matchNode, messageNode, noteNode, timeoutNode, certainNode *yaml.Node
+	ok := c.object(n, "a rule", map[string]func(*yaml.Node){
+		"id": func(n *yaml.Node) {
+			w, _ := c.text(n, "an id")
+			r.id = w.text
+			if line, twice := c.ids[r.id]; twice && r.id != "" {
+				c.problem(n, "the id %q stands in line %d already; every rule needs its own", short(r.id), line)
+			}
+			c.ids[r.id] = n.Line
+		},
+		"action": func(n *yaml.Node) {
+			r.action = Action(c.oneOf(n, "the action", string(Allow), string(Ask), string(Deny)))
+		},
+		"shadow":  func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
+		"certain": func(n *yaml.Node) { r.sure, certainNode = c.boolean(n, "certain"), n },
+		"message": func(n *yaml.Node) {
+			w, _ := c.text(n, "a message for the agent")
+			r.message, messageNode = w.text, n
+		},
+		"note": func(n *yaml.Node) {
+			w, _ := c.text(n, "a note for the approver")
+			r.note, noteNode = w.text, n
+		},
+		"timeout":    func(n *yaml.Node) { r.timeout, timeoutNode = c.duration(n, "timeout"), n },
+		"on_timeout": func(n *yaml.Node) { r.onTimeout, timeoutNode = c.onTimeout(n), n },
+		"match":      func(n *yaml.Node) { matchNode = n },
+	})
+	if !ok {
+		return
+	}
+	switch {
+	case r.id == "" && len(c.problems) == before:
+		c.problem(n, "the key id is missing: every rule needs a name of its own")
+	case r.action == "" && len(c.problems) == before:
+		c.problem(n, "the key action is missing, expected allow, ask or deny")
+	case matchNode == nil:
+		c.problem(n, "the key match is missing: it says what the rule is about")
+	}
+	for _, s := range []string{r.id, r.message, r.note} {
+		if len(s) > maxWords {
+			c.problem(n, "an id, a message or a note has %d bytes, more than %d", len(s), maxWords)
+		}
+	}
+	if messageNode != nil && r.action != Deny && r.action != "" {
+		c.problem(messageNode, "message is what the agent reads of a deny; this rule says %s", r.action)
+	}
+	if noteNode != nil && r.action != Ask && r.action != "" {
+		c.problem(noteNode, "note is what the approver reads of an ask; this rule says %s", r.action)
+	}
+	if timeoutNode != nil && r.action != Ask && r.action != "" {
+		c.problem(timeoutNode, "timeout and on_timeout are for an ask; this rule says %s", r.action)
+	}
+	if certainNode != nil && r.action == Allow {
+		c.problem(certainNode, "certain is for rules that deny or ask; one that allows always is")
+	}
+	if matchNode == nil || r.action == "" {
+		return
+	}
+	r.match = c.match(matchNode, r.action != Allow)
+	if r.match.file != nil {
+		r.match.file.sure = r.sure
+	}
+	if len(c.problems) == before {
+		text, err := yaml.Marshal(withoutHeadings(n))
+		if err == nil {
+			r.source = string(text)
+		}
+		c.add(r, n)
+	}
+}
+
+// withoutHeadings is a copy without the comments on lines of their own: what stands before a rule
+// in a file is often about several.
+func withoutHeadings(n *yaml.Node) *yaml.Node {
+	bare := *n
+	bare.HeadComment, bare.FootComment = "", ""
+	bare.Content = make([]*yaml.Node, len(n.Content))
+	for i, c := range n.Content {
+		bare.Content[i] = withoutHeadings(c)
+	}
+	return &bare
+}

@@ -1,0 +1,50 @@
+package files
+
+import (
+	"slices"
+	"strings"
+
+	"assent/internal/hook"
+	"assent/internal/policy"
+)
+
+// InForce says which rules are in force and what is wrong with their files.
+func (b *Book) InForce() hook.InForce {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f := b.state
+	f.Files, f.Notices = slices.Clone(f.Files), slices.Clone(f.Notices)
+	add := func(r policy.Info) {
+		entry := hook.RuleInForce{
+			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: action(r.Action), Shadow: r.Shadow,
+			Text: strings.TrimSpace(r.Text),
+		}
+		if n := b.fired[fired{r.File, r.ID}]; n != nil {
+			entry.Fired, entry.LastFired = n.n, n.last.UTC()
+		}
+		f.Rules = append(f.Rules, entry)
+	}
+	for _, r := range b.set.Rules() {
+		add(r)
+	}
+	var roots []string
+	for root := range b.repos {
+		roots = append(roots, root)
+	}
+	slices.SortFunc(roots, strings.Compare)
+	for _, root := range roots {
+		r := b.repos[root]
+		f.Files = append(f.Files, r.state)
+		f.Notices = append(f.Notices, r.problems...)
+		if r.set == nil {
+			continue
+		}
+		for _, info := range r.set.Rules() {
+			if info.Layer == policy.Repository {
+				add(info)
+			}
+		}
+	}
+	f.Notices = limited(f.Notices)
+	return f
+}

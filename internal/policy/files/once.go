@@ -1,0 +1,65 @@
+package files
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/policy"
+)
+
+// Read reads the files once, for programs beside the broker: it returns those that are there and
+// may be trusted, and what is wrong with the others.
+func Read(cfg Config) (sources []policy.Source, problems []hook.RuleProblem) {
+	for _, f := range cfg.list() {
+		data, err := f.read()
+		switch {
+		case err != nil:
+			problems = append(problems, f.problem(err))
+		case data != nil:
+			sources = append(sources, policy.Source{Name: f.path, Layer: f.layer, Data: data})
+		}
+	}
+	return sources, problems
+}
+
+// ReadRepository reads the file of the repository at root; ok is false when it has none.
+func ReadRepository(root string) (source policy.Source, ok bool, err error) {
+	source = policy.Source{Name: filepath.Join(root, repoFile), Layer: policy.Repository}
+	in, _, err := openBelow(root)
+	if in == nil {
+		return source, err != nil, err
+	}
+	defer in.Close()
+	source.Data, err = whole(in, maxRepoFile)
+	return source, true, err
+}
+
+// Trust says why the broker would not read a person's file of rules; nil if it would.
+func Trust(path string) error {
+	_, err := (&file{path: path, named: true}).read()
+	return err
+}
+
+// Call is a request as rules see it, with this input, when it came. home is the home directory of
+// the agent's user.
+func Call(req *hook.Request, input hook.JSON, home string) policy.Call {
+	project := req.ProjectDir
+	if project == "" {
+		project = req.Repo.Root
+	}
+	return policy.Call{
+		Agent: req.Agent, Tool: req.ToolName, Input: json.RawMessage(input),
+		Cwd: req.CWD, Project: project, Home: home,
+		Repo: repoName(req.Repo.Remote), Branch: req.Repo.Branch, Mode: req.PermissionMode,
+		SessionID: req.SessionID, AgentLabel: req.AgentLabel,
+		Time: req.CreatedAt, Uninspectable: req.Uninspectable != "",
+	}
+}
+
+func (b *Book) call(req *hook.Request, input hook.JSON) policy.Call {
+	c := Call(req, input, b.cfg.Home)
+	c.Time, c.Elsewhere = time.Now(), !b.here(req)
+	return c
+}

@@ -1,0 +1,90 @@
+package files
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+func read(t *testing.T, command string) (*hook.Reading, func(start, end int) string) {
+	t.Helper()
+	input, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Reading("/home/dev")(&hook.Request{ToolName: "Bash", CWD: "/work", ToolInput: input})
+	shown := utf16.Encode([]rune(show.Text(command)))
+	return r, func(start, end int) string { return string(utf16.Decode(shown[start:end])) }
+}
+
+// TestReadingMarksWhatIsShown: every place is in the text that a person looks at.
+func TestReadingMarksWhatIsShown(t *testing.T) {
+	r, at := read(t, "cd /tmp && echo \"\u202e ä😀\" $HOME | tee -a out.txt; X=1 timeout 5 bash -c 'git push'")
+	var got []string
+	for _, u := range r.Units {
+		line := u.Kind + " " + u.Text + ": " + at(u.Start, u.End)
+		for _, w := range u.Words {
+			line += " [" + w.Kind + " " + at(w.Start, w.End) + "]"
+		}
+		got = append(got, strings.TrimSpace(line+" "+strings.Join(u.Via, ",")+" "+u.Dir))
+	}
+	want := []string{
+		"command cd /tmp: cd /tmp [program cd]",
+		"command echo ⟦U+202E⟧ ä😀 $HOME: echo \"⟦U+202E⟧ ä😀\" $HOME [program echo] [expansion $HOME]  /tmp",
+		"command tee -a out.txt: tee -a out.txt [program tee] [flag -a]  /tmp",
+		"assign X=1: X=1",
+		"command git push: 'git push' timeout,bash -c",
+	}
+	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("units\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, line := range got[len(want):] {
+		if strings.Contains(line, "[") {
+			t.Errorf("a guess is coloured: %s", line)
+		}
+	}
+}
+
+func TestReadingIsOfShellCommandsOnly(t *testing.T) {
+	for _, req := range []hook.Request{
+		{ToolName: "Edit", ToolInput: hook.JSON(`{"command":"ls"}`)},
+		{ToolName: "Bash", ToolInput: hook.JSON(`{"command":7}`)},
+		{ToolName: "Bash", ToolInput: hook.JSON(`{"command":"ls","COMMAND":"rm"}`)},
+		{ToolName: "Bash", ToolInput: hook.JSON(`{"command":"ls"}`), Uninspectable: "why"},
+		{ToolName: "Bash"},
+	} {
+		if r := Reading("")(&req); r != nil {
+			t.Errorf("%s %s: %+v", req.ToolName, req.ToolInput, r)
+		}
+	}
+}
+
+func TestReadingIsBounded(t *testing.T) {
+	r, _ := read(t, strings.Repeat("a -b $c; ", 1000)+strings.Repeat("x", 1000))
+	words := 0
+	for _, u := range r.Units {
+		words += len(u.Words)
+	}
+	if len(r.Units) != maxUnits || r.MoreUnits != 1001-maxUnits || words > maxUnitWords || len(r.Doubts) > maxDoubts {
+		t.Errorf("%d units, %d more, %d words, %d doubts", len(r.Units), r.MoreUnits, words, len(r.Doubts))
+	}
+	b, err := json.Marshal(r)
+	if err != nil || len(b) > 64<<10 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if r, _ := read(t, strings.Repeat("y", 1000)); len([]rune(r.Units[0].Text)) != maxUnitText+1 {
+		t.Errorf("the text of a unit has %d characters", len([]rune(r.Units[0].Text)))
+	}
+}
+
+func TestReadingSaysWhyItDoubts(t *testing.T) {
+	r, at := read(t, "ls\u200b; eval \"$x\"")
+	if len(r.Doubts) == 0 || at(r.Doubts[0].Start, r.Doubts[0].End) != "⟦U+200B⟧" || r.Doubts[0].Why == "" {
+		t.Errorf("doubts %+v", r.Doubts)
+	}
+}

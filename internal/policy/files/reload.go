@@ -1,0 +1,235 @@
+package files
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/policy"
+)
+
+const (
+	// lookEvery is how often the files are looked at, and settle how long a changed one must stay
+	// as it is before it is read: an editor may be writing it. A beginning of a file can be a
+	// whole one, without the denials at its end.
+	lookEvery = time.Second
+	settle    = 200 * time.Millisecond
+	// maxProblems bounds what is said about the files.
+	maxProblems = 50
+)
+
+// Run looks for changes of the files until ctx is done, and calls changed after each.
+func (b *Book) Run(ctx context.Context, changed func()) error {
+	var before []stamp
+	for {
+		wait := lookEvery
+		now := b.look()
+		switch {
+		case b.current(now):
+			before = nil
+		case slices.Equal(before, now):
+			b.Reload()
+			changed()
+			before = nil
+		default:
+			before, wait = now, settle
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		}
+	}
+}
+
+// look returns what stands at the files' paths now.
+func (b *Book) look() []stamp {
+	stamps := make([]stamp, len(b.files)) // the list is never changed
+	for i, f := range b.files {
+		stamps[i] = look(f.path)
+	}
+	return stamps
+}
+
+// current reports whether the files were last read as they are now.
+func (b *Book) current(now []stamp) bool {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	for i, f := range b.files {
+		if f.seen != now[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// candidate is a file while a set is being made.
+type candidate struct {
+	*file
+	data  []byte // what to load; nil: nothing
+	fresh bool   // data is what the file says now
+	saved bool   // it comes from Config.Saved, and only allows
+}
+
+// Reload reads the files, and puts into force what can be used of them.
+func (b *Book) Reload() {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	var problems []hook.RuleProblem
+	list := make([]candidate, len(b.files))
+	for i, f := range b.files {
+		f.seen = look(f.path)
+		c := candidate{file: f, fresh: true}
+		data, err := f.read()
+		switch {
+		case err != nil:
+			problems = append(problems, f.problem(err))
+			c.data, c.fresh = f.good, false
+		default:
+			c.data = data // nil where there is no file
+		}
+		list[i] = c
+	}
+	if b.cfg.Saved != nil {
+		for _, source := range b.cfg.Saved() {
+			list = append(list, candidate{file: &file{path: source.Name, layer: source.Layer}, data: source.Data, fresh: true, saved: true})
+		}
+	}
+	set, sources := b.load(list, &problems)
+	b.enforce(list, set, sources, problems)
+}
+
+// load makes a set of the candidates. A file with a mistake falls back to what it said before,
+// and where that does not do either, it is left out.
+func (b *Book) load(list []candidate, problems *[]hook.RuleProblem) (*policy.Set, []policy.Source) {
+	for {
+		sources := sourcesOf(list)
+		set, err := policy.Load(sources, b.options())
+		if err == nil {
+			return set, sources
+		}
+		found := policy.Problems(err)
+		blamed := false
+		for i := range list {
+			c := &list[i]
+			if c.data == nil || !slices.ContainsFunc(found, func(p policy.Problem) bool { return p.File == c.path }) {
+				continue
+			}
+			blamed = true
+			if c.fresh {
+				for _, p := range found {
+					if p.File == c.path {
+						*problems = append(*problems, problemOf(p))
+					}
+				}
+				c.data, c.fresh = c.good, false
+			} else {
+				c.data = nil
+			}
+		}
+		if !blamed { // nobody knows whose fault it is: then nothing counts
+			*problems = append(*problems, hook.RuleProblem{File: "rules", Message: clip(err.Error())})
+			for i := range list {
+				list[i].data, list[i].fresh = nil, false
+			}
+		}
+	}
+}
+
+func sourcesOf(list []candidate) []policy.Source {
+	var sources []policy.Source
+	for _, c := range list {
+		if c.data != nil {
+			sources = append(sources, policy.Source{Name: c.path, Layer: c.layer, Data: c.data})
+		}
+	}
+	return sources
+}
+
+func (b *Book) options() policy.LoadOptions {
+	return policy.LoadOptions{Home: b.cfg.Home, Protected: b.cfg.Protected}
+}
+
+// enforce puts a set into force and says how the files stand.
+func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Source, problems []hook.RuleProblem) {
+	now := time.Now().UTC()
+	state := hook.InForce{Allowing: true}
+	for i := range list {
+		c := &list[i]
+		was := c.good
+		c.file.good = c.data
+		entry := hook.RuleFile{Path: c.path, Layer: string(c.layer), State: hook.FileInForce}
+		switch {
+		case c.fresh && c.data != nil && c.saved:
+			c.loadedAt = now
+		case c.fresh && c.data != nil:
+			c.loadedAt = now
+			if !slices.Equal(was, c.data) || was == nil {
+				b.cfg.Infof("rules of %s are in force", c.path)
+			}
+		case c.data != nil:
+			entry.State = hook.FileLastGood
+		case c.saved: // what is left out would only have allowed
+			entry.State = hook.FileBroken
+		case !c.fresh:
+			entry.State, state.Allowing = hook.FileBroken, false
+		default: // not there
+			if was != nil {
+				b.cfg.Logf("%s is gone, and its rules with it", c.path)
+			}
+			continue
+		}
+		if c.data != nil {
+			entry.LoadedAt = c.loadedAt
+		}
+		state.Files = append(state.Files, entry)
+	}
+	for _, p := range problems {
+		b.cfg.Logf("rules: %s", text(p))
+	}
+	if !state.Allowing {
+		b.cfg.Logf("rules: nothing is allowed by rule until that is mended")
+	}
+	state.Problems = limited(problems)
+	for _, n := range set.Notices() {
+		state.Notices = append(state.Notices, problemOf(n))
+	}
+	state.Notices = limited(state.Notices)
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set, b.sources, b.state = set, sources, state
+	clear(b.repos) // they were made with the files before
+	known := map[fired]bool{}
+	b.savedIn = map[string]string{}
+	for _, r := range set.Rules() {
+		known[fired{r.File, r.ID}] = true
+		if r.Layer == policy.Assent {
+			b.savedIn[r.ID] = r.File
+		}
+	}
+	for k := range b.fired {
+		if !known[k] {
+			delete(b.fired, k)
+		}
+	}
+}
+
+func limited(list []hook.RuleProblem) []hook.RuleProblem {
+	if n := len(list) - maxProblems; n > 0 {
+		last := hook.RuleProblem{File: list[maxProblems].File, Message: "and more"}
+		list = append(list[:maxProblems:maxProblems], last)
+	}
+	return list
+}
+
+func problemOf(p policy.Problem) hook.RuleProblem {
+	return hook.RuleProblem{File: p.File, Line: p.Line, Column: p.Column, Message: clip(p.Message)}
+}
+
+func text(p hook.RuleProblem) string {
+	return policy.Problem{File: p.File, Line: p.Line, Column: p.Column, Message: p.Message}.String()
+}

@@ -1,0 +1,328 @@
+// Package files knows which rules are in force: the files they stand in, whether those may be
+// trusted, and what to do when they change.
+//
+// There are up to three files besides the packs that these use: the machine's, the person's, and
+// one that assent itself writes. A repository may bring a fourth, which can only tighten. A file
+// counts when it is whole: read in one piece, owned by who it should be, writable by nobody else,
+// and without a mistake.
+//
+// A file that breaks while the broker runs leaves in force what it said before. While a file is
+// there of which nothing could ever be used, no rule allows anything: nobody knows what that file
+// would have denied.
+//
+// # Concurrency
+//
+// Eval, InForce and Reload may be called from any goroutine; as many Evals run at a time as there
+// are cores. Run is called once and looks at the files until its context is done.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/policy"
+)
+
+// Config says where the files are. An empty path means that there is no such file.
+type Config struct {
+	// Managed is the administrator's file. It must belong to root.
+	Managed string
+	// User is the person's, and UserNamed says that it was asked for by name: then it is a
+	// mistake when it is not there.
+	User      string
+	UserNamed bool
+	// Own is what assent writes, and Saved returns the same from its source: a broker has Saved,
+	// and the commands beside it Own.
+	Own   string
+	Saved func() []policy.Source
+	// Owed returns further rules that are in force for one request only, by its id.
+	Owed func(requestID string) []policy.Source
+	// Home is the home directory of the agents' user, Host the name of this machine; empty: ours.
+	Home, Host string
+	// Protected are files and directories of assent that no rule may let anybody touch.
+	Protected []string
+	// Infof hears when other rules come into force, Logf when a file breaks; nil discards it.
+	Infof, Logf func(format string, args ...any)
+}
+
+// Book is the rules in force. Make it with Open.
+type Book struct {
+	cfg   Config
+	slots chan struct{} // one element for each Eval that runs
+
+	loading sync.Mutex // held while files are read; never taken with mu held
+	files   []*file    // guarded by loading
+
+	mu      sync.Mutex
+	set     *policy.Set        // guarded by mu, as all below
+	sources []policy.Source    // of set
+	state   hook.InForce       // without the rules' counts and the repositories
+	repos   map[string]*repo   // by root
+	fired   map[fired]*firings // of the rules in set, and of repositories'
+	savedIn map[string]string  // where the rules of Config.Saved stand, by id
+}
+
+// fired names a rule.
+type fired struct{ file, id string }
+
+type firings struct {
+	n    int
+	last time.Time
+}
+
+// maxFired bounds the rules whose firings are counted.
+const maxFired = 50_000
+
+// Open reads the files. It does not fail: what is wrong with them InForce says.
+func Open(cfg Config) *Book {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.Infof == nil {
+		cfg.Infof = func(string, ...any) {}
+	}
+	if cfg.Home == "" {
+		cfg.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
+	}
+	if cfg.Host == "" {
+		cfg.Host, _ = os.Hostname()
+	}
+	b := &Book{
+		cfg: cfg, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), set: &policy.Set{},
+		repos: map[string]*repo{}, fired: map[fired]*firings{},
+	}
+	b.files = cfg.list()
+	b.Reload()
+	return b
+}
+
+// list is the files that cfg names, the mightiest first.
+func (cfg Config) list() []*file {
+	var list []*file
+	for _, f := range []*file{
+		{path: cfg.Managed, layer: policy.Managed, root: true},
+		{path: cfg.User, layer: policy.User, named: cfg.UserNamed},
+		{path: cfg.Own, layer: policy.Assent},
+	} {
+		if f.path != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// Eval says what the rules make of a request with this input.
+func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
+	owed := b.owed(req)
+	leave, err := b.enter()
+	if err != nil {
+		return hook.Verdict{Action: hook.ActionAsk, Reason: err.Error()}
+	}
+	defer leave()
+	defer func() {
+		if p := recover(); p != nil { // the value could quote a command
+			b.cfg.Logf("request %s: the rules failed on it (%T), so a person is asked", req.ID, p)
+			v = hook.Verdict{Action: hook.ActionAsk, Reason: "the rules failed on this request"}
+		}
+	}()
+	set, doubt := b.setFor(req)
+	if owed != nil && doubt == "" {
+		set = owed.set
+	}
+	var outer *policy.Set
+	if root := b.around(req); root != "" && owed == nil {
+		var why string
+		if outer, why = b.repository(root); doubt == "" {
+			doubt = why
+		}
+		if set == nil {
+			set, outer = outer, nil
+		}
+	}
+	if set == nil {
+		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
+	}
+	call := b.call(req, input)
+	v = verdict(set.Eval(call))
+	if outer != nil {
+		v = stricter(v, verdict(outer.Eval(call)))
+	}
+	switch {
+	case doubt == "":
+	case v.Action == hook.ActionAllow:
+		v = hook.Verdict{Action: hook.ActionAsk, Reason: doubt, Shadow: v.Shadow, Timeout: v.Timeout, OnTimeout: v.OnTimeout}
+	case v.Action == hook.ActionAsk && v.Rule == "":
+		v.Reason = doubt
+	}
+	b.count(&v)
+	return v
+}
+
+// busyTime is how long a request waits for its turn. A turn takes some milliseconds, unless a
+// file system that it looks at does not answer.
+const busyTime = 2 * time.Second
+
+// enter returns when it is the caller's turn, who then calls leave.
+func (b *Book) enter() (leave func(), err error) {
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		t := time.NewTimer(busyTime)
+		defer t.Stop()
+		select {
+		case b.slots <- struct{}{}:
+		case <-t.C:
+			return nil, errors.New("the rules are busy: too many requests, or a directory of one does not answer")
+		}
+	}
+	return func() { <-b.slots }, nil
+}
+
+// setFor returns the rules for a request, nil where there are none, and why none of them may allow
+// it: empty if they may.
+func (b *Book) setFor(req *hook.Request) (set *policy.Set, doubt string) {
+	b.mu.Lock()
+	if len(b.sources) > 0 {
+		set = b.set
+	}
+	allowing := b.state.Allowing
+	b.mu.Unlock()
+	if !allowing {
+		doubt = "a file of rules is broken, and nothing is allowed by rule until it is mended"
+	}
+	if root := req.Repo.Root; root != "" && b.here(req) {
+		own, why := b.repository(root)
+		if own != nil {
+			set = own
+		}
+		if doubt == "" {
+			doubt = why
+		}
+	}
+	return set, doubt
+}
+
+// around is the project's directory where the agent stands in another repository, such as a
+// submodule or one that it made itself; else empty. The project's own rules hold there too.
+func (b *Book) around(req *hook.Request) string {
+	dir := req.ProjectDir
+	if dir == "" || dir == req.Repo.Root || !b.here(req) {
+		return ""
+	}
+	return dir
+}
+
+// stricter is what two sets of rules say together.
+func stricter(x, y hook.Verdict) hook.Verdict {
+	rank := func(v *hook.Verdict) int {
+		switch {
+		case v.Action == hook.ActionDeny:
+			return 3
+		case v.Action == hook.ActionAsk && v.Rule != "":
+			return 2
+		case v.Action == hook.ActionAsk:
+			return 1
+		}
+		return 0
+	}
+	if rank(&y) > rank(&x) {
+		x, y = y, x
+	}
+	if y.Action == hook.ActionAsk {
+		if y.Timeout > 0 && (x.Timeout == 0 || y.Timeout < x.Timeout) {
+			x.Timeout = y.Timeout
+		}
+		if y.OnTimeout == hook.Deny {
+			x.OnTimeout = hook.Deny
+		}
+	}
+	return x
+}
+
+// here reports whether the request's files are those that the broker sees, as far as it can tell.
+// They are not on another machine, in a container, or where only another user may look.
+func (b *Book) here(req *hook.Request) bool {
+	if req.Host == "" || req.Host != b.cfg.Host || !filepath.IsAbs(req.CWD) {
+		return false
+	}
+	fi, err := os.Stat(req.CWD)
+	return err == nil && fi.IsDir()
+}
+
+const (
+	maxShadow = 16  // shadow verdicts kept of one request
+	maxWords  = 400 // bytes of a reason
+)
+
+func verdict(v policy.Verdict) hook.Verdict {
+	out := hook.Verdict{
+		Rule: v.Rule, File: v.File, Saved: v.Saved, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
+		Timeout: v.Timeout, OnTimeout: hook.Abstain, Action: action(v.Action),
+	}
+	if v.OnTimeout == string(hook.Deny) {
+		out.OnTimeout = hook.Deny
+	}
+	for i, s := range v.Shadow {
+		if i == maxShadow {
+			break
+		}
+		out.Shadow = append(out.Shadow, hook.Shadow{Action: action(s.Action), Rule: s.Rule, File: s.File})
+	}
+	return out
+}
+
+// action is ask for whatever is not known to be more.
+func action(a policy.Action) hook.Action {
+	switch a {
+	case policy.Allow:
+		return hook.ActionAllow
+	case policy.Deny:
+		return hook.ActionDeny
+	}
+	return hook.ActionAsk
+}
+
+// count notes that rules have fired.
+func (b *Book) count(v *hook.Verdict) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	one := func(file, id string) {
+		k := fired{file, id}
+		f := b.fired[k]
+		if f == nil && id != "" && len(b.fired) < maxFired {
+			f = &firings{}
+			b.fired[k] = f
+		}
+		if f != nil {
+			f.n++
+			f.last = now
+		}
+	}
+	one(v.File, v.Rule)
+	for _, id := range v.Saved {
+		if file := b.savedIn[id]; id != v.Rule && file != "" {
+			one(file, id)
+		}
+	}
+	for _, s := range v.Shadow {
+		one(s.File, s.Rule)
+	}
+}
+
+func clip(s string) string {
+	if len(s) <= maxWords {
+		return s
+	}
+	cut := maxWords
+	for cut > 0 && s[cut]&0xc0 == 0x80 { // not within a character
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", s[:cut], len(s))
+}

@@ -1,0 +1,87 @@
+package grants
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"assent/internal/hook"
+	"assent/internal/policy"
+	"assent/internal/text/show"
+)
+
+const fileHead = `# Written by assent: what approvers saved with "always". This is a copy for people to read, and for
+# the commands beside the broker. The broker has these rules from its record: a change here
+# changes nothing. To remove one: assent grants revoke ID
+`
+
+// place is where the id goes in the text of a proposal. YAML holds no such character.
+const place = "\x01"
+
+// named puts the id into the text of a proposal.
+func named(text, id string) string { return strings.ReplaceAll(text, place, id) }
+
+// document is a rules file.
+func document(list []hook.Saved) string {
+	var b strings.Builder
+	b.WriteString("version: 1\nrules:\n")
+	for _, x := range list {
+		fmt.Fprintf(&b, "# %s\n# saved %s by %s, from the request %s\n", show.Line(x.Sentence),
+			x.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"), show.Line(x.By.Who()), show.Line(x.RequestID))
+		b.WriteString(x.Rule)
+	}
+	b.WriteString("tests:\n")
+	for _, x := range list {
+		b.WriteString(x.Tests)
+	}
+	return b.String()
+}
+
+// load checks rules with their tests.
+func load(list []hook.Saved, name string) (*policy.Set, error) {
+	return policy.Load([]policy.Source{{Name: name, Layer: policy.Assent, Data: []byte(document(list))}}, policy.LoadOptions{})
+}
+
+// write brings the file up to date. The broker does not need it, so an error is only logged.
+func (s *Store) write() {
+	if s.cfg.File == "" {
+		return
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	text := ""
+	if list := s.active(hook.SavedRule); len(list) > 0 {
+		text = fileHead + document(list)
+	}
+	var err error
+	switch have, readErr := os.ReadFile(s.cfg.File); {
+	case readErr == nil && string(have) == text, errors.Is(readErr, fs.ErrNotExist) && text == "":
+		return
+	case text == "":
+		err = os.Remove(s.cfg.File)
+	default:
+		err = replace(s.cfg.File, text)
+	}
+	if err != nil {
+		s.cfg.Logf("the copy of the saved rules could not be written: %v", err)
+	}
+}
+
+// replace writes a file in one step.
+func replace(path, text string) error {
+	tmp := path + ".new"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

@@ -1,0 +1,310 @@
+package policy
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// secretText is the list of files that hold keys, passwords or tokens; its first lines say how it
+// is read.
+//
+//go:embed secrets.txt
+var secretText string
+
+// secretList is the list, compiled. Everything in it is in lower case.
+type secretList struct {
+	closed, open []pathGlobOf
+	names        map[string]bool // exact names
+	kinds        map[string]bool // what follows a * at the start of a name: .pem
+	shapes       []glob          // other patterns for names
+	directories  map[string]bool
+	manyDirs     []glob
+	paths        []pathGlobOf
+	words        []string
+}
+
+// pathGlobOf is a pattern for a path below a home (~), below / or at any depth.
+type pathGlobOf struct {
+	home, deep bool
+	glob       glob
+}
+
+func (p *pathGlobOf) match(at, rest string, inHome bool) bool {
+	switch {
+	case p.home:
+		return inHome && p.glob.match(rest)
+	default:
+		return p.glob.match(at[1:])
+	}
+}
+
+// secrets compiles the list when it is first needed. It is part of the program, so that a mistake
+// in it is a defect.
+var secrets = sync.OnceValue(func() *secretList {
+	l, err := readSecrets(secretText)
+	if err != nil {
+		panic(err)
+	}
+	return l
+})
+
+func readSecrets(text string) (*secretList, error) {
+	l := &secretList{names: map[string]bool{}, kinds: map[string]bool{}, directories: map[string]bool{}}
+	section := ""
+	for i, line := range strings.Split(text, "\n") {
+		fail := func(what string) error { return fmt.Errorf("secrets.txt:%d: %s: %q", i+1, what, line) }
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if line != strings.ToLower(line) || line != strings.TrimSpace(line) {
+			return nil, fail("not in lower case, or with space around it")
+		}
+		if strings.HasPrefix(line, "[") {
+			section = line
+			continue
+		}
+		g, err := pathGlob(strings.TrimPrefix(strings.TrimPrefix(line, "~"), "/"))
+		if err != nil {
+			return nil, fail(err.Error())
+		}
+		switch section {
+		case "[closed]", "[open]", "[paths]":
+			p := pathGlobOf{home: line[0] == '~', deep: strings.HasPrefix(line, "**/"), glob: g}
+			if !p.home && !p.deep && line[0] != '/' {
+				return nil, fail("a path begins with ~/, / or **/")
+			}
+			switch section {
+			case "[closed]":
+				l.closed = append(l.closed, p)
+			case "[open]":
+				l.open = append(l.open, p)
+			default:
+				l.paths = append(l.paths, p)
+			}
+		case "[names]":
+			switch tail := line[1:]; {
+			case g.exact:
+				l.names[line] = true
+			case line[0] == '*' && strings.HasPrefix(tail, ".") && !strings.ContainsAny(tail, "*?["):
+				l.kinds[tail] = true
+			default:
+				l.shapes = append(l.shapes, g)
+			}
+		case "[directories]":
+			if g.exact {
+				l.directories[line] = true
+			} else {
+				l.manyDirs = append(l.manyDirs, g)
+			}
+		case "[words]":
+			l.words = append(l.words, line)
+		default:
+			return nil, fail("no such section")
+		}
+	}
+	return l, nil
+}
+
+// fold makes names equal that a file system may take for one.
+func fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return strings.ToLower(strings.ToUpper(strings.Map(func(r rune) rune {
+				if hidden(r) || unicode.Is(unicode.Mn, r) {
+					return -1
+				}
+				return r
+			}, s)))
+		}
+	}
+	return strings.ToLower(s)
+}
+
+// code says whether a name is that of a program's source, of documentation or of a picture, which
+// may well have a word such as token in it.
+func code(name string) bool {
+	switch path.Ext(name) {
+	case ".go", ".py", ".pyi", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".rb", ".erb", ".java", ".kt", ".kts", ".scala", ".groovy",
+		".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm", ".cs", ".fs", ".swift", ".rs", ".zig", ".php", ".pl", ".pm", ".lua", ".r", ".jl", ".ex", ".exs", ".erl", ".hrl", ".clj", ".cljs",
+		".hs", ".ml", ".mli", ".dart", ".sol", ".proto", ".graphql", ".gql", ".sql", ".tmpl", ".tpl", ".html", ".htm", ".css", ".scss", ".sass", ".less", ".md", ".mdx", ".rst", ".adoc", ".tex",
+		".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".woff", ".woff2", ".ttf", ".snap", ".golden", ".1", ".5", ".8", ".bats", ".feature", ".s", ".asm", ".nim", ".cr", ".d", ".v", ".vhd", ".rules", ".pub":
+		return true
+	}
+	return false
+}
+
+// nameIsSecret says whether a folded name is one of those in the list.
+func (l *secretList) nameIsSecret(name string) bool {
+	if l.names[name] {
+		return true
+	}
+	for i := range len(name) {
+		if i > 0 && name[i] == '.' && l.kinds[name[i:]] {
+			return true
+		}
+	}
+	harmless := code(name) && !strings.HasPrefix(name, ".env")
+	for i := range l.shapes {
+		if g := &l.shapes[i]; (!harmless || !strings.HasSuffix(g.src, "*")) && g.match(name) {
+			return true
+		}
+	}
+	if harmless || strings.Contains(name, "tokeniz") {
+		return false
+	}
+	return slices.ContainsFunc(l.words, func(w string) bool {
+		i := strings.Index(name, w)
+		return i >= 0 && dataName(name)
+	})
+}
+
+// dataName says whether a name is that of a file with data: one with an extension of such files,
+// or without any.
+func dataName(name string) bool {
+	switch ext := path.Ext(name); ext {
+	case ".json", ".json5", ".jsonc", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".config", ".cnf", ".properties", ".xml", ".plist", ".txt", ".text", ".csv", ".tsv", ".env", ".vars",
+		".db", ".sqlite", ".sqlite3", ".dat", ".data", ".bin", ".bak", ".old", ".orig", ".save", ".swp", ".tmp", ".enc", ".key", ".hcl", ".tf", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".log", ".out", ".dump", ".cache", ".pickle", ".pkl", ".b64", ".hex", ".html~":
+		return true
+	default:
+		return ext == "" || ext == name || strings.HasSuffix(name, "~")
+	}
+}
+
+// sameRoots are the beginnings of paths under which a system shows its files once more.
+var sameRoots = []string{"/private", "/system/volumes/data", "/host", "/hostfs", "/rootfs", "/sysroot"}
+
+// secretPath says whether a clean absolute path is that of a file that may hold a secret. What
+// lies in the project is judged by its names only.
+func (e *surroundings) secretPath(at string) bool {
+	l := secrets()
+	at = fold(at)
+	for _, r := range sameRoots {
+		if rest, ok := under(r, at); ok && rest != "" {
+			at = "/" + rest
+		}
+	}
+	if rest, ok := under("/var/run", at); ok {
+		at = path.Clean("/run/" + rest)
+	}
+	at, _, _ = strings.Cut(at, "/..namedfork") // of macOS: a part of the file
+	if file, ok := strings.CutSuffix(at, "/rsrc"); ok && file != "" {
+		at = file
+	}
+	if at == "" {
+		return true
+	}
+	parts := strings.Split(at[1:], "/")
+	rest, inHome := e.homePath(at, parts)
+	for _, d := range parts {
+		if l.directories[d] || slices.ContainsFunc(l.manyDirs, func(g glob) bool { return g.match(d) }) {
+			return true
+		}
+	}
+	if l.nameIsSecret(parts[len(parts)-1]) {
+		// The name of the project itself, and of what it lies in, says nothing.
+		if _, above := under(at, fold(e.project)); !above || e.project == "" {
+			return !slices.ContainsFunc(l.open, func(p pathGlobOf) bool { return p.glob.exact && p.match(at, rest, inHome) })
+		}
+	}
+	for i := range l.paths {
+		if l.paths[i].match(at, rest, inHome) && !(code(at) && strings.Contains(l.paths[i].glob.src, "secrets/")) {
+			return true
+		}
+	}
+	if e.ownProject(at) {
+		return false
+	}
+	for i := range l.closed {
+		c := &l.closed[i]
+		if c.home {
+			if !inHome {
+				continue
+			}
+			top, _, _ := strings.Cut(rest, "/")
+			if !c.glob.match(top) || strings.Trim(top, ".") == "" { // ... is a pattern of Go's
+				continue
+			}
+		} else if _, ok := under("/"+c.glob.src, at); !ok && !c.glob.match(at[1:]) {
+			continue
+		}
+		return !slices.ContainsFunc(l.open, func(p pathGlobOf) bool { return p.match(at, rest, inHome) })
+	}
+	return false
+}
+
+// homePath returns the part of a folded path below a home directory.
+func (e *surroundings) homePath(at string, parts []string) (string, bool) {
+	for _, h := range []string{e.home, e.realHome} {
+		if h == "" {
+			continue
+		}
+		if rest, ok := under(fold(h), at); ok && rest != "" {
+			return rest, true
+		}
+	}
+	for i, p := range parts {
+		switch {
+		case (p == "home" || p == "users" || p == "homes" || i == 0 && (p == "u" || len(p) == 5 && strings.HasPrefix(p, "home"))) && i+2 < len(parts):
+			return strings.Join(parts[i+2:], "/"), true
+		case p == "root" && i == 0 && len(parts) > 1:
+			return strings.Join(parts[1:], "/"), true
+		}
+	}
+	return "", false
+}
+
+// ownProject says whether a folded path lies in the project, and the project is no home or a
+// directory of settings of one.
+func (e *surroundings) ownProject(at string) bool {
+	for _, p := range []string{e.project, e.realProject} {
+		if p == "" {
+			continue
+		}
+		if _, ok := under(fold(p), at); ok && !e.settingsDirectory(fold(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *surroundings) settingsDirectory(dir string) bool {
+	if e.holdsHomes(dir) {
+		return true
+	}
+	rest, ok := e.homePath(dir, strings.Split(dir[1:], "/"))
+	if !ok {
+		return slices.Contains([]string{"/etc", "/var", "/proc", "/dev", "/run", "/var/lib"}, dir)
+	}
+	parts := strings.Split(rest, "/")
+	return parts[0] == "library" && len(parts) < 3 || parts[0][0] == '.' && (len(parts) == 1 && parts[0] != ".dotfiles" || len(parts) == 2 && slices.Contains([]string{".config", ".local", ".cache"}, parts[0]) || len(parts) == 3 && parts[0] == ".local")
+}
+
+// holdsHomes says whether a search of a clean, folded directory would read homes or all of the
+// system's settings.
+func (e *surroundings) holdsHomes(dir string) bool {
+	for _, h := range []string{e.home, e.realHome} {
+		if h == "" {
+			continue
+		}
+		if _, ok := under(dir, fold(h)); ok {
+			return true
+		}
+	}
+	switch dir {
+	case "/", "/home", "/users", "/root", "/var", "/var/lib", "/etc", "/proc", "/dev", "/run", "/private", "/private/var", "/private/etc", "/system", "/system/volumes", "/system/volumes/data", "/host", "/library", "/mnt", "/media", "/volumes", "/export/home", "/var/home":
+		return true
+	}
+	parent, _ := path.Split(dir)
+	return (parent == "/home/" || parent == "/users/" || strings.HasSuffix(parent, "/users/")) && !e.ownName(dir)
+}
+
+// ownName says whether a directory is the project itself: one directly below /home, as containers
+// have it.
+func (e *surroundings) ownName(dir string) bool {
+	return e.project != "" && fold(e.project) == dir && (e.home == "" || fold(e.home) != dir)
+}

@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"errors"
+	"os"
+	"path"
+	"strings"
+
+	"assent/internal/policy/shell"
+)
+
+// strangeRepository looks for a repository between a directory and the project's own: one that
+// was planted there, with a .git or as bare files, has its own configuration, which can name
+// programs that git status or git diff run.
+func (e *scope) strangeRepository(dir string) string {
+	if e.readlink == nil || e.project == "" || !lies(e.project, dir) {
+		return ""
+	}
+	there := func(name string) bool {
+		_, err := e.readlink(path.Join(dir, name))
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	for ; ; dir = path.Dir(dir) {
+		switch {
+		case dir == e.project && !there("HEAD"): // neither, or the project's own
+			return ""
+		case there(".git"):
+			if dir == e.project {
+				return ""
+			}
+			return dir
+		case there("HEAD") && there("objects"):
+			return dir
+		case dir == e.project || dir == "/":
+			return ""
+		}
+	}
+}
+
+// ownSettings finds commands that change settings without naming their file: those of the
+// repository with git config, those of the agent with its own program.
+func ownSettings(u *shell.Unit) string {
+	switch u.Base {
+	case "claude":
+		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
+			return ""
+		}
+		return "`claude` is the agent itself, which no rule allows to start or to change"
+	case "git":
+		words := u.Argv[min(1, len(u.Argv)):]
+		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+			words = words[1:]
+			if len(words) > 0 && words[0].Text != "config" && len(words) > 1 && words[1].Text == "config" {
+				words = words[1:] // the value of a flag
+			}
+		}
+		if len(words) > 0 && words[0].Text == "config" && !readsConfig(words[1:]) {
+			return "`git config` can change " + quote(".git/config") + ", which no rule allows"
+		}
+	}
+	return ""
+}
+
+// readsConfig says whether the arguments of git config only read.
+func readsConfig(words []shell.Word) bool {
+	operands := 0
+	for _, w := range words {
+		if !w.Static {
+			return false
+		}
+		name, _, _ := strings.Cut(w.Text, "=")
+		switch name {
+		case "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l":
+			return true
+		case "--global", "--local", "--system", "--worktree", "--show-origin", "--show-scope", "-z", "--null", "--name-only", "--type", "--bool", "--int", "--path", "--includes":
+			continue
+		}
+		if strings.HasPrefix(w.Text, "-") {
+			return false
+		}
+		if operands == 0 && !strings.Contains(w.Text, ".") && w.Text != "get" && w.Text != "list" {
+			return false // the word for what to do, such as edit or set
+		}
+		if operands == 0 && (w.Text == "get" || w.Text == "list") {
+			return true
+		}
+		operands++
+	}
+	return operands == 1
+}
+
+// unpacksTo returns the directory that an archive is unpacked into.
+func unpacksTo(u *shell.Unit) (shell.Word, bool) {
+	here := shell.Word{Text: ".", Prefix: ".", Static: true}
+	words := u.Argv[min(1, len(u.Argv)):]
+	flags, to := "", []string(nil)
+	switch u.Base {
+	case "tar", "gtar", "bsdtar", "star":
+		to = []string{"-C", "--directory", "--cd"}
+		unpacks := false
+		for i, w := range words {
+			t := w.Text
+			switch {
+			case !w.Static && w.MaybeFlag, strings.HasPrefix(t, "--ext"), strings.HasPrefix(t, "--ge"):
+				unpacks = true
+			case i == 0 && !strings.HasPrefix(t, "--"), strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "--"):
+				unpacks = unpacks || strings.Contains(t, "x")
+			}
+		}
+		if !unpacks {
+			return here, false
+		}
+	case "unzip", "7z", "7za", "7zr", "unrar":
+		flags, to = "ltvpZ", []string{"-d"}
+	case "cpio", "pax", "patch", "gpatch":
+		to = []string{"-D", "--directory", "-d"}
+	default:
+		return here, false
+	}
+	at := here
+	for i, w := range words {
+		t := w.Text
+		if flags != "" && i == 0 && (len(t) > 1 && t[0] == '-' && strings.ContainsAny(t, flags) || t == "l" || t == "t") {
+			return here, false
+		}
+		for _, flag := range to {
+			switch name, value, is := strings.Cut(t, "="); {
+			case t == flag && i+1 < len(words):
+				at = words[i+1]
+			case is && name == flag:
+				at.Text, at.Prefix = value, value
+			case len(flag) == 2 && strings.HasPrefix(t, flag) && len(t) > 2:
+				at.Text, at.Prefix = t[2:], t[2:]
+			}
+		}
+	}
+	if !at.Static {
+		return here, true
+	}
+	return at, true
+}

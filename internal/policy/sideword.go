@@ -1,0 +1,171 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"assent/internal/policy/shell"
+)
+
+// hasSideWords says whether sideWord knows the program.
+func hasSideWords(program string) bool {
+	switch program {
+	case "git", "make", "gmake", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "tar", "gtar", "bsdtar", "date", "gdate", "curl", "sqlite3", "duckdb", "psql", "mysql", "mariadb", "go", "gh", "jq", "gojq", "jaq", "uniq", "xxd", "ps":
+		return true
+	}
+	return false
+}
+
+// sideWord finds what opens a side door by where it stands, or is no flag at all.
+func sideWord(program string, words []shell.Word, mine []bool) string {
+	find := func(is func(i int, w shell.Word) bool) string {
+		for i, w := range words {
+			if !mine[i] && is(i, w) {
+				return w.Text
+			}
+		}
+		return ""
+	}
+	switch program {
+	case "git":
+		if w := diffOutside(words, mine); w != "" {
+			return w
+		}
+		sub := ""
+		return find(func(i int, w shell.Word) bool {
+			t := w.Prefix
+			if i > 0 && mine[i-1] && sub == "" && !strings.HasPrefix(words[i-1].Text, "-") {
+				sub = words[i-1].Text
+			}
+			switch {
+			case sub == "" && strings.HasPrefix(t, "-"):
+				return !harmlessGlobal(t)
+			case sub == "":
+				sub = t
+				return !w.Static
+			}
+			return false
+		})
+	case "make", "gmake":
+		return find(func(_ int, w shell.Word) bool { return makeOpens(w) })
+	case "npm", "pnpm", "yarn": // without a script of that name they show the environment
+		sub := ""
+		return find(func(i int, w shell.Word) bool {
+			if i > 0 && sub == "" && !strings.HasPrefix(words[i-1].Prefix, "-") {
+				sub = words[i-1].Text
+			}
+			return w.Text == "env" && sub != "" && (i == 1 || strings.HasPrefix(words[i-1].Prefix, "-") || words[i-1].Text == sub)
+		})
+	case "sed", "gsed":
+		return sedDoor(words, mine)
+	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk":
+		return awkDoor(words, mine)
+	case "go":
+		return find(func(i int, w shell.Word) bool {
+			if strings.HasPrefix(w.Text, "-test.") && strings.Contains(w.Text, "file") {
+				return true
+			}
+			return strings.Contains(w.Text, "extld") // the linker's linker, within -ldflags
+		})
+	case "tar", "gtar", "bsdtar":
+		return find(func(i int, w shell.Word) bool {
+			if i == 0 && w.Static && !strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "IFTPgs") {
+				return true // letters may stand without a dash
+			}
+			host, _, is := strings.Cut(w.Prefix, ":")
+			return is && !strings.HasPrefix(host, "-") && !strings.Contains(host, "/") // an archive of another machine
+		})
+	case "date", "gdate":
+		return find(func(i int, w shell.Word) bool {
+			if strings.HasPrefix(w.Prefix, "-") || strings.HasPrefix(w.Prefix, "+") {
+				return false
+			}
+			if i > 0 && takesDate(words[i-1].Text) {
+				return false
+			}
+			return true // it sets the clock
+		})
+	case "curl":
+		return find(func(i int, w shell.Word) bool { return curlOpens(words, i) })
+	case "gh":
+		return find(func(i int, w shell.Word) bool { // OWNER/REPO may name a host
+			if query := strings.HasPrefix(w.Text, "-q") || strings.HasPrefix(w.Text, "--jq") || i > 0 && (words[i-1].Text == "-q" || words[i-1].Text == "--jq"); query && (!w.Static || jqReads.MatchString(w.Text)) {
+				return true
+			}
+			return i > 0 && !strings.HasPrefix(w.Prefix, "-") && strings.Count(w.Text, "/") == 2 && !strings.Contains(w.Text, "://") && hostLike.MatchString(w.Text)
+		})
+	case "jq", "gojq", "jaq":
+		return find(func(_ int, w shell.Word) bool { return jqReads.MatchString(w.Text) })
+	case "uniq", "xxd": // the second file is written
+		files := 0
+		return find(func(i int, w shell.Word) bool {
+			if strings.HasPrefix(w.Prefix, "-") && len(w.Text) > 1 || i > 0 && slices.Contains([]string{"-f", "-s", "-w", "-c", "-l", "-g", "-o", "-n", "-R"}, words[i-1].Text) && digits(w.Text) && program == "xxd" || i > 0 && slices.Contains([]string{"-f", "-s", "-w"}, words[i-1].Text) && program == "uniq" {
+				return false
+			}
+			files++
+			return files > 1 || w.Glob
+		})
+	case "ps": // ps axe shows what stands in the environments of all programs
+		return find(func(i int, w shell.Word) bool {
+			return !strings.HasPrefix(w.Prefix, "-") && (i == 0 || !strings.HasPrefix(words[i-1].Text, "-")) && (strings.ContainsAny(w.Text, "eE") || !w.Static)
+		})
+	case "sqlite3", "duckdb":
+		return find(func(_ int, w shell.Word) bool { return sqliteRuns.MatchString(w.Text) || !w.Static })
+	case "psql":
+		return find(func(_ int, w shell.Word) bool { return psqlRuns.MatchString(w.Text) || !w.Static })
+	case "mysql", "mariadb":
+		return find(func(_ int, w shell.Word) bool { return mysqlRuns.MatchString(w.Text) || !w.Static })
+	}
+	return ""
+}
+
+var (
+	curlCluster = regexp.MustCompile(`^-[^-HdwAXmeruyYzo]*[HdwAXeruz]@`)
+	hostLike    = regexp.MustCompile(`^[^/]*[.:][^/]*/`)
+	jqReads     = regexp.MustCompile(`(^|[^.\w"])(env|input_filename|import|include|get_search_list)\b|\$ENV|\$__prog`)
+	sqliteRuns  = regexp.MustCompile(`(?is)(^|\n)\s*\.|\b(edit|writefile|readfile|load_extension|attach|vacuum|zipfile|fsdir|fts3_tokenizer|pragma|install|load|copy|export|import|read_\w+|sniff_csv|glob|system|getenv)\b|_directory`)
+	psqlRuns    = regexp.MustCompile(`(?is)\\|\b(program|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|pg_stat_file|pg_write\w*|pg_file\w*|load|language|do|server|extension)\b|service=|passfile|sslkey|sslcert|hostaddr`)
+	mysqlRuns   = regexp.MustCompile(`(?is)\\|\b(system|source|outfile|dumpfile|load_file|load|tee|notee|pager|nopager|edit|delimiter|plugin|function|sys_exec|sys_eval|infile)\b`)
+)
+
+// harmlessGlobal knows the flags of git that may stand in front of its subcommand.
+func harmlessGlobal(flag string) bool {
+	switch flag {
+	case "-p", "--paginate", "-P", "--no-pager", "--no-replace-objects", "--no-lazy-fetch", "--no-optional-locks", "--no-advice", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--version", "-v", "--help", "-h", "--html-path", "--man-path", "--info-path", "--exec-path":
+		return true
+	}
+	return false
+}
+
+func takesDate(flag string) bool {
+	switch flag {
+	case "-d", "--date", "-r", "--reference", "-v", "--rfc-3339", "-ud", "-Rd", "-ur":
+		return true
+	}
+	return false
+}
+
+// curlOpens looks at the words of curl that are addresses: curl itself expands braces and brackets
+// in them, and knows more than the web.
+func curlOpens(words []shell.Word, i int) bool {
+	t := words[i].Text
+	if strings.HasPrefix(t, "-") { // -sd@FILE, -sw%output{FILE}
+		return strings.Contains(t, "%output") || strings.Contains(t, "%{output") || !strings.HasPrefix(t, "--") && curlCluster.MatchString(t)
+	}
+	if i > 0 {
+		switch words[i-1].Text {
+		case "--data-urlencode", "--url-query":
+			return strings.Contains(t, "@")
+		case "-H", "--header", "-X", "--request", "-m", "--max-time", "-A", "--user-agent", "-e", "--referer", "-r", "--range", "-w", "--write-out", "-d", "--data", "--data-raw", "--data-binary", "--json", "-u", "--user",
+			"--connect-timeout", "--retry", "--retry-delay", "--retry-max-time", "--max-redirs", "--limit-rate", "-y", "-Y", "-z":
+			return strings.HasPrefix(t, "@") || strings.Contains(t, "%output") || !words[i].Static && strings.HasPrefix(words[i].Prefix, "@")
+		}
+	}
+	lower := strings.ToLower(words[i].Prefix)
+	scheme, _, is := strings.Cut(lower, ":")
+	if is && scheme != "http" && scheme != "https" && !strings.Contains(scheme, ".") && scheme != "localhost" && !strings.Contains(scheme, "/") {
+		return true
+	}
+	return strings.ContainsAny(t, "{}[]")
+}

@@ -1,0 +1,333 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// target is what a tool other than Bash works on.
+type target struct {
+	op      operation
+	paths   []string // as the tool got them; relative to the working directory
+	fileful bool     // a rule about files may cover it
+	why     string   // why no rule about files may cover it
+	search  string   // a pattern below the path: what Grep reads
+	names   string   // a pattern below the path: what Glob lists
+	url     *address
+}
+
+// readTarget reads the input of the tools whose meaning is known.
+func readTarget(e *scope) target {
+	t := target{}
+	pathOf := func(op operation, key string) target {
+		t.op = op
+		s, ok := e.text(key)
+		if !ok {
+			t.why = "its path is missing"
+			return t
+		}
+		t.paths, t.fileful = []string{s}, true
+		return t
+	}
+	switch e.call.Tool {
+	case "Read", "NotebookRead":
+		if e.member("file_path") == nil && e.call.Tool == "NotebookRead" {
+			return pathOf(opRead, "notebook_path")
+		}
+		return pathOf(opRead, "file_path")
+	case "Edit", "MultiEdit":
+		return pathOf(opEdit, "file_path")
+	case "NotebookEdit":
+		return pathOf(opEdit, "notebook_path")
+	case "Write":
+		return pathOf(opWrite, "file_path")
+	case "LS":
+		return pathOf(opRead, "path")
+	case "Glob", "Grep":
+		t.op, t.fileful = opRead, true
+		at := e.cwd
+		if raw := e.member("path"); raw != nil && string(raw) != "null" {
+			var ok bool
+			if at, ok = e.text("path"); !ok {
+				t.fileful, t.why = false, "its path is not a text"
+			}
+		}
+		t.paths = []string{at}
+		key := "glob"
+		if e.call.Tool == "Glob" {
+			key = "pattern"
+		}
+		if raw := e.member(key); raw != nil && string(raw) != "null" {
+			p, ok := e.text(key)
+			if !ok || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..") || strings.Contains(p, "\\") {
+				t.fileful, t.why = false, "its pattern may leave the directory"
+			}
+			if e.call.Tool == "Grep" {
+				t.search = p
+			} else if t.names = p; strings.HasPrefix(p, "/") {
+				t.paths = append(t.paths, path.Dir(p[:len(p)-len(strings.TrimLeft(p, "/"))+strings.IndexAny(p+"*", "*?[{")]))
+			}
+		}
+		return t
+	case "WebFetch":
+		if s, ok := e.text("url"); ok {
+			if a, ok := readAddress(s); ok {
+				t.url = &a
+			}
+		}
+	}
+	return t
+}
+
+// tool evaluates a call of a tool other than Bash.
+func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
+	t := readTarget(e)
+	switch e.call.Tool {
+	case "AskUserQuestion", "ExitPlanMode":
+		o.refuse("question", "It wants an answer from a person.")
+	case "WebFetch":
+		if t.url == nil {
+			o.refuse("address", "Its address cannot be read.")
+		}
+	}
+	places, ok := e.toolPlaces(&t)
+	if t.paths != nil {
+		for _, at := range places {
+			if s.protect.touches(at, e, t.op != opRead) {
+				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
+			} else if (e.call.Tool == "Grep" || e.call.Tool == "Glob") && s.protect.above(at, e) {
+				o.refuse("self", quote(at.spelled)+" holds assent's state")
+			}
+		}
+		if !ok {
+			t.fileful, t.why = false, "its path is not absolute or not plain"
+		} else if key := e.strangeMember(); key != "" {
+			t.fileful, t.why = false, "its member "+quote(key)+" may name another file"
+		}
+		e.secrets = e.secretsOfTool(&t, places)
+	}
+	var misses []Miss
+	miss := func(r *rule, f fault) {
+		if explain && len(misses) < maxMisses {
+			misses = append(misses, Miss{r.id, r.file, r.action, f.selector, f.why})
+		}
+	}
+	s.toolGuards(e, o)
+	for _, r := range s.guardFiles {
+		e.charge(r)
+		found := no
+		for _, at := range places {
+			if !e.spend(10 + 4*len(r.match.file.paths)) {
+				found = found.or(perhaps)
+			} else if r.match.file.guards(t.op, at, e) {
+				found = yes
+			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
+				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
+				named := slices.DeleteFunc(slices.Clone(r.match.file.paths), func(p pathPattern) bool { return p.inner })
+				if e.mayTouch(append(text, searchTokens(t.search)...), named) {
+					found = found.or(perhaps)
+				}
+			}
+		}
+		s.noteGuard(r, found, e, o)
+	}
+	if t.url != nil {
+		for _, r := range s.guardURLs {
+			e.charge(r)
+			s.noteGuard(r, r.match.url.guards(*t.url), e, o)
+		}
+	}
+
+	e.charge(nil)
+	covers := func(r *rule) (bool, fault) {
+		m := r.match
+		switch {
+		case m.file != nil:
+			if !t.fileful {
+				return false, fault{"file", "it is about files, and " + orText(t.why, "this tool's files are not known")}
+			}
+			for _, at := range places {
+				if !m.file.allows(t.op, at, e) {
+					return false, fault{"file", "the path or what is done to it is another one"}
+				}
+			}
+			if len(places) == 0 {
+				return false, fault{"file", "it names no path"}
+			}
+		case m.url != nil:
+			if t.url == nil || !m.url.allows(*t.url) {
+				return false, fault{"url", "the address is another one, or not plain"}
+			}
+		case m.mcp != nil:
+			if !m.mcp.allows(e) {
+				return false, fault{"mcp", "the server, the tool or its input is another one"}
+			}
+		case m.tools != nil:
+			if !matchAny(m.tools, e.call.Tool) || !inputMatches(m.agents, e) {
+				return false, fault{"tool", "the tool is another one"}
+			}
+		default:
+			return false, fault{"tool", "it is about commands"}
+		}
+		if f := e.unnamed(m); f.selector != "" {
+			return false, f
+		}
+		found, f := m.circumstances(e, e.cwd, e.cwd != "", false)
+		return found == yes, f
+	}
+	for _, list := range [][]*rule{s.allowFiles, s.allowTools} {
+		for _, r := range list {
+			ok, f := covers(r)
+			switch {
+			case !ok:
+				if t.near(r.match, e) {
+					miss(r, f)
+				}
+			case r.shadow:
+				o.shadowAllow = first(o.shadowAllow, r)
+			default:
+				o.allow = first(o.allow, r)
+			}
+		}
+	}
+	o.rest(o.allow)
+	if o.allow == nil {
+		o.uncovered = "the tool " + quote(e.call.Tool)
+		if len(t.paths) > 0 {
+			o.uncovered += " on " + quote(t.paths[0])
+		}
+		if len(e.secrets) > 0 {
+			o.why = e.secrets[0].why()
+		}
+	}
+	if !explain {
+		return nil
+	}
+	u := UnitVerdict{Kind: "tool", Text: e.call.Tool, Misses: misses, Refused: o.refused}
+	if len(t.paths) > 0 {
+		u.Text += " " + t.paths[0]
+	} else if address, ok := e.text("url"); ok && t.url != nil {
+		u.Text += " " + address
+	}
+	u.own(o, o.allow)
+	return []UnitVerdict{u}
+}
+
+// readMembers are the members of tools that read, of which it is known what they mean.
+var readMembers = map[string][]string{
+	"Read":         {"file_path", "offset", "limit", "pages"},
+	"NotebookRead": {"file_path", "notebook_path", "cell_id"},
+	"LS":           {"path", "ignore"},
+	"Glob":         {"path", "pattern"},
+	"Grep":         {"path", "pattern", "glob", "output_mode", "type"},
+}
+
+// strangeMember returns the name of a member that may say where a tool reads: one that is not known
+// and holds more than a number or a yes. Agents and versions of them name their paths differently.
+func (e *scope) strangeMember() string {
+	known, reads := readMembers[e.call.Tool]
+	for _, m := range e.input {
+		if reads && !slices.Contains(known, m.key) && len(m.value) > 0 && strings.IndexByte("\"[{", m.value[0]) >= 0 && string(m.value) != `""` {
+			return m.key
+		}
+	}
+	return ""
+}
+
+// near says whether a rule that does not cover the call is about such calls.
+func (t *target) near(m *match, e *scope) bool {
+	switch {
+	case m.file != nil:
+		return t.paths != nil && m.file.ops&t.op != 0
+	case m.url != nil:
+		return t.url != nil
+	case m.mcp != nil:
+		return slices.ContainsFunc(mcpNames(e.call.Tool), func(n [2]string) bool { return matchAny(m.mcp.server, n[0]) })
+	}
+	return matchAny(m.tools, e.call.Tool)
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// searchTokens reads the pattern of a search as wide as it may be meant.
+func searchTokens(p string) []token {
+	if i := strings.IndexAny(p, "{[!\\"); i >= 0 {
+		return append(literals(p[:i]), token{kind: anything})
+	}
+	if g, err := pathGlob(p); err == nil {
+		return globTokens(g)
+	}
+	return []token{{kind: anything}}
+}
+
+// toolPlaces reads the paths of a tool. ~ is expanded by some tools and not by others: both
+// readings count.
+func (e *scope) toolPlaces(t *target) ([]place, bool) {
+	var all []place
+	plain := true
+	for _, s := range t.paths {
+		for _, c := range s {
+			if c < 0x20 || c == 0x7f || hidden(c) {
+				plain = false
+			}
+		}
+		if strings.TrimSpace(s) != s || strings.HasPrefix(s, "\\") {
+			plain = false
+		}
+		if s == "~" || strings.HasPrefix(s, "~/") {
+			if at, ok := e.place(e.home, "./"+strings.TrimPrefix(s[1:], "/")); ok && e.home != "" {
+				all = append(all, at)
+			} else {
+				plain = false
+			}
+		} else if strings.HasPrefix(s, "~") {
+			plain = false
+		}
+		at, ok := e.place(e.cwd, s)
+		if !ok {
+			plain = false
+			continue
+		}
+		if !strings.HasPrefix(s, "~") {
+			all = append(all, at)
+		}
+	}
+	return all, plain
+}
+
+// toolGuards asks the rules that deny or ask about tools, MCP servers, or anything.
+func (s *Set) toolGuards(e *scope, o *outcome) {
+	for _, r := range s.guardTools {
+		e.charge(r)
+		m := r.match
+		found := yes
+		switch {
+		case m.tools != nil:
+			if found = no; matchAny(m.tools, e.call.Tool) {
+				found = inputGuarded(m.agents, e)
+				if m.orInput != nil {
+					found = found.or(inputGuarded([]inputMatch{*m.orInput}, e))
+				}
+			}
+		case m.mcp != nil:
+			if found = no; slices.ContainsFunc(mcpNames(e.call.Tool), m.mcp.names) {
+				found = inputGuarded(m.mcp.input, e)
+			}
+		}
+		s.noteGuard(r, found, e, o)
+	}
+}
+
+func (s *Set) noteGuard(r *rule, found truth, e *scope, o *outcome) {
+	if found != no {
+		c, _ := r.match.circumstances(e, e.cwd, e.cwd != "", true)
+		found = found.and(c)
+	}
+	o.guard(r, found)
+}

@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// knownTools are the tools that Claude Code has or had.
+var knownTools = []string{ // read-only
+	"Agent", "AskUserQuestion", "Bash", "BashOutput", "Config", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree",
+	"ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "LS", "LSP", "ListMcpResourcesTool", "Monitor", "MultiEdit", "NotebookEdit",
+	"NotebookRead", "PowerShell", "PushNotification", "Read", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "SendUserFile",
+	"Skill", "SlashCommand", "StructuredOutput", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate",
+	"TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch", "WebSearch", "Workflow", "Write",
+}
+
+// MeantTool is the tool that a misspelt name was most likely meant for; empty for others.
+func MeantTool(name string) string {
+	if toolMistake(name) == nil {
+		return ""
+	}
+	for _, known := range knownTools {
+		if misspelt(known, name) {
+			return known
+		}
+	}
+	return ""
+}
+
+func misspelt(known, name string) bool {
+	most := 1
+	if len(name) > 5 {
+		most = 2
+	}
+	return strings.EqualFold(known, name) || near(strings.ToLower(known), strings.ToLower(name), most)
+}
+
+// toolMistake says that a name was most likely meant to be that of another tool.
+func toolMistake(name string) error {
+	if slices.Contains(knownTools, name) || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
+		return nil
+	}
+	if strings.HasPrefix(strings.ToLower(name), "mcp_") {
+		return fmt.Errorf("there is no tool %q; the tools of an MCP server are mcp__SERVER__TOOL", short(name))
+	}
+	for _, known := range knownTools {
+		if misspelt(known, name) {
+			return fmt.Errorf("there is no tool %q; did you mean %s?", short(name), known)
+		}
+	}
+	return nil
+}
+
+// unknownTool says whether no tool of that name, or that fits the pattern, is known.
+func unknownTool(name string) bool {
+	g := textGlob(name)
+	return !strings.HasPrefix(name, "mcp_") && !slices.ContainsFunc(knownTools, g.match)
+}
+
+// near says whether two words differ by at most so many letters that are added, left out, changed
+// or in the place of their neighbour.
+func near(a, b string, most int) bool {
+	if len(a)-len(b) > most || len(b)-len(a) > most || len(b) > 64 {
+		return false
+	}
+	two, one, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range one {
+		one[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			d := 1
+			if a[i-1] == b[j-1] {
+				d = 0
+			}
+			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+d)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], two[j-2]+1)
+			}
+		}
+		two, one, row = one, row, two
+	}
+	return one[len(b)] <= most
+}
+
+// sameTools are the names that a tool has or had: what is said of one holds for the other.
+func sameTools(name string) []glob {
+	switch name {
+	case "Task", "Agent":
+		return []glob{textGlob("Task"), textGlob("Agent")}
+	case "KillBash", "KillShell":
+		return []glob{textGlob("KillBash"), textGlob("KillShell")}
+	}
+	g := textGlob(name)
+	if strings.Contains(name, "*") && g.match("Task") != g.match("Agent") {
+		return []glob{g, textGlob("Task"), textGlob("Agent")}
+	}
+	return []glob{g}
+}
+
+// parameters are members of the inputs of tools, as Tool(parameter:value) names them.
+var parameters = []string{ // read-only
+	"allowed_domains", "args", "background", "blocked_domains", "cell_id", "cell_type", "command", "content", "dangerouslyDisableSandbox", "description", "edit_mode", "edits", "file_path",
+	"glob", "head_limit", "isolation", "limit", "max_turns", "mode", "model", "multiline", "name", "new_source", "new_string", "notebook_path", "offset", "old_string",
+	"output_mode", "pages", "path", "pattern", "prompt", "query", "replace_all", "resume", "run_in_background", "shell_id", "skill", "subagent_type", "task_id", "team_name", "timeout", "type", "url",
+}
+
+// parameter reads the specifier parameter:value. sure: it cannot be anything else.
+func parameter(tool, spec string) (m inputMatch, sure, ok bool) {
+	key, value, has := strings.Cut(spec, ":")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	if !has || value == "" || !memberName(key) {
+		return m, false, false
+	}
+	known := slices.Contains(parameters, key)
+	switch tool {
+	case "Bash":
+		// timeout:* is a program's name with anything behind it.
+		sure = slices.Contains([]string{"run_in_background", "dangerouslyDisableSandbox"}, key) || value != "*" && slices.Contains([]string{"command", "description", "timeout"}, key)
+		if !sure {
+			return m, false, false
+		}
+	case "Skill": // plugin:name and name:* are others
+		sure = key == "skill" || key == "args" && value != "*"
+	case "WebFetch":
+		sure = key != "domain"
+	default:
+		sure = known
+	}
+	return inputMatch{key, []glob{textGlob(value)}}, sure, true
+}
+
+func memberName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && (c >= '0' && c <= '9' || c == '-')) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,8 +1,0 @@
-package rules
-
-import "embed"
-
-// packFiles holds the packs that come with assent: packs/NAME@V.yaml is used as builtin/NAME@V.
-//
-//go:embed packs/*.yaml
-var packFiles embed.FS

@@ -1,0 +1,193 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"assent/internal/feed"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// What is kept of a request for the list of what was decided.
+const (
+	maxGist        = 240     // characters
+	maxRequestText = 1 << 10 // bytes
+)
+
+// gistOf is a request in one line, and what it is found by.
+func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (gist, text string) {
+	arg := string(r.ToolInput)
+	if len(r.Raw) > 0 {
+		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
+		if d.ToolArg != "" {
+			arg = d.ToolArg
+		} else if r.Event == hook.EventElicitation {
+			arg = d.Message
+		}
+	}
+	return show.Short(arg, maxGist), findable(r.ToolName, where(r), arg)
+}
+
+// clipped is the beginning of a line that is safe to show.
+func clipped(s string, max int) string {
+	if r := []rune(s); len(r) > max {
+		return string(r[:max-1]) + "…"
+	}
+	return s
+}
+
+// where is what people call the place of a request: its repository.
+func where(r *hook.Request) string {
+	if r.Repo.Root != "" {
+		return r.Repo.Root
+	}
+	return r.CWD
+}
+
+// findable is a text to be looked into, without capitals.
+func findable(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		room := maxRequestText - b.Len()
+		if room <= 0 {
+			break
+		}
+		b.WriteString(strings.ToValidUTF8(p[:min(len(p), room)], ""))
+		b.WriteByte('\n')
+	}
+	return strings.ReplaceAll(strings.ToLower(b.String()), "\x00", " ")
+}
+
+// Settled returns the requests that are over, the last settled one first. An After that is not
+// known is ErrNotFound; a query that takes too long is ErrSlow.
+func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error) {
+	where, args, err := h.settledWhere(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	list := []hook.Settled{}
+	titles := map[int64]string{}
+	var keys []int64
+	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
+		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.gist, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.unattended,
+			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
+			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
+			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
+			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('confirmed', 'overruled') ORDER BY record LIMIT 1), '')
+			FROM requests r JOIN sessions s ON s.key = r.session WHERE `+where+` ORDER BY r.settled DESC, r.id DESC LIMIT ?`,
+			append(args, pageLimit(q.Limit)), func(row *sql.Rows) error {
+				var x hook.Settled
+				var by hook.Decider
+				var key, asked, settled int64
+				var ran, failure string
+				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Gist, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
+					&x.Edited, &x.Asked, &x.Answers, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
+					return err
+				}
+				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()
+				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxGist)
+				if by.Kind != "" {
+					x.By = &by
+				}
+				list, keys = append(list, x), append(keys, key)
+				return nil
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, key := range keys {
+		if _, known := titles[key]; !known {
+			if titles[key], err = h.sessionTitle(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+		list[i].Title = titles[key]
+	}
+	return list, nil
+}
+
+// settledWhere is the condition of a query.
+func (h *History) settledWhere(ctx context.Context, q hook.SettledQuery) (string, []any, error) {
+	conditions, args := []string{"r.settled > 0"}, []any{}
+	add := func(condition string, values ...any) {
+		conditions, args = append(conditions, condition), append(args, values...)
+	}
+	if q.After != "" {
+		var settled int64
+		if err := h.query(ctx, "read decisions", `SELECT settled FROM requests WHERE id = ? AND settled > 0`, []any{q.After}, func(row *sql.Rows) error {
+			return row.Scan(&settled)
+		}); err != nil {
+			return "", nil, err
+		}
+		if settled == 0 {
+			return "", nil, fmt.Errorf("request %q: %w", q.After, ErrNotFound)
+		}
+		add("(r.settled, r.id) < (?, ?)", settled, q.After)
+	}
+	for column, value := range map[string]string{
+		"s.id": q.Session, "r.by_kind": q.Kind, "r.by_name": q.By, "r.repo": q.Repo, "r.tool": q.Tool, "r.outcome": string(q.Outcome),
+	} {
+		if value != "" {
+			add(column+" = ?", value)
+		}
+	}
+	if !q.Since.IsZero() {
+		add("r.settled >= ?", q.Since.UnixMilli())
+	}
+	if !q.Until.IsZero() {
+		add("r.settled < ?", q.Until.UnixMilli())
+	}
+	words := strings.Fields(findable(q.Words))
+	for _, word := range words[:min(len(words), maxTerms)] {
+		add("(instr(r.text, ?) > 0 OR instr(lower(r.by_name), ?) > 0)", word, word)
+	}
+	return strings.Join(conditions, " AND "), args, nil
+}
+
+// sessionTitle is the title of a session, "" without one.
+func (h *History) sessionTitle(ctx context.Context, key int64) (title string, err error) {
+	err = h.query(ctx, "read session", `SELECT info FROM sessions WHERE key = ?`, []any{key}, func(row *sql.Rows) error {
+		var packed []byte
+		if err := row.Scan(&packed); err != nil {
+			return err
+		}
+		text, err := unpack(packed)
+		if err != nil {
+			return err
+		}
+		var info feed.Info
+		if err := json.Unmarshal(text, &info); err != nil {
+			return fmt.Errorf("%w: %w", errPacked, err)
+		}
+		title = info.Title
+		return nil
+	})
+	return title, err
+}
+
+// slow runs a read that may have to look at everything: it has the time of a search, and leaves
+// connections to other reads as searches do.
+func (h *History) slow(ctx context.Context, what string, read func(context.Context) error) error {
+	bounded, cancel := context.WithTimeout(ctx, h.cfg.searchTime)
+	defer cancel()
+	var err error
+	select {
+	case h.searches <- struct{}{}:
+		err = read(bounded)
+		<-h.searches
+	case <-bounded.Done():
+		err = bounded.Err()
+	}
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil && !errors.Is(err, ErrNotReady) {
+		return fmt.Errorf("%s: %w", what, ErrSlow)
+	}
+	return err
+}

@@ -1,0 +1,405 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+
+	"assent/internal/feed"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// writer folds steps and stores what comes of them. Between begin and commit its memory is
+// ahead of the file; after an error it is of no use any more. It belongs to the goroutine of
+// Run.
+type writer struct {
+	d        *db
+	cfg      Config
+	bad      map[step]bool // not to be folded
+	place    place
+	states   states
+	gaps     []gap
+	saidFull bool
+	begun    bool               // a transaction
+	sessions map[int64]*session // changed since begin
+	bytes    int                // stored since begin
+	texts    []idText           // of feed events since begin, to be indexed
+	news     []News
+	do       statements
+}
+
+// idText is the text of a feed event.
+type idText struct {
+	id   int64
+	text string
+}
+
+// unfitError says that the fold failed on a step.
+type unfitError struct {
+	step  step
+	panic any
+	stack []byte
+}
+
+func (e *unfitError) Error() string {
+	return fmt.Sprintf("%s cannot be folded: %v\n%s", e.step, e.panic, e.stack)
+}
+
+func newWriter(d *db, cfg Config) (*writer, error) {
+	w := &writer{d: d, cfg: cfg, sessions: map[int64]*session{}}
+	w.states.init()
+	if err := w.do.prepare(d.conn); err != nil {
+		return nil, fmt.Errorf("open %s: %w", d.path, err)
+	}
+	p := &w.place
+	if err := d.conn.QueryRowContext(context.Background(), "SELECT event, record, after, clock FROM place").
+		Scan(&p.event, &p.record, &p.after, &p.clock); err != nil {
+		return nil, fmt.Errorf("open %s: %w", d.path, err)
+	}
+	return w, w.readGaps()
+}
+
+// rest gives back the memory that only work needs.
+func (w *writer) rest() error {
+	w.states.init()
+	w.texts, w.news = nil, nil
+	clear(w.sessions)
+	return w.wrap(w.d.exec("PRAGMA shrink_memory"))
+}
+
+func (w *writer) close() { w.do.close() }
+
+func (w *writer) begin() error {
+	clear(w.sessions)
+	w.bytes, w.texts, w.news, w.begun = 0, w.texts[:0], nil, true
+	return w.wrap(w.d.exec("BEGIN IMMEDIATE"))
+}
+
+func (w *writer) end() error {
+	if err := w.d.exec("COMMIT"); err != nil {
+		return w.wrap(err)
+	}
+	w.begun = false
+	return nil
+}
+
+// commit stores the states and the place, and returns what is new to watchers.
+func (w *writer) commit() ([]News, error) {
+	for _, s := range w.sessions {
+		if err := w.saveSession(s); err != nil {
+			return nil, err
+		}
+	}
+	p := w.place
+	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
+		return nil, err
+	}
+	// All of them together, and last: some statements make FTS5 write out what it has, which is
+	// far slower in small pieces.
+	for _, x := range w.texts {
+		if err := w.run(w.do.text, x.id, x.text); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.end(); err != nil {
+		return nil, err
+	}
+	w.states.shrink()
+	return w.news, nil
+}
+
+func (w *writer) wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("write %s: %w", w.d.path, err)
+	}
+	return nil
+}
+
+func (w *writer) run(s *sql.Stmt, args ...any) error {
+	_, err := s.ExecContext(context.Background(), args...)
+	return w.wrap(err)
+}
+
+// event folds an event.
+func (w *writer) event(e hook.Event) error {
+	if e.Seq > w.place.event+1 && w.place.event > 0 {
+		if err := w.noteGap(e.Seq); err != nil {
+			return err
+		}
+	}
+	if e.Seq <= w.place.event {
+		w.cfg.Logf("history: the event stream goes on with %d after %d: it lost its end or was made anew", e.Seq, w.place.event)
+	}
+	w.place.event = e.Seq
+	w.place.clock = max(w.place.clock, e.Stored.UnixMilli())
+	at := step{event: e.Seq}
+	if w.bad[at] {
+		return nil
+	}
+	var p hook.Payload
+	var d hook.Detail
+	if err := fold(at, func() { p, d = w.cfg.Decode(e.Agent, e.Type, e.Raw) }); err != nil {
+		return err
+	}
+	s, err := w.session(feed.SessionID(p))
+	if err != nil {
+		return err
+	}
+	if err := w.run(w.do.event, e.Seq, s.key); err != nil {
+		return err
+	}
+	var evs []feed.Event
+	if err := fold(at, func() {
+		if n := w.lostBetween(s.event, e.Seq); n > 0 {
+			evs = s.fold.Lost(n)
+		}
+		evs = append(evs, s.fold.Event(e, p, d)...)
+	}); err != nil {
+		return err
+	}
+	s.event = e.Seq
+	w.touch(s)
+	for i := range evs {
+		text := searchText(&evs[i], nil, nil)
+		if len(evs[i].Raw) > 0 {
+			text = searchText(&evs[i], &p, &d)
+		}
+		if err := w.add(s, &evs[i], text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record folds a record that stands behind event after.
+func (w *writer) record(r hook.Record, after uint64) error {
+	w.place.record, w.place.after = r.Seq, after
+	at := step{record: r.Seq}
+	if r.ID == "" || w.bad[at] {
+		return nil
+	}
+	s, err := w.requestSession(&r)
+	if err != nil {
+		return err
+	}
+	if s == nil { // a session of an older fold
+		return nil
+	}
+	var evs []feed.Event
+	if err := fold(at, func() { evs = s.fold.Record(r) }); err != nil {
+		return err
+	}
+	w.touch(s)
+	for i := range evs {
+		if err := w.add(s, &evs[i], searchText(&evs[i], nil, nil)); err != nil {
+			return err
+		}
+		if d, ok := evs[i].Data.(*feed.PermissionDecisionData); ok {
+			if err := w.allowed(r.RequestID, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// allowed keeps what was allowed of a request where it is not what was asked for.
+func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
+	if !d.Edited && len(d.Answers) == 0 {
+		return nil
+	}
+	var given []string
+	for _, a := range d.Answers {
+		given = append(given, show.Join(a))
+	}
+	answers := clipped(strings.Join(given, " · "), 2*maxGist)
+	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Gist, maxGist), findable(d.Gist, answers), id)
+}
+
+// touch notes that a step of a session was folded.
+func (w *writer) touch(s *session) {
+	s.at = w.place.clock
+	w.sessions[s.key] = s
+}
+
+// fold runs f, which reads what an agent sent. What an agent sent must never end the broker, least of all again after every
+// restart.
+func fold(at step, f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &unfitError{at, p, debug.Stack()}
+		}
+	}()
+	f()
+	return nil
+}
+
+// requestSession stores what a record says about its request, and returns the session it is of;
+// nil if that was folded by another version and is not folded again.
+func (w *writer) requestSession(r *hook.Record) (*session, error) {
+	if r.Request != nil {
+		if old, err := w.requestRow(r.RequestID); err != nil || old != nil && old.fold == nil {
+			return nil, err
+		}
+		s, err := w.session(feed.SessionID(hook.Payload{SessionID: r.Request.SessionID}))
+		if err != nil {
+			return nil, err
+		}
+		gist, text := "", ""
+		if err := fold(step{record: r.Seq}, func() { gist, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
+			return nil, err
+		}
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text, r.Request.Attended == hook.AttendedNo)
+	}
+	var by hook.Approver
+	if r.By != nil {
+		by = *r.By
+	}
+	message := ""
+	if r.Decision != nil {
+		message = r.Decision.Message
+	} else if r.Failure != "" {
+		message = r.Failure
+	}
+	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Who(), r.Outcome, r.Reason, message); err != nil {
+		return nil, err
+	}
+	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {
+		if err := w.run(w.do.settle, r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, r.RequestID); err != nil {
+			return nil, err
+		}
+	}
+	s, err := w.requestRow(r.RequestID)
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil: // what was asked is not in the streams any more
+		return w.session(feed.NoSession)
+	case s.fold == nil:
+		return nil, nil
+	}
+	return s, nil
+}
+
+// requestRow returns the session of a request that was asked before, nil for any other.
+func (w *writer) requestRow(id string) (*session, error) {
+	var key int64
+	err := w.do.requestKey.QueryRowContext(context.Background(), id).Scan(&key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, w.wrap(err)
+	}
+	return w.sessionByKey(key)
+}
+
+// add stores one event of a session's feed.
+func (w *writer) add(s *session, ev *feed.Event, text string) error {
+	raw := ev.Raw
+	ev.Raw = nil
+	body, err := json.Marshal(ev)
+	if err != nil {
+		return fmt.Errorf("encode feed event %s: %w", ev.EventID, err)
+	}
+	s.pos = ev.Pos
+	packed := pack(body)
+	res, err := w.do.feed.ExecContext(context.Background(), s.key, ev.Pos, w.place.event, w.place.clock, text, packed)
+	if err != nil {
+		return w.wrap(err)
+	}
+	id, err := res.LastInsertId()
+	if err != nil {
+		return w.wrap(err)
+	}
+	if text != "" {
+		w.texts = append(w.texts, idText{id, text})
+	}
+	if len(raw) > 0 && len(raw) <= maxRaw {
+		raw = pack(raw)
+		w.bytes += len(raw)
+		if err := w.run(w.do.raw, id, raw); err != nil {
+			return err
+		}
+	}
+	w.bytes += len(packed) + 2*len(text) + 256
+	w.news = append(w.news, News{Session: s.id, Event: Event{ID: uint64(id), Pos: ev.Pos, JSON: body}})
+	return w.saveRun(s, ev)
+}
+
+// saveRun keeps the list of runs in step with the feed.
+func (w *writer) saveRun(s *session, ev *feed.Event) error {
+	switch data := ev.Data.(type) {
+	case *feed.RunStartData:
+		return w.runStarted(s, ev, *data)
+	case feed.RunStartData:
+		return w.runStarted(s, ev, data)
+	case *feed.RunEndData:
+		return w.runEnded(s, ev, *data)
+	case feed.RunEndData:
+		return w.runEnded(s, ev, data)
+	}
+	return nil
+}
+
+func (w *writer) runStarted(s *session, ev *feed.Event, d feed.RunStartData) error {
+	trigger, err := json.Marshal(d.Trigger)
+	if err != nil {
+		return fmt.Errorf("encode run %s: %w", ev.RunID, err)
+	}
+	return w.run(w.do.runStart, s.key, ev.RunID, ev.TS, feed.RunRunning, trigger)
+}
+
+func (w *writer) runEnded(s *session, ev *feed.Event, d feed.RunEndData) error {
+	counters, err := json.Marshal(d.Counters)
+	if err != nil {
+		return fmt.Errorf("encode run %s: %w", ev.RunID, err)
+	}
+	return w.run(w.do.runEnd, ev.TS, d.Status, counters, s.key, ev.RunID)
+}
+
+// maxRaw is the largest payload that is kept. The stream has larger ones, for a while.
+const maxRaw = hook.MaxRequest
+
+// packFrom is the size in bytes from which it is worth compressing.
+const packFrom = 512
+
+// pack compresses b. What it returns begins with a byte that tells how.
+func pack(b []byte) []byte {
+	if len(b) >= packFrom {
+		out := make([]byte, 1+s2.MaxEncodedLen(len(b)))
+		out[0] = packedS2
+		if n := len(s2.Encode(out[1:], b)); n < len(b) {
+			return out[:1+n]
+		}
+	}
+	return append([]byte{packedPlain}, b...)
+}
+
+const (
+	packedPlain = 0
+	packedS2    = 1
+)
+
+var errPacked = errors.New("packed bytes are damaged")
+
+func unpack(b []byte) ([]byte, error) {
+	switch {
+	case len(b) > 0 && b[0] == packedPlain:
+		return b[1:], nil
+	case len(b) > 0 && b[0] == packedS2:
+		out, err := s2.Decode(nil, b[1:])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errPacked, err)
+		}
+		return out, nil
+	}
+	return nil, errPacked
+}
