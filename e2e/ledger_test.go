@@ -127,7 +127,7 @@ func TestConsumersKilled(t *testing.T) {
 }
 
 // TestBrokenLedgers: what is wrong with one repository holds up no other, is counted and said with
-// its path, writes nothing elsewhere, and what was missed is there when it is mended; from the
+// its path, writes nothing elsewhere, and what was missed is there when it is fixed; from the
 // event stream and from RabbitMQ alike.
 func TestBrokenLedgers(t *testing.T) {
 	for _, from := range []string{"stream", "rabbitmq"} {
@@ -142,9 +142,9 @@ func TestBrokenLedgers(t *testing.T) {
 				d = serve(t, "--amqp-url", r.URL())
 			}
 			good := d.repository("good")
-			broken := map[string]func() (mend func()){}
+			broken := map[string]func() (fix func()){}
 			roots := map[string]string{}
-			for name, spoil := range map[string]func(root string) (mend func()){
+			for name, spoil := range map[string]func(root string) (fix func()){
 				"vanished": func(root string) func() {
 					must(t, os.Rename(root, root+".away"))
 					return func() { must(t, os.Rename(root+".away", root)) }
@@ -169,12 +169,12 @@ func TestBrokenLedgers(t *testing.T) {
 				root := d.repository(name)
 				roots[name], broken[name] = root, func() func() { return spoil(root) }
 			}
-			var mends []func()
+			var fixes []func()
 			for name, root := range roots {
 				// The hook finds the repository, and by the time its event is stored it is broken:
 				// the headers are those of the hook.
 				head := d.git(root, "rev-parse", "HEAD")
-				mends = append(mends, broken[name]())
+				fixes = append(fixes, broken[name]())
 				for n := range 3 {
 					d.post(root, head, mutation(name, n))
 					d.post(good, head, mutation("good-"+name, n))
@@ -202,8 +202,8 @@ func TestBrokenLedgers(t *testing.T) {
 					t.Errorf("%v unreadable", n)
 				}
 			}
-			for _, mend := range mends {
-				mend()
+			for _, fix := range fixes {
+				fix()
 			}
 			if c != nil {
 				c.stop()
@@ -243,7 +243,7 @@ func kills(t *testing.T) int {
 }
 
 // readOnly makes a work tree read-only, for root too.
-func readOnly(t *testing.T, root string) (mend func()) {
+func readOnly(t *testing.T, root string) (fix func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		must(t, os.Chmod(root, 0o500))
@@ -253,15 +253,15 @@ func readOnly(t *testing.T, root string) (mend func()) {
 		t.Skipf("root may write everywhere, and cannot mount here: %v\n%s", err, out)
 	}
 	mounted := true
-	mend = func() {
+	fix = func() {
 		if mounted {
 			mounted = false
 			must(t, exec.Command("umount", "--lazy", root).Run())
 		}
 	}
-	t.Cleanup(mend)
+	t.Cleanup(fix)
 	must(t, exec.Command("mount", "-o", "remount,bind,ro", root).Run())
-	return mend
+	return fix
 }
 
 // repository makes a git repository with a commit and returns its root by its real name.

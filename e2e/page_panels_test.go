@@ -192,7 +192,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 
 	// Now no session is chosen, so nothing rings; then all do again.
 	var o notify.Overview
-	d.must("GET", "/v1/ringing", "", nil, http.StatusOK, &o)
+	d.must("GET", "/v1/notifications", "", nil, http.StatusOK, &o)
 	if len(o.Devices) != 1 || o.Devices[0].Trouble != "" || o.Devices[0].LastSentAt.IsZero() {
 		t.Errorf("%+v", o)
 	}

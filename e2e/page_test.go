@@ -180,13 +180,13 @@ func TestPageUnfoldsWhatWasSettled(t *testing.T) {
 	h := d.hook(bash("s", "set -e\n"+strings.Repeat("make target\n", 8)+"rm -rf build"))
 	b.tap(open + " button.deny")
 	h.wait()
-	b.see(".past .gist", "set -e …")
-	if s := b.text(".past .gist"); strings.Contains(s, "rm -rf") {
+	b.see(".past .summary", "set -e …")
+	if s := b.text(".past .summary"); strings.Contains(s, "rm -rf") {
 		t.Errorf("folded it shows %q", s)
 	}
 	b.looks("folded")
 	b.tap(".past .link")
-	b.see(".past .gist", "rm -rf build")
+	b.see(".past .summary", "rm -rf build")
 	b.looks("unfolded")
 	b.tap(".past .link")
 	b.see(".past .link", "Show all")

@@ -38,7 +38,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 	settled := func(when string) {
 		t.Helper()
 		eventually(t, soon, when+": both are under what was settled lately", func() bool { return b.count(".past") == 2 })
-		b.see(".past.bad .gist", ran)
+		b.see(".past.bad .summary", ran)
 		b.see(".past.bad .outcome", "Allowed as edited by a command on the machine. The tool failed: Exit code 1")
 		if b.has(".past.good .outcome") && b.count(".past.good") != 1 {
 			t.Error(when + ": a tool that failed has a tick")
@@ -53,7 +53,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 
 	b.view("History")
 	b.see(".decided.bad b", "Allowed as edited")
-	b.see(".decided.bad .gist", ran)
+	b.see(".decided.bad .summary", ran)
 	b.see(".decided.bad", "Asked for: "+asked)
 	b.see(".decided.bad", "The tool failed: Exit code 1⏎nothing to commit")
 	b.see(".decided.good", "Answered: Which colour? → Blue")

@@ -30,8 +30,8 @@ type inForce struct {
 		LoadedAt time.Time `json:"loadedAt"`
 	} `json:"files"`
 	Rules []struct {
-		ID    string `json:"id"`
-		Fired int    `json:"fired"`
+		ID      string `json:"id"`
+		Matches int    `json:"matches"`
 	} `json:"rules"`
 }
 
@@ -148,7 +148,7 @@ func TestRulesAnswerWithoutAPerson(t *testing.T) {
 	})
 	fired := 0
 	for _, r := range d.inForce().Rules {
-		fired += r.Fired
+		fired += r.Matches
 	}
 	if fired != 3 {
 		t.Errorf("%d firings are counted, want 3", fired)
@@ -230,7 +230,7 @@ func TestRulesBrokenAtTheStartAndMended(t *testing.T) {
 
 	d.setRules(someRules)
 	if out := d.hook(bash("s1", "git status")).wait(); out != allowed {
-		t.Errorf("after it was mended: the hook printed %q", out)
+		t.Errorf("after it was fixed: the hook printed %q", out)
 	}
 
 	d.setRules("version: 1\nallow: [\n") // broken again: the last good stays

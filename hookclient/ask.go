@@ -121,7 +121,7 @@ func looksLikeObject(b []byte) bool {
 	return b[0] == '{' && b[last] == '}'
 }
 
-// dialState tells "no broker runs here", which no waiting mends, from one that may be starting.
+// dialState tells "no broker runs here", which no waiting fixes, from one that may be starting.
 func dialState(t *target, err error) state {
 	switch {
 	case t.remote:

@@ -44,11 +44,11 @@ func TestGoTypes(t *testing.T) {
 	problems := []hook.RuleProblem{{File: "/f", Line: 1, Column: 2, Message: "m"}, {File: "/g", Message: "m"}}
 	inForce := hook.InForce{
 		Problems: problems, Notices: problems, Files: []hook.RuleFile{{Path: "/f", Layer: "user", State: hook.FileInForce, LoadedAt: now}, {Path: "/g", Layer: "managed", State: hook.FileBroken}},
-		Rules: []hook.RuleInForce{{ID: "r", File: "/f", Line: 3, Layer: "user", Action: hook.ActionDeny, Shadow: true, Text: "t", Fired: 1, LastFired: now}},
+		Rules: []hook.RuleInForce{{ID: "r", File: "/f", Line: 3, Layer: "user", Action: hook.ActionDeny, Shadow: true, Text: "t", Matches: 1, LastMatch: now}},
 	}
 	proposals := hook.Proposals{RequestID: "id", Reason: "why", Proposals: []hook.Proposal{{
 		Digest: digest, Sentence: "s", Warnings: []string{"w"}, Rule: "r",
-		Past: hook.Past{Since: now, Looked: 2, Complete: true, Matched: 1, Denied: 1, Requests: []hook.PastRequest{{ID: "id", SessionID: "s", CreatedAt: now, ToolName: "Bash", Text: "ls", Outcome: hook.Denied}}},
+		Past: hook.Past{Since: now, Examined: 2, Complete: true, Matched: 1, Denied: 1, Requests: []hook.PastRequest{{ID: "id", SessionID: "s", CreatedAt: now, ToolName: "Bash", Text: "ls", Outcome: hook.Denied}}},
 	}}}
 	record := hook.Record{
 		ID: "r", RequestID: "id", Step: hook.StepDecided, Time: now, Seq: 9,
@@ -86,7 +86,7 @@ func TestGoTypes(t *testing.T) {
 	})
 
 	check(t, "Settled", hook.Settled{
-		ID: "id", SessionID: "s", Title: "t", ToolName: "Bash", Gist: "ls", Repo: "/", CreatedAt: now, SettledAt: now, Outcome: hook.Denied,
+		ID: "id", SessionID: "s", Title: "t", ToolName: "Bash", Summary: "ls", Repo: "/", CreatedAt: now, SettledAt: now, Outcome: hook.Denied,
 		Reason: "why", Message: "m", By: &hook.Decider{Kind: hook.KindRule, Name: "r"}, Delivery: hook.StepOverruled,
 	})
 	check(t, "Stats", hook.Stats{

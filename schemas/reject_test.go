@@ -59,7 +59,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Problem":             {{`{"status":200}`, "/status"}, {`{"title":null}`, ""}, {`{"errors":["bad"]}`, "/errors/0"}},
 	"Push":                {{`{"publicKey":null}`, ""}, {`{"endpoint":"https://x"}`, ""}, {`{"settings":{"afterSeconds":-1}}`, "/settings/afterSeconds"}},
 	"PushChange":          {{`{"settings":{"sessions":{"mode":"some"}}}`, "/settings/sessions/mode"}, {`{"device":"x"}`, ""}, {`{"signature":null}`, ""}},
-	"Ringing":             {{`{"notices":null}`, ""}, {`{"devices":[{"id":"x","endpoint":"https://x"}]}`, "/devices/0"}},
+	"Notifications":       {{`{"notices":null}`, ""}, {`{"devices":[{"id":"x","endpoint":"https://x"}]}`, "/devices/0"}},
 	"PushMessage":         {{`{"type":"allow"}`, "/type"}, {`{"toolInput":{}}`, ""}, {`{"waiting":-1}`, "/waiting"}, {`{"gone":[{}]}`, "/gone/0"}},
 	"PushSettings":        {{`{"quiet":[{"from":"25:00","to":"07:00"}]}`, "/quiet/0/from"}, {`{"afterseconds":1}`, ""}},
 	"PushSubscription":    {{`{"endpoint":null}`, ""}, {`{"keys":{"auth":null}}`, "/keys"}},

@@ -98,7 +98,7 @@ func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	book := files.Open(r.rulebook(f, f.socket, nothing, nothing))
 	if problems := book.InForce().Problems; len(problems) > 0 {
 		p := problems[0]
-		return nil, fmt.Errorf("rules: %s:%d: %s; mend it, and see: assent rules check %s", p.File, p.Line, p.Message, p.File)
+		return nil, fmt.Errorf("rules: %s:%d: %s; fix it, and see: assent rules check %s", p.File, p.Line, p.Message, p.File)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan struct{}), make(chan error, 1)

@@ -21,13 +21,13 @@ type check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // ok, warn, fail
 	Detail string `json:"detail"`
-	Mend   string `json:"mend,omitempty"` // what to do next
+	Fix    string `json:"fix,omitempty"` // what to do next
 }
 
 func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is installed, what is broken, and how to mend it",
+		Short: "Say what is installed, what is broken, and how to fix it",
 		Long: `Look at the broker, its socket, its rules, whom it rings, the Claude Codes on this machine, the hooks in their settings
 (yours, and those of the project in the current directory), and the permission mode. Changes
 nothing. Exits 1 when something is broken. With --url it looks at that broker, and at the
@@ -43,8 +43,8 @@ settings here.`,
 			} else {
 				for _, c := range checks {
 					fmt.Fprintf(a.out, "%-4s  %-14s %s\n", c.Status, c.Name, show.Line(c.Detail))
-					if c.Mend != "" {
-						fmt.Fprintf(a.out, "      %-14s → %s\n", "", show.Line(c.Mend))
+					if c.Fix != "" {
+						fmt.Fprintf(a.out, "      %-14s → %s\n", "", show.Line(c.Fix))
 					}
 				}
 			}
@@ -54,7 +54,7 @@ settings here.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, mend")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, fix")
 	return c
 }
 
@@ -76,7 +76,7 @@ func (a *app) examineBroker(ctx context.Context) (socket string, checks []check)
 	info, broker := a.checkBroker(ctx)
 	checks = []check{broker}
 	if broker.Status != "fail" {
-		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx), a.checkRinging(ctx), a.checkSchemas(ctx))
+		checks = append(checks, checkSocket(info.Socket), a.checkRules(ctx), a.checkNotifications(ctx), a.checkSchemas(ctx))
 	}
 	return info.Socket, append(checks, a.checkService(ctx)...)
 }
@@ -86,7 +86,7 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 	c := check{Name: "broker", Status: "fail"}
 	info, err := a.runtime()
 	if err != nil {
-		c.Detail, c.Mend = "does not run on "+a.stateDir, "assent up, or assent serve"
+		c.Detail, c.Fix = "does not run on "+a.stateDir, "assent up, or assent serve"
 		return info, c
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -95,12 +95,12 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 	if err == nil {
 		var status int
 		if status, err = b.get(ctx, "/readyz"); err == nil && status >= 300 {
-			c.Status, c.Detail, c.Mend = "warn", fmt.Sprintf("pid %d answers but is not ready (%d)", info.PID, status), "see its log: the disk may be full, or the NATS server away"
+			c.Status, c.Detail, c.Fix = "warn", fmt.Sprintf("pid %d answers but is not ready (%d)", info.PID, status), "see its log: the disk may be full, or the NATS server away"
 			return info, c
 		}
 	}
 	if err != nil {
-		c.Detail, c.Mend = fmt.Sprintf("pid %d does not answer at %s: it was killed", info.PID, info.HTTPURL), "assent serve"
+		c.Detail, c.Fix = fmt.Sprintf("pid %d does not answer at %s: it was killed", info.PID, info.HTTPURL), "assent serve"
 		return info, c
 	}
 	c.Status, c.Detail = "ok", fmt.Sprintf("pid %d at %s, version %s", info.PID, info.HTTPURL, info.Version)
@@ -136,7 +136,7 @@ func checkSpool(dir string) check {
 	c := check{Name: "spool", Status: "ok", Detail: "no event waits in " + dir}
 	if waiting > 0 {
 		c.Status, c.Detail = "warn", fmt.Sprintf("events of %s wait in %s", counted(waiting, "session"), dir)
-		c.Mend = "assent serve takes them in, if it listens on the socket they were sent to"
+		c.Fix = "assent serve takes them in, if it listens on the socket they were sent to"
 	}
 	if dropped+torn > 0 {
 		c.Status, c.Detail = "warn", fmt.Sprintf("%s; events dropped because the spool was full: %d, cut off: %d", c.Detail, dropped, torn)

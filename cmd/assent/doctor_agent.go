@@ -34,14 +34,14 @@ func checkClients(clients []install.Client) (checks []check, versions []string) 
 		k := check{Name: "claude", Status: "ok", Detail: c.Version + " at " + c.Path}
 		switch {
 		case c.Err != nil:
-			k.Status, k.Detail, k.Mend = "warn", c.Err.Error(), "run it by hand: "+c.Path+" --version"
+			k.Status, k.Detail, k.Fix = "warn", c.Err.Error(), "run it by hand: "+c.Path+" --version"
 			checks = append(checks, k)
 			continue
 		case install.Older(c.Version, install.Oldest):
-			k.Status, k.Mend = "fail", "update Claude Code"
+			k.Status, k.Fix = "fail", "update Claude Code"
 			k.Detail += "; assent needs " + install.Oldest + " or newer"
 		case c.Version == install.Oldest:
-			k.Status, k.Mend = "warn", "update Claude Code"
+			k.Status, k.Fix = "warn", "update Claude Code"
 			k.Detail += "; in this version claude -p asks no hook for permission"
 		case install.Older(c.Version, install.Newest):
 			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Newest
@@ -69,7 +69,7 @@ func checkMode(settings []install.Settings, versions []string) check {
 	case slices.Contains(install.Modes, mode):
 		return c
 	case mode == "bypassPermissions" || mode == "dontAsk":
-		c.Status, c.Detail, c.Mend = "warn", mode+where+": Claude Code asks for no permission, so assent is never asked", "assent install --default-mode default"
+		c.Status, c.Detail, c.Fix = "warn", mode+where+": Claude Code asks for no permission, so assent is never asked", "assent install --default-mode default"
 		return c
 	case mode == "" && len(versions) > 0 && !slices.ContainsFunc(versions, startsInAuto):
 		c.Detail = "not set: Claude Code asks for everything that needs permission"
@@ -85,6 +85,6 @@ func checkMode(settings []install.Settings, versions []string) check {
 	}
 	c.Status = "warn"
 	c.Detail += ": most calls reach no hook"
-	c.Mend = "assent install --ask (risky commands reach assent), or assent install --default-mode default (all that needs permission)"
+	c.Fix = "assent install --ask (risky commands reach assent), or assent install --default-mode default (all that needs permission)"
 	return c
 }

@@ -38,7 +38,7 @@ func mismatches(r *conformance.Report) check {
 			n += m.Count
 		}
 		c.Status, c.Detail = "warn", fmt.Sprintf("%d of %d events differ from their schemas", n, r.Checked)
-		c.Mend = "nothing was refused for it; is the agent newer than this assent? all of it: GET /v1/schema-mismatches"
+		c.Fix = "nothing was refused for it; is the agent newer than this assent? all of it: GET /v1/schema-mismatches"
 	}
 	for i, m := range r.Mismatches {
 		if i == 3 {

@@ -23,7 +23,7 @@ func TestDoctorSaysHowEventsDiffer(t *testing.T) {
 			"5 of 9 events differ from their schemas; A /a: missing (1); B /b: missing (1); C /c: missing (1); and in 2 more ways"},
 	} {
 		c := mismatches(&tt.report)
-		if c.Name != "schemas" || c.Status != tt.status || c.Detail != tt.detail || (c.Mend == "") != (tt.status == "ok") {
+		if c.Name != "schemas" || c.Status != tt.status || c.Detail != tt.detail || (c.Fix == "") != (tt.status == "ok") {
 			t.Errorf("%+v: %+v", tt.report, c)
 		}
 	}

@@ -20,13 +20,13 @@ var wanted = []string{"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Sto
 // checkHooks looks for assent's hooks in the settings, and at how they are told to run.
 func checkHooks(settings []install.Settings, versions []string, socket string) []check {
 	var checks []check
-	add := func(status, detail, mend string) { checks = append(checks, check{"hooks", status, detail, mend}) }
+	add := func(status, detail, fix string) { checks = append(checks, check{"hooks", status, detail, fix}) }
 	seen := map[check]bool{} // thirty hooks may have one and the same fault
 	var ours []install.Hook
 	foreign := false
 	for _, s := range settings {
 		if s.Err != nil {
-			add("fail", s.Err.Error(), "mend the file, then: assent install")
+			add("fail", s.Err.Error(), "fix the file, then: assent install")
 			continue
 		}
 		if s.DisableAllHooks {
@@ -126,10 +126,10 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 	needed := slices.DeleteFunc(slices.Clone(wanted), func(e string) bool { return slices.Contains(names, e) })
 	switch {
 	case len(needed) > 0:
-		c.Status, c.Mend = "warn", "assent install"
+		c.Status, c.Fix = "warn", "assent install"
 		c.Detail += "; without " + strings.Join(needed, ", ") + " an answer in the terminal may go unnoticed"
 	case len(missing) > 0:
-		c.Mend = "assent install adds them"
+		c.Fix = "assent install adds them"
 		c.Detail += "; the settings leave out or were written before " + strings.Join(missing, ", ")
 	}
 	return append(checks, c)
@@ -138,7 +138,7 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 // checkHandler looks at one hook of assent.
 func checkHandler(s install.Settings, h install.Hook, socket string) []check {
 	var checks []check
-	add := func(status, detail, mend string) { checks = append(checks, check{"hooks", status, detail, mend}) }
+	add := func(status, detail, fix string) { checks = append(checks, check{"hooks", status, detail, fix}) }
 	program := h.Words[0]
 	again := "assent install"
 	if s.Scope != install.User {

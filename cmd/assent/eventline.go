@@ -83,7 +83,7 @@ func claimsMarker(raw []byte) bool {
 // eventLine is one event for a person: when, what, where, and what it was about.
 func eventLine(e hook.Event) string {
 	p, err := claude.Decode(e.Agent, e.Type, e.Raw) // what cannot be read stays empty
-	about := gist(p, e.Raw)
+	about := aboutEvent(p, e.Raw)
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)
 	}
@@ -123,8 +123,8 @@ var telling = []string{
 	"file_path", "new_cwd", "directory", "to_model", "worktree_path", "name", "action", "teammate_name", "source", "trigger",
 }
 
-// gist is what an event was about, on one row.
-func gist(p hook.Payload, raw []byte) string {
+// aboutEvent is what an event was about, on one row.
+func aboutEvent(p hook.Payload, raw []byte) string {
 	const width = 100
 	var parts []string
 	if p.ToolName != "" {

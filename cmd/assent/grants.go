@@ -76,7 +76,7 @@ func (a *app) printSaved(list []saved) error {
 		if s.State != hook.StateActive {
 			holds = show.Line(s.State)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), holds, max(s.Fired, s.Spent), day(s.LastFired), show.Line(approverName(&s.By)), oneRow(readable(s.Sentence)))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), holds, max(s.Matches, s.Spent), day(s.LastMatch), show.Line(approverName(&s.By)), oneRow(readable(s.Sentence)))
 	}
 	return w.Flush()
 }

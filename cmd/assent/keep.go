@@ -69,8 +69,8 @@ type saved struct {
 	ExpiresAt time.Time     `json:"expiresAt"`
 	Count     int           `json:"count"`
 	Spent     int           `json:"spent"`
-	Fired     int           `json:"fired"`
-	LastFired *time.Time    `json:"lastFired"`
+	Matches   int           `json:"matches"`
+	LastMatch *time.Time    `json:"lastMatch"`
 }
 
 // keep saves the rule that the flags choose, before the request is allowed: whoever sees that
@@ -121,10 +121,10 @@ func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
 	}
 	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), s.until(), readable(s.Sentence))
 	for _, w := range chosen.Warnings {
-		fmt.Fprintln(a.out, "Mind:", readable(w))
+		fmt.Fprintln(a.out, "Warning:", readable(w))
 	}
 	if chosen.Past.Denied > 0 {
-		fmt.Fprintf(a.out, "Mind: of the past requests that it would have allowed, %d were denied. See: assent proposals %s\n", chosen.Past.Denied, r.ID)
+		fmt.Fprintf(a.out, "Warning: of the past requests that it would have allowed, %d were denied. See: assent proposals %s\n", chosen.Past.Denied, r.ID)
 	}
 	return nil
 }
@@ -148,14 +148,14 @@ func proposalText(n int, p *hook.Proposal) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d. %s\n", n, readable(p.Sentence))
 	for _, w := range p.Warnings {
-		fmt.Fprintf(&b, "   Mind: %s\n", readable(w))
+		fmt.Fprintf(&b, "   Warning: %s\n", readable(w))
 	}
 	for line := range strings.Lines(readable(p.Rule)) {
 		b.WriteString("     " + line)
 	}
-	span := "the last " + counted(p.Past.Looked, "request")
+	span := "the last " + counted(p.Past.Examined, "request")
 	if p.Past.Complete {
-		span = fmt.Sprintf("the %s since %s", counted(p.Past.Looked, "request"), p.Past.Since.Local().Format("2006-01-02"))
+		span = fmt.Sprintf("the %s since %s", counted(p.Past.Examined, "request"), p.Past.Since.Local().Format("2006-01-02"))
 	}
 	fmt.Fprintf(&b, "   Of %s it would have allowed %d", span, p.Past.Matched)
 	switch {

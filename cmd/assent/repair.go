@@ -15,7 +15,7 @@ import (
 func (a *app) repairCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repair",
-		Short: "Mend a damaged record, and say what is lost",
+		Short: "Fix a damaged record, and say what is lost",
 		Long: `Compare the record with its mark, and if they differ, make the record what is left of it.
 The broker must not run. Every message that is lost is named with its file, place and time. Tokens,
 devices, grants and saved rules whose last state is lost count no more; if the mark itself is lost,

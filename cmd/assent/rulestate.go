@@ -30,7 +30,7 @@ func ruleTrouble(f *hook.InForce) string {
 	if f.Allowing {
 		return line + ". What the file said before is in force."
 	}
-	return line + ". No rule allows anything until that is mended."
+	return line + ". No rule allows anything until that is fixed."
 }
 
 // ruleNote is what the rules tell the approver of a request that waits, on one line.
@@ -75,11 +75,11 @@ func (a *app) checkRules(ctx context.Context) check {
 		f, err = b.ruleState(ctx)
 	}
 	if err != nil {
-		c.Status, c.Detail, c.Mend = "warn", "not known: "+err.Error(), "set ASSENT_TOKEN to a token of role view"
+		c.Status, c.Detail, c.Fix = "warn", "not known: "+err.Error(), "set ASSENT_TOKEN to a token of role view"
 		return c
 	}
 	if words := ruleTrouble(&f); words != "" {
-		c.Status, c.Detail, c.Mend = "warn", strings.TrimPrefix(words, "rules: "), "mend the file; it is read again by itself. assent rules check FILE says all that is wrong"
+		c.Status, c.Detail, c.Fix = "warn", strings.TrimPrefix(words, "rules: "), "fix the file; it is read again by itself. assent rules check FILE says all that is wrong"
 		if !f.Allowing {
 			c.Status = "fail"
 		}

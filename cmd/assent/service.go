@@ -359,11 +359,11 @@ func (a *app) checkService(ctx context.Context) []check {
 	c := check{Name: "service", Status: "ok", Detail: "runs; " + st.Unit}
 	switch {
 	case st.Problem != "":
-		c.Status, c.Detail, c.Mend = "warn", st.Problem, "see: assent service status"
+		c.Status, c.Detail, c.Fix = "warn", st.Problem, "see: assent service status"
 	case !st.Running:
-		c.Status, c.Detail, c.Mend = "fail", "installed, but it does not run", "assent service install starts it; its log: "+st.logs
+		c.Status, c.Detail, c.Fix = "fail", "installed, but it does not run", "assent service install starts it; its log: "+st.logs
 	case !st.Ready:
-		c.Status, c.Detail, c.Mend = "fail", "is started again and again, or does not answer", "read its log: "+st.logs
+		c.Status, c.Detail, c.Fix = "fail", "is started again and again, or does not answer", "read its log: "+st.logs
 	}
 	return []check{c}
 }

@@ -113,7 +113,7 @@ func TestOpenSessionRefuses(t *testing.T) {
 		tests := []struct {
 			name  string
 			try   func() error
-			nonce bool // an error about the nonce, which a new one mends
+			nonce bool // an error about the nonce, which a new one fixes
 		}{
 			{"used nonce", func() error {
 				_, _, err := a.OpenSession(d.ID, used, key.Sign(auth.ChallengeText(d.ID, used)))

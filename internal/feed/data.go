@@ -139,8 +139,8 @@ type PermissionDecisionData struct {
 	Answers []show.Answer `json:"answers,omitempty"`
 	// Unattended says that the agent ran without a terminal, where nobody could have answered.
 	Unattended bool `json:"unattended,omitempty"`
-	// Gist is what the call is known by that was allowed as edited, as it came.
-	Gist string `json:"-"`
+	// Summary is what the call is known by that was allowed as edited, as it came.
+	Summary string `json:"-"`
 
 	Outcome hook.Outcome   `json:"outcome,omitempty"`
 	By      *hook.Approver `json:"by,omitempty"`

@@ -179,8 +179,8 @@ func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string)
 		return clip([]string{a.Answers[0].Answer}) // the title has the question
 	}
 	if d.Edited && q.Waits != StateAskUser {
-		d.Gist = show.Gist(q.Tool, input)
-		q.What = askTitle(q.Waits, q.Tool, d.Gist)
+		d.Summary = show.Summary(q.Tool, input)
+		q.What = askTitle(q.Waits, q.Tool, d.Summary)
 	}
 	return clip(a.Summary())
 }

@@ -28,7 +28,7 @@ type Past struct {
 	// Since is how far back was looked, and Looked at how many requests. Complete is false when
 	// there were more than are looked at.
 	Since    time.Time `json:"since"`
-	Looked   int       `json:"looked"`
+	Examined int       `json:"examined"`
 	Complete bool      `json:"complete"`
 	// Matched is how many it would have allowed, and Denied how many of those a person or a
 	// rule denied.

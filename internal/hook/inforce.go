@@ -48,7 +48,7 @@ type RuleInForce struct {
 	Action Action `json:"action"`
 	Shadow bool   `json:"shadow,omitempty"`
 	Text   string `json:"text,omitempty"` // as it is written
-	// Fired is how many requests it has decided, or would have, since the broker started.
-	Fired     int       `json:"fired"`
-	LastFired time.Time `json:"lastFired,omitzero"`
+	// Matches is how many requests it has decided, or would have, since the broker started.
+	Matches   int       `json:"matches"`
+	LastMatch time.Time `json:"lastMatch,omitzero"`
 }

@@ -9,12 +9,12 @@ type Settled struct {
 	// Title is the session's.
 	Title    string `json:"sessionTitle,omitempty"`
 	ToolName string `json:"toolName"`
-	// Gist is one line of the tool's input, safe to show and shortened. Nobody may decide by it.
+	// Summary is one line of the tool's input, safe to show and shortened. Nobody may decide by it.
 	// It is that of what was allowed, where Edited says that this is not what was asked for: then
 	// Asked is that of the latter.
-	Gist   string `json:"gist,omitempty"`
-	Edited bool   `json:"edited,omitempty"`
-	Asked  string `json:"asked,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Edited  bool   `json:"edited,omitempty"`
+	Asked   string `json:"asked,omitempty"`
 	// Answers is one line of what was answered to questions or in a form, safe to show.
 	Answers string `json:"answers,omitempty"`
 	// Repo is the root of the repository, or the directory where it would have run.

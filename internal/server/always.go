@@ -223,8 +223,8 @@ type savedJSON struct {
 	ExpiresAt   time.Time      `json:"expiresAt,omitzero"`
 	Count       int            `json:"count,omitempty"`
 	Spent       int            `json:"spent,omitempty"`
-	Fired       int            `json:"fired"`
-	LastFired   time.Time      `json:"lastFired,omitzero"`
+	Matches     int            `json:"matches"`
+	LastMatch   time.Time      `json:"lastMatch,omitzero"`
 	RevokedAt   time.Time      `json:"revokedAt,omitzero"`
 	RevokedBy   *hook.Approver `json:"revokedBy,omitempty"`
 	InputSHA256 string         `json:"inputSha256"`
@@ -241,11 +241,11 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
 		InputSHA256: x.InputSHA256, Proposal: x.Digest, Signature: x.Signature, PublicKey: x.PublicKey, Bounds: x.Bounds,
 	}
 	if i := slices.IndexFunc(inForce, func(r hook.RuleInForce) bool { return r.ID == x.ID }); i >= 0 {
-		v.Fired, v.LastFired = inForce[i].Fired, inForce[i].LastFired
+		v.Matches, v.LastMatch = inForce[i].Matches, inForce[i].LastMatch
 	}
-	v.Fired = max(v.Fired, x.Used)
-	if x.LastUsed.After(v.LastFired) {
-		v.LastFired = x.LastUsed
+	v.Matches = max(v.Matches, x.Used)
+	if x.LastUsed.After(v.LastMatch) {
+		v.LastMatch = x.LastUsed
 	}
 	return v
 }

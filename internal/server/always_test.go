@@ -146,7 +146,7 @@ func (g *rig) save(kind, id, token string, more fields) reply {
 type savedDoc struct {
 	ID, Kind, State, RequestID, Sentence string
 	By                                   hook.Approver
-	Count, Spent, Fired                  int
+	Count, Spent, Matches                int
 	Signature                            string
 }
 
@@ -190,7 +190,7 @@ func TestARuleFromARequest(t *testing.T) {
 		all := g.call(call{path: "/v1/rules", token: g.tokens[auth.RoleView]}).body
 		valid(t, "Rules", all)
 		list := decode[struct{ Saved []savedDoc }](t, all).Saved
-		if len(list) != 1 || list[0].Fired != 1 || list[0].State != "active" || list[0].By.Kind != "token" || list[0].RequestID != w.id {
+		if len(list) != 1 || list[0].Matches != 1 || list[0].State != "active" || list[0].By.Kind != "token" || list[0].RequestID != w.id {
 			t.Errorf("listed as %+v", list)
 		}
 		if r := g.call(call{method: "DELETE", path: "/v1/grants/" + x.ID, token: g.tokens[auth.RoleApprove]}); r.status != http.StatusNotFound {

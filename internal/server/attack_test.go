@@ -156,10 +156,10 @@ var targets = map[string]target{
 	"POST /v1/push/test": {need: auth.RoleView, ready: func(f *fort) strike {
 		return strike{path: "/v1/push/test", token: f.rungBearer(), body: "{}"}
 	}, want: 204, byDevice: true},
-	"GET /v1/ringing": {need: auth.RoleAdmin, ready: get("/v1/ringing"), want: 200, byDevice: true},
-	"GET /healthz":    {ready: get("/healthz"), want: 204, byDevice: true},
-	"GET /readyz":     {ready: get("/readyz"), want: 204, byDevice: true},
-	"GET /metrics":    {need: auth.RoleView, ready: get("/metrics"), want: 200, byDevice: true},
+	"GET /v1/notifications": {need: auth.RoleAdmin, ready: get("/v1/notifications"), want: 200, byDevice: true},
+	"GET /healthz":          {ready: get("/healthz"), want: 204, byDevice: true},
+	"GET /readyz":           {ready: get("/readyz"), want: 204, byDevice: true},
+	"GET /metrics":          {need: auth.RoleView, ready: get("/metrics"), want: 200, byDevice: true},
 }
 
 // attack turns a good request into an evil one; got must be among want.

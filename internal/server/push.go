@@ -62,8 +62,8 @@ func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 	s.getPush(w, r)
 }
 
-// getRinging is GET /v1/ringing: whom the broker rings, and what is wrong with that.
-func (s *Server) getRinging(w http.ResponseWriter, r *http.Request) {
+// getNotifications is GET /v1/notifications: whom the broker rings, and what is wrong with that.
+func (s *Server) getNotifications(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Push == nil {
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "this broker does not send notifications"})
 		return

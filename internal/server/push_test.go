@@ -96,8 +96,8 @@ func TestRingingIsSigned(t *testing.T) {
 		if r := g.call(call{method: "PUT", path: "/v1/push", token: p.bearer, body: p.change(body)}); r.status != http.StatusOK {
 			t.Errorf("%d %s", r.status, r.body)
 		}
-		o := g.call(call{path: "/v1/ringing", token: g.tokens[auth.RoleAdmin]})
-		valid(t, "Ringing", o.body)
+		o := g.call(call{path: "/v1/notifications", token: g.tokens[auth.RoleAdmin]})
+		valid(t, "Notifications", o.body)
 		if !strings.Contains(o.body, p.ID) || strings.Contains(o.body, b.Endpoint) {
 			t.Errorf("%s", o.body)
 		}

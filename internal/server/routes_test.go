@@ -60,8 +60,8 @@ var routes = []route{
 	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
-	{"GET", "/v1/ringing", "", auth.RoleAdmin, []int{503}}, // nothing rings here
-	{"GET", "/v1/push", "", auth.RoleView, []int{403}},     // a token has no browser
+	{"GET", "/v1/notifications", "", auth.RoleAdmin, []int{503}}, // nothing rings here
+	{"GET", "/v1/push", "", auth.RoleView, []int{403}},           // a token has no browser
 	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},
 	{"DELETE", "/v1/push", "", auth.RoleView, []int{403}},
 	{"POST", "/v1/push/test", "", auth.RoleView, []int{403}},

@@ -298,7 +298,7 @@ func (s *Server) TCP() http.Handler {
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.Delete("/v1/sessions/{id}", s.forgetSession)
-	admin.Get("/v1/ringing", s.getRinging)
+	admin.Get("/v1/notifications", s.getNotifications)
 	admin.Get("/v1/tokens", s.listTokens)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)

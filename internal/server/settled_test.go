@@ -15,7 +15,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		past.settled = []hook.Settled{
-			{ID: "a", SessionID: "s", ToolName: "Bash", Gist: "make", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Allowed, By: &hook.Decider{Kind: hook.KindRule, Name: `rule "r"`}},
+			{ID: "a", SessionID: "s", ToolName: "Bash", Summary: "make", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Allowed, By: &hook.Decider{Kind: hook.KindRule, Name: `rule "r"`}},
 			{ID: "b", SessionID: "s", ToolName: "Edit", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Expired, Reason: hook.ReasonDeadline},
 		}
 		if got := validList(t, "Settled", g.view("/v1/decisions?after=a&limit=7&outcome=expired&kind=rule&by=x%20y&repo=%2Fsrc&tool=Bash&session=s&q=two%20words&since=2026-11-21T15:04:05Z&until=2026-11-22T15:04:05%2B01:00", 200).body); len(got) != 2 {

@@ -147,7 +147,7 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
                 <Ticked text={visibleText(p.sentence)} />
               </b>
               {p.warnings?.map((w, i) => <small class="warning" key={i}><Ticked text={visibleText(w)} /></small>)}
-              <small>{words.rule.past(p.past.matched, p.past.denied, p.past.looked)}</small>
+              <small>{words.rule.past(p.past.matched, p.past.denied, p.past.examined)}</small>
             </span>
           </label>
           <details>

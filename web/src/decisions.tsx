@@ -187,13 +187,13 @@ function Decided({ d }: { d: Settled }) {
           {agoWords(now.value - at.getTime())}
         </time>
       </div>
-      <div class="gist">
+      <div class="summary">
         <button type="button" class="link tool" title={words.history.filter(visibleLine(d.toolName))} onClick={() => set({ tool: d.toolName })}>
           {visibleLine(d.toolName)}
         </button>{" "}
-        <span>{d.gist}</span>
+        <span>{d.summary}</span>
       </div>
-      {d.asked && d.asked !== d.gist && <p class="told">{words.history.asked(d.asked)}</p>}
+      {d.asked && d.asked !== d.summary && <p class="told">{words.history.asked(d.asked)}</p>}
       {d.answers && <p class="told">{words.history.answers(d.answers)}</p>}
       {d.failed && <p class="told">{words.outcome.ranFailed(d.failure ?? "")}</p>}
       {d.message && <p class="told">{words.history.told(visibleLine(d.message))}</p>}

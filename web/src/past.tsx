@@ -15,8 +15,8 @@ export function Past({ item }: { item: Item }) {
   const line = outcomeLine(item, Date.now());
   const shown = r.allowed?.shown ?? shownOf(item);
   const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
-  const gist = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
-  const more = r.allowed || (main && gist !== main.text);
+  const summary = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
+  const more = r.allowed || (main && summary !== main.text);
   return (
     <li class={`past ${line?.tone ?? "gone"}`}>
       <div class="where">
@@ -24,7 +24,7 @@ export function Past({ item }: { item: Item }) {
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
       <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
-      {main && <div class="gist">{open ? main.text : gist}</div>}
+      {main && <div class="summary">{open ? main.text : summary}</div>}
       {open && <Said item={item} />}
       {more && (
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>

@@ -1,4 +1,4 @@
-// The rules in force, what is wrong with their files, what is granted, and when each last fired.
+// The rules in force, what is wrong with their files, what is granted, and when each last matched.
 import { useEffect, useState } from "preact/hooks";
 import { getRules, listGrants, revokeSaved } from "./api";
 import { now } from "./clock";
@@ -51,7 +51,7 @@ function Book({ book, saved, active }: { book: Rules; saved: ReadonlySet<string>
   const rules = book.rules.filter((r) => !saved.has(baseOf(r.id))); // those have their own list
   const fitting = rules
     .filter((r) => !looked || `${r.id} ${r.text ?? ""} ${r.file} ${r.action}`.toLowerCase().includes(looked))
-    .sort((a, b) => (b.lastFired ?? "").localeCompare(a.lastFired ?? "") || b.fired - a.fired);
+    .sort((a, b) => (b.lastMatch ?? "").localeCompare(a.lastMatch ?? "") || b.matches - a.matches);
   return (
     <>
       <h3>{words.book.rules}</h3>
@@ -121,7 +121,7 @@ function RuleRow({ r }: { r: Rule }) {
         <span class={`verdict says-${r.action}`}>{words.book.actions[r.action]}</span>
         <b>{visibleLine(r.id)}</b>
         {r.shadow && <span class="chip">{words.book.trial}</span>}
-        <span class="age">{r.lastFired ? words.book.fired(r.fired, ago(r.lastFired)) : words.book.never}</span>
+        <span class="age">{r.lastMatch ? words.book.matched(r.matches, ago(r.lastMatch)) : words.book.never}</span>
       </div>
       {r.text && r.text !== r.id && r.text !== `${r.action}: ${r.id}` && <pre>{visibleText(r.text)}</pre>}
       <small>
@@ -204,9 +204,9 @@ function holdsFor(x: Saved): string {
 
 /** How often it was used, as far as that is known. */
 function usesOf(x: Saved): string {
-  const last = x.lastFired ? ago(x.lastFired) : "";
+  const last = x.lastMatch ? ago(x.lastMatch) : "";
   if (x.count) return words.book.spent(x.spent ?? 0, x.count, last);
-  if (last) return words.book.used(x.fired, last);
+  if (last) return words.book.used(x.matches, last);
   return x.state === "active" ? words.book.unused : "";
 }
 

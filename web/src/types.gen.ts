@@ -1541,9 +1541,9 @@ export interface Settled {
   /**
    * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
    */
-  gist?: string;
+  summary?: string;
   /**
-   * It was allowed as edited: gist is not what was asked for.
+   * It was allowed as edited: summary is not what was asked for.
    */
   edited?: boolean;
   /**
@@ -3823,8 +3823,8 @@ export interface Rules {
     /**
      * How many requests it has decided, or would have, since the broker started.
      */
-    fired: number;
-    lastFired?: string;
+    matches: number;
+    lastMatch?: string;
   }[];
   /**
    * The rules among them that approvers made of requests, also those that are over. Only these can be revoked here; grants are listed by themselves.
@@ -3885,8 +3885,8 @@ export interface Saved {
   /**
    * How many requests it has decided since the broker started; of what was revoked before that, until then.
    */
-  fired: number;
-  lastFired?: string;
+  matches: number;
+  lastMatch?: string;
   revokedAt?: string;
   revokedBy?: Approver;
   /**
@@ -3953,7 +3953,7 @@ export interface Proposals {
       /**
        * How many requests were looked at.
        */
-      looked: number;
+      examined: number;
       /**
        * false: there were more than are looked at.
        */

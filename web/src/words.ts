@@ -451,7 +451,7 @@ export const words = {
     notices: "Worth knowing",
     actions: { allow: "allow", ask: "ask", deny: "deny" } as Readonly<Record<string, string>>,
     trial: "on trial",
-    fired: (count: number, ago: string) => `${n(count, "once", "# times")}, last ${ago}`,
+    matched: (count: number, ago: string) => `${n(count, "once", "# times")}, last ${ago}`,
     never: "not yet",
     since: "Counted since the broker started.",
     showAll: (count: number) => `Show all ${count}`,

@@ -105,7 +105,7 @@ func (r *Request) details() string {
 		}
 		fmt.Fprintf(&b, "# %s\n%s", p.Sentence, p.Rule)
 		for _, w := range p.Warnings {
-			fmt.Fprintf(&b, "# Mind: %s\n", w)
+			fmt.Fprintf(&b, "# Warning: %s\n", w)
 		}
 	}
 	return b.String()

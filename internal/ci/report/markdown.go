@@ -119,7 +119,7 @@ func denied(b *strings.Builder, r Request) {
 			b.WriteString("\n")
 		}
 		for _, w := range p.Warnings {
-			fmt.Fprintf(b, "- Mind: %s\n", code(w))
+			fmt.Fprintf(b, "- Warning: %s\n", code(w))
 		}
 	}
 }

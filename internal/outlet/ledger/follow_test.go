@@ -195,7 +195,7 @@ func TestHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mend := func() {
+	fix := func() {
 		t.Helper()
 		if err := os.Rename(aside, bad); err != nil {
 			t.Fatal(err)
@@ -228,17 +228,17 @@ func TestHeld(t *testing.T) {
 		if got := r.Stats(); got.Held != 1 || got.Failed != 5 {
 			t.Errorf("%+v", got)
 		}
-		mend()
+		fix()
 		time.Sleep(2 * retryEvery)
 		if got := r.Stats(); got.Held != 0 || r.said(Path(bad), "has what it missed") != 1 {
 			t.Errorf("%+v, log %q", got, r.log)
 		}
 		more(5)
-		// Mended while nobody ran.
+		// Fixed while nobody ran.
 		spoil()
 		more(5)
 		r.stop()
-		mend()
+		fix()
 		r = run(t, s, path)
 		time.Sleep(time.Second)
 		if got := r.Stats(); got.Held != 0 {
@@ -254,7 +254,7 @@ func TestHeld(t *testing.T) {
 		if got := r.Stats(); got.Held != 0 || got.Lost != 1 || r.said(Path(bad), "for good") != 1 {
 			t.Errorf("%+v, log %q", got, r.log)
 		}
-		mend()
+		fix()
 		more(1)
 		r.stop()
 		for _, root := range []string{good, bad} {

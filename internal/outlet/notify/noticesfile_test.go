@@ -80,11 +80,11 @@ func TestRingTakesInOtherNotices(t *testing.T) {
 	a.cursor, a.failures, a.notBefore = 7, 3, time.Now().Add(time.Minute)
 	b.cursor = 7
 	p.setStatus(noticeKey("a"), func(s *standing) { s.trouble = "it did not answer in time" })
-	p.notices = []Notice{notice("a", "ntfy://mended/1"), notice("c", "ntfy://x/3")}
+	p.notices = []Notice{notice("a", "ntfy://fixed/1"), notice("c", "ntfy://x/3")}
 	r.sync()
 	c := r.targets[noticeKey("c")]
-	if r.targets[noticeKey("a")] != a || a.notice.URL != "ntfy://mended/1" || a.cursor != 7 || a.failures != 0 || !a.notBefore.IsZero() {
-		t.Errorf("what was mended: %+v", a)
+	if r.targets[noticeKey("a")] != a || a.notice.URL != "ntfy://fixed/1" || a.cursor != 7 || a.failures != 0 || !a.notBefore.IsZero() {
+		t.Errorf("what was fixed: %+v", a)
 	}
 	if !b.removed || r.targets[noticeKey("b")] != nil || c == nil || c.cursor != 0 {
 		t.Errorf("gone %+v, new %+v", b, c)

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Overview is how ringing goes, for who runs the broker (schema Ringing). It holds no endpoint and
+// Overview is how ringing goes, for who runs the broker (schema Notifications). It holds no endpoint and
 // no URL, which are secrets.
 type Overview struct {
 	Devices []Told `json:"devices"`

@@ -208,7 +208,7 @@ func (r *ring) syncNoticesLocked() {
 		}
 		if t.notice == nil || !reflect.DeepEqual(t.notice, n) {
 			t.notice, t.set = n, n.Settings
-			t.failures, t.notBefore = 0, time.Time{} // what was wrong may be mended
+			t.failures, t.notBefore = 0, time.Time{} // what was wrong may be fixed
 			delete(p.status, key)
 		}
 	}

@@ -46,7 +46,7 @@ func (s *sink) logf(format string, args ...any) {
 	s.log = append(s.log, fmt.Sprintf(format, args...))
 }
 
-func (s *sink) mend(broken bool) {
+func (s *sink) fix(broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = broken
@@ -201,7 +201,7 @@ func TestConsumer(t *testing.T) {
 	eventually(t, "the old one is given up", func() bool { return s.said("given up") })
 	eventually(t, "the other waits", func() bool { return aside(t, url) == "bad four" })
 	stop()
-	s.mend(false)
+	s.fix(false)
 	consume(t, url, s)
 	eventually(t, "it is stored at last", func() bool { return s.has("bad four")[0] > 0 })
 	eventually(t, "nothing is left", func() bool { return waiting(t, url, "own.failed") == 0 && waiting(t, url, "own") == 0 })

@@ -163,7 +163,7 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// explain says what went wrong and, where only a person can mend it, how.
+// explain says what went wrong and, where only a person can fix it, how.
 func explain(err error) string {
 	var refused *amqp.Error
 	if !errors.As(err, &refused) {

@@ -123,7 +123,7 @@ func TestSilentServerOfAConsumer(t *testing.T) {
 			}
 			eventually(t, "it is given up twice", func() bool { return p.silences() >= 2 && s.said("RabbitMQ sends no answer") })
 			p.swallow(0)
-			s.mend(false)
+			s.fix(false)
 			eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) >= 0 })
 			send(t, r.URL(), "", queue, "good")
 			eventually(t, "it is stored", func() bool { return s.has("good")[0] > 0 })

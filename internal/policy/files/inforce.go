@@ -20,7 +20,7 @@ func (b *Book) InForce() hook.InForce {
 			Text: strings.TrimSpace(r.Text),
 		}
 		if n := b.fired[fired{r.File, r.ID}]; n != nil {
-			entry.Fired, entry.LastFired = n.n, n.last.UTC()
+			entry.Matches, entry.LastMatch = n.n, n.last.UTC()
 		}
 		f.Rules = append(f.Rules, entry)
 	}

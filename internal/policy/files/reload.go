@@ -191,7 +191,7 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 		b.cfg.Logf("rules: %s", text(p))
 	}
 	if !state.Allowing {
-		b.cfg.Logf("rules: nothing is allowed by rule until that is mended")
+		b.cfg.Logf("rules: nothing is allowed by rule until that is fixed")
 	}
 	state.Problems = limited(problems)
 	for _, n := range set.Notices() {

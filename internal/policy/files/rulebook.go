@@ -194,7 +194,7 @@ func (b *Book) setFor(req *hook.Request) (set *policy.Set, doubt string) {
 	allowing := b.state.Allowing
 	b.mu.Unlock()
 	if !allowing {
-		doubt = "a file of rules is broken, and nothing is allowed by rule until it is mended"
+		doubt = "a file of rules is broken, and nothing is allowed by rule until it is fixed"
 	}
 	if root := req.Repo.Root; root != "" && b.here(req) {
 		own, why := b.repository(root)

@@ -121,7 +121,7 @@ func TestRulesAreInForce(t *testing.T) {
 	}
 	s.want("again", hook.ActionAllow)
 	f := s.InForce()
-	if len(f.Rules) != 1 || f.Rules[0].Fired != 2 || f.Rules[0].LastFired.IsZero() || f.Rules[0].Layer != "user" || f.Files[0].State != hook.FileInForce || f.Files[0].LoadedAt.IsZero() {
+	if len(f.Rules) != 1 || f.Rules[0].Matches != 2 || f.Rules[0].LastMatch.IsZero() || f.Rules[0].Layer != "user" || f.Files[0].State != hook.FileInForce || f.Files[0].LoadedAt.IsZero() {
 		t.Errorf("in force: %+v", f)
 	}
 }
@@ -143,7 +143,7 @@ func TestBrokenAtStartAllowsNothing(t *testing.T) {
 	}
 	s.put("user.yaml", denyRm)
 	s.Reload()
-	s.want("mended", hook.ActionAllow)
+	s.want("fixed", hook.ActionAllow)
 	if f := s.InForce(); !f.Allowing || len(f.Problems) != 0 {
 		t.Errorf("in force: %+v", f)
 	}

@@ -320,7 +320,7 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 	}
 	for i := range list {
 		past := &list[i].Past
-		past.Since, past.Looked, past.Complete = since.UTC(), looked, all
+		past.Since, past.Examined, past.Complete = since.UTC(), looked, all
 		past.Requests = append([]hook.PastRequest{}, denied[i]...)
 		past.Requests = append(past.Requests, others[i]...)
 		past.Requests = past.Requests[:min(len(past.Requests), shownPast)]

@@ -293,7 +293,7 @@ func TestPast(t *testing.T) {
 	old.CreatedAt = time.Now().Add(-40 * 24 * time.Hour)
 	d.past = append(d.past, old)
 	p := d.propose(d.bash("npm run build")).Proposals[0].Past
-	if p.Looked != 4 || !p.Complete || p.Matched != 3 || p.Denied != 1 || len(p.Requests) != 3 || p.Requests[0].ID != "c" || p.Requests[0].Outcome != hook.Denied || p.Requests[1].Text != "npm run build" {
+	if p.Examined != 4 || !p.Complete || p.Matched != 3 || p.Denied != 1 || len(p.Requests) != 3 || p.Requests[0].ID != "c" || p.Requests[0].Outcome != hook.Denied || p.Requests[1].Text != "npm run build" {
 		t.Errorf("%+v", p)
 	}
 }

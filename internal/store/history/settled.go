@@ -22,7 +22,7 @@ const (
 )
 
 // gistOf is a request in one line, and what it is found by.
-func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (gist, text string) {
+func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
 		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
@@ -87,7 +87,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 				var by hook.Decider
 				var key, asked, settled int64
 				var ran, failure string
-				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Gist, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
+				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Summary, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
 					&x.Edited, &x.Asked, &x.Answers, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
 					return err
 				}

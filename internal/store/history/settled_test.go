@@ -93,11 +93,11 @@ func TestSettled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := list[2]; x.Gist != "ring the Bell ⟦U+202E⟧⏎--loud" || x.Title != "mend the bicycle" || x.Message != "too loud" || x.Delivery != hook.StepOverruled ||
+	if x := list[2]; x.Summary != "ring the Bell ⟦U+202E⟧⏎--loud" || x.Title != "mend the bicycle" || x.Message != "too loud" || x.Delivery != hook.StepOverruled ||
 		x.By == nil || *x.By != (hook.Decider{Kind: "device", Name: "phone"}) || x.SettledAt.Before(x.CreatedAt) {
 		t.Errorf("%+v", x)
 	}
-	if x := list[0]; x.By != nil || x.Reason != hook.ReasonDeadline || x.Gist != "/home/dev/Größe.go" || x.Delivery != "" {
+	if x := list[0]; x.By != nil || x.Reason != hook.ReasonDeadline || x.Summary != "/home/dev/Größe.go" || x.Delivery != "" {
 		t.Errorf("%+v", x)
 	}
 
@@ -224,10 +224,10 @@ func TestSettledAsEdited(t *testing.T) {
 	if err != nil || len(list) != 4 {
 		t.Fatal(list, err)
 	}
-	if x := list[3]; !x.Edited || x.Gist != "git commit" || x.Asked != "git commit && git push" || !x.Failed || x.Failure != "Exit code 1⏎nothing to ⟦U+202E⟧commit" {
+	if x := list[3]; !x.Edited || x.Summary != "git commit" || x.Asked != "git commit && git push" || !x.Failed || x.Failure != "Exit code 1⏎nothing to ⟦U+202E⟧commit" {
 		t.Errorf("edited and failed: %+v", x)
 	}
-	if x := list[2]; x.Edited || x.Asked != "" || x.Gist != "ls" || x.Failed {
+	if x := list[2]; x.Edited || x.Asked != "" || x.Summary != "ls" || x.Failed {
 		t.Errorf("written otherwise: %+v", x)
 	}
 	if x := list[1]; x.Edited || x.Answers != "Which? → Blue · When? → now" {

@@ -220,7 +220,7 @@ func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
 		given = append(given, show.Join(a))
 	}
 	answers := clipped(strings.Join(given, " · "), 2*maxGist)
-	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Gist, maxGist), findable(d.Gist, answers), id)
+	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Summary, maxGist), findable(d.Summary, answers), id)
 }
 
 // touch notes that a step of a session was folded.
@@ -252,11 +252,11 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err != nil {
 			return nil, err
 		}
-		gist, text := "", ""
-		if err := fold(step{record: r.Seq}, func() { gist, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
+		summary, text := "", ""
+		if err := fold(step{record: r.Seq}, func() { summary, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), gist, text, r.Request.Attended == hook.AttendedNo)
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo)
 	}
 	var by hook.Approver
 	if r.By != nil {

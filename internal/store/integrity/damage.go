@@ -65,7 +65,7 @@ func (e *DamagedError) Error() string {
 	} else if lost > 1 {
 		what += fmt.Sprintf(", %d messages are lost", lost)
 	}
-	return fmt.Sprintf("%s (%s); nothing is decided until it is mended: stop the broker and run assent repair", what, e.Damages[0])
+	return fmt.Sprintf("%s (%s); nothing is decided until it is fixed: stop the broker and run assent repair", what, e.Damages[0])
 }
 
 // claims is how long the record that data begins with says it is.

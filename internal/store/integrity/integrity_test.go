@@ -357,7 +357,7 @@ func TestMarkFailsAndIsMended(t *testing.T) {
 	if err := good.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.mark.Mend(); err != nil {
+	if err := d.mark.Fix(); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.ensure(requests, seq, "r.2", "asked"); err != nil {

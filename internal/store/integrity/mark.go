@@ -24,7 +24,7 @@ type Mark struct {
 	sources []queue
 	open    *batch // what the next write takes; never nil
 	count   uint64 // of frames that are on the disk
-	failed  error  // of the last write; nothing is written until Mend
+	failed  error  // of the last write; nothing is written until Fix
 	closing bool
 
 	writing sync.Mutex // held while the file is written or replaced
@@ -261,9 +261,9 @@ func (m *Mark) renew() error {
 	return nil
 }
 
-// Mend makes a mark that failed take entries again: the file is written anew, since after a failed
+// Fix makes a mark that failed take entries again: the file is written anew, since after a failed
 // sync nobody knows what of it is on the disk.
-func (m *Mark) Mend() error {
+func (m *Mark) Fix() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	if m.Failed() == nil {

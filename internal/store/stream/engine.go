@@ -70,7 +70,7 @@ type engine struct {
 	fatal      error          // what the server called fatal
 	trust      context.Context
 	distrust   context.CancelCauseFunc
-	mustStart  bool      // only a restart can mend what ended trust
+	mustStart  bool      // only a restart can fix what ended trust
 	unproven   bool      // trust was restored without a restart, and nothing was written since
 	lastAck    time.Time // of any write
 	full       bool      // the disk was too full at the last look

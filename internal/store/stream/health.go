@@ -267,7 +267,7 @@ func (e *engine) regain() {
 		if e.trusted().Err() == nil || e.ctx.Err() != nil {
 			return
 		}
-		err := e.mend()
+		err := e.fix()
 		if err == nil {
 			e.logf("%s: writing works again after %v", e.kind.name, time.Since(since).Round(time.Millisecond))
 			return
@@ -284,8 +284,8 @@ func (e *engine) regain() {
 	}
 }
 
-// mend is one attempt to make the engine work, and to trust it again.
-func (e *engine) mend() error {
+// fix is one attempt to make the engine work, and to trust it again.
+func (e *engine) fix() error {
 	if e.dir == "" {
 		if err := e.answers(e.ctx); err != nil {
 			return err

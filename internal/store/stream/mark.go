@@ -99,7 +99,7 @@ func (s *Stream) guardRecord() {
 		if err := store.Settle(); err != nil {
 			return err
 		}
-		if err := s.mark.Mend(); err != nil {
+		if err := s.mark.Fix(); err != nil {
 			return err
 		}
 		found, err := store.Check(integrity.Kept{Marks: true, Count: s.mark.Count()})
@@ -204,7 +204,7 @@ func (s *Stream) cleanEvents() error {
 	return err
 }
 
-// Repair mends the record in a state directory that no broker uses.
+// Repair fixes the record in a state directory that no broker uses.
 func Repair(dir string) (integrity.Report, error) {
 	lock, err := lockDir(dir)
 	if err != nil {

@@ -57,7 +57,7 @@ type Config struct {
 	Replicas int
 	// Readers is how many connections Listen takes; 0 means 1024.
 	Readers int
-	// Repair mends a damaged record before it is opened; without it a damaged record is shown and not
+	// Repair fixes a damaged record before it is opened; without it a damaged record is shown and not
 	// written to.
 	Repair bool
 	// Logf hears what an operator should know; nil discards it. It never gets a payload.

@@ -112,9 +112,9 @@ func Edited(tool string, asked, allowed []byte) *Allowed {
 	return a
 }
 
-// Gist is what a person knows a call by, as it came: the command, the file, the address. It is the
+// Summary is what a person knows a call by, as it came: the command, the file, the address. It is the
 // input itself where no one member can be named. The caller makes it safe to look at.
-func Gist(tool string, raw []byte) string {
+func Summary(tool string, raw []byte) string {
 	if first := tools[tool].first; len(first) > 0 {
 		if members, ok := object(string(raw)); ok {
 			if v := input(members).raw(first[0].key); v != "" && v[0] == '"' {

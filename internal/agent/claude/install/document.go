@@ -41,11 +41,11 @@ func parse(path string, b []byte) (*document, error) {
 	}
 	tree, err := hujson.Parse(d.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no valid JSON: %s; mend it first, Claude Code ignores the whole file as it is",
+		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, Claude Code ignores the whole file as it is",
 			path, short(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
 	if _, ok := tree.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf("%s holds no JSON object, {…}; mend it first, Claude Code ignores the whole file as it is", path)
+		return nil, fmt.Errorf("%s holds no JSON object, {…}; fix it first, Claude Code ignores the whole file as it is", path)
 	}
 	d.tree = tree
 	d.style()
@@ -169,16 +169,16 @@ func (d *document) strict() error {
 func (d *document) strictEvent(name string, v hujson.Value) error {
 	groups, ok := v.Value.(*hujson.Array)
 	if !ok {
-		return d.fault(v.StartOffset, "hooks.%s must be a list, […]; mend it first", name)
+		return d.fault(v.StartOffset, "hooks.%s must be a list, […]; fix it first", name)
 	}
 	for _, g := range groups.Elements {
 		group, ok := g.Value.(*hujson.Object)
 		if !ok {
-			return d.fault(g.StartOffset, "hooks.%s must list objects, {…}; mend it first", name)
+			return d.fault(g.StartOffset, "hooks.%s must list objects, {…}; fix it first", name)
 		}
 		if h := last(group, "hooks"); h != nil {
 			if _, ok := h.Value.(*hujson.Array); !ok {
-				return d.fault(h.StartOffset, "the hooks in hooks.%s must be a list, […]; mend it first", name)
+				return d.fault(h.StartOffset, "the hooks in hooks.%s must be a list, […]; fix it first", name)
 			}
 		}
 	}
@@ -191,11 +191,11 @@ func (d *document) strictPermissions(v *hujson.Value) error {
 	}
 	o, ok := v.Value.(*hujson.Object)
 	if !ok {
-		return d.fault(v.StartOffset, "permissions must be an object, {…}; mend it first")
+		return d.fault(v.StartOffset, "permissions must be an object, {…}; fix it first")
 	}
 	if ask := last(o, "ask"); ask != nil {
 		if _, ok := ask.Value.(*hujson.Array); !ok {
-			return d.fault(ask.StartOffset, "permissions.ask must be a list, […]; mend it first")
+			return d.fault(ask.StartOffset, "permissions.ask must be a list, […]; fix it first")
 		}
 	}
 	return nil

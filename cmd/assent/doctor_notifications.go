@@ -9,23 +9,23 @@ import (
 	"assent/internal/outlet/notify"
 )
 
-// checkRinging is the doctor's look at who is told that a request waits.
-func (a *app) checkRinging(ctx context.Context) check {
+// checkNotifications is the doctor's look at who is told that a request waits.
+func (a *app) checkNotifications(ctx context.Context) check {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var o notify.Overview
 	b, err := a.broker()
 	if err == nil {
-		err = b.call(ctx, "GET", "/v1/ringing", nil, &o)
+		err = b.call(ctx, "GET", "/v1/notifications", nil, &o)
 	}
 	if err != nil {
 		return check{"notifications", "warn", "not known: " + err.Error(), "set ASSENT_TOKEN to a token of role admin"}
 	}
-	return ringing(&o)
+	return notifications(&o)
 }
 
-// ringing says how telling people goes.
-func ringing(o *notify.Overview) check {
+// notifications says how telling people goes.
+func notifications(o *notify.Overview) check {
 	c := check{Name: "notifications", Status: "ok"}
 	var broken []string
 	for _, d := range o.Devices {
@@ -52,11 +52,11 @@ func ringing(o *notify.Overview) check {
 		c.Detail += "; so are the notices " + strings.Join(names, ", ")
 	}
 	if len(broken) > 0 {
-		c.Status, c.Mend = "warn", "for a device turn notifications off and on in its settings; for a notice: assent notices test"
+		c.Status, c.Fix = "warn", "for a device turn notifications off and on in its settings; for a notice: assent notices test"
 		c.Detail += "; " + strings.Join(broken, "; ")
 	}
 	if o.Problem != "" {
-		c.Status, c.Mend = "fail", "mend the file; it is read again by itself"
+		c.Status, c.Fix = "fail", "fix the file; it is read again by itself"
 		c.Detail += "; " + o.Problem
 	}
 	return c

@@ -19,7 +19,7 @@ func TestDoctorTellsWhoIsRung(t *testing.T) {
 		"a broken notice": {notify.Overview{Notices: []notify.Told{{ID: "team", Trouble: "it did not answer in time"}}}, "warn", "notice team: it did not answer in time"},
 		"a broken file":   {notify.Overview{Problem: "notices: others can read it"}, "fail", "others can read it"},
 	} {
-		if c := ringing(&tt.o); c.Status != tt.status || !strings.Contains(c.Detail, tt.says) || (c.Mend == "") != (c.Status == "ok") {
+		if c := notifications(&tt.o); c.Status != tt.status || !strings.Contains(c.Detail, tt.says) || (c.Fix == "") != (c.Status == "ok") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
