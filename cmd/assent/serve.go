@@ -201,7 +201,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The broker, on the record. It has caught up when New returns.
 	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
+		Log: streams, SingleReplica: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
 		Recorded: requests.recorded, Logf: sugar.Warnf,
 	})
 	if err != nil {
