@@ -54,7 +54,7 @@ func (s *Store) allows(t *testing.T, program string) bool {
 		t.Fatal(err)
 	}
 	input, _ := json.Marshal(map[string]string{"command": program})
-	return set.Eval(policy.Call{Tool: "Bash", Input: input, Cwd: "/p", Shell: "bash"}).Action == policy.Allow
+	return set.Eval(policy.Call{Tool: "Bash", Input: input, Cwd: "/p", Shell: "bash"}).Action == hook.ActionAllow
 }
 
 func TestSaveAndRevoke(t *testing.T) {

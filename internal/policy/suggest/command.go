@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/policy/shell"
 	"assent/internal/text/show"
@@ -17,7 +18,7 @@ func (ec *execContext) command(s *shell.Script, said []policy.UnitVerdict) ([]ca
 	var words, wideWords []string
 	for i := range s.Units {
 		u := &s.Units[i]
-		if u.DenyOnly || u.Kind == shell.Assign || said[i].Action == policy.Allow {
+		if u.DenyOnly || u.Kind == shell.Assign || said[i].Action == hook.ActionAllow {
 			continue
 		}
 		if len(narrow.drafts) == maxParts {

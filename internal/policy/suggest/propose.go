@@ -163,12 +163,12 @@ func (p *Proposer) try(req *hook.Request, c *candidate) (x prepared, ok bool) {
 	if err != nil {
 		return x, false
 	}
-	return x, allowedBy(x.trial.Explain(req))
+	return x, allowedBy(x.trial.Explain(req).Verdict)
 }
 
 // allowedBy says whether the proposal was needed to allow, and sufficed.
-func allowedBy(v policy.Verdict) bool {
-	return v.Action == policy.Allow && slices.ContainsFunc(v.Saved, func(id string) bool {
+func allowedBy(v hook.Verdict) bool {
+	return v.Action == hook.ActionAllow && slices.ContainsFunc(v.Saved, func(id string) bool {
 		id, _, _ = strings.Cut(id, "/")
 		return id == tried
 	})
@@ -190,9 +190,9 @@ func (p *Proposer) candidates(req *hook.Request) ([]candidate, string) {
 	}
 	v := trial.Explain(req)
 	switch {
-	case v.Action == policy.Deny:
+	case v.Action == hook.ActionDeny:
 		return nil, "a rule denies it, which no other rule undoes"
-	case v.Action == policy.Allow:
+	case v.Action == hook.ActionAllow:
 		return nil, "the rule " + v.Rule + " allows it already"
 	case v.Rule != "":
 		return nil, "the rule " + v.Rule + " wants a person to decide each time"
