@@ -1,16 +1,3 @@
-// Package broker holds permission requests until somebody or something answers them.
-//
-// One request waits in its session's queue from Ask until exactly one of these is recorded: a
-// decision, its deadline, or the agent's own settlement. The record (see Log) is the arbiter;
-// the broker's memory follows it.
-//
-// # Concurrency
-//
-// New starts seven goroutines, and Close ends them: one tails the record and is the only writer
-// of requests' states; four append the ends of requests (enders); one appends what is only
-// added (delivered, confirmed, overruled: follow-ups); one saves checkpoints. A waiting request has
-// no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
-// goroutine; nothing calls the log while it holds the broker's lock.
 package broker
 
 import (
