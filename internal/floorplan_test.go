@@ -35,6 +35,7 @@ var plan = []struct {
 		internal/policy/grants
 		internal/policy/suggest
 		internal/server
+		internal/setup/service
 		internal/store/history
 		internal/store/integrity
 		internal/store/stream
@@ -94,6 +95,8 @@ var plan = []struct {
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
@@ -113,7 +116,7 @@ var modules = []struct {
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
-	{"github.com/kardianos/service", "cmd/assent", ""},
+	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
