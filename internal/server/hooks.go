@@ -15,6 +15,8 @@ import (
 
 	"assent/broker"
 	"assent/internal/agent/claude"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/host/ondisk"
 	"assent/internal/text/show"
@@ -306,7 +308,7 @@ func requestOf(e hook.Event, p hook.Payload, channel hook.Channel, w wait) *hook
 // overwrites looks at the file that a request would write anew. It does so only where the hook's
 // host is this one: elsewhere the path means another file.
 func (s *Server) overwrites(r *hook.Request) *hook.Overwrites {
-	if r.ToolName != "Write" || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+	if tools.Of(r.ToolName).Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
 		return nil
 	}
 	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
