@@ -1,4 +1,4 @@
-package server
+package intake
 
 import (
 	"strconv"
@@ -9,8 +9,8 @@ import (
 )
 
 // Whatever agents tell, the memory of calls is bounded, and ends with the calls.
-func TestCallsAreBounded(t *testing.T) {
-	var c calls
+func TestToolCallsAreBounded(t *testing.T) {
+	var c toolCalls
 	tell := func(kind, session, id string) {
 		c.observe(&hook.Event{Type: kind}, &hook.Payload{SessionID: session, ToolUseID: id, CallKey: "Bash x"})
 	}
@@ -20,14 +20,14 @@ func TestCallsAreBounded(t *testing.T) {
 	for i := range 2 * maxCalls {
 		tell("PreToolUse", "last", strconv.Itoa(i))
 	}
-	if len(c.sessions) != maxCallSessions || c.recent.Len() != maxCallSessions || len(c.of(callsOf{"", "last"})) != maxCalls || c.of(callsOf{"", "0"}) != nil {
-		t.Errorf("%d sessions, %d in order, %d calls", len(c.sessions), c.recent.Len(), len(c.of(callsOf{"", "last"})))
+	if len(c.sessions) != maxCallSessions || c.recent.Len() != maxCallSessions || len(c.of(sessionKey{"", "last"})) != maxCalls || c.of(sessionKey{"", "0"}) != nil {
+		t.Errorf("%d sessions, %d in order, %d calls", len(c.sessions), c.recent.Len(), len(c.of(sessionKey{"", "last"})))
 	}
-	if got := c.of(callsOf{"", "last"})[maxCalls-1].id; got != strconv.Itoa(2*maxCalls-1) {
+	if got := c.of(sessionKey{"", "last"})[maxCalls-1].id; got != strconv.Itoa(2*maxCalls-1) {
 		t.Errorf("the newest is %s", got)
 	}
 	tell("PostToolUse", "last", strconv.Itoa(2*maxCalls-1))
-	if len(c.of(callsOf{"", "last"})) != maxCalls-1 {
+	if len(c.of(sessionKey{"", "last"})) != maxCalls-1 {
 		t.Error("a call that is over is remembered")
 	}
 	for _, p := range []hook.Payload{
@@ -36,11 +36,11 @@ func TestCallsAreBounded(t *testing.T) {
 		p.SessionID, p.ToolUseID, p.CallKey = "long", "t", p.CallKey+"Bash x"
 		c.observe(&hook.Event{Type: "PreToolUse"}, &p)
 	}
-	if len(c.of(callsOf{"", "long"})) != 0 {
+	if len(c.of(sessionKey{"", "long"})) != 0 {
 		t.Error("texts of any length are remembered")
 	}
 	tell("SessionEnd", "last", "")
-	if c.of(callsOf{"", "last"}) != nil || c.recent.Len() != len(c.sessions) {
+	if c.of(sessionKey{"", "last"}) != nil || c.recent.Len() != len(c.sessions) {
 		t.Error("a session that is over is remembered")
 	}
 }
