@@ -74,7 +74,7 @@ func (s *Server) arrivalOf(r *http.Request, came hook.Channel, at time.Time) (in
 	if bad != nil {
 		return intake.Arrival{}, bad
 	}
-	e.Type, e.Submitter = hook.UnescapeHeader(r.Header.Get(hook.HeaderEvent)), s.submitter(r)
+	e.Submitter = s.submitter(r)
 	timeout, onTimeout := s.timeoutOf(r.Header, e.ID)
 	return intake.Arrival{
 		Event: e, Channel: channel, At: at, Timeout: timeout, OnTimeout: onTimeout, ReattachSHA256: secretHash(r.Header),
@@ -112,28 +112,16 @@ func (s *Server) publishFailed(w http.ResponseWriter, r *http.Request, err error
 
 // eventOf reads the headers of a hook. The only thing it refuses is an id that is no UUID.
 func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *problem) {
-	get := func(name string) string { return hook.UnescapeHeader(h.Get(name)) }
-	e := hook.Event{
-		Agent:   get(hook.HeaderAgent),
-		Time:    time.Now(),
-		Spooled: h.Get(hook.HeaderSpooled) != "",
-		Emitted: h.Get(hook.HeaderEmitted) != "", // of an envelope that waited in the spool
-		Tool:    get(hook.HeaderTool),
-		Attempt: max(1, int(number(h.Get(hook.HeaderAttempt), 1))),
-		Via:     get(hook.HeaderVia),
-		Origin:  hook.OriginFrom(h.Get),
-	}
+	e := hook.EventFromHeaders(h.Get)
+	e.Submitter = "" // never the hook's word
+	e.Attempt = max(1, e.Attempt)
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
 	}
-	if e.Via != hook.ViaMCP {
-		e.Via = ""
+	if e.Time.IsZero() {
+		e.Time = time.Now()
 	}
-	// A time that JSON cannot write would void every list it stands in.
-	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
-		e.Time = t
-	}
-	id := get(hook.HeaderRequestID)
+	id := e.ID
 	if id == "" {
 		e.ID = uuid.NewString()
 		if came == hook.ChannelRemote {
@@ -148,15 +136,6 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 	}
 	e.ID = u.String()
 	return e, came, nil
-}
-
-// number reads a header that holds a whole number of at most nine digits beyond the sign.
-func number(s string, otherwise int64) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n > 1<<31-1 || n < -(1<<31) {
-		return otherwise
-	}
-	return n
 }
 
 // How long a hook waits: where it does not say, and at most.

@@ -1,9 +1,13 @@
 package hook
 
-import "strconv"
+import "strings"
+
+// MaxLabel is how long a text of an event may be that travels in a header, in bytes. Each writer
+// says what becomes of a longer one.
+const MaxLabel = 4 << 10
 
 // Headers between hook client and broker, and of messages on hooks.<EventType>. Values are
-// percent-encoded.
+// percent-encoded. What an event has in them is written and read in eventheaders.go.
 const (
 	HeaderRequestID = "Assent-Request-Id"
 	HeaderAgent     = "Assent-Agent"
@@ -79,6 +83,9 @@ func EscapeHeader(s string) string {
 
 // UnescapeHeader undoes EscapeHeader. A malformed escape is kept as it stands.
 func UnescapeHeader(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {
@@ -137,35 +144,4 @@ func Subject(eventType string) string {
 		return "hooks.Unknown"
 	}
 	return "hooks." + eventType
-}
-
-// attended is what a header says, or nothing.
-func attended(s string) string {
-	if s == AttendedYes || s == AttendedNo {
-		return s
-	}
-	return ""
-}
-
-// OriginFrom reads the headers that say where a hook ran; get returns a header's value as it came.
-func OriginFrom(get func(name string) string) Origin {
-	text := func(name string) string { return UnescapeHeader(get(name)) }
-	pid, err := strconv.ParseInt(get(HeaderPID), 10, 32)
-	if err != nil {
-		pid = 0
-	}
-	return Origin{
-		Host:       text(HeaderHost),
-		PID:        int(pid),
-		Process:    text(HeaderProcess),
-		Attended:   attended(text(HeaderAttended)),
-		AgentLabel: text(HeaderAgentLabel),
-		ProjectDir: text(HeaderProjectDir),
-		Repo: Repo{
-			Root:   text(HeaderRepoRoot),
-			Branch: text(HeaderRepoBranch),
-			Head:   text(HeaderRepoHead),
-			Remote: text(HeaderRepoRemote),
-		},
-	}
 }
