@@ -35,6 +35,7 @@ var plan = []struct {
 		internal/policy
 		internal/policy/files
 		internal/policy/grants
+		internal/policy/suggest
 		internal/server
 		internal/store/history
 		internal/store/integrity
@@ -77,10 +78,11 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
+	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
 	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/policy/files internal/policy/shell internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 
 	{"internal/server", `
 		broker
@@ -131,7 +133,7 @@ var modules = []struct {
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
-	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/grants", ""},
+	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install", ""},
 	{"golang.org/x/term", "cmd/assent", ""},

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -84,7 +85,7 @@ type ownSet struct {
 // evaluated is a line of eval's output.
 type evaluated struct {
 	ID      json.RawMessage `json:"id,omitempty"`
-	Verdict policy.Action   `json:"verdict"`
+	Verdict hook.Action     `json:"verdict"`
 	Rule    string          `json:"rule,omitempty"`
 	Reason  string          `json:"reason"`
 }
@@ -100,7 +101,7 @@ func (e *evaluator) run(ctx context.Context, in io.Reader, out io.Writer) error 
 		if err != nil && len(line) == 0 && whole {
 			break
 		}
-		answer := evaluated{Verdict: policy.Ask, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
+		answer := evaluated{Verdict: hook.ActionAsk, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
 		if whole {
 			answer = e.line(line)
 		}
@@ -146,10 +147,10 @@ func readEvalLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 
 // line answers one line.
 func (e *evaluator) line(line []byte) (answer evaluated) {
-	answer = evaluated{Verdict: policy.Ask}
+	answer = evaluated{Verdict: hook.ActionAsk}
 	defer func() {
 		if p := recover(); p != nil { // the value could quote a command
-			answer.Verdict, answer.Rule, answer.Reason = policy.Ask, "", fmt.Sprintf("the rules failed on it (%T)", p)
+			answer.Verdict, answer.Rule, answer.Reason = hook.ActionAsk, "", fmt.Sprintf("the rules failed on it (%T)", p)
 		}
 	}()
 	members, err := exactMembers(line)

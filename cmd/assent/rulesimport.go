@@ -13,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -195,7 +196,7 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 		e.Text, e.Why = string(raw), "expected a text"
 		return
 	}
-	guard := action != string(policy.Allow)
+	guard := action != string(hook.ActionAllow)
 	e.As, e.Under = []string{e.Text}, action
 	if e.Why = ruleStringProblem(action, e.Text); e.Why != "" {
 		e.As, e.Under = nil, ""
