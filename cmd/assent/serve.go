@@ -306,7 +306,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// Who reads the event stream, and how far.
 	followers := map[string]func() uint64{
 		"broker":  func() uint64 { return b.EventsFrom() - 1 },
-		"history": func() uint64 { event, _ := hist.Place(); return event },
+		"history": func() uint64 { event, _ := hist.Cursor(); return event },
 	}
 	if mutations != nil {
 		followers["rabbitmq"] = mutations.Place
