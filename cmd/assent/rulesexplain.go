@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
@@ -100,13 +101,13 @@ func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) 
 			}
 			command = strings.TrimSuffix(string(b), "\n")
 		}
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 		if call.Input, err = json.Marshal(map[string]string{"command": command}); err != nil {
 			return call, fmt.Errorf("encode the command: %w", err)
 		}
 	}
 	if call.Tool == "" {
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 	}
 	if len(call.Input) == 0 {
 		call.Input = json.RawMessage("{}")
@@ -224,8 +225,8 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
 
 // forBroker is a verdict after what the broker makes of it: a question of the agent wants an answer,
 // and no rule says yes to it.
-func forBroker(v *hook.Verdict, tool string) (changed bool) {
-	if v.Action != hook.ActionAllow || tool != "AskUserQuestion" && tool != "ExitPlanMode" {
+func forBroker(v *hook.Verdict, name string) (changed bool) {
+	if v.Action != hook.ActionAllow || !tools.Of(name).NeedsAnswer() {
 		return false
 	}
 	v.Action, v.Rule, v.File, v.Reason = hook.ActionAsk, "", "", "the agent takes no plain yes here"
