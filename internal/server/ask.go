@@ -13,6 +13,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -150,12 +151,12 @@ func (s *Server) unasked(err error) answer {
 func (s *Server) refused(err error) answer {
 	s.metrics.answer("refused")
 	p := s.problem("/v1/hooks", err)
-	p.complete()
+	complete(&p)
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers only
 		return answer{status: p.Status}
 	}
-	return answer{status: p.Status, contentType: problemType, body: body}
+	return answer{status: p.Status, contentType: api.ProblemType, body: body}
 }
 
 // settle writes what became of a request: the exact bytes that the hook prints, or nothing.
