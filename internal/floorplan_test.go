@@ -19,6 +19,7 @@ var plan = []struct {
 		internal/agent/claude
 		internal/agent/claude/install
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"assent/internal/agent/claude"
-	"assent/internal/hook"
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -126,41 +126,8 @@ func (a *app) runtime() (runtimeInfo, error) {
 
 func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 
-// problem is an application/problem+json answer.
-type problem struct {
-	Title     string         `json:"title"`
-	Status    int            `json:"status"`
-	Detail    string         `json:"detail"`
-	Field     string         `json:"field"`
-	Outcome   string         `json:"outcome"`
-	Reason    string         `json:"reason"`
-	DecidedBy *hook.Approver `json:"decidedBy"`
-}
-
-func (p *problem) Error() string {
-	s := p.Title
-	if p.Detail != "" {
-		s = p.Detail
-	}
-	if p.Field != "" && !strings.Contains(s, p.Field) {
-		s = p.Field + ": " + s
-	}
-	if p.DecidedBy != nil && p.Outcome != "" && !strings.Contains(s, p.DecidedBy.Who()) {
-		s += " (" + p.Outcome + " by " + approverName(p.DecidedBy) + ")"
-	}
-	return show.Line(s)
-}
-
-// approverName names who decided, and what it is: "phone, device". A rule's name says that.
-func approverName(by *hook.Approver) string {
-	if who := by.Who(); by.Kind != hook.KindRule && who != by.Kind {
-		return who + ", " + by.Kind
-	}
-	return by.Who()
-}
-
 // call sends in as JSON, unless nil, and decodes the answer into out, unless nil. Answers of
-// the 4xx kind come back as *problem with the exit code for refusals.
+// the 4xx kind come back as *api.Problem with the exit code for refusals.
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
@@ -188,7 +155,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("read the broker's answer: %w", err)
 	}
 	if res.StatusCode >= 300 {
-		p := &problem{Status: res.StatusCode, Title: res.Status}
+		p := &api.Problem{Status: res.StatusCode, Title: res.Status}
 		_ = json.Unmarshal(b, p) // a proxy's answer may be no problem document
 		if res.StatusCode >= 400 && res.StatusCode < 500 {
 			return &exitError{exitRefused, p}

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/api"
 )
 
 // localOnly reports whether a command works with this machine's files only. --url is none of those,
@@ -109,7 +111,7 @@ func (a *app) examineRemote(ctx context.Context) []check {
 	if c, err = a.broker(); err != nil {
 		return append(checks, check{"token", "warn", err.Error(), ""})
 	}
-	var p *problem
+	var p *api.Problem
 	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
 	case err == nil:
 		return append(checks, check{"token", "ok", "may look at requests", ""}, a.checkRules(ctx), a.checkSchemas(ctx))

@@ -80,3 +80,17 @@ type Signed struct {
 	UpdatedInput       string `json:"updatedInput,omitempty"`
 	UpdatedPermissions string `json:"updatedPermissions,omitempty"`
 }
+
+// UpdatedInput is the input that was allowed in the place of the one that was asked for; nil where
+// none was.
+func (r *Response) UpdatedInput() hook.JSON {
+	var out struct {
+		Decision struct {
+			UpdatedInput hook.JSON `json:"updatedInput"`
+		} `json:"decision"`
+	}
+	if r == nil || json.Unmarshal(r.HookSpecificOutput, &out) != nil {
+		return nil
+	}
+	return out.Decision.UpdatedInput
+}
