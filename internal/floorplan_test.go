@@ -67,6 +67,8 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
+	{"internal/intake", "broker internal/agent/claude internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+
 	{"internal/mcp", "", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
 	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
@@ -87,8 +89,8 @@ var plan = []struct {
 		internal/auth
 		internal/feed
 		internal/hook
-		internal/host/ondisk
 		internal/host/peercred
+		internal/intake
 		internal/host/process
 		internal/outlet/notify
 		internal/text/show
@@ -172,6 +174,9 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/policy/shell", "os/exec", "reading a command starts nothing"},
 	{"internal/policy/shell", "net/http", "reading a command needs nothing but the text"},
 	{"internal/agent/claude/install", "net/http", "what it needs is on this machine"},
+	{"internal/intake", "net/http", "an event's journey knows no protocol"},
+	{"internal/intake", "github.com/gorilla/...", "an event's journey knows no protocol"},
+	{"internal/intake", "github.com/go-chi/...", "an event's journey knows no protocol"},
 	{"internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/server", "github.com/rabbitmq/...", "AMQP lives in rabbit"},
 	{"internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
