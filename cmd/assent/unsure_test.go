@@ -22,7 +22,7 @@ func TestDecisionAfterA503(t *testing.T) {
 	defer srv.Close()
 	r := &api.Request{}
 	r.ID = "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10"
-	_, err := (&client{info: runtimeInfo{HTTPURL: srv.URL}, http: srv.Client()}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
+	_, err := newClient(api.ClientConfig{URL: srv.URL}, runtimeInfo{}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
 	if err == nil || !strings.Contains(err.Error(), "not known") || !strings.Contains(err.Error(), "trace "+r.ID) || posts != 1 {
 		t.Errorf("%v after %d posts", err, posts)
 	}

@@ -98,10 +98,10 @@ func (a *app) examineRemote(ctx context.Context) []check {
 	if err != nil {
 		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
 	}
-	status, err := c.get(ctx, "/readyz")
+	status, err := c.Status(ctx, "/readyz")
 	switch {
 	case err != nil:
-		return []check{{"broker", "fail", c.silent(err).Error(), "on that machine: assent doctor"}}
+		return []check{{"broker", "fail", err.Error(), "on that machine: assent doctor"}}
 	case status == http.StatusMisdirectedRequest:
 		return []check{{"broker", "fail", a.url + " does not answer to that name", "start it with --public-url " + a.url}}
 	case status != http.StatusNoContent:

@@ -5,6 +5,9 @@
 // Objects that are also kept, or that another package computes, are defined there and stand here
 // under their name in the API: hook.Decision, hook.Proposals, auth.Device. The schemas in schemas/
 // remain the contract for everybody else; a test compares the two.
+//
+// Client calls a broker. It starts no goroutine that outlives a call, apart from those of net/http for
+// idle connections.
 package api
 
 import (
