@@ -262,11 +262,11 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		// The same bytes stand in the server's hands; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
-		e.Alone = local.Alone // not recorded
+		e.NoDedup = local.NoDedup // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {
-		e.Alone = e.ToolUseID == "" // whoever knew more has gone
+		e.NoDedup = e.ToolUseID == "" // whoever knew more has gone
 		e.awaitRuleLocked()
 	}
 	b.linkLocked(e)
