@@ -251,7 +251,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 	b.dropLocked(e)
 }
 
-// admitLocked takes up a request whose asked record has come by.
+// admitLocked takes in a request whose asked record has come by.
 func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	local := e.Request
 	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
@@ -294,7 +294,7 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	b.showLocked(e)
 }
 
-// recordedLocked tells whoever counts of a step, unless it is one of an earlier run.
+// recordedLocked reports a step to Config.Recorded, unless it is one of an earlier run.
 func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 	if b.cfg.Recorded != nil && b.ready {
 		b.cfg.Recorded(step, &e.View)

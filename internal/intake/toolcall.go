@@ -34,7 +34,7 @@ const (
 	hookHeadStart = time.Second
 )
 
-// sessionKey names a session as one submitter tells of it: another may name the same one.
+// sessionKey names a session of one submitter: another may use the same name.
 type sessionKey struct{ submitter, session string }
 
 type sessionCalls struct {
