@@ -71,6 +71,8 @@ var forbidden = []struct {
 	{"assent/internal/outlet/hookd", "assent/broker", "it knows events, not who keeps them"},
 	{"assent/internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"assent/internal/outlet/rabbit", "assent/internal/outlet/ledger", "neither needs the other"},
+	{"assent/internal/store/kvmirror", "assent/...", "it knows keys and revisions, not what the values mean"},
+	{"assent/internal/store/kvmirror", "github.com/...", "it knows a KV, not NATS"},
 	{"assent/internal/store/integrity", "assent/...", "it knows files and hashes, not what stands in them"},
 	{"assent/internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
 	{"assent/internal/store/stream", "github.com/rabbitmq/...", "AMQP lives in rabbit"},
