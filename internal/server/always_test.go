@@ -18,6 +18,7 @@ import (
 	"assent/internal/hook"
 	inforce "assent/internal/policy/files"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 	"assent/internal/server"
 	"assent/internal/store/kvmirror"
 )
@@ -25,7 +26,7 @@ import (
 // keeper is the real rules and what is saved, on a store in memory.
 type keeper struct {
 	store    *grants.Store
-	proposer *grants.Proposer
+	proposer *suggest.Proposer
 	book     *inforce.Book
 	dir      string
 	host     string
@@ -45,7 +46,7 @@ func newKeeper(t *testing.T, kv kvmirror.KV) *keeper {
 		t.Fatal(err)
 	}
 	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
-	m.proposer = grants.NewProposer(m.book, nil)
+	m.proposer = suggest.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })
 	return m
