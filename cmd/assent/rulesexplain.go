@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
@@ -102,13 +103,13 @@ func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) 
 			}
 			command = strings.TrimSuffix(string(b), "\n")
 		}
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 		if call.Input, err = json.Marshal(map[string]string{"command": command}); err != nil {
 			return call, fmt.Errorf("encode the command: %w", err)
 		}
 	}
 	if call.Tool == "" {
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 	}
 	if len(call.Input) == 0 {
 		call.Input = json.RawMessage("{}")

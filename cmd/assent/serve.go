@@ -124,7 +124,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
 	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
-	fl.StringSliceVar(&f.mutationTools, "mutation-tools", []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "mcp__*"}, "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
 	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
@@ -307,7 +307,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// Who reads the event stream, and how far.
 	followers := map[string]func() uint64{
 		"broker":  func() uint64 { return b.EventsFrom() - 1 },
-		"history": func() uint64 { event, _ := hist.Place(); return event },
+		"history": func() uint64 { event, _ := hist.Cursor(); return event },
 	}
 	if mutations != nil {
 		followers["rabbitmq"] = mutations.Place

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -221,7 +222,7 @@ func (e *Evaluator) call(members map[string]json.RawMessage) (policy.Call, error
 		cwd = e.cfg.Cwd
 	}
 	if tool == "" {
-		tool = "Bash"
+		tool = tools.Bash
 	}
 	if !path.IsAbs(cwd) {
 		return policy.Call{}, errors.New("cwd is no absolute path")
@@ -232,7 +233,7 @@ func (e *Evaluator) call(members map[string]json.RawMessage) (policy.Call, error
 	switch {
 	case hasCommand && hasInput:
 		return call, errors.New("there is a command and an input")
-	case hasCommand && tool != "Bash":
+	case hasCommand && tool != tools.Bash:
 		return call, errors.New("a command is for the tool Bash; other tools have an input")
 	case hasCommand:
 		input = slices.Concat([]byte(`{"command":`), raw, []byte("}"))

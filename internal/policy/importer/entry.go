@@ -3,9 +3,9 @@ package importer
 import (
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -65,7 +65,7 @@ func (m *Import) entry(action string, raw json.RawMessage) {
 // askedInstead is a rule that asks about all that one which cannot be read denies or asks about:
 // the tool, or of a command with a :* in its middle the program.
 func askedInstead(text, tool string, spec bool) string {
-	if tool == "Bash" && spec {
+	if tool == tools.Bash && spec {
 		_, rest, _ := strings.Cut(text, "(")
 		if program, _, ok := strings.Cut(rest, ":"); ok && program != "" && !strings.ContainsAny(program, " *()") {
 			return "Bash(" + program + " *)"
@@ -91,7 +91,7 @@ func (m *Import) projectDir() string {
 func settingsPath(text string) string {
 	tool, spec, _ := strings.Cut(text, "(")
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
-	if !slices.Contains([]string{"Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"}, tool) ||
+	if !tools.Of(tool).AboutFiles() ||
 		!strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "//") {
 		return ""
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 )
 
 //go:embed wide.txt
@@ -48,8 +51,9 @@ func readWide(text string) []wideProgram {
 // WideMeaning says what a rule string such as "Bash(python:*)" allows that is wider than it may
 // look, as the end of a sentence; empty for others.
 func WideMeaning(text string) string {
-	tool, spec, has := strings.Cut(text, "(")
+	name, spec, has := strings.Cut(text, "(")
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
+	t := tools.Of(name)
 	whole := !has || strings.Trim(spec, "*/ ") == "" || spec == "~/**" || spec == "./**"
 	switch {
 	case strings.HasPrefix(text, "mcp__"):
@@ -57,20 +61,16 @@ func WideMeaning(text string) string {
 			return "every tool of that server, also those that it brings later"
 		}
 		return ""
-	case tool == "Bash":
+	case t.Kind == tool.Command:
 		return wideCommand(spec)
-	case tool == "WebFetch" && (whole || strings.Trim(strings.TrimPrefix(spec, "domain:"), "*.") == ""):
+	case t.Kind == tool.Fetch && (whole || strings.Trim(strings.TrimPrefix(spec, "domain:"), "*.") == ""):
 		return "any page, and an address can carry what the agent knows"
-	case tool == "WebSearch":
-		return "" // asks one service
-	case slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, tool) && whole:
+	case t.AboutFiles() && t.MayWrite() && whole:
 		return "files that are run later (scripts, hooks, Makefiles) are among those that it changes"
-	case slices.Contains([]string{"Read", "Glob", "Grep", "LS"}, tool) && whole && spec != "./**":
+	case t.AboutFiles() && !t.MayWrite() && whole && spec != "./**":
 		return "keys and passwords in files are among what it reads"
-	case slices.Contains([]string{"Task", "Agent", "Skill"}, tool) && whole:
-		return ""
 	}
-	return ""
+	return "" // also of WebSearch, which asks one service
 }
 
 // RunsAnything is WideMeaning for rules about a program that runs whatever its arguments say.

@@ -5,6 +5,7 @@ package replay
 import (
 	"time"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/policy"
 )
@@ -117,7 +118,7 @@ func (r *Replay) rulesFor(root string) (Rules, error) {
 // WithoutPlainYes makes of a verdict what the broker makes of it: a question of the agent wants an
 // answer, and no rule says yes to it. It reports whether that changed the verdict.
 func WithoutPlainYes(v *hook.Verdict, tool string) (changed bool) {
-	if v.Action != hook.ActionAllow || tool != "AskUserQuestion" && tool != "ExitPlanMode" {
+	if v.Action != hook.ActionAllow || !tools.Of(tool).NeedsAnswer() {
 		return false
 	}
 	v.Action, v.Rule, v.File, v.Reason = hook.ActionAsk, "", "", "the agent takes no plain yes here"
