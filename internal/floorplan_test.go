@@ -34,6 +34,7 @@ var plan = []struct {
 		internal/policy/files
 		internal/policy/grants
 		internal/server
+		internal/setup/doctor
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
@@ -91,6 +92,14 @@ var plan = []struct {
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/doctor", `
+		hookclient
+		internal/agent/claude/install
+		internal/agent/conformance
+		internal/hook
+		internal/outlet/notify
+		internal/setup/service
+		internal/text/show`, "how a broker is spoken to is handed in"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
