@@ -67,7 +67,7 @@ func (c *client) attempt(ctx context.Context, q *request) reply {
 // interruptible makes every wait on nc end when ctx does.
 func interruptible(ctx context.Context, nc net.Conn) (stop func() bool) {
 	if t, ok := ctx.Deadline(); ok {
-		nc.SetDeadline(t) //nolint:errcheck // a closed connection says so at the next use
+		_ = nc.SetDeadline(t) // a closed connection says so at the next use
 	}
 	return context.AfterFunc(ctx, func() { nc.Close() })
 }
@@ -76,7 +76,7 @@ func interruptible(ctx context.Context, nc net.Conn) (stop func() bool) {
 func (c *conn) exchange(q *request) reply {
 	if err := c.send(q); err != nil {
 		// A server that wants no more of a large event answers before it closes.
-		c.SetReadDeadline(time.Now().Add(lastWords)) //nolint:errcheck // see interruptible
+		_ = c.SetReadDeadline(time.Now().Add(lastWords)) // see interruptible
 		if r, err := c.receive(); err == nil && r.status >= 400 {
 			return sortAnswer(r)
 		}

@@ -143,7 +143,7 @@ func Run(cfg Config, stdin, stdout *os.File) {
 	out := handle(w, cfg, start, stdin)
 	w.stop() // from here on signals kill: the write may wait for an agent that reads nothing
 	if len(out) > 0 {
-		stdout.Write(out) //nolint:errcheck // an agent that does not read gets no answer
+		_, _ = stdout.Write(out) // an agent that does not read gets no answer
 	}
 }
 

@@ -111,7 +111,7 @@ func sendBy(dial func() (net.Conn, error), line net.Buffers) error {
 		switch {
 		case err == nil:
 			defer conn.Close()
-			conn.SetDeadline(deadline) //nolint:errcheck // a closed connection says so at the next use
+			_ = conn.SetDeadline(deadline) // a closed connection says so at the next use
 			_, err = line.WriteTo(conn)
 			return err
 		case !errors.Is(err, syscall.EAGAIN) || time.Now().Add(pause).After(deadline):

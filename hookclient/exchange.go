@@ -50,15 +50,11 @@ func (q *request) head() []byte {
 	if q.to.token != "" {
 		b = append(b, "Authorization: Bearer "+q.to.token+"\r\n"...)
 	}
-	b = appendEvent(b, q.event)
-	b = appendHeader(b, hook.HeaderAttempt, strconv.Itoa(q.event.Attempt))
+	b = appendEvent(b, *q.event)
 	if q.remaining > 0 {
 		b = appendHeader(b, hook.HeaderRemaining, strconv.FormatInt(q.remaining.Milliseconds(), 10))
 		b = appendHeader(b, hook.HeaderOnTimeout, string(q.onTimeout))
 		b = appendHeader(b, hook.HeaderReattachSecret, q.secret)
-	}
-	if q.event.Spooled {
-		b = appendHeader(b, hook.HeaderSpooled, "1")
 	}
 	return append(b, "\r\n"...)
 }

@@ -148,7 +148,7 @@ func TestParseURL(t *testing.T) {
 // The request must be one that no server can misread, whatever the environment holds.
 func TestRequestHead(t *testing.T) {
 	e := event("id", "A\r\nX: y", "{}")
-	e.Origin = hook.Origin{Host: "h\n", PID: 7, AgentLabel: "ü\r\n\r\n", ProjectDir: strings.Repeat("x", maxLabel+1)}
+	e.Origin = hook.Origin{Host: "h\n", PID: 7, AgentLabel: "ü\r\n\r\n", ProjectDir: strings.Repeat("x", hook.MaxLabel+1)}
 	q := request{to: &target{host: "assent", path: "/v1/hooks", token: "tok"}, event: &e, remaining: 1500 * time.Millisecond, onTimeout: hook.Deny}
 	want := "POST /v1/hooks HTTP/1.1\r\nHost: assent\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n" +
 		"Authorization: Bearer tok\r\nAssent-Request-Id: id\r\nAssent-Agent: claude\r\nAssent-Event: A%0D%0AX:%20y\r\n" +

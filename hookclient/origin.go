@@ -5,16 +5,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/host/process"
 )
-
-// maxLabel bounds every value that goes into a header. A longer one is left out: a part of a
-// path would be another path.
-const maxLabel = 4 << 10
 
 // origin gathers what only this process knows. Of the environment it reads the named
 // variables and no others: the agent's API key stands there too.
@@ -50,37 +45,17 @@ func attended(entrypoint string, pid int) string {
 	return ""
 }
 
-// appendEvent appends the headers that describe e, the same for a request and for the spool.
-func appendEvent(b []byte, e *hook.Event) []byte {
-	b = appendHeader(b, hook.HeaderRequestID, e.ID)
-	b = appendHeader(b, hook.HeaderAgent, e.Agent)
-	b = appendHeader(b, hook.HeaderEvent, e.Type)
-	b = append(b, hook.HeaderEventTime+": "...)
-	b = e.Time.UTC().AppendFormat(b, time.RFC3339Nano)
-	b = append(b, "\r\n"...)
-	if e.Emitted {
-		b = appendHeader(b, hook.HeaderEmitted, "1")
-	}
-	b = appendHeader(b, hook.HeaderTool, e.Tool)
-	b = appendHeader(b, hook.HeaderVia, e.Via)
-	o := &e.Origin
-	b = appendHeader(b, hook.HeaderHost, o.Host)
-	if o.PID > 0 {
-		b = appendHeader(b, hook.HeaderPID, strconv.Itoa(o.PID))
-	}
-	b = appendHeader(b, hook.HeaderProcess, o.Process)
-	b = appendHeader(b, hook.HeaderAttended, o.Attended)
-	b = appendHeader(b, hook.HeaderAgentLabel, o.AgentLabel)
-	b = appendHeader(b, hook.HeaderProjectDir, o.ProjectDir)
-	b = appendHeader(b, hook.HeaderRepoRoot, o.Repo.Root)
-	b = appendHeader(b, hook.HeaderRepoBranch, o.Repo.Branch)
-	b = appendHeader(b, hook.HeaderRepoHead, o.Repo.Head)
-	return appendHeader(b, hook.HeaderRepoRemote, o.Repo.Remote)
+// appendEvent appends the headers that describe e. Submitter is the broker's to find out.
+func appendEvent(b []byte, e hook.Event) []byte {
+	e.Submitter, e.Time = "", e.Time.UTC()
+	e.Headers(func(name, value string) { b = appendHeader(b, name, value) })
+	return b
 }
 
-// appendHeader appends one header line; an empty or overlong value leaves it out.
+// appendHeader appends one header line; an empty or overlong value leaves it out: a part of a path
+// would be another path.
 func appendHeader(b []byte, name, value string) []byte {
-	if value == "" || len(value) > maxLabel {
+	if value == "" || len(value) > hook.MaxLabel {
 		return b
 	}
 	b = append(b, name...)

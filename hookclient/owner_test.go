@@ -49,7 +49,7 @@ func TestForeignSocketHearsNothing(t *testing.T) {
 			if err != nil {
 				return
 			}
-			c.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // only there to stop it
+			_ = c.SetDeadline(time.Now().Add(time.Minute)) // only there to stop it
 			n, _ := c.Read(make([]byte, 100))
 			heard <- n
 			c.Close()

@@ -82,7 +82,7 @@ func (s *spool) appendTo(session string, r *SpoolRecord, create bool) (queued bo
 		return false, err
 	}
 	if _, err := f.Write(b); err != nil {
-		f.Truncate(fi.Size()) //nolint:errcheck // what stays is passed by as torn
+		_ = f.Truncate(fi.Size()) // what stays is passed by as torn
 		return false, err
 	}
 	return true, nil
@@ -235,7 +235,7 @@ func (s *spool) countLocked(dropped, torn int) {
 		d, t = 0, 0
 	}
 	line := strconv.Itoa(d+dropped) + " " + strconv.Itoa(t+torn) + "\n"
-	os.WriteFile(path.Join(s.dir, lostFile), []byte(line), 0o600) //nolint:errcheck // a full disk: the counters stay behind
+	_ = os.WriteFile(path.Join(s.dir, lostFile), []byte(line), 0o600) // a full disk: the counters stay behind
 }
 
 // Lost returns how many events of a spool directory were ever dropped because newer ones

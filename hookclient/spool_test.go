@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -46,8 +47,8 @@ func equal(t *testing.T, got []string, want ...string) {
 func TestSpoolRecordKeepsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "assent", "spool")
 	e := event("id", "Post\nToolUse", "\x00\xff{\"a\":\"\xf8AS1\r\n\r\n\"}")
-	e.Emitted, e.Tool = true, "write it"
-	e.Origin = hook.Origin{Host: "h", PID: 5, AgentLabel: "ü: %41", ProjectDir: "/a b",
+	e.Emitted, e.Tool, e.Via = true, "write it", hook.ViaMCP
+	e.Origin = hook.Origin{Host: "h", PID: 5, Process: "5@1", Attended: hook.AttendedNo, AgentLabel: "ü: %41", ProjectDir: "/a b",
 		Repo: hook.Repo{Root: "/r", Branch: "b/c", Head: "abc", Remote: "git@h:x"}}
 	put(t, dir, "s", "/run/a b.sock", e)
 	var got SpoolRecord
@@ -57,6 +58,31 @@ func TestSpoolRecordKeepsEverything(t *testing.T) {
 	e.Spooled = true
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", SpoolRecord{Target: "/run/a b.sock", Event: e}) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, e)
+	}
+}
+
+// TestSpoolOfBefore reads a file that hook clients wrote before Via was kept.
+func TestSpoolOfBefore(t *testing.T) {
+	file, err := os.ReadFile("testdata/spool-before-via")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: "Post\nToolUse", Agent: "claude", Attempt: 1, Spooled: true, Emitted: true,
+		Tool: "write it", Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Raw: []byte("{\"a\":\"\xf8AS1\"}"),
+		Origin: hook.Origin{Host: "h", PID: 5, Process: "5@1", Attended: "no", AgentLabel: "ü: %41", ProjectDir: "/a b",
+			Repo: hook.Repo{Root: "/r", Branch: "b/c", Head: "abc", Remote: "git@h:x"}}}
+	least := e
+	least.ID, least.Origin, least.Emitted, least.Tool = "5f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", hook.Origin{}, false, ""
+	var got []hook.Event
+	if _, err := Drain(dir, "/run/a b.sock", func(r SpoolRecord) error { got = append(got, r.Event); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if want := []hook.Event{e, least}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
 }
 

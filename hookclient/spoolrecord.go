@@ -5,9 +5,8 @@ import (
 	"errors"
 	"hash/fnv"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
-	"time"
 
 	"assent/internal/hook"
 )
@@ -31,7 +30,7 @@ const (
 	frameDone  = 'd'
 	maxFrame   = frameHead + MaxPayload + 256<<10
 
-	targetLine = "Assent-Target: "
+	targetHeader = "Assent-Target"
 )
 
 var errRecord = errors.New("spool record is not readable")
@@ -46,10 +45,12 @@ type SpoolRecord struct {
 
 func (r *SpoolRecord) encode() []byte {
 	b := make([]byte, frameHead, frameHead+2<<10+len(r.Event.Raw))
-	b = append(b, targetLine...)
+	b = append(b, targetHeader+": "...)
 	b = append(b, hook.EscapeHeader(r.Target)...)
 	b = append(b, "\r\n"...)
-	b = appendEvent(b, &r.Event)
+	e := r.Event
+	e.Attempt, e.Spooled = 0, false // every record is one, and its first attempt
+	b = appendEvent(b, e)
 	b = append(b, "\r\n"...)
 	b = append(b, r.Event.Raw...)
 	copy(b, frameMagic)
@@ -78,15 +79,14 @@ func getLE(b []byte) (v uint64) {
 // a table at every start.
 func frameSum(frame []byte) uint32 {
 	h := fnv.New32a()
-	h.Write(frame[8:12]) //nolint:errcheck // a hash has no errors
-	h.Write(frame[16:])  //nolint:errcheck
+	_, _ = h.Write(frame[8:12]) // a hash has no errors
+	_, _ = h.Write(frame[16:])
 	return h.Sum32()
 }
 
 // decodeRecord reads a frame's body. Unknown header lines are passed by.
 func decodeRecord(body []byte) (SpoolRecord, error) {
-	r := SpoolRecord{Event: hook.Event{Attempt: 1, Spooled: true}}
-	e := &r.Event
+	lines := make([]header, 0, 24)
 	for {
 		line, rest, ok := bytes.Cut(body, []byte("\r\n"))
 		if !ok {
@@ -100,54 +100,26 @@ func decodeRecord(body []byte) (SpoolRecord, error) {
 		if !ok {
 			return SpoolRecord{}, errRecord
 		}
-		value = hook.UnescapeHeader(value)
-		switch name {
-		case strings.TrimSuffix(targetLine, ": "):
-			r.Target = value
-		case hook.HeaderRequestID:
-			e.ID = value
-		case hook.HeaderAgent:
-			e.Agent = value
-		case hook.HeaderEvent:
-			e.Type = value
-		case hook.HeaderEventTime:
-			t, err := time.Parse(time.RFC3339Nano, value)
-			if err != nil {
-				return SpoolRecord{}, errRecord
-			}
-			e.Time = t
-		case hook.HeaderEmitted:
-			e.Emitted = value != ""
-		case hook.HeaderTool:
-			e.Tool = value
-		case hook.HeaderHost:
-			e.Origin.Host = value
-		case hook.HeaderPID:
-			e.Origin.PID, _ = strconv.Atoi(value)
-		case hook.HeaderProcess:
-			e.Origin.Process = value
-		case hook.HeaderAttended:
-			e.Origin.Attended = value
-		case hook.HeaderAgentLabel:
-			e.Origin.AgentLabel = value
-		case hook.HeaderProjectDir:
-			e.Origin.ProjectDir = value
-		case hook.HeaderRepoRoot:
-			e.Origin.Repo.Root = value
-		case hook.HeaderRepoBranch:
-			e.Origin.Repo.Branch = value
-		case hook.HeaderRepoHead:
-			e.Origin.Repo.Head = value
-		case hook.HeaderRepoRemote:
-			e.Origin.Repo.Remote = value
-		}
+		lines = append(lines, header{name, value})
 	}
+	get := func(name string) string {
+		for _, h := range slices.Backward(lines) {
+			if h.name == name {
+				return h.value
+			}
+		}
+		return ""
+	}
+	r := SpoolRecord{Target: hook.UnescapeHeader(get(targetHeader)), Event: hook.EventFromHeaders(get)}
+	e := &r.Event
 	if e.ID == "" || r.Target == "" {
 		return SpoolRecord{}, errRecord
 	}
-	e.Raw = body
+	e.Attempt, e.Spooled, e.Submitter, e.Raw = 1, true, "", body
 	return r, nil
 }
+
+type header struct{ name, value string }
 
 // frames reads the frames of a file up to end, which must not move into a frame that is being
 // written.

@@ -95,7 +95,7 @@ func (c *client) drainSpool(ctx context.Context, s *spool) {
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
 	link, end, posted := newConn(nc), time.Now().Add(drainTime), false
-	s.drain(c.to.name, 0, func(r SpoolRecord) error { //nolint:errcheck // the next run goes on
+	_, _ = s.drain(c.to.name, 0, func(r SpoolRecord) error { // the next run goes on
 		if link == nil || posted && time.Now().After(end) {
 			return errEnough
 		}

@@ -72,7 +72,7 @@ func (w *agentWatch) hangup() {
 	if w.over {
 		return
 	}
-	raw.Control(func(fd uintptr) { //nolint:errcheck // as above
+	_ = raw.Control(func(fd uintptr) { // as above
 		if stop := onHangup(int(fd), w.cancel); stop != nil {
 			w.stops = append(w.stops, stop)
 		}
@@ -100,7 +100,7 @@ func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
 func closeAll(fds ...int) {
 	for _, fd := range fds {
 		if fd >= 0 {
-			syscall.Close(fd) //nolint:errcheck // nothing was written
+			_ = syscall.Close(fd) // nothing was written
 		}
 	}
 }

@@ -18,7 +18,9 @@ var plan = []struct {
 		hookclient
 		internal/agent/claude
 		internal/agent/claude/install
+		internal/agent/claude/tools
 		internal/agent/conformance
+		internal/agent/tool
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -33,6 +35,7 @@ var plan = []struct {
 		internal/policy
 		internal/policy/files
 		internal/policy/grants
+		internal/policy/suggest
 		internal/server
 		internal/setup/doctor
 		internal/setup/service
@@ -48,16 +51,18 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent/claude", "internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
+	{"internal/agent/tool", "", ""},
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
@@ -66,6 +71,8 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
+	{"internal/intake", "broker internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+
 	{"internal/mcp", "", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
 	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
@@ -73,11 +80,12 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
+	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
 	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/policy/files internal/policy/shell internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 
+	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
 	{"internal/server", `
 		broker
 		internal/agent/claude
@@ -85,8 +93,8 @@ var plan = []struct {
 		internal/auth
 		internal/feed
 		internal/hook
-		internal/host/ondisk
 		internal/host/peercred
+		internal/intake
 		internal/host/process
 		internal/outlet/notify
 		internal/text/show
@@ -137,7 +145,7 @@ var modules = []struct {
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
-	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/grants", ""},
+	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install", ""},
 	{"golang.org/x/term", "cmd/assent", ""},
@@ -180,6 +188,9 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/policy/shell", "os/exec", "reading a command starts nothing"},
 	{"internal/policy/shell", "net/http", "reading a command needs nothing but the text"},
 	{"internal/agent/claude/install", "net/http", "what it needs is on this machine"},
+	{"internal/intake", "net/http", "an event's journey knows no protocol"},
+	{"internal/intake", "github.com/gorilla/...", "an event's journey knows no protocol"},
+	{"internal/intake", "github.com/go-chi/...", "an event's journey knows no protocol"},
 	{"internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/server", "github.com/rabbitmq/...", "AMQP lives in rabbit"},
 	{"internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},

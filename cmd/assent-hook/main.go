@@ -21,7 +21,7 @@ func main() {
 	emits := path.Base(os.Args[0]) == hookclient.EmitName
 	switch {
 	case len(args) == 1 && (args[0] == "--version" || args[0] == "-version"):
-		os.Stdout.WriteString("assent-hook version " + built + "\n") //nolint:errcheck // nowhere to say so
+		_, _ = os.Stdout.WriteString("assent-hook version " + built + "\n") // nowhere to say so
 	case emits:
 		emit(hookclient.EmitName, args)
 	case len(args) > 0 && args[0] == "emit":
@@ -35,11 +35,11 @@ func main() {
 func run(args []string) {
 	cfg, err := hookclient.ReadConfig(args, os.Getenv)
 	if errors.Is(err, hookclient.ErrHelp) {
-		os.Stdout.WriteString(hookclient.Usage("assent-hook")) //nolint:errcheck // nowhere to say so
+		_, _ = os.Stdout.WriteString(hookclient.Usage("assent-hook")) // nowhere to say so
 		return
 	}
 	warn := func(line string) {
-		os.Stderr.WriteString("assent-hook: " + line + "\n") //nolint:errcheck // as above
+		_, _ = os.Stderr.WriteString("assent-hook: " + line + "\n") // as above
 	}
 	if err != nil {
 		// Still status 0: to an agent another one would be a failed hook.
@@ -54,12 +54,12 @@ func run(args []string) {
 func emit(name string, args []string) {
 	debug := func(line string) {
 		if os.Getenv("HOOKD_DEBUG") == "1" {
-			os.Stderr.WriteString(name + ": " + line + "\n") //nolint:errcheck // nowhere to say so
+			_, _ = os.Stderr.WriteString(name + ": " + line + "\n") // nowhere to say so
 		}
 	}
 	cfg, err := hookclient.ReadEmit(args, os.Getenv)
 	if errors.Is(err, hookclient.ErrHelp) {
-		os.Stdout.WriteString(hookclient.EmitUsage(name)) //nolint:errcheck // nowhere to say so
+		_, _ = os.Stdout.WriteString(hookclient.EmitUsage(name)) // nowhere to say so
 		return
 	}
 	if err != nil {

@@ -50,8 +50,8 @@ func TestSignalBetweenAttempts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Read(make([]byte, 10)) //nolint:errcheck // it has begun to send
-	l.Close()                // removes the file
+	_, _ = c.Read(make([]byte, 10)) // it has begun to send
+	l.Close()                       // removes the file
 	c.Close()
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestSignalWhileWriting(t *testing.T) {
 	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	p.Wait() //nolint:errcheck // that it ends is the point
+	_ = p.Wait() // that it ends is the point
 }
 
 func TestDeadline(t *testing.T) {

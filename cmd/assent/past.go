@@ -16,15 +16,15 @@ import (
 type past struct{ h *history.History }
 
 func (p past) Sessions(ctx context.Context, after string, limit int) ([]feed.Info, error) {
-	var place history.SessionPlace
+	var cursor history.SessionCursor
 	if after != "" {
 		s, err := p.h.Session(ctx, after)
 		if err != nil {
 			return nil, pastError(err)
 		}
-		place = s.Place
+		cursor = s.Cursor
 	}
-	list, err := p.h.Sessions(ctx, place, limit)
+	list, err := p.h.Sessions(ctx, cursor, limit)
 	infos := make([]feed.Info, len(list))
 	for i, s := range list {
 		infos[i] = s.Info

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/broker"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -318,7 +320,7 @@ func (a *app) answer(ctx context.Context, id string, decision func(*request) (ho
 	}
 	delivery, err := b.decide(ctx, r, d)
 	if err != nil {
-		if r.ToolName == "AskUserQuestion" && d.Behavior == hook.BehaviorAllow && len(d.UpdatedInput) == 0 {
+		if tools.Of(r.ToolName).Kind == tool.Question && d.Behavior == hook.BehaviorAllow && len(d.UpdatedInput) == 0 {
 			return fmt.Errorf("%w; give one --answer for each question", err)
 		}
 		return err

@@ -30,6 +30,7 @@ import (
 	"assent/internal/outlet/rabbit"
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 	"assent/internal/server"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
@@ -123,7 +124,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
 	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
-	fl.StringSliceVar(&f.mutationTools, "mutation-tools", []string{"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "mcp__*"}, "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
 	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
@@ -306,7 +307,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// Who reads the event stream, and how far.
 	followers := map[string]func() uint64{
 		"broker":  func() uint64 { return b.EventsFrom() - 1 },
-		"history": func() uint64 { event, _ := hist.Place(); return event },
+		"history": func() uint64 { event, _ := hist.Cursor(); return event },
 	}
 	if mutations != nil {
 		followers["rabbitmq"] = mutations.Place
@@ -319,7 +320,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
-		Always: remembered{saved, grants.NewProposer(book, endedOf(b))},
+		Always: remembered{saved, suggest.NewProposer(book, endedOf(b))},
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: room.sockets, MaxWaiting: room.waiting, MaxRemote: room.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -246,7 +248,7 @@ func (w *watch) printInput(n int, r *request, most int) {
 		}
 		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(foldLines(readable(f.Text)), "\n", "\n      "))
 	}
-	if r.ToolName == "Write" {
+	if tools.Of(r.ToolName).Kind == tool.Write {
 		fmt.Fprintf(&all, "    %s\n", overwriteWords(r.Overwrites))
 	}
 	text := hang(all.String(), 6, columns(w.out))
@@ -324,7 +326,7 @@ func (w *watch) command(ctx context.Context, line string) {
 	if verb == "d" {
 		d = hook.Decision{Behavior: hook.BehaviorDeny, Message: strings.TrimSpace(words)}
 	}
-	if verb == "a" && r.ToolName == "AskUserQuestion" {
+	if verb == "a" && tools.Of(r.ToolName).Kind == tool.Question {
 		fmt.Fprintf(w.out, "[%d] a question needs its answers; use the page, or: assent allow %s --answer WORDS\n", n, show.Line(r.ID))
 		return
 	}

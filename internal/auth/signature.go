@@ -72,15 +72,6 @@ func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	return s, nil
 }
 
-// VerifyAlways reports whether what was saved was signed by the key in it.
-func VerifyAlways(s hook.Saved) bool {
-	if s.PublicKey == nil {
-		return false
-	}
-	pub, err := parseKey(*s.PublicKey)
-	return err == nil && verify(pub, AlwaysText(s.RequestID, s.InputSHA256, s.Digest, s.Kind, s.Bounds, s.Count), s.Signature)
-}
-
 // PushText is what a device signs to be rung: who it is, and the JSON of its subscription and of
 // its settings as they are sent, each as nothing where it is absent.
 func PushText(device string, subscription, settings []byte) []byte {

@@ -123,7 +123,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	e := eventOf(q.Header, raw)
-	p, unreadable := claude.Decode(e.Agent, hook.UnescapeHeader(q.Header.Get(hook.HeaderEvent)), raw)
+	p, unreadable := claude.Decode(e.Agent, e.Type, raw)
 	e.Type = p.Type
 	r.mu.Lock()
 	r.events++
@@ -324,15 +324,16 @@ func decisionOf(body []byte) (behavior hook.Behavior, message string) {
 
 // eventOf reads the headers of a hook.
 func eventOf(h http.Header, raw []byte) hook.Event {
-	e := hook.Event{ID: hook.UnescapeHeader(h.Get(hook.HeaderRequestID)), Agent: hook.UnescapeHeader(h.Get(hook.HeaderAgent)), Time: time.Now(), Via: hook.UnescapeHeader(h.Get(hook.HeaderVia)), Raw: raw, Origin: hook.OriginFrom(h.Get)}
+	e := hook.EventFromHeaders(h.Get)
+	e.Submitter, e.Raw = "", raw
 	if _, err := uuid.Parse(e.ID); err != nil {
 		e.ID = uuid.NewString()
 	}
 	if !hook.PlainToken(e.Agent) {
 		e.Agent = "claude"
 	}
-	if t, err := time.Parse(time.RFC3339Nano, hook.UnescapeHeader(h.Get(hook.HeaderEventTime))); err == nil {
-		e.Time = t
+	if e.Time.IsZero() {
+		e.Time = time.Now()
 	}
 	return e
 }

@@ -65,7 +65,7 @@ type UI struct {
 	CollapsedDefault bool   `json:"collapsed_default,omitempty"`
 	Pin              bool   `json:"pin,omitempty"`
 	Badge            string `json:"badge,omitempty"`
-	// Hidden says that a feed for people leaves the event out, see Excluded.
+	// Hidden says that a feed for people leaves the event out: it only repeats, or only counts.
 	Hidden bool `json:"hidden,omitempty"`
 }
 

@@ -1,7 +1,5 @@
 package feed
 
-import "slices"
-
 // Row says what becomes of one type of hook event.
 type Row struct {
 	Event string // hook event type; empty in the row of unknown ones
@@ -98,17 +96,9 @@ var rowIndex = func() map[string]*Row {
 	return m
 }()
 
-// Table returns the rows: one for each hook event that is known, and last, without a name, the
-// one of all others.
-func Table() []Row { return slices.Clone(table) }
-
 func rowOf(event string) *Row {
 	if r := rowIndex[event]; r != nil {
 		return r
 	}
 	return &table[len(table)-1]
 }
-
-// Excluded reports whether a feed for people leaves an event out: what only repeats, or only
-// counts. It is Event.UI.Hidden.
-func Excluded(e Event) bool { return e.UI.Hidden }

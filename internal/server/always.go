@@ -46,38 +46,19 @@ var (
 	ErrSavedOver   = errors.New("it is over")
 )
 
+// The bounds of a grant.
 const (
-	// useTime bounds the look at the record before a saved rule allows.
-	useTime = 2 * time.Second
-	// longestGrant and mostCount bound a grant.
 	longestGrant = 90 * 24 * time.Hour
 	mostCount    = 100
 )
 
-// count lets a verdict stand that rests on what approvers saved, if that is not over, and counts
-// it. Otherwise the rules are asked again, which know of the end by then.
-func (s *Server) count(req *hook.Request, v hook.Verdict) hook.Verdict {
-	ctx, cancel := context.WithTimeout(s.ctx, useTime)
-	defer cancel()
-	for range 5 {
-		if v.Action != hook.ActionAllow || len(v.Saved) == 0 {
-			return v
-		}
-		// One that comes back to an answer needs nothing any more.
-		if had, err := s.cfg.Broker.Get(ctx, req.ID); err == nil && had.State == broker.Ended {
-			return hook.Verdict{Action: hook.ActionAsk, Reason: "it was answered before"}
-		}
-		err := s.cfg.Always.Use(ctx, req.ID, v.Saved)
-		if err == nil {
-			return v
-		}
-		if !errors.Is(err, ErrSavedOver) {
-			s.log.Warn("a saved rule could not be looked up, so a person is asked", zap.String("id", req.ID), zap.String("error", line(err.Error())))
-			break
-		}
-		v = s.bound(s.cfg.Rules(req, req.ToolInput), req)
+// redeem is Always.Use for the intake.
+func (s *Server) redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
+	err := s.cfg.Always.Use(ctx, requestID, ids)
+	if errors.Is(err, ErrSavedOver) {
+		return false, nil
 	}
-	return hook.Verdict{Action: hook.ActionAsk, Reason: "it is not certain that what was saved for it still holds", Timeout: v.Timeout, OnTimeout: v.OnTimeout}
+	return err == nil, err
 }
 
 // getProposals is GET /v1/requests/{id}/proposals.

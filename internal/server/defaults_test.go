@@ -47,7 +47,7 @@ func TestDefaultLimits(t *testing.T) {
 	// And the bound of payloads is one.
 	var held atomic.Int64
 	held.Store(s.cfg.MaxHeld)
-	if _, err := io.ReadAll(&roomedBody{ReadCloser: io.NopCloser(strings.NewReader("x")), held: &held, max: s.cfg.MaxHeld}); !errors.Is(err, errNoRoom) {
+	if _, err := io.ReadAll(&countedBody{ReadCloser: io.NopCloser(strings.NewReader("x")), held: &held, max: s.cfg.MaxHeld}); !errors.Is(err, errBudget) {
 		t.Errorf("one byte beyond: %v", err)
 	}
 }

@@ -78,6 +78,7 @@ func newFort(t *testing.T) *fort {
 		return uint64(f.events), nil
 	}})
 	f.must(err)
+	srv.LetGuess() // all attacks together present more wrong credentials than get an answer in a minute
 	f.handler = srv.TCP()
 	served := srv.HTTPServer(f.handler)
 	done := make(chan struct{})

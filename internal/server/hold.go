@@ -13,15 +13,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"assent/broker"
 	"assent/internal/auth"
-	"assent/internal/hook"
+	"assent/internal/intake"
 )
 
 // hold takes the connection out of net/http's hands for the time of the wait, and reports
-// whether it could (HTTP/2 cannot); done is called after it. net/http keeps some 20 KB of
-// buffers, request and stack for a handler that blocks; one small goroutine needs a fraction.
-func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.Waiting, p auth.Principal, done func()) bool {
+// whether it could (HTTP/2 cannot). net/http keeps some 20 KB of buffers, request and stack for a
+// handler that blocks; one small goroutine needs a fraction.
+func (s *Server) hold(w http.ResponseWriter, pending *intake.Pending, size int64, p auth.Principal) bool {
 	if !s.open(&s.held) {
 		return false
 	}
@@ -30,9 +29,9 @@ func (s *Server) hold(w http.ResponseWriter, req *hook.Request, waiting *broker.
 		s.held.Done()
 		return false
 	}
-	h := &heldHook{s: s, conn: conn, header: w.Header(), req: req, waiting: waiting, done: done} // header: what the checks before us have set
+	h := &heldHook{s: s, conn: conn, header: w.Header(), pending: pending, size: size} // header: what the checks before us have set
 	h.unrevoke = p.OnRevoke(func() { conn.Close() })
-	waiting.Notify(func() { go h.finish(context.Background()) })
+	pending.Notify(func() { go h.finish(context.Background()) })
 	go h.watch()
 	return true
 }
@@ -43,10 +42,9 @@ type heldHook struct {
 	s        *Server
 	conn     net.Conn
 	header   http.Header
-	req      *hook.Request
-	waiting  *broker.Waiting
+	pending  *intake.Pending
+	size     int64 // of the payload
 	unrevoke func() bool
-	done     func()
 
 	mu   sync.Mutex
 	over bool    // guarded by mu
@@ -76,27 +74,27 @@ func (h *heldHook) finish(ctx context.Context) {
 	}
 	h.over = true
 	s := h.s
-	defer h.done()
+	defer s.release(h.pending, h.size)
 	defer h.conn.Close()
 	defer h.unrevoke()
 	defer s.caught("/v1/hooks")
-	if a := s.await(ctx, h.req, h.waiting); !a.silent {
-		s.answered(h.waiting.ID(), a, writeHeld(h.conn, h.header, a, s.writeWait))
+	if a := s.await(ctx, h.pending); !a.silent {
+		s.written(h.pending, a, writeHeld(h.conn, h.header, a, s.writeWait))
 	}
 }
 
 // writeHeld writes the answer as the last one on its connection.
-func writeHeld(conn net.Conn, header http.Header, a answer, patience time.Duration) error {
+func writeHeld(conn net.Conn, header http.Header, a answer, timeout time.Duration) error {
 	a.setHeader(header)
 	res := http.Response{
-		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Close: true,
-		Header: header, Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),
+		StatusCode: a.status(), ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header: header, Body: io.NopCloser(bytes.NewReader(a.Body)), ContentLength: int64(len(a.Body)),
 	}
 	var b bytes.Buffer
 	if err := res.Write(&b); err != nil {
 		return fmt.Errorf("compose the answer: %w", err)
 	}
-	if err := conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 		return err
 	}
 	_, err := conn.Write(b.Bytes())

@@ -3,93 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 
-	"go.uber.org/zap"
-
-	"assent/broker"
-	"assent/internal/agent/claude"
 	"assent/internal/hook"
 )
-
-// judge asks the rules about a request, and writes into it what they say.
-func (s *Server) judge(req *hook.Request) {
-	if s.cfg.Rules == nil {
-		return
-	}
-	v := s.count(req, s.bound(s.cfg.Rules(req, req.ToolInput), req))
-	if v.Action == hook.ActionAsk {
-		if end := req.CreatedAt.Add(v.Timeout); v.Timeout > 0 && end.Before(req.Deadline) {
-			req.Deadline = end
-		}
-		if v.OnTimeout == hook.Deny {
-			req.OnTimeout = hook.Deny
-		}
-		if v.Rule == "" && v.Reason == "" && v.Note == "" && len(v.Shadow) == 0 {
-			return
-		}
-	}
-	req.Verdict = &v
-}
-
-// bound turns an allow that must not or cannot be given into an ask, whatever the rules say.
-func (s *Server) bound(v hook.Verdict, req *hook.Request) hook.Verdict {
-	why := ""
-	switch v.Action {
-	case hook.ActionDeny, hook.ActionAsk:
-	case hook.ActionAllow:
-		switch err := claude.CheckDecision(req.Agent, ruleDecision(&v, req), req); {
-		case req.Uninspectable != "":
-			why = "two readers could take this request for two things"
-		case v.Rule == "":
-			why = "no rule allows it by name"
-		case err != nil:
-			why = "the agent takes no plain yes here"
-		}
-	default:
-		v.Action = hook.ActionAsk
-	}
-	if why != "" {
-		v.Action, v.Reason = hook.ActionAsk, why
-	}
-	return v
-}
-
-// ruleDecision is a deciding verdict as an answer to req.
-func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
-	if v.Action == hook.ActionAllow {
-		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256}
-	}
-	words := v.Message
-	if words == "" { // they reach the model, which must not take them for a person's
-		words = "Denied by the rule " + v.By().ID + " of assent, without asking a person."
-	}
-	return hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: req.InputSHA256, Message: words}
-}
-
-// rule answers a request by its verdict, and reports whether it is over.
-func (s *Server) rule(req *hook.Request, waiting *broker.Waiting) bool {
-	by, outcome := req.Verdict.By(), hook.Allowed
-	if req.Verdict.Action == hook.ActionDeny {
-		outcome = hook.Denied
-	}
-	err := waiting.Rule(ruleDecision(req.Verdict, req), by)
-	if errors.Is(err, broker.ErrSettled) {
-		return true // its hook has gone, or it came back to an answer
-	}
-	if err != nil {
-		s.log.Warn("a rule's answer was not recorded; people are asked", zap.String("id", req.ID),
-			zap.String("rule", line(by.ID)), zap.String("error", line(err.Error())))
-		return false
-	}
-	s.metrics.decision(hook.KindRule)
-	s.log.Info("decided", zap.String("id", req.ID), zap.String("outcome", string(outcome)),
-		zap.String("kind", by.Kind), zap.String("by", line(by.ID)), zap.String("file", line(by.File)))
-	return true
-}
 
 // deniedByRule is what the rules have against an input that an approver changed; nil if nothing.
 // The approver's own judgement stands otherwise.

@@ -7,9 +7,9 @@
 //
 // # Concurrency
 //
-// net/http gives every connection a goroutine. A hook that waits is taken from it and has two
-// of its own: one inside broker.Ask that answers, and one that reads to see the hook go, which
-// the first waits for. A WebSocket has two: its handler, the only writer, and a reader that the
+// net/http gives every connection a goroutine. A hook that waits is taken from it and has one of its
+// own, which reads to see the hook go; for as long as it takes another one writes the answer, and the
+// first waits for that. A WebSocket has two: its handler, the only writer, and a reader that the
 // handler waits for. Close ends the WebSockets and waits for them and for the hooks, which end
 // when the broker closes.
 package server
@@ -36,6 +36,7 @@ import (
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/intake"
 	"assent/internal/outlet/notify"
 )
 
@@ -107,17 +108,15 @@ type Server struct {
 	roster      roster
 	log         *zap.Logger
 	names       names
-	calls       calls
 	metrics     metrics
 	assets      map[string]asset
 	description func() (asset, error) // of the API
-	waiting     atomic.Int64          // hooks inside broker.Ask
-	remote      atomic.Int64          // those of them that came over TCP
-	bytes       atomic.Int64          // of hooks' bodies, see roomedBody
-	arriving    arrivals              // bodies on their way
-	guesses     *rate.Limiter         // of credentials, see unknown
-	warned      atomic.Int64          // when one was answered with 429, in Unix seconds
-	pages       atomic.Int64          // open WebSockets of devices that may decide
+	intake      *intake.Intake
+	bytes       atomic.Int64  // of hooks' bodies, see countedBody
+	arriving    arrivals      // bodies on their way
+	guesses     *rate.Limiter // of credentials, see unknown
+	warned      atomic.Int64  // when one was answered with 429, in Unix seconds
+	pages       atomic.Int64  // open WebSockets of devices that may decide
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc
@@ -184,7 +183,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.description = sync.OnceValues(func() (asset, error) { return newAsset(openAPI, "application/json") }) // few ever ask
-	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return int(s.waiting.Load()) }, func() int { return len(s.inForce().Problems) })
+	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
@@ -194,6 +193,15 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Always == nil {
 		s.cfg.Always = noAlways{}
 	}
+	s.intake = intake.New(s.ctx, intake.Config{
+		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: s.redeem,
+		FormsSeen:  func() bool { return s.pages.Load() > 0 },
+		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
+		Count: intake.Count{
+			Event: s.metrics.event, Unreadable: s.metrics.unreadable.Inc, TooLarge: s.metrics.oversize.Inc,
+			Published: func(d time.Duration) { s.metrics.eventTime.Observe(d.Seconds()) }, Decided: s.metrics.decision,
+		},
+	})
 	if s.past == nil {
 		s.past = noPast{}
 	} else {

@@ -25,10 +25,10 @@ const script = {
 // What is not needed at first (panels, charts, the reader of plans) is fetched when it is wanted.
 const { metafile } = await build({ ...script, entryPoints: { app: "src/main.tsx" }, format: "esm", splitting: true, metafile: true });
 await build({ ...script, entryPoints: { offline: "src/offline.ts" }, format: "esm" });
-await build({ ...script, entryPoints: { plan: "src/markdown.ts" }, format: "esm" });
+await build({ ...script, entryPoints: { plan: "src/card/markdown.ts" }, format: "esm" });
 await build({
   absWorkingDir: web,
-  entryPoints: { app: "src/page.css", later: "src/later.css" },
+  entryPoints: { app: "src/page.css", later: "src/panels/later.css" },
   outdir: "dist",
   bundle: true,
   minify: true,
@@ -36,11 +36,11 @@ await build({
   logLevel: "warning",
 });
 for (const file of ["offline.html", "app.webmanifest", "icon.svg", "icon-180.png", "icon-192.png", "icon-512.png", "icon-maskable-512.png"]) {
-  await cp(join(web, "src", file), join(dist, file));
+  await cp(join(web, "src/static", file), join(dist, file));
 }
 // What app.js imports at once is asked for at once.
 const first = metafile.outputs["dist/app.js"].imports.filter((i) => i.kind === "import-statement").map((i) => `<link rel="modulepreload" href="/${i.path.replace("dist/", "")}">\n`);
-const page = await readFile(join(web, "src", "index.html"), "utf8");
+const page = await readFile(join(web, "src/static/index.html"), "utf8");
 await writeFile(join(dist, "index.html"), page.replace('<script type="module"', first.join("") + '<script type="module"'));
 // The service worker keeps the page that is shown without a broker: other files, another worker.
 const shell = createHash("sha256");

@@ -10,11 +10,12 @@ const web = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = await mkdtemp(join(tmpdir(), "assent-web-test-"));
 process.on("exit", () => rmSync(out, { recursive: true, force: true })); // a hook of node:test may come before the last import
 
-const names = (await readdir(join(web, "src"))).filter((n) => n.endsWith(".test.ts"));
+const names = (await readdir(join(web, "src"), { recursive: true })).filter((n) => n.endsWith(".test.ts")).sort();
 await build({
   absWorkingDir: web,
   entryPoints: names.map((n) => "src/" + n),
   outdir: out,
+  outbase: "src",
   outExtension: { ".js": ".mjs" },
   bundle: true,
   platform: "node",

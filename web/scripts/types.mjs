@@ -1,4 +1,4 @@
-// Writes src/types.gen.ts from ../schemas. Deterministic: same schemas, same file.
+// Writes src/broker/types.gen.ts from ../schemas. Deterministic: same schemas, same file.
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,4 +44,4 @@ const text = await compile(root, "Everything", {
   unknownAny: true,
   $refOptions: { resolve: { fromRepository, http: false, file: false } },
 });
-await writeFile(join(here, "../src/types.gen.ts"), text);
+await writeFile(join(here, "../src/broker/types.gen.ts"), text);

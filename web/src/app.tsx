@@ -1,17 +1,17 @@
 // The page: its parts, a rail of sessions beside them, and what happened.
 import { effect } from "@preact/signals";
-import { Arrival, BrokenRules, Overruled } from "./alarms";
-import { Door } from "./door";
-import { Search, Story } from "./feedview";
-import { HoldBar } from "./holdbar";
-import { Queue } from "./inbox";
-import { Later } from "./later";
-import { Past } from "./past";
-import { Rail } from "./rail";
-import { announcement, groups, link, linkTrouble, recent, selected, standing, waiting } from "./state";
+import { Door } from "./device/door";
+import { Later } from "./panels/later";
+import { Arrival, BrokenRules, Overruled } from "./queue/alarms";
+import { HoldBar } from "./queue/holdbar";
+import { Queue } from "./queue/inbox";
+import { announcement, groups, link, linkTrouble, recent, selected, standing, waiting } from "./queue/state";
+import { Search, Story } from "./story/feedview";
+import { Past } from "./story/past";
+import { Rail } from "./story/rail";
+import { visibleLine } from "./text/visible";
+import { words } from "./text/words";
 import { settings, view, views } from "./view";
-import { visibleLine } from "./visible";
-import { words } from "./words";
 
 effect(() => {
   document.title = words.waitingTitle(waiting.value);

@@ -1,9 +1,9 @@
 import { render } from "preact";
 import { App } from "./app";
-import { arrive } from "./arrive";
-import { start } from "./entry";
-import { startFeed } from "./feed";
-import { startKeys } from "./keys";
+import { arrive } from "./device/arrive";
+import { start } from "./device/entry";
+import { startKeys } from "./panels/keys";
+import { startFeed } from "./story/feed";
 
 render(<App />, document.getElementById("app")!);
 startFeed();

@@ -1,8 +1,8 @@
 // The service worker: it shows what the broker pushes, and a page that says so when the broker is
 // away. A message holds no input and nothing can be decided from a notification; a tap opens the
 // very card. Nothing of the API is kept or answered here.
-import type { PushMessage } from "./types.gen";
-import { ringing } from "./words";
+import type { PushMessage } from "./broker/types.gen";
+import { ringing } from "./text/words/ringing";
 
 declare const self: ServiceWorkerGlobalScope;
 

@@ -10,10 +10,6 @@ import (
 	"assent/internal/hook"
 )
 
-// maxLabel is how long a text may be that travels in a header, in bytes as the header has them. A
-// longer one is left out: a part of a path would be another path.
-const maxLabel = 4 << 10
-
 // maxEventID is the length of a UUID.
 const maxEventID = 36
 
@@ -67,9 +63,10 @@ func Envelope(line []byte) (e hook.Event, cwd string, err error) {
 			err = fmt.Errorf("%w: %s is not as it should be, and is left out", ErrUnreadable, name)
 		}
 	}
+	// What would be too long in a header is left out: a part of a path would be another path.
 	label := func(name string) (s string) {
 		if raw := known[name]; raw != nil && string(raw) != "null" {
-			if !utf8.Valid(raw) || json.Unmarshal(raw, &s) != nil || len(hook.EscapeHeader(s)) > maxLabel {
+			if !utf8.Valid(raw) || json.Unmarshal(raw, &s) != nil || len(hook.EscapeHeader(s)) > hook.MaxLabel {
 				flawed(name)
 				return ""
 			}
@@ -120,7 +117,7 @@ func repoOf(raw json.RawMessage) (hook.Repo, bool) {
 		r.Remote = *c.RemoteURL
 	}
 	for _, s := range []string{r.Root, r.Branch, r.Head, r.Remote} {
-		if len(hook.EscapeHeader(s)) > maxLabel {
+		if len(hook.EscapeHeader(s)) > hook.MaxLabel {
 			return hook.Repo{}, false
 		}
 	}

@@ -109,7 +109,7 @@ func FuzzEnvelope(f *testing.F) {
 		if e.Type != Unknown && !json.Valid(e.Raw) {
 			t.Fatalf("payload %q", e.Raw)
 		}
-		if len(e.ID) > maxEventID || e.ID != "" && !hook.PlainToken(e.ID) || len(cwd) > maxLabel || e.Origin.PID < 0 {
+		if len(e.ID) > maxEventID || e.ID != "" && !hook.PlainToken(e.ID) || len(cwd) > hook.MaxLabel || e.Origin.PID < 0 {
 			t.Fatalf("%+v", e)
 		}
 		if r := e.Origin.Repo; r != (hook.Repo{}) && (r.Root == "" || r.Root[0] != '/') {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"math/big"
 
 	"assent/internal/hook"
 )
@@ -46,4 +47,25 @@ func (k *Key) Sign(text []byte) string {
 	r.FillBytes(raw[:32])
 	s.FillBytes(raw[32:])
 	return base64.RawURLEncoding.EncodeToString(raw[:])
+}
+
+// Verify reports whether the key made the signature of text, as anybody can tell who knows the key.
+func Verify(k hook.JWK, text []byte, signature string) bool {
+	b := []byte{4}
+	for _, part := range []string{k.X, k.Y, signature} {
+		raw, err := base64.RawURLEncoding.DecodeString(part)
+		if err != nil {
+			return false
+		}
+		b = append(b, raw...)
+	}
+	if len(b) != 65+64 {
+		return false
+	}
+	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), b[:65])
+	if err != nil {
+		return false
+	}
+	h := sha256.Sum256(text)
+	return ecdsa.Verify(pub, h[:], new(big.Int).SetBytes(b[65:97]), new(big.Int).SetBytes(b[97:]))
 }

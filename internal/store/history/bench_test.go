@@ -117,7 +117,7 @@ func fill(b *testing.B, feed uint64) (h *History, took time.Duration, events uin
 	b.Cleanup(func() { cancel(); <-done })
 	<-full
 	took = time.Since(begun)
-	events, _ = h.Place()
+	events, _ = h.Cursor()
 	return h, took, events
 }
 
@@ -212,7 +212,7 @@ func BenchmarkRead(b *testing.B) {
 		{"search/nothing", 100 * time.Millisecond, search(func() string { return "xyzzy" })},
 		{"feed/first", 20 * time.Millisecond, func() error { _, err := h.Feed(b.Context(), "long", 0, 100); return err }},
 		{"feed/last", 20 * time.Millisecond, func() error { _, err := h.Feed(b.Context(), "long", last.Info.LastPos-100, 100); return err }},
-		{"sessions", 20 * time.Millisecond, func() error { _, err := h.Sessions(b.Context(), SessionPlace{}, 50); return err }},
+		{"sessions", 20 * time.Millisecond, func() error { _, err := h.Sessions(b.Context(), SessionCursor{}, 50); return err }},
 	} {
 		b.Run(x.name, func(b *testing.B) {
 			var took []time.Duration

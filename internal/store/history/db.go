@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 3
+const layout = 4
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -42,6 +42,10 @@ ALTER TABLE requests ADD COLUMN edited INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE requests ADD COLUMN wanted TEXT NOT NULL DEFAULT '';
 ALTER TABLE requests ADD COLUMN answers TEXT NOT NULL DEFAULT '';
 ALTER TABLE requests ADD COLUMN unattended INTEGER NOT NULL DEFAULT 0;`,
+	3: `
+DROP TABLE runs;
+ALTER TABLE place RENAME TO cursor;
+ALTER TABLE requests RENAME COLUMN gist TO summary;`,
 }
 
 // db is the open file: one connection that writes, some that read.
@@ -202,7 +206,7 @@ func (h *History) moveAside() error {
 	if err := os.Rename(h.cfg.Path, aside); err != nil {
 		return fmt.Errorf("move a damaged file away: %w", err)
 	}
-	h.setPlace(place{})
+	h.setCursor(cursor{})
 	h.cfg.Logf("history: %s was moved to %s, and is made anew from the streams: what is older than they reach back is in the moved file only", h.cfg.Path, aside)
 	return nil
 }

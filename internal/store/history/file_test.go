@@ -209,7 +209,7 @@ func TestOtherFold(t *testing.T) {
 	r.event("new", "UserPromptSubmit", `"prompt":"today"`)
 	r.catchUp()
 	if err := r.h.do(t.Context(), func(w *writer) error {
-		return w.d.exec("UPDATE place SET fold = 0x7fffffff")
+		return w.d.exec("UPDATE cursor SET fold = 0x7fffffff")
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ const idleAfter = 5 * time.Second
 // wrong.
 func (h *History) follow(ctx context.Context, w *writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	from := w.place
+	from := w.cursor
 	m := newMerge(h.cfg, from)
 	var reading sync.WaitGroup
 	defer reading.Wait()
@@ -196,6 +196,6 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 		return false, err
 	}
 	h.watchers.tell(news)
-	h.setPlace(w.place)
+	h.setCursor(w.cursor)
 	return steps < batchSmall && w.bytes < batchBytes/8, nil
 }

@@ -36,7 +36,7 @@ func (w *writer) noteGap(seq uint64) error {
 	if err != nil {
 		return fmt.Errorf("look for lost events: %w", err)
 	}
-	g := gap{w.place.event + 1, min(oldest, seq) - 1}
+	g := gap{w.cursor.event + 1, min(oldest, seq) - 1}
 	if oldest == 0 || g.last < g.first {
 		return nil
 	}

@@ -1,7 +1,7 @@
-// Package history keeps what happened in SQLite: sessions, their runs and feeds, requests and
+// Package history keeps what happened in SQLite: sessions, their feeds, requests and
 // decisions, searchable. It follows the two streams, EVENTS and APPROVALS, folds them with
 // package feed in the one order they have (merge.go), and stores the rows together with its
-// place in both streams. Everything in its file can be made again from the streams, as far as
+// cursor in both streams. Everything in its file can be made again from the streams, as far as
 // they reach back: a file that is missing, damaged or of another layout is made anew.
 //
 // History is behind everything else. Whatever happens to its file or its disk, hooks and
@@ -94,12 +94,12 @@ type History struct {
 	mu      sync.Mutex
 	db      *db           // guarded by mu; nil while there is none
 	why     error         // guarded by mu; why there is none
-	place   place         // guarded by mu; what is committed
+	cursor  cursor        // guarded by mu; what is committed
 	changed chan struct{} // guarded by mu; closed and replaced when one of these changes
 }
 
-// place is how far history has come in the two streams.
-type place struct {
+// cursor is up to where the two streams are in the file.
+type cursor struct {
 	event  uint64 // sequence of the last event that is in the file
 	record uint64 // of the last record
 	after  uint64 // greatest After of the records so far
@@ -213,7 +213,7 @@ func (h *History) pass(ctx context.Context, bad map[step]bool) (err error) {
 	if err := w.otherFold(ctx); err != nil {
 		return err
 	}
-	h.setPlace(w.place)
+	h.setCursor(w.cursor)
 	h.setDB(d, nil)
 	defer h.setDB(nil, errors.New("it is being opened again"))
 	return h.follow(ctx, w)
@@ -234,16 +234,16 @@ func (h *History) room() error {
 	return nil
 }
 
-// Place returns the sequences of the last event and the last record that are in the file.
-func (h *History) Place() (event, record uint64) {
-	p := h.committed()
-	return p.event, p.record
+// Cursor returns the sequences of the last event and the last record that are in the file.
+func (h *History) Cursor() (event, record uint64) {
+	c := h.committed()
+	return c.event, c.record
 }
 
-func (h *History) committed() place {
+func (h *History) committed() cursor {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.place
+	return h.cursor
 }
 
 // setDB says that reads can use d, or why they cannot.
@@ -254,10 +254,10 @@ func (h *History) setDB(d *db, why error) {
 	h.changedLocked()
 }
 
-func (h *History) setPlace(p place) {
+func (h *History) setCursor(c cursor) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.place = p
+	h.cursor = c
 	h.changedLocked()
 }
 
@@ -319,9 +319,9 @@ func (h *History) CaughtUp(ctx context.Context) error {
 	}
 	for {
 		h.mu.Lock()
-		p, ready, why, changed := h.place, h.db != nil, h.why, h.changed
+		at, ready, why, changed := h.cursor, h.db != nil, h.why, h.changed
 		h.mu.Unlock()
-		if ready && p.event >= newest && p.record >= record {
+		if ready && at.event >= newest && at.record >= record {
 			return nil
 		}
 		select {
@@ -330,7 +330,7 @@ func (h *History) CaughtUp(ctx context.Context) error {
 			if !ready {
 				return fmt.Errorf("catch up: %w: %w", ErrNotReady, why)
 			}
-			return fmt.Errorf("catch up: history is %d events behind: %w", newest-min(newest, p.event), ctx.Err())
+			return fmt.Errorf("catch up: history is %d events behind: %w", newest-min(newest, at.event), ctx.Err())
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // events it stands behind were read. Neither waits for a stream in which nothing happens:
 // Settled says up to where records are to be waited for, EventBounds up to where events are.
 
-// step is one event or record in its place. It is comparable.
+// step is one event or record in that order. It is comparable.
 type step struct {
 	event  uint64 // sequence; 0 for a record
 	record uint64
@@ -54,7 +54,7 @@ type merge struct {
 // it may have been removed meanwhile.
 const recheck = 200 * time.Millisecond
 
-func newMerge(cfg Config, from place) *merge {
+func newMerge(cfg Config, from cursor) *merge {
 	return &merge{
 		cfg: cfg,
 		events: newQueue(func(e hook.Event) int {

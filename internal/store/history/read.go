@@ -14,10 +14,10 @@ import (
 
 // Event is one event of a feed as it is kept.
 type Event struct {
-	// ID is the event's place in the order of all sessions. It is new when the file is made
+	// ID is the event's position in the order of all sessions. It is new when the file is made
 	// anew.
 	ID uint64
-	// Pos is its place in its session's feed.
+	// Pos is its position in its session's feed.
 	Pos uint64
 	// JSON is the feed.Event, without its raw member; see Raw.
 	JSON json.RawMessage
@@ -29,12 +29,12 @@ type Session struct {
 	Info feed.Info
 	// At is when history last heard of it, by the stream's clock.
 	At time.Time
-	// Place is what Sessions takes to go on behind this one.
-	Place SessionPlace
+	// Cursor is what Sessions takes to go on behind this one.
+	Cursor SessionCursor
 }
 
-// SessionPlace is a place in the list of sessions. The zero value is its beginning.
-type SessionPlace struct{ At, Key int64 }
+// SessionCursor is a position in the list of sessions. The zero value is its beginning.
+type SessionCursor struct{ At, Key int64 }
 
 // Pages are no longer than this. Every reader of a live feed that is slow to take a page holds one.
 const (
@@ -49,8 +49,8 @@ func pageLimit(limit int) int {
 	return min(limit, maxPage)
 }
 
-// Sessions returns up to limit sessions, the one last heard of first, from behind a place on.
-func (h *History) Sessions(ctx context.Context, after SessionPlace, limit int) ([]Session, error) {
+// Sessions returns up to limit sessions, the one last heard of first, from behind a cursor on.
+func (h *History) Sessions(ctx context.Context, after SessionCursor, limit int) ([]Session, error) {
 	return h.sessions(ctx, `WHERE ? = 0 OR (at, key) < (?, ?) ORDER BY at DESC, key DESC LIMIT ?`,
 		after.Key, after.At, after.Key, pageLimit(limit))
 }
@@ -74,10 +74,10 @@ func (h *History) sessions(ctx context.Context, which string, args ...any) ([]Se
 	err := h.query(ctx, "read sessions", `SELECT key, id, at, CASE WHEN at > ? THEN fold END, info FROM sessions `+which, args, func(row *sql.Rows) error {
 		var s Session
 		var state, info []byte
-		if err := row.Scan(&s.Place.Key, &s.ID, &s.Place.At, &state, &info); err != nil {
+		if err := row.Scan(&s.Cursor.Key, &s.ID, &s.Cursor.At, &state, &info); err != nil {
 			return err
 		}
-		s.At = time.UnixMilli(s.Place.At)
+		s.At = time.UnixMilli(s.Cursor.At)
 		if state != nil {
 			f, err := readFold(s.ID, state)
 			if err != nil {
@@ -131,45 +131,6 @@ func (h *History) Raw(ctx context.Context, session string, pos uint64) ([]byte, 
 		err = fmt.Errorf("payload of event %d of session %q: %w", pos, session, ErrNotFound)
 	}
 	return raw, err
-}
-
-// Run is one run of a session, as its feed tells it.
-type Run struct {
-	RunID     string         `json:"run_id"`
-	SessionID string         `json:"session_id"`
-	StartedAt int64          `json:"started_at"`
-	EndedAt   int64          `json:"ended_at,omitempty"`
-	Trigger   feed.Trigger   `json:"trigger"`
-	Status    feed.RunStatus `json:"status"`
-	Counters  feed.Counters  `json:"counters"`
-}
-
-// Runs returns up to limit runs of a session, newest first.
-func (h *History) Runs(ctx context.Context, session string, limit int) ([]Run, error) {
-	key, err := h.key(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	var runs []Run
-	err = h.query(ctx, "read runs", `SELECT run, started, ended, status, trigger, counters FROM runs
-		WHERE session = ? ORDER BY started DESC, run DESC LIMIT ?`, []any{key, pageLimit(limit)}, func(row *sql.Rows) error {
-		r := Run{SessionID: session}
-		var trigger, counters []byte
-		if err := row.Scan(&r.RunID, &r.StartedAt, &r.EndedAt, &r.Status, &trigger, &counters); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(trigger, &r.Trigger); err != nil {
-			return fmt.Errorf("%w: %w", errPacked, err)
-		}
-		if counters != nil {
-			if err := json.Unmarshal(counters, &r.Counters); err != nil {
-				return fmt.Errorf("%w: %w", errPacked, err)
-			}
-		}
-		runs = append(runs, r)
-		return nil
-	})
-	return runs, err
 }
 
 // Found is one event that Search found.

@@ -18,7 +18,7 @@ type querier interface {
 // hold them stay as they are.
 func (w *writer) otherFold(ctx context.Context) error {
 	var have int
-	if err := w.d.conn.QueryRowContext(ctx, "SELECT fold FROM place").Scan(&have); err != nil {
+	if err := w.d.conn.QueryRowContext(ctx, "SELECT fold FROM cursor").Scan(&have); err != nil {
 		return w.wrap(err)
 	}
 	if have == feed.Version {
@@ -34,7 +34,7 @@ func (w *writer) otherFold(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.run(w.do.place, w.place.event, w.place.record, w.place.after, w.place.clock, feed.Version)
+	return w.run(w.do.cursor, w.cursor.event, w.cursor.record, w.cursor.after, w.cursor.clock, feed.Version)
 }
 
 // restart drops the sessions that have an event from oldest on, and begins again.
@@ -66,9 +66,9 @@ func (w *writer) restart(oldest uint64) error {
 	if err := w.d.exec("UPDATE sessions SET fold = NULL"); err != nil {
 		return w.wrap(err)
 	}
-	w.place = place{clock: w.place.clock}
-	p := w.place
-	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
+	w.cursor = cursor{clock: w.cursor.clock}
+	c := w.cursor
+	if err := w.run(w.do.cursor, c.event, c.record, c.after, c.clock, feed.Version); err != nil {
 		return err
 	}
 	return w.end()

@@ -61,7 +61,7 @@ func (r *rig) run(n uint64, over <-chan struct{}) bool {
 	goal := r.h.committed().event + n
 	for {
 		r.h.mu.Lock()
-		at, changed := r.h.place.event, r.h.changed
+		at, changed := r.h.cursor.event, r.h.changed
 		r.h.mu.Unlock()
 		if at >= goal {
 			return false

@@ -1,5 +1,5 @@
--- One row: how far history has come, see place; fold is the feed.Version of the rows.
-CREATE TABLE place (
+-- One row: up to where both streams were read, see cursor; fold is the feed.Version of the rows.
+CREATE TABLE cursor (
   id     INTEGER PRIMARY KEY CHECK (id = 1),
   event  INTEGER NOT NULL,
   record INTEGER NOT NULL,
@@ -7,30 +7,19 @@ CREATE TABLE place (
   clock  INTEGER NOT NULL,
   fold   INTEGER NOT NULL
 );
-INSERT INTO place VALUES (1, 0, 0, 0, 0, 0);
+INSERT INTO cursor VALUES (1, 0, 0, 0, 0, 0);
 
 -- A session that is forgotten and comes back is another row.
 CREATE TABLE sessions (
   key    INTEGER PRIMARY KEY,
   id     TEXT NOT NULL UNIQUE,
   event  INTEGER NOT NULL, -- the last event
-  at     INTEGER NOT NULL, -- place.clock then
+  at     INTEGER NOT NULL, -- cursor.clock then
   pos    INTEGER NOT NULL, -- of its last feed event
   fold   BLOB,             -- feed.Session; null when another version of the fold made the rows
   info   BLOB NOT NULL     -- feed.Info as of the last event
 );
 CREATE INDEX sessions_at ON sessions (at, key);
-
-CREATE TABLE runs (
-  session  INTEGER NOT NULL,
-  run      TEXT NOT NULL,
-  started  INTEGER NOT NULL,
-  ended    INTEGER NOT NULL DEFAULT 0,
-  status   TEXT NOT NULL,
-  trigger  BLOB NOT NULL,
-  counters BLOB,
-  PRIMARY KEY (session, run)
-) WITHOUT ROWID;
 
 -- id is the order in which things happened over all sessions.
 CREATE TABLE feed (
@@ -38,7 +27,7 @@ CREATE TABLE feed (
   session INTEGER NOT NULL,
   pos     INTEGER NOT NULL,
   event   INTEGER NOT NULL, -- the event it came from, or behind which its record stands
-  at      INTEGER NOT NULL, -- place.clock then: never falls
+  at      INTEGER NOT NULL, -- cursor.clock then: never falls
   text    TEXT NOT NULL,    -- what search looks at
   body    BLOB NOT NULL     -- feed.Event, packed
 );
@@ -79,12 +68,12 @@ CREATE TABLE requests (
   outcome TEXT NOT NULL DEFAULT '',
   at      INTEGER NOT NULL,
   repo    TEXT NOT NULL DEFAULT '', -- the root of its repository, or where it would run
-  gist    TEXT NOT NULL DEFAULT '', -- of its input, one line that is safe to show
+  summary TEXT NOT NULL DEFAULT '', -- of its input, one line that is safe to show
   text    TEXT NOT NULL DEFAULT '', -- what is looked for in, in small letters
   by_kind TEXT NOT NULL DEFAULT '', -- of the record that settled it, as reason
   by_name TEXT NOT NULL DEFAULT '',
   reason  TEXT NOT NULL DEFAULT '',
-  edited  INTEGER NOT NULL DEFAULT 0,  -- gist is of what was allowed, and wanted of what was asked for
+  edited  INTEGER NOT NULL DEFAULT 0,  -- summary is of what was allowed, and wanted of what was asked for
   wanted  TEXT NOT NULL DEFAULT '',
   answers TEXT NOT NULL DEFAULT '',    -- one line that is safe to show
   unattended INTEGER NOT NULL DEFAULT 0 -- the agent had no terminal

@@ -17,12 +17,12 @@ import (
 
 // What is kept of a request for the list of what was decided.
 const (
-	maxGist        = 240     // characters
+	maxSummary     = 240     // characters
 	maxRequestText = 1 << 10 // bytes
 )
 
-// gistOf is a request in one line, and what it is found by.
-func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
+// summaryOf is a request in one line, and what it is found by.
+func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
 		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
@@ -32,7 +32,7 @@ func gistOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Det
 			arg = d.Message
 		}
 	}
-	return show.Short(arg, maxGist), findable(r.ToolName, where(r), arg)
+	return show.Short(arg, maxSummary), findable(r.ToolName, where(r), arg)
 }
 
 // clipped is the beginning of a line that is safe to show.
@@ -43,7 +43,7 @@ func clipped(s string, max int) string {
 	return s
 }
 
-// where is what people call the place of a request: its repository.
+// where says for people where a request came from: its repository, or the directory.
 func where(r *hook.Request) string {
 	if r.Repo.Root != "" {
 		return r.Repo.Root
@@ -76,7 +76,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 	titles := map[int64]string{}
 	var keys []int64
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
-		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.gist, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.unattended,
+		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.unattended,
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
 			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
@@ -92,7 +92,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 					return err
 				}
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()
-				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxGist)
+				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxSummary)
 				if by.Kind != "" {
 					x.By = &by
 				}

@@ -160,8 +160,27 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// A file of the layout before keeps its rows, with what can be told of them.
-func TestFormerLayout(t *testing.T) {
+// undo leads from a layout back to the one before, as its program would have left the file.
+var undo = map[int]string{
+	4: `ALTER TABLE requests RENAME COLUMN summary TO gist; ALTER TABLE cursor RENAME TO place;
+		CREATE TABLE runs (session INTEGER NOT NULL, run TEXT NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0,
+			status TEXT NOT NULL, trigger BLOB NOT NULL, counters BLOB, PRIMARY KEY (session, run)) WITHOUT ROWID;
+		INSERT INTO runs VALUES (1, 'a run', 1, 2, 'completed', x'7b7d', x'7b7d')`,
+	3: `ALTER TABLE requests DROP COLUMN edited; ALTER TABLE requests DROP COLUMN wanted;
+		ALTER TABLE requests DROP COLUMN answers; ALTER TABLE requests DROP COLUMN unattended`,
+	2: `DROP INDEX requests_settled;
+		ALTER TABLE requests DROP COLUMN repo; ALTER TABLE requests DROP COLUMN gist; ALTER TABLE requests DROP COLUMN text;
+		ALTER TABLE requests DROP COLUMN by_kind; ALTER TABLE requests DROP COLUMN by_name; ALTER TABLE requests DROP COLUMN reason`,
+}
+
+// A file of each former layout keeps its rows, with what can be told of them.
+func TestFormerLayouts(t *testing.T) {
+	for former := layout - 1; former > 0; former-- {
+		t.Run(fmt.Sprint(former), func(t *testing.T) { testFormerLayout(t, former) })
+	}
+}
+
+func testFormerLayout(t *testing.T, former int) {
 	r := newRig(t)
 	r.start()
 	id, at := r.request("one", "make bicycle")
@@ -173,11 +192,12 @@ func TestFormerLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.exec(`DROP INDEX requests_settled;
-		ALTER TABLE requests DROP COLUMN repo; ALTER TABLE requests DROP COLUMN gist; ALTER TABLE requests DROP COLUMN text;
-		ALTER TABLE requests DROP COLUMN by_kind; ALTER TABLE requests DROP COLUMN by_name; ALTER TABLE requests DROP COLUMN reason;
-		ALTER TABLE requests DROP COLUMN edited; ALTER TABLE requests DROP COLUMN wanted; ALTER TABLE requests DROP COLUMN answers; ALTER TABLE requests DROP COLUMN unattended;
-		PRAGMA user_version=1`); err != nil {
+	for have := layout; have > former; have-- {
+		if err := d.exec(undo[have]); err != nil {
+			t.Fatalf("back to layout %d: %v", have-1, err)
+		}
+	}
+	if err := d.exec(fmt.Sprintf("PRAGMA user_version=%d", former)); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.close(); err != nil {
@@ -191,6 +211,12 @@ func TestFormerLayout(t *testing.T) {
 	}
 	if got := r.dump(); len(got) != len(want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	if n := r.count("SELECT count(*) FROM sqlite_schema WHERE name IN ('place', 'runs')"); n != 0 {
+		t.Errorf("%d tables of former layouts are still there", n)
+	}
+	if r.saidSo("moved to") {
+		t.Error("the file was made anew instead of changed")
 	}
 }
 

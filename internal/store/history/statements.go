@@ -9,9 +9,8 @@ import (
 type statements struct {
 	all []*sql.Stmt
 
-	place, event, feed, text, raw                  *sql.Stmt
+	cursor, event, feed, text, raw                 *sql.Stmt
 	request, requestKey, settle, decision, allowed *sql.Stmt
-	runStart, runNow, runEnd                       *sql.Stmt
 	byID, byKey, newSession, saveSession           *sql.Stmt
 }
 
@@ -20,21 +19,18 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		to   **sql.Stmt
 		text string
 	}{
-		{&s.place, `UPDATE place SET event = ?, record = ?, after = ?, clock = ?, fold = ?`},
+		{&s.cursor, `UPDATE cursor SET event = ?, record = ?, after = ?, clock = ?, fold = ?`},
 		{&s.event, `INSERT OR REPLACE INTO events (seq, session) VALUES (?, ?)`},
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, gist, text, unattended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
-		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1, gist, ''), gist = iif(?1, ?3, gist), text = text || ?4
+		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1, summary, ''), summary = iif(?1, ?3, summary), text = text || ?4
 			WHERE id = ?5 AND edited = 0 AND answers = ''`},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&s.runStart, `INSERT OR REPLACE INTO runs (session, run, started, status, trigger) VALUES (?, ?, ?, ?, ?)`},
-		{&s.runNow, `UPDATE runs SET status = ?, counters = ? WHERE session = ? AND run = ?`},
-		{&s.runEnd, `UPDATE runs SET ended = ?, status = ?, counters = ? WHERE session = ? AND run = ?`},
 		{&s.byID, `SELECT key, id, event, at, pos, fold FROM sessions WHERE id = ?`},
 		{&s.byKey, `SELECT key, id, event, at, pos, fold FROM sessions WHERE key = ?`},
 		{&s.newSession, `INSERT INTO sessions (id, event, at, pos, info) VALUES (?, 0, 0, 0, x'')`},

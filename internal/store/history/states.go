@@ -17,10 +17,10 @@ type session struct {
 	key   int64
 	id    string
 	event uint64
-	at    int64 // place.clock at its last step
+	at    int64 // cursor.clock at its last step
 	pos   uint64
 	fold  *feed.Session // nil when another version of the fold made the rows
-	used  *list.Element // its place in states
+	used  *list.Element // its element of states
 }
 
 // errState says that a session's fold cannot be read although this version wrote it.
@@ -158,15 +158,5 @@ func (w *writer) saveSession(s *session) error {
 	}
 	state, info = pack(state), pack(info)
 	w.bytes += len(state) + len(info)
-	if err := w.run(w.do.saveSession, s.event, s.at, s.pos, state, info, s.key); err != nil {
-		return err
-	}
-	if run := now.CurrentRun; run != nil {
-		counters, err := json.Marshal(run.Counters)
-		if err != nil {
-			return fmt.Errorf("encode run %s: %w", run.RunID, err)
-		}
-		return w.run(w.do.runNow, run.Status, counters, s.key, run.RunID)
-	}
-	return nil
+	return w.run(w.do.saveSession, s.event, s.at, s.pos, state, info, s.key)
 }

@@ -89,7 +89,6 @@ func (w *writer) removeUpTo(upTo, cutoff int64) error {
 		{`DELETE FROM decisions WHERE request IN (SELECT id FROM requests WHERE at < ?)`, []any{cutoff}},
 		{`DELETE FROM requests WHERE at < ?`, []any{cutoff}},
 		{`DELETE FROM gaps WHERE last < (SELECT coalesce(min(seq), 0) FROM events)`, nil},
-		{`DELETE FROM runs WHERE session IN (SELECT key FROM sessions s WHERE at < ? AND NOT EXISTS (SELECT 1 FROM feed WHERE session = s.key))`, []any{cutoff}},
 		{`DELETE FROM sessions AS s WHERE at < ? AND NOT EXISTS (SELECT 1 FROM feed WHERE session = s.key)
 			AND NOT EXISTS (SELECT 1 FROM requests WHERE session = s.key)`, []any{cutoff}},
 	} {
@@ -131,7 +130,6 @@ func (w *writer) drop(key int64) error {
 		`INSERT INTO search (search, rowid, text) SELECT 'delete', id, text FROM feed WHERE session = ? AND text <> ''`,
 		`DELETE FROM raw WHERE id IN (SELECT id FROM feed WHERE session = ?)`,
 		`DELETE FROM feed WHERE session = ?`,
-		`DELETE FROM runs WHERE session = ?`,
 		`DELETE FROM decisions WHERE request IN (SELECT id FROM requests WHERE session = ?)`,
 		`DELETE FROM requests WHERE session = ?`,
 		`DELETE FROM events WHERE session = ?`,

@@ -23,7 +23,7 @@ type writer struct {
 	d        *db
 	cfg      Config
 	bad      map[step]bool // not to be folded
-	place    place
+	cursor   cursor
 	states   states
 	gaps     []gap
 	saidFull bool
@@ -58,9 +58,9 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 	if err := w.do.prepare(d.conn); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
-	p := &w.place
-	if err := d.conn.QueryRowContext(context.Background(), "SELECT event, record, after, clock FROM place").
-		Scan(&p.event, &p.record, &p.after, &p.clock); err != nil {
+	c := &w.cursor
+	if err := d.conn.QueryRowContext(context.Background(), "SELECT event, record, after, clock FROM cursor").
+		Scan(&c.event, &c.record, &c.after, &c.clock); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
 	return w, w.readGaps()
@@ -90,15 +90,15 @@ func (w *writer) end() error {
 	return nil
 }
 
-// commit stores the states and the place, and returns what is new to watchers.
+// commit stores the states and the cursor, and returns what is new to watchers.
 func (w *writer) commit() ([]News, error) {
 	for _, s := range w.sessions {
 		if err := w.saveSession(s); err != nil {
 			return nil, err
 		}
 	}
-	p := w.place
-	if err := w.run(w.do.place, p.event, p.record, p.after, p.clock, feed.Version); err != nil {
+	c := w.cursor
+	if err := w.run(w.do.cursor, c.event, c.record, c.after, c.clock, feed.Version); err != nil {
 		return nil, err
 	}
 	// All of them together, and last: some statements make FTS5 write out what it has, which is
@@ -129,16 +129,16 @@ func (w *writer) run(s *sql.Stmt, args ...any) error {
 
 // event folds an event.
 func (w *writer) event(e hook.Event) error {
-	if e.Seq > w.place.event+1 && w.place.event > 0 {
+	if e.Seq > w.cursor.event+1 && w.cursor.event > 0 {
 		if err := w.noteGap(e.Seq); err != nil {
 			return err
 		}
 	}
-	if e.Seq <= w.place.event {
-		w.cfg.Logf("history: the event stream goes on with %d after %d: it lost its end or was made anew", e.Seq, w.place.event)
+	if e.Seq <= w.cursor.event {
+		w.cfg.Logf("history: the event stream goes on with %d after %d: it lost its end or was made anew", e.Seq, w.cursor.event)
 	}
-	w.place.event = e.Seq
-	w.place.clock = max(w.place.clock, e.Stored.UnixMilli())
+	w.cursor.event = e.Seq
+	w.cursor.clock = max(w.cursor.clock, e.Stored.UnixMilli())
 	at := step{event: e.Seq}
 	if w.bad[at] {
 		return nil
@@ -180,7 +180,7 @@ func (w *writer) event(e hook.Event) error {
 
 // record folds a record that stands behind event after.
 func (w *writer) record(r hook.Record, after uint64) error {
-	w.place.record, w.place.after = r.Seq, after
+	w.cursor.record, w.cursor.after = r.Seq, after
 	at := step{record: r.Seq}
 	if r.ID == "" || w.bad[at] {
 		return nil
@@ -219,13 +219,13 @@ func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
 	for _, a := range d.Answers {
 		given = append(given, show.Join(a))
 	}
-	answers := clipped(strings.Join(given, " · "), 2*maxGist)
-	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Summary, maxGist), findable(d.Summary, answers), id)
+	answers := clipped(strings.Join(given, " · "), 2*maxSummary)
+	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Summary, maxSummary), findable(d.Summary, answers), id)
 }
 
 // touch notes that a step of a session was folded.
 func (w *writer) touch(s *session) {
-	s.at = w.place.clock
+	s.at = w.cursor.clock
 	w.sessions[s.key] = s
 }
 
@@ -253,10 +253,10 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 			return nil, err
 		}
 		summary, text := "", ""
-		if err := fold(step{record: r.Seq}, func() { summary, text = gistOf(w.cfg.Decode, r.Request) }); err != nil {
+		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Decode, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.place.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo)
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.cursor.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo)
 	}
 	var by hook.Approver
 	if r.By != nil {
@@ -311,7 +311,7 @@ func (w *writer) add(s *session, ev *feed.Event, text string) error {
 	}
 	s.pos = ev.Pos
 	packed := pack(body)
-	res, err := w.do.feed.ExecContext(context.Background(), s.key, ev.Pos, w.place.event, w.place.clock, text, packed)
+	res, err := w.do.feed.ExecContext(context.Background(), s.key, ev.Pos, w.cursor.event, w.cursor.clock, text, packed)
 	if err != nil {
 		return w.wrap(err)
 	}
@@ -331,38 +331,7 @@ func (w *writer) add(s *session, ev *feed.Event, text string) error {
 	}
 	w.bytes += len(packed) + 2*len(text) + 256
 	w.news = append(w.news, News{Session: s.id, Event: Event{ID: uint64(id), Pos: ev.Pos, JSON: body}})
-	return w.saveRun(s, ev)
-}
-
-// saveRun keeps the list of runs in step with the feed.
-func (w *writer) saveRun(s *session, ev *feed.Event) error {
-	switch data := ev.Data.(type) {
-	case *feed.RunStartData:
-		return w.runStarted(s, ev, *data)
-	case feed.RunStartData:
-		return w.runStarted(s, ev, data)
-	case *feed.RunEndData:
-		return w.runEnded(s, ev, *data)
-	case feed.RunEndData:
-		return w.runEnded(s, ev, data)
-	}
 	return nil
-}
-
-func (w *writer) runStarted(s *session, ev *feed.Event, d feed.RunStartData) error {
-	trigger, err := json.Marshal(d.Trigger)
-	if err != nil {
-		return fmt.Errorf("encode run %s: %w", ev.RunID, err)
-	}
-	return w.run(w.do.runStart, s.key, ev.RunID, ev.TS, feed.RunRunning, trigger)
-}
-
-func (w *writer) runEnded(s *session, ev *feed.Event, d feed.RunEndData) error {
-	counters, err := json.Marshal(d.Counters)
-	if err != nil {
-		return fmt.Errorf("encode run %s: %w", ev.RunID, err)
-	}
-	return w.run(w.do.runEnd, ev.TS, d.Status, counters, s.key, ev.RunID)
 }
 
 // maxRaw is the largest payload that is kept. The stream has larger ones, for a while.

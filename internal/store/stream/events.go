@@ -21,12 +21,9 @@ import (
 const HeaderOversize = "Assent-Oversize"
 
 // headerRoom is what a message's headers may need of the server's limit, in bytes: a cluster
-// takes no more than 64 KiB. maxHeaderValue keeps them below it, whatever an agent calls its
+// takes no more than 64 KiB. hook.MaxLabel keeps them below it, whatever an agent calls its
 // events and its directories.
-const (
-	headerRoom     = 64 << 10
-	maxHeaderValue = 4 << 10
-)
+const headerRoom = 64 << 10
 
 // Publish stores e in EVENTS and returns its sequence. An e.ID that was published within the
 // last two minutes is not stored again; the sequence is that of the first. An error wraps
@@ -58,42 +55,13 @@ func (e *engine) largestEvent() int {
 func eventMessage(e hook.Event, limit int) *nats.Msg {
 	msg := nats.NewMsg(hook.Subject(e.Type))
 	msg.Data = e.Raw
-	put := func(name, value string) {
-		if value != "" {
-			msg.Header[name] = []string{headerValue(value)}
-		}
+	put := func(name, value string) { msg.Header[name] = []string{headerValue(value)} }
+	if e.ID != "" {
+		put(jetstream.MsgIDHeader, e.ID)
 	}
-	put(jetstream.MsgIDHeader, e.ID)
-	put(hook.HeaderRequestID, e.ID)
-	put(hook.HeaderEvent, e.Type)
-	put(hook.HeaderAgent, e.Agent)
-	if !e.Time.IsZero() {
-		put(hook.HeaderEventTime, e.Time.Format(time.RFC3339Nano))
-	}
-	if e.Attempt > 0 {
-		put(hook.HeaderAttempt, strconv.Itoa(e.Attempt))
-	}
-	if e.Spooled {
-		put(hook.HeaderSpooled, "1")
-	}
-	if e.Emitted {
-		put(hook.HeaderEmitted, "1")
-	}
-	put(hook.HeaderTool, e.Tool)
-	put(hook.HeaderSubmitter, e.Submitter)
-	o := e.Origin
-	put(hook.HeaderHost, o.Host)
-	if o.PID != 0 {
-		put(hook.HeaderPID, strconv.Itoa(o.PID))
-	}
-	put(hook.HeaderProcess, o.Process)
-	put(hook.HeaderAttended, o.Attended)
-	put(hook.HeaderAgentLabel, o.AgentLabel)
-	put(hook.HeaderProjectDir, o.ProjectDir)
-	put(hook.HeaderRepoRoot, o.Repo.Root)
-	put(hook.HeaderRepoBranch, o.Repo.Branch)
-	put(hook.HeaderRepoHead, o.Repo.Head)
-	put(hook.HeaderRepoRemote, o.Repo.Remote)
+	named := e
+	named.Via = "" // a matter between the agent and the broker
+	named.Headers(put)
 	if len(e.Raw) > limit {
 		put(HeaderOversize, strconv.Itoa(len(e.Raw)))
 		msg.Data = oversizeMarker(e)
@@ -101,13 +69,13 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	return msg
 }
 
-// headerValue escapes a value and cuts off what is beyond maxHeaderValue.
+// headerValue escapes a value and cuts off what is beyond hook.MaxLabel.
 func headerValue(s string) string {
-	v := hook.EscapeHeader(s[:min(len(s), maxHeaderValue)])
-	if len(v) <= maxHeaderValue {
+	v := hook.EscapeHeader(s[:min(len(s), hook.MaxLabel)])
+	if len(v) <= hook.MaxLabel {
 		return v
 	}
-	v = v[:maxHeaderValue]
+	v = v[:hook.MaxLabel]
 	if i := strings.LastIndexByte(v, '%'); i >= len(v)-2 {
 		v = v[:i] // not within an escape
 	}
@@ -126,7 +94,7 @@ func oversizeMarker(e hook.Event) []byte {
 	}
 	marker.Oversize.Length = len(e.Raw)
 	marker.Oversize.SHA256 = hex.EncodeToString(sum[:])
-	marker.Type = e.Type[:min(len(e.Type), maxHeaderValue)]
+	marker.Type = e.Type[:min(len(e.Type), hook.MaxLabel)]
 	text, err := json.Marshal(marker)
 	if err != nil {
 		panic(err) // two texts and a number always encode
@@ -140,47 +108,16 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	h := m.Headers()
 	get := func(name string) string {
 		if v := h[name]; len(v) > 0 {
-			return hook.UnescapeHeader(v[0])
+			return v[0]
 		}
 		return ""
 	}
-	number := func(name string) int {
-		n, err := strconv.ParseInt(get(name), 10, 32)
-		if err != nil || n < 0 {
-			return 0
-		}
-		return int(n)
-	}
-	e := hook.Event{
-		ID:        get(jetstream.MsgIDHeader),
-		Type:      get(hook.HeaderEvent),
-		Agent:     get(hook.HeaderAgent),
-		Time:      stored,
-		Seq:       seq,
-		Stored:    stored,
-		Spooled:   get(hook.HeaderSpooled) != "",
-		Emitted:   get(hook.HeaderEmitted) != "",
-		Tool:      get(hook.HeaderTool),
-		Submitter: get(hook.HeaderSubmitter),
-		Attempt:   number(hook.HeaderAttempt),
-		Origin: hook.Origin{
-			Host:       get(hook.HeaderHost),
-			PID:        number(hook.HeaderPID),
-			Process:    get(hook.HeaderProcess),
-			Attended:   get(hook.HeaderAttended),
-			AgentLabel: get(hook.HeaderAgentLabel),
-			ProjectDir: get(hook.HeaderProjectDir),
-			Repo: hook.Repo{
-				Root:   get(hook.HeaderRepoRoot),
-				Branch: get(hook.HeaderRepoBranch),
-				Head:   get(hook.HeaderRepoHead),
-				Remote: get(hook.HeaderRepoRemote),
-			},
-		},
-		Raw: m.Data(),
-	}
-	if t, err := time.Parse(time.RFC3339Nano, get(hook.HeaderEventTime)); err == nil {
-		e.Time = t
+	e := hook.EventFromHeaders(get)
+	e.ID = hook.UnescapeHeader(get(jetstream.MsgIDHeader))
+	e.Via = ""
+	e.Seq, e.Stored, e.Raw = seq, stored, m.Data()
+	if e.Time.IsZero() {
+		e.Time = stored
 	}
 	if e.Type == "" {
 		if t, ok := strings.CutPrefix(m.Subject(), "hooks."); ok && t != "Unknown" {

@@ -274,7 +274,7 @@ func FuzzEventMessage(f *testing.F) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		for _, s := range [][2]string{{got.ID, id}, {got.Type, eventType}, {got.Origin.Host, host}} {
-			if s[0] != s[1] && (len(s[1])*3 <= maxHeaderValue || !strings.HasPrefix(s[1], s[0])) {
+			if s[0] != s[1] && (len(s[1])*3 <= hook.MaxLabel || !strings.HasPrefix(s[1], s[0])) {
 				t.Errorf("got %q, want %q", s[0], s[1])
 			}
 		}

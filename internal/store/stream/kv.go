@@ -17,12 +17,6 @@ import (
 // Errors of the key-value functions. A revision that is not the last is broker.ErrConflict.
 var ErrKeyNotFound = errors.New("no such key")
 
-// kvStore is the bucket ASSENT_STATE.
-type kvStore struct {
-	engine *engine
-	bucket jetstream.KeyValue
-}
-
 // Get returns a key's value and revision, or ErrKeyNotFound. Keys are made of letters,
 // digits and "-/_=." (a dot between levels). Other errors of the key-value functions wrap
 // broker.ErrUnavailable.
@@ -110,26 +104,7 @@ func (s *Stream) Delete(ctx context.Context, key string) error {
 	return s.kvError("delete", key, err)
 }
 
-// Keys returns the keys that begin with prefix, in no order. prefix is empty or ends with a
-// dot.
-func (s *Stream) Keys(ctx context.Context, prefix string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, endedTimeout)
-	defer cancel()
-	lister, err := s.kv.bucket.ListKeysFiltered(ctx, prefix+">")
-	if err != nil {
-		return nil, s.kvError("list", prefix, err)
-	}
-	var keys []string
-	for key := range lister.Keys() {
-		keys = append(keys, key)
-	}
-	if ctx.Err() != nil { // the list may be cut short
-		return nil, s.kvError("list", prefix, ctx.Err())
-	}
-	return keys, nil
-}
-
-// Watch calls fn with the keys that begin with prefix (see Keys) as they are now, then
+// Watch calls fn with the keys that begin with prefix, which is empty or ends with a dot, as they are now, then
 // caughtUp once (nil is fine), then fn with every change in order, until ctx is done; it
 // returns ctx's error or ErrClosed. A nil value says that the key was deleted, perhaps before
 // the call. A value that was soon replaced may be left out, the last one never is.

@@ -78,7 +78,6 @@ type Stream struct {
 	lock   *dirLock // nil without Dir
 	events *engine
 	record *engine
-	kv     kvStore
 	order  order
 	mark   *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
 	damage error            // what is wrong with the record; nil if nothing is
@@ -334,16 +333,14 @@ func (s *Stream) layoutRecord(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	bucket, err := e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
+	if _, err := e.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 		Bucket:      StateBucket,
 		Description: "tokens, devices, grants, checkpoint",
 		History:     1,
 		Replicas:    s.replicas(),
-	})
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("make bucket %s: %w", StateBucket, err)
 	}
-	s.kv = kvStore{engine: e, bucket: bucket}
 	return nil
 }
 

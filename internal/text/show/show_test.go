@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestText reads testdata/text.json, which the tests of web/src/visible.ts read too: page and
+// TestText reads testdata/text.json, which the tests of web/src/text/visible.ts read too: page and
 // server show the same thing in the same way. hex is the input.
 func TestText(t *testing.T) {
 	file, err := os.ReadFile("testdata/text.json")

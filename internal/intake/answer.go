@@ -1,0 +1,61 @@
+package intake
+
+import (
+	"context"
+	"time"
+
+	"assent/broker"
+	"assent/internal/agent/claude"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// Answer is what a hook that waited is told.
+type Answer struct {
+	// Body are the exact bytes for the agent, JSON. nil tells it nothing, so that its own prompt
+	// decides.
+	Body []byte
+	// Decides says that Body carries a person's or a rule's decision, of SettledAt.
+	Decides   bool
+	SettledAt time.Time
+	// Outcome and By say how the request ended, for whoever keeps a report.
+	Outcome hook.Outcome
+	By      *hook.Approver // nil unless somebody decided
+}
+
+// answer puts what became of a request in the words of req's agent.
+func (in *Intake) answer(req *hook.Request, a broker.Answer) Answer {
+	var body []byte
+	var err error
+	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
+	switch {
+	case decides:
+		body, err = claude.Encode(req.Agent, *a.Decision, req)
+	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates as it was told
+		body, err = claude.EncodeDeny(req.Agent, hook.TimeoutWords(in.waited(req)))
+	}
+	if err != nil {
+		in.cfg.Log.Errorw("an answer could not be written for the agent, so its own prompt decides",
+			"id", req.ID, "agent", show.Logged(req.Agent), "error", show.Logged(err.Error()))
+		body = nil
+	}
+	if body == nil {
+		return Answer{Outcome: a.Outcome, By: a.By}
+	}
+	return Answer{Body: body, Decides: decides, SettledAt: a.SettledAt, Outcome: a.Outcome, By: a.By}
+}
+
+// waited is how long a request that expired was waited for. The one at hand may be what came back
+// after a restart; how long it has waited in all stands in the record.
+func (in *Intake) waited(req *hook.Request) time.Duration {
+	ctx, cancel := context.WithTimeout(in.ctx, lookupTimeout)
+	defer cancel()
+	ahead := req.Deadline.Sub(req.CreatedAt)
+	if v, err := in.cfg.Broker.Get(ctx, req.ID); err == nil {
+		ahead = v.Deadline.Sub(v.CreatedAt)
+	}
+	if v := req.Verdict; v != nil && v.Timeout == ahead {
+		return ahead // a rule's own
+	}
+	return timeoutOf(ahead)
+}

@@ -1,0 +1,194 @@
+// Package intake is the journey of a hook's event through the broker's process, without HTTP: it
+// reads the payload, makes the event durable, and answers those that ask for permission.
+//
+// Handle takes an event, and Pending.Wait gives the answer to one that asks. What happens in
+// between stands in files named after the steps:
+//
+//	read.go       what the payload says, and whether it asks for anything
+//	publish.go    the event becomes durable
+//	toolcall.go   which tool call is it about?
+//	request.go    the request that approvers will see
+//	duplicate.go  does the agent ask about this call already, in its other way?
+//	judge.go      what do the rules say?
+//	grants.go     what approvers saved is counted when it allows
+//	record.go     the request becomes durable, and a rule's answer with it
+//	pending.go    the wait
+//	answer.go     the answer, in the agent's words
+//
+// Whatever goes wrong, the answer is nothing, which leaves the decision to the agent's own prompt;
+// nothing but a recorded decision allows.
+//
+// # Concurrency
+//
+// An Intake has no goroutine of its own. Its methods may be called from any goroutine, those of a
+// Pending from one at a time.
+package intake
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"assent/broker"
+	"assent/internal/hook"
+)
+
+// Config is what an Intake needs. Broker and Publish are required; the zero value of the rest
+// works, but for MaxWaiting and MaxRemote.
+type Config struct {
+	Broker *broker.Broker
+	// Publish makes an event durable and returns its EVENTS sequence.
+	Publish func(context.Context, hook.Event) (uint64, error)
+	// Rules says what the rules in force make of a request with this input. It must not block. nil
+	// means that there are no rules.
+	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
+	// Redeem says whether what approvers saved under these ids may allow the request, and counts
+	// that, once for a request. false means that it may not any more, and that the rules say so by
+	// now. nil redeems nothing.
+	Redeem func(ctx context.Context, requestID string, grants []string) (bool, error)
+	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
+	// means that nobody would.
+	FormsSeen func() bool
+	// MaxWaiting bounds the hooks that wait, MaxRemote those of them that did not come on the unix
+	// socket.
+	MaxWaiting, MaxRemote int
+	// Log gets what the operator should know, and never a payload. nil discards it.
+	Log Log
+	// Count counts what passes.
+	Count Count
+}
+
+// Log takes a message, and keys with their values. *zap.SugaredLogger is one.
+type Log interface {
+	Infow(msg string, keysAndValues ...any)
+	Warnw(msg string, keysAndValues ...any)
+	Errorw(msg string, keysAndValues ...any)
+}
+
+// Count are functions that count; nil ones do not.
+type Count struct {
+	// Event counts an event by its type, which is foreign text.
+	Event func(eventType string)
+	// Unreadable counts a payload that could not be read, TooLarge a request that could not be held.
+	Unreadable, TooLarge func()
+	// Published is how long an event that asks nothing took until it was durable.
+	Published func(time.Duration)
+	// Decided counts a decision, by the kind of its approver.
+	Decided func(kind string)
+}
+
+// Errors of Handle, beside those of broker.Ask.
+var ErrTooMany = errors.New("too many hooks wait")
+
+// PublishError says that an event could not be made durable.
+type PublishError struct{ Err error }
+
+func (e *PublishError) Error() string { return "publish the event: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PublishError) Unwrap() error { return e.Err }
+
+// Intake takes hooks' events. Use New.
+type Intake struct {
+	cfg     Config
+	ctx     context.Context // bounds what the intake looks up by itself
+	calls   toolCalls
+	waiting atomic.Int64 // the Pendings that are not closed
+	remote  atomic.Int64 // those of them that did not come on the unix socket
+}
+
+// New returns an intake. ctx ends what it looks up by itself, whatever becomes of the hooks.
+func New(ctx context.Context, cfg Config) *Intake {
+	if cfg.Log == nil {
+		cfg.Log = noLog{}
+	}
+	if cfg.Redeem == nil {
+		cfg.Redeem = func(context.Context, string, []string) (bool, error) { return false, errNoGrants }
+	}
+	if cfg.FormsSeen == nil {
+		cfg.FormsSeen = func() bool { return false }
+	}
+	if cfg.Count.Event == nil {
+		cfg.Count.Event = func(string) {}
+	}
+	if cfg.Count.Unreadable == nil {
+		cfg.Count.Unreadable = func() {}
+	}
+	if cfg.Count.TooLarge == nil {
+		cfg.Count.TooLarge = func() {}
+	}
+	if cfg.Count.Published == nil {
+		cfg.Count.Published = func(time.Duration) {}
+	}
+	if cfg.Count.Decided == nil {
+		cfg.Count.Decided = func(string) {}
+	}
+	return &Intake{ctx: ctx, cfg: cfg}
+}
+
+// Waiting is how many hooks wait for their answer.
+func (in *Intake) Waiting() int { return int(in.waiting.Load()) }
+
+// Arrival is an event as a hook brought it, and what the hook says of its own wait.
+type Arrival struct {
+	// Event is what is known without reading the payload, with the payload in Raw. Type is what the
+	// hook calls the event, which the payload may contradict.
+	Event hook.Event
+	// Channel is how the hook reached the broker, At when: its timeout runs from there, however long
+	// it took to read the payload.
+	Channel hook.Channel
+	At      time.Time
+	// Timeout is how long the hook waits, OnTimeout what it is to be told after that.
+	Timeout   time.Duration
+	OnTimeout hook.Fallback
+	// ReattachSHA256 is the digest of the hook's secret, see hook.Request.
+	ReattachSHA256 string
+}
+
+// Handle takes an event. It returns nil when there is nothing to wait for: the event is durable, and
+// its hook prints nothing. Otherwise the Pending must be waited for and closed.
+//
+// ctx is the hook's connection. A *PublishError says that the event is not durable, ErrTooMany that
+// too many hooks wait; the others are those of broker.Ask.
+func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
+	p := in.read(&a)
+	e := a.Event // by now its type is known
+	var err error
+	if e.Via == "" {
+		if e.Seq, err = in.publish(ctx, e, p.asks); err != nil {
+			return nil, err
+		}
+		in.calls.observe(&e, &p.Payload)
+	}
+	if !p.asks {
+		if e.Via == "" && !p.isForm { // what a permission prompt tool brings is no event
+			in.cfg.Count.Published(time.Since(a.At))
+		}
+		return nil, nil
+	}
+	if p.isForm { // no call of a tool: there is nothing to tell apart, and no rule answers it
+		return in.record(newForm(&a, &e, p))
+	}
+	req := newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload))
+	if pending, err := in.attach(req); pending != nil || err != nil {
+		return pending, err
+	}
+	if e.Via != "" { // nobody else tells subscribers that the agent asks
+		if e.Seq, err = in.publish(ctx, e, true); err != nil {
+			return nil, err
+		}
+		req = withEvent(req, e.Seq)
+	}
+	if len(e.Raw) > hook.MaxRequest {
+		return in.handBack(ctx, req), nil
+	}
+	return in.record(in.judge(req))
+}
+
+// noLog discards.
+type noLog struct{}
+
+func (noLog) Infow(string, ...any)  {}
+func (noLog) Warnw(string, ...any)  {}
+func (noLog) Errorw(string, ...any) {}

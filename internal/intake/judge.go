@@ -1,0 +1,72 @@
+package intake
+
+import (
+	"assent/internal/agent/claude"
+	"assent/internal/hook"
+)
+
+// judge asks the rules about req, and returns it with what they say, and with what a person should
+// know if one has to look at it.
+func (in *Intake) judge(req *hook.Request) *hook.Request {
+	judged := *req
+	if in.cfg.Rules != nil {
+		v := in.redeemGrants(req, in.verdict(req))
+		if v.Action != hook.ActionAsk || v.Rule != "" || v.Reason != "" || v.Note != "" || len(v.Shadow) > 0 {
+			judged.Verdict = &v
+		}
+		if v.Action == hook.ActionAsk {
+			if end := req.CreatedAt.Add(v.Timeout); v.Timeout > 0 && end.Before(req.Deadline) {
+				judged.Deadline = end
+			}
+			if v.OnTimeout == hook.Deny {
+				judged.OnTimeout = hook.Deny
+			}
+		}
+	}
+	if !judged.Verdict.Decides() { // somebody will look at it
+		judged.Overwrites = overwrites(req)
+	}
+	return &judged
+}
+
+// verdict is what the rules say about req. An allow that must not or cannot be given is an ask,
+// whatever they say.
+func (in *Intake) verdict(req *hook.Request) hook.Verdict {
+	v := in.cfg.Rules(req, req.ToolInput)
+	switch v.Action {
+	case hook.ActionDeny, hook.ActionAsk:
+	case hook.ActionAllow:
+		if why := refusesAllow(&v, req); why != "" {
+			v.Action, v.Reason = hook.ActionAsk, why
+		}
+	default:
+		v.Action = hook.ActionAsk
+	}
+	return v
+}
+
+// refusesAllow says why no rule may allow req; empty if v may.
+func refusesAllow(v *hook.Verdict, req *hook.Request) string {
+	err := claude.CheckDecision(req.Agent, ruleDecision(v, req), req)
+	switch {
+	case req.Uninspectable != "":
+		return "two readers could take this request for two things"
+	case v.Rule == "":
+		return "no rule allows it by name"
+	case err != nil:
+		return "the agent takes no plain yes here"
+	}
+	return ""
+}
+
+// ruleDecision is a deciding verdict as an answer to req.
+func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
+	if v.Action == hook.ActionAllow {
+		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256}
+	}
+	words := v.Message
+	if words == "" { // they reach the model, which must not take them for a person's
+		words = "Denied by the rule " + v.By().ID + " of assent, without asking a person."
+	}
+	return hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: req.InputSHA256, Message: words}
+}

@@ -1,0 +1,101 @@
+package intake
+
+import (
+	"context"
+	"errors"
+
+	"assent/broker"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// record makes req durable and lets its hook wait. If the rules decide it, their answer is recorded
+// at once.
+func (in *Intake) record(req *hook.Request) (*Pending, error) {
+	if err := in.enter(req.Channel); err != nil {
+		return nil, err
+	}
+	w, err := in.cfg.Broker.Enter(*req)
+	in.calls.recorded(req)
+	if err != nil {
+		in.leave(req.Channel)
+		return nil, err
+	}
+	p := &Pending{in: in, req: req, waiting: w}
+	// One that turned out to be a duplicate waits for the answer to the other one.
+	p.answered = w.ID() == req.ID && req.Verdict.Decides() && in.answerByRule(req, w)
+	return p, nil
+}
+
+// wait lets the hook of a duplicate wait for the answer to the other request.
+func (in *Intake) wait(req *hook.Request, w *broker.Waiting) (*Pending, error) {
+	if err := in.enter(req.Channel); err != nil {
+		gone, cancel := context.WithCancel(in.ctx)
+		cancel()
+		_, _ = w.Wait(gone)
+		return nil, err
+	}
+	in.calls.recorded(req)
+	return &Pending{in: in, req: req, waiting: w}, nil
+}
+
+// enter counts one more hook that waits, unless too many do.
+func (in *Intake) enter(channel hook.Channel) error {
+	n := notLocal(channel)
+	waiting, remote := in.waiting.Add(1), in.remote.Add(n)
+	if waiting > int64(in.cfg.MaxWaiting) || n > 0 && remote > int64(in.cfg.MaxRemote) {
+		in.leave(channel)
+		in.cfg.Log.Warnw("too many hooks wait; one was sent away", "waiting", in.waiting.Load())
+		return ErrTooMany
+	}
+	return nil
+}
+
+// leave counts one off.
+func (in *Intake) leave(channel hook.Channel) {
+	in.waiting.Add(-1)
+	in.remote.Add(-notLocal(channel))
+}
+
+// notLocal is 1 for a hook that did not come on the unix socket.
+func notLocal(channel hook.Channel) int64 {
+	if channel == hook.ChannelSocket {
+		return 0
+	}
+	return 1
+}
+
+// answerByRule records the verdict as the answer to a request, and reports whether that is over.
+func (in *Intake) answerByRule(req *hook.Request, w *broker.Waiting) bool {
+	by, outcome := req.Verdict.By(), hook.Allowed
+	if req.Verdict.Action == hook.ActionDeny {
+		outcome = hook.Denied
+	}
+	err := w.Rule(ruleDecision(req.Verdict, req), by)
+	if errors.Is(err, broker.ErrSettled) {
+		return true // its hook has gone, or it came back to an answer
+	}
+	if err != nil {
+		in.cfg.Log.Warnw("a rule's answer was not recorded; people are asked", "id", req.ID,
+			"rule", show.Logged(by.ID), "error", show.Logged(err.Error()))
+		return false
+	}
+	in.cfg.Count.Decided(hook.KindRule)
+	in.cfg.Log.Infow("decided", "id", req.ID, "outcome", string(outcome),
+		"kind", by.Kind, "by", show.Logged(by.ID), "file", show.Logged(by.File))
+	return true
+}
+
+// handBack records that a request was too large to hold, without its payload. Its hook is told
+// nothing.
+func (in *Intake) handBack(ctx context.Context, req *hook.Request) *Pending {
+	in.cfg.Count.TooLarge()
+	in.cfg.Log.Warnw("a PermissionRequest is too large to be held; the agent's own prompt decides",
+		"id", req.ID, "session", show.Logged(req.SessionID), "bytes", len(req.Raw), "limit", hook.MaxRequest)
+	bare := *req
+	bare.Raw, bare.ToolInput, bare.Suggestions = nil, nil, nil
+	if err := in.cfg.Broker.HandBack(ctx, bare, hook.ReasonTooLarge); err != nil {
+		in.cfg.Log.Warnw("handing back was not recorded", "id", req.ID, "error", show.Logged(err.Error()))
+	}
+	return &Pending{in: in, req: &bare, answered: true}
+}

@@ -1,0 +1,104 @@
+package intake
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"assent/internal/agent/claude"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
+	"assent/internal/hook"
+	"assent/internal/host/ondisk"
+)
+
+// A Request is never changed once it was handed to anybody. What a later step finds out about it
+// goes into a copy: see withEvent, judge and handBack.
+
+// newRequest makes a request of an event that asks for permission.
+func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook.Request {
+	return &hook.Request{
+		ID:             e.ID,
+		SessionID:      p.SessionID,
+		CWD:            p.CWD,
+		ToolName:       p.ToolName,
+		ToolInput:      p.ToolInput,
+		InputSHA256:    p.InputSHA256,
+		Agent:          e.Agent,
+		AgentID:        call.agentID,
+		AgentType:      call.agentType,
+		Origin:         e.Origin,
+		CreatedAt:      time.Now().UTC(),
+		Deadline:       deadline(a.At, a.Timeout).UTC(),
+		OnTimeout:      a.OnTimeout,
+		PermissionMode: p.PermissionMode,
+		Suggestions:    p.Suggestions,
+		Uninspectable:  p.Uninspectable,
+		Raw:            e.Raw,
+		PayloadSHA256:  claude.Digest(e.Raw),
+		EventSeq:       e.Seq,
+		EventTime:      e.Time.UTC(),
+		CallKey:        p.CallKey,
+		Channel:        a.Channel,
+		ToolUseID:      call.toolUseID,
+		Via:            e.Via,
+		Alone:          call.ambiguous,
+		Submitter:      e.Submitter,
+		ReattachSHA256: a.ReattachSHA256,
+	}
+}
+
+// newForm makes a request of an MCP server's form, which is no call of a tool. A form that nobody
+// answered is still the agent's to show, and its hook does not come back.
+func newForm(a *Arrival, e *hook.Event, p payload) *hook.Request {
+	req := newRequest(a, e, &p.Payload, identity{toolUseID: p.ToolUseID, agentID: p.AgentID, agentType: p.AgentType})
+	req.Event, req.ToolName, req.ToolInput, req.CallKey = hook.EventElicitation, hook.EventElicitation, p.form, ""
+	req.InputSHA256 = req.PayloadSHA256 // of all that asks, whatever else the event is about
+	req.OnTimeout, req.ReattachSHA256 = hook.Abstain, ""
+	if end := a.At.Add(hook.ElicitationWait).UTC(); end.Before(req.Deadline) {
+		req.Deadline = end
+	}
+	return req
+}
+
+// withEvent is req with the sequence of its event.
+func withEvent(req *hook.Request, seq uint64) *hook.Request {
+	published := *req
+	published.EventSeq = seq
+	return &published
+}
+
+// maxMargin is how much earlier than the hook's own time is up it is answered, at most, so that the
+// answer still arrives.
+const maxMargin = 2 * time.Second
+
+// deadline is when to answer a hook that came at a time and waits so long.
+func deadline(at time.Time, timeout time.Duration) time.Time {
+	return at.Add(timeout - min(maxMargin, timeout/10))
+}
+
+// timeoutOf is the timeout of a hook whose deadline lies so far ahead.
+func timeoutOf(ahead time.Duration) time.Duration {
+	return min(ahead+maxMargin, ahead*10/9)
+}
+
+// overwrites looks at the file that a request would write anew. It does so only where the hook's
+// host is this one: elsewhere the path means another file.
+func overwrites(r *hook.Request) *hook.Overwrites {
+	if tools.Of(r.ToolName).Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+		return nil
+	}
+	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
+		return nil
+	}
+	var members map[string]json.RawMessage // by their exact names
+	var path string
+	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members["file_path"], &path) != nil || path == "" {
+		return nil
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.CWD, path)
+	}
+	return ondisk.Look(path)
+}

@@ -1,0 +1,40 @@
+// How somebody gets to the page beside the front door: by a notification or a link to a request,
+// and by the icon of the installed page, which the service worker serves when the broker is away.
+import { effect } from "@preact/signals";
+import { focusOn } from "../panels/keys";
+import { limit } from "../queue/inbox";
+import { arrivalTrouble, bringUp, groups, known, standing } from "../queue/state";
+import { keepSubscribed, onTap, serviceWorker, takeRequestInAddress } from "./push";
+
+export function arrive(): void {
+  let wanted = takeRequestInAddress();
+  onTap((id) => void show(id));
+  let once = false;
+  effect(() => {
+    if (standing.value !== "in" || !known.value) return;
+    if (wanted) void show(wanted);
+    wanted = "";
+    if (once) return;
+    once = true;
+    if (isSecureContext && "serviceWorker" in navigator) {
+      serviceWorker().catch(() => undefined); // a private window may have none
+      keepSubscribed().catch(() => undefined); // the settings say what is wrong
+    }
+  });
+}
+
+/** Brings a request's card before the reader, wherever it stands. */
+async function show(id: string): Promise<void> {
+  if (!id) return;
+  const wrong = await bringUp(id);
+  if (wrong) {
+    arrivalTrouble.value = wrong;
+    return;
+  }
+  const at = groups.peek().flatMap((g) => g.items).findIndex((i) => i.request.id === id);
+  limit.value = Math.max(limit.peek(), at + 1);
+  requestAnimationFrame(() => {
+    const there = document.querySelector<HTMLElement>(`[data-request="${CSS.escape(id)}"]`);
+    if (there) focusOn(there);
+  });
+}

@@ -1,0 +1,140 @@
+// The devices that may see or answer what waits, and the way to take one out: one tap, and one
+// more in place. Rows keep their height and their place between the two.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { listDevices, revokeDevice } from "../broker/api";
+import { now } from "../broker/clock";
+import { ApiError, reason, sentence } from "../broker/http";
+import type { Device } from "../broker/types.gen";
+import { forgetThisBrowser } from "../device/entry";
+import { ownDevice } from "../device/session";
+import { useArm } from "../queue/arm";
+import { mayRevoke, since } from "../queue/model";
+import { keepsNothing } from "../queue/state";
+import { Rich } from "../text/rich";
+import { visibleLine } from "../text/visible";
+import { words } from "../text/words";
+
+export function Devices() {
+  const [list, setList] = useState<readonly Device[]>();
+  const [error, setError] = useState("");
+  const [asked, setAsked] = useState(""); // the id of the row that asks "really?"
+  const load = () => {
+    setError("");
+    listDevices().then((l) => setList(sorted(l)), (e: unknown) => setError(sentence(e)));
+  };
+  useEffect(load, []);
+  return (
+    <>
+      {error && (
+        <p class="notice" role="alert">
+          {error}{" "}
+          <button type="button" class="link" onClick={load}>
+            {words.tryAgain}
+          </button>
+        </p>
+      )}
+      {!list && !error && <p class="quiet">{words.devices.asking}</p>}
+      {list?.length === 0 && <p class="quiet">{words.devices.none}</p>}
+      <ul>
+        {list?.map((d) => (
+          <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} />
+        ))}
+      </ul>
+      {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
+      {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
+      {list && (
+        <p class="quiet">
+          <Rich text={loopback ? words.devices.addHere : words.devices.addThere} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Whether this page's address leads every device to itself. */
+const loopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
+
+/** This browser first, then by last use. */
+function sorted(list: readonly Device[]): Device[] {
+  const own = ownDevice()?.id;
+  return [...list].sort((a, b) => Number(b.id === own) - Number(a.id === own) || (b.lastUsed ?? "").localeCompare(a.lastUsed ?? ""));
+}
+
+function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(yes: boolean): void }) {
+  const own = ownDevice();
+  const mine = own?.id === d.id;
+  const [state, setState] = useState<"there" | "sending" | "gone">("there");
+  const [error, setError] = useState("");
+  const revoke = async () => {
+    setState("sending");
+    setError("");
+    const wrong = mine ? await forgetThisBrowser() : await revokeOther(d.id);
+    setState(wrong ? "there" : "gone");
+    setError(wrong);
+    ask(false);
+  };
+  return (
+    <li class={state === "gone" ? "device gone" : "device"}>
+      <div class="where">
+        <b>{visibleLine(d.name)}</b>
+        {mine && <span class="chip">{words.devices.thisBrowser}</span>}
+      </div>
+      <div class="where">{`${words.devices.roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>
+      <div class="act">
+        {state !== "there" ? (
+          <span role="status">{state === "sending" ? words.devices.revoking : words.devices.revoked}</span>
+        ) : asked ? (
+          <Sure word={mine ? words.devices.forgetNow : words.devices.revokeNow} yes={() => void revoke()} no={() => ask(false)} />
+        ) : (
+          mayRevoke(own, d) && (
+            <button type="button" class="small ask" onClick={() => ask(true)}>
+              {mine ? words.devices.forgetThis : words.devices.revoke}
+            </button>
+          )
+        )}
+      </div>
+      {error && (
+        <p class="outcome bad" role="alert">
+          {mine ? words.devices.notForgotten(error) : words.devices.notRevoked(error)}
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** Stands where the first button stood, with the harmless choice under the finger; the other
+ * one works only after it has stood still for a moment. */
+export function Sure({ word, yes, no }: { word: string; yes(): void; no(): void }) {
+  const foot = useRef<HTMLDivElement>(null);
+  const keep = useRef<HTMLButtonElement>(null);
+  const { armed, ready } = useArm(foot);
+  useEffect(() => keep.current?.focus(), []);
+  return (
+    <div class="really" ref={foot}>
+      <button type="button" class="small deny" aria-disabled={!armed} onClick={() => ready() && yes()}>
+        {word}
+      </button>
+      <button type="button" class="small" ref={keep} onClick={no}>
+        {words.devices.keep}
+      </button>
+    </div>
+  );
+}
+
+async function revokeOther(id: string): Promise<string> {
+  try {
+    await revokeDevice(id);
+    return "";
+  } catch (e) {
+    return e instanceof ApiError && e.status === 404 && e.fromBroker ? "" : reason(e);
+  }
+}
+
+function used(d: Device, mine: boolean): string {
+  const ago = (at: string) => {
+    const ms = now.value - Date.parse(at);
+    return ms < 120_000 ? words.time.justNow : words.time.ago(since(ms)); // the broker notes minutes
+  };
+  const last = mine ? words.devices.inUse : d.lastUsed ? words.devices.used(ago(d.lastUsed)) : words.devices.neverUsed;
+  return words.devices.paired(last, ago(d.createdAt));
+}

@@ -1,0 +1,46 @@
+// One line for a request that is over; a long command unfolds.
+import { useState } from "preact/hooks";
+import { clockSkew, now } from "../broker/clock";
+import { Said } from "../card/said";
+import { lastElement, outcomeLine, sessionName, shownOf, since, type Item } from "../queue/model";
+import { Paths } from "../text/rich";
+import { visibleLine } from "../text/visible";
+import { words } from "../text/words";
+
+const gistChars = 80;
+
+export function Past({ item }: { item: Item }) {
+  const { request: r } = item;
+  const [open, setOpen] = useState(false);
+  const line = outcomeLine(item, Date.now());
+  const shown = r.allowed?.shown ?? shownOf(item);
+  const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
+  const summary = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
+  const more = r.allowed || (main && summary !== main.text);
+  return (
+    <li class={`past ${line?.tone ?? "gone"}`}>
+      <div class="where">
+        <b>{visibleLine(sessionName(r))}</b>
+        <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
+      </div>
+      <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
+      {main && <div class="summary">{open ? main.text : summary}</div>}
+      {open && <Said item={item} />}
+      {more && (
+        <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? words.past.less : words.past.all}
+        </button>
+      )}
+      <div class="outcome">{line && <Paths text={line.text} />}</div>
+    </li>
+  );
+}
+
+/** The beginning of a text: its first line, and of that no more than fits two or three. */
+export function gistOf(text: string): string {
+  const end = text.indexOf("\n");
+  const first = end < 0 ? text : text.slice(0, end);
+  if (first.length <= gistChars) return end < 0 ? text : `${first} …`;
+  const cut = first.charCodeAt(gistChars - 1) >= 0xd800 && first.charCodeAt(gistChars - 1) < 0xdc00 ? gistChars - 1 : gistChars;
+  return `${first.slice(0, cut)}…`;
+}

@@ -1,0 +1,46 @@
+// The words of the page as a whole: its name, its parts, its connection, times.
+export const pageWords = {
+  title: "assent",
+  waitingTitle: (waiting: number) => (waiting ? `(${waiting}) assent` : "assent"),
+  close: "Close",
+  tryAgain: "Try again",
+  oneMoment: "One moment…",
+
+  link: {
+    live: "Live",
+    connecting: "Connecting…",
+    waiting: "No connection; trying again",
+    offline: "This device is offline",
+  },
+
+  later: {
+    failed: "This part of the page could not be fetched. The broker is away, or newer than this page.",
+    reload: "Load the page anew",
+  },
+
+  views: {
+    label: "Parts of the page",
+    inbox: "Inbox",
+    history: "History",
+    charts: "Charts",
+    rules: "Rules",
+    settings: "Settings",
+  },
+
+  session: { unnamed: (id: string) => `session ${id}` },
+
+  time: {
+    now: "now",
+    seconds: (s: number) => `${s} s`,
+    minutes: (m: number) => `${m} min`,
+    hours: (h: number, m: number) => `${h} h ${m} min`,
+    days: (d: number, h: number) => `${d} d ${h} h`,
+    justNow: "just now",
+    ago: (time: string) => `${time} ago`,
+  },
+
+  broker: {
+    noAnswer: "no answer from the broker",
+    answered: (status: number) => `the broker answered ${status}`,
+  },
+};
