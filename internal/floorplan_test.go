@@ -59,7 +59,7 @@ var plan = []struct {
 	{"internal/agent/tool", "", ""},
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/claude internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none; how one is started is handed in"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
