@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/setup/doctor"
 	"assent/internal/text/show"
 )
@@ -64,13 +65,7 @@ func (a *app) doctorConfig() doctor.Config {
 			if err != nil {
 				return nil, err
 			}
-			return func(ctx context.Context) (int, error) {
-				status, err := c.get(ctx, "/readyz")
-				if err != nil {
-					err = c.silent(err)
-				}
-				return status, err
-			}, nil
+			return func(ctx context.Context) (int, error) { return c.Status(ctx, "/readyz") }, nil
 		},
 		Credential: func() error {
 			_, err := a.broker()
@@ -84,7 +79,7 @@ func (a *app) doctorConfig() doctor.Config {
 			return c.call(ctx, "GET", path, nil, out)
 		},
 		Refused: func(err error) bool {
-			var p *problem
+			var p *api.Problem
 			return errors.As(err, &p) && p.Status == http.StatusForbidden
 		},
 		RuleProblem: ruleTrouble,
