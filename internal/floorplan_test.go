@@ -41,6 +41,7 @@ var plan = []struct {
 		internal/policy/replay
 		internal/policy/suggest
 		internal/server
+		internal/setup/doctor
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
@@ -67,7 +68,7 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/claude internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none; how one is started is handed in"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -112,6 +113,14 @@ var plan = []struct {
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/doctor", `
+		hookclient
+		internal/agent/claude/install
+		internal/agent/conformance
+		internal/hook
+		internal/outlet/notify
+		internal/setup/service
+		internal/text/show`, "how a broker is spoken to is handed in"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
@@ -150,7 +159,7 @@ var modules = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
-	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
+	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},

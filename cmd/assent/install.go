@@ -156,10 +156,10 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
 	settings := install.Survey(o, place.dir(), place.root)
-	if id := pluginOf(settings); id != "" {
+	if id := install.Plugin(settings); id != "" {
 		notes = append(notes, install.Note{Key: "plugin", Text: "the plugin " + id + " brings the same hooks, and every request will be asked twice; take it out with: claude plugin uninstall " + id})
 	}
-	if auto(settings, o) {
+	if install.Auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
 			// No question whose answer could not be carried out.
 			plan, err := install.Install(o)
@@ -182,8 +182,8 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	}
 	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
 	plan.Notes = notes
-	done.silent = auto(settings, o)
-	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, startsInAuto)
+	done.silent = install.Auto(settings, o)
+	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
 	done.changed, err = a.carryOut(ctx, f, plan, o)
 	return done, err
 }

@@ -3,37 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"assent/internal/agent/claude/install"
 )
-
-// auto reports whether Claude Code will start in auto mode in a terminal, where hardly a call
-// reaches assent, and nothing that the settings or the options say makes it ask.
-func auto(settings []install.Settings, o install.Options) bool {
-	if len(o.AskRules) > 0 || o.DefaultMode != "" || !slices.ContainsFunc(o.Versions, startsInAuto) {
-		return false
-	}
-	mode, asks := permissionMode(settings)
-	return asks == 0 && (mode == "" || mode == "auto")
-}
-
-// startsInAuto reports whether a version's own default mode in a terminal is auto. 2.1.197 is the
-// last one that is known to start otherwise.
-func startsInAuto(version string) bool { return install.Older(install.Oldest, version) }
-
-// permissionMode is the default mode that the settings give, the last file's, and how many
-// permissions.ask rules there are.
-func permissionMode(settings []install.Settings) (mode string, asks int) {
-	for _, s := range settings {
-		if s.DefaultMode != "" {
-			mode = s.DefaultMode
-		}
-		asks += len(s.Ask)
-	}
-	return mode, asks
-}
 
 const aboutAuto = "in a terminal Claude Code starts in auto mode, where most calls run or are refused without asking any hook"
 

@@ -59,9 +59,9 @@ func here() (whereabouts, error) {
 
 // agentOptions is where the agent keeps its own settings.
 func (a *app) agentOptions() (install.Options, error) {
-	o := install.Options{Home: os.Getenv("HOME"), ConfigDir: os.Getenv("CLAUDE_CONFIG_DIR"), StateDir: a.stateDir}
-	if o.ConfigDir != "" && !filepath.IsAbs(o.ConfigDir) {
-		return o, usagef("CLAUDE_CONFIG_DIR is %q, which Claude Code takes from wherever it is started; make it an absolute path", o.ConfigDir)
+	o, err := install.OptionsFrom(os.Getenv, a.stateDir)
+	if err != nil {
+		return o, usagef("%w", err)
 	}
 	return o, nil
 }
