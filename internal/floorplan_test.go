@@ -21,6 +21,7 @@ var plan = []struct {
 		internal/agent/claude/tools
 		internal/agent/conformance
 		internal/agent/tool
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -57,6 +58,9 @@ var plan = []struct {
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
 	{"internal/agent/tool", "", ""},
+
+	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
+
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
@@ -90,6 +94,7 @@ var plan = []struct {
 		broker
 		internal/agent/claude
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/feed
 		internal/hook
@@ -123,7 +128,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
@@ -178,7 +183,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/store/history", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/store/history", "go.uber.org/...", "logging is handed in"},
 	{"internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
-	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in api and server"},
 	{"internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"internal/host/gitrepo", "os/exec", "the repository is read without running git"},
 	{"internal/host/ondisk", "os/exec", "a look starts nothing"},
