@@ -9,13 +9,14 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
+	"assent/internal/text/strictjson"
 )
 
 // scope is one call while it is evaluated.
 type scope struct {
 	surroundings
 	call    *Call
-	input   []member
+	input   []strictjson.Member
 	command string
 	units   []shell.Unit
 

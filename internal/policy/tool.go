@@ -228,8 +228,8 @@ var readMembers = map[string][]string{
 func (e *scope) strangeMember() string {
 	known, reads := readMembers[e.call.Tool]
 	for _, m := range e.input {
-		if reads && !slices.Contains(known, m.key) && len(m.value) > 0 && strings.IndexByte("\"[{", m.value[0]) >= 0 && string(m.value) != `""` {
-			return m.key
+		if reads && !slices.Contains(known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
+			return m.Key
 		}
 	}
 	return ""

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Mutation is MutationOf for the tools of DefaultMutationTools.
@@ -80,13 +81,13 @@ func readCall(e hook.Event) (c call, err error) {
 	if !utf8.Valid(raw) {
 		return c, fmt.Errorf("%w: invalid UTF-8", ErrUnreadable)
 	}
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	for _, m := range members {
 		var dst *string
-		switch m.key {
+		switch m.Key {
 		case "session_id":
 			dst = &c.session
 		case "tool_name":
@@ -94,7 +95,7 @@ func readCall(e hook.Event) (c call, err error) {
 		case "tool_use_id":
 			dst = &c.useID
 		case "tool_input":
-			if c.input = m.value; m.value[0] != '{' {
+			if c.input = m.Value; m.Value[0] != '{' {
 				return c, fmt.Errorf("%w: tool_input is not an object", ErrUnreadable)
 			}
 			continue
@@ -103,11 +104,11 @@ func readCall(e hook.Event) (c call, err error) {
 		default:
 			continue
 		}
-		if string(m.value) == "null" {
+		if string(m.Value) == "null" {
 			continue
 		}
-		if err := json.Unmarshal(m.value, dst); err != nil {
-			return c, fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.key)
+		if err := json.Unmarshal(m.Value, dst); err != nil {
+			return c, fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.Key)
 		}
 	}
 	if len(c.session) > maxID || len(c.useID) > maxID {
@@ -237,20 +238,20 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 	if !utf8.Valid(doc) {
 		return bad("invalid UTF-8")
 	}
-	members, err := object(doc)
+	members, err := strictjson.Object(doc)
 	if err != nil {
 		return bad("%w", err)
 	}
 	// encoding/json takes any spelling, and the last of several.
 	seen := map[string]bool{}
 	for _, member := range members {
-		key := fold(member.key)
+		key := strictjson.Fold(member.Key)
 		if seen[key] {
-			return bad("repeated or case-varied member %.64q", member.key)
+			return bad("repeated or case-varied member %.64q", member.Key)
 		}
 		seen[key] = true
 		if key == "repo" {
-			if why := ambiguous(member.value); why != "" {
+			if why := ambiguous(member.Value); why != "" {
 				return bad("repo: %s", why)
 			}
 		}
