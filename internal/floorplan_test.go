@@ -78,11 +78,11 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
-	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
-	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
+	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 
 	{"internal/server", `
 		broker
