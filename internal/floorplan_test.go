@@ -37,6 +37,7 @@ var plan = []struct {
 		internal/policy/grants
 		internal/policy/suggest
 		internal/server
+		internal/setup/service
 		internal/store/history
 		internal/store/integrity
 		internal/store/stream
@@ -51,10 +52,10 @@ var plan = []struct {
 
 	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", "it is data, which rules and the feed read too"},
+	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
-	{"internal/agent/tool", "", "a table of tools is data"},
 
+	{"internal/agent/tool", "", ""},
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
@@ -98,6 +99,8 @@ var plan = []struct {
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
@@ -117,7 +120,7 @@ var modules = []struct {
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
-	{"github.com/kardianos/service", "cmd/assent", ""},
+	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},

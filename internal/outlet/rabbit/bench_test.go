@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"assent/e2e/rabbitmq"
+	"assent/e2e/rig/rabbitmq"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"

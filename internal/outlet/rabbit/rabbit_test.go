@@ -23,8 +23,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"assent/e2e/freeport"
-	"assent/e2e/rabbitmq"
+	"assent/e2e/rig/freeport"
+	"assent/e2e/rig/rabbitmq"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"
