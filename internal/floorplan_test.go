@@ -16,6 +16,7 @@ var plan = []struct {
 	{"cmd/assent", `
 		broker
 		hookclient
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/claude/install
 		internal/agent/claude/tools
@@ -50,7 +51,9 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -58,7 +61,7 @@ var plan = []struct {
 	{"internal/agent/tool", "", ""},
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -70,11 +73,11 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
-	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
+	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
@@ -87,14 +90,16 @@ var plan = []struct {
 
 	{"internal/server", `
 		broker
+		internal/agent
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
 		internal/auth
 		internal/feed
 		internal/hook
 		internal/host/peercred
-		internal/intake
 		internal/host/process
+		internal/intake
 		internal/outlet/notify
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},

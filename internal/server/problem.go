@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent"
 	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -125,7 +125,7 @@ var statuses = []struct {
 
 // problemOf looks err up. known is false for an internal error, which the caller logs.
 func problemOf(err error) (p problem, known bool) {
-	var field *claude.FieldError
+	var field *agent.FieldError
 	var input *auth.InputError
 	var pushed *notify.InputError
 	var unsent *notify.SendError

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -152,7 +152,7 @@ func response(v broker.View) *responseJSON {
 	if v.Decision == nil {
 		return nil
 	}
-	out, err := claude.Encode(v.Agent, *v.Decision, &v.Request)
+	out, err := agents.Encode(*v.Decision, &v.Request)
 	if err != nil {
 		return nil // an agent that another version of us knew
 	}

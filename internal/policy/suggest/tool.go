@@ -2,11 +2,11 @@ package suggest
 
 import (
 	"encoding/json"
+	neturl "net/url"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	neturl "net/url"
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
