@@ -22,6 +22,7 @@ var plan = []struct {
 		internal/agent/claude/tools
 		internal/agent/conformance
 		internal/agent/tool
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -59,6 +60,9 @@ var plan = []struct {
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
 	{"internal/agent/tool", "", ""},
+
+	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
+
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/agents internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
@@ -94,6 +98,7 @@ var plan = []struct {
 		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/feed
 		internal/hook
@@ -124,7 +129,7 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
@@ -175,7 +180,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/store/history", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/store/history", "go.uber.org/...", "logging is handed in"},
 	{"internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
-	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in api and server"},
 	{"internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"internal/host/gitrepo", "os/exec", "the repository is read without running git"},
 	{"internal/host/ondisk", "os/exec", "a look starts nothing"},
