@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
+	"assent/internal/text/strictjson"
 )
 
 // scope is one call while it is evaluated.
@@ -18,7 +19,7 @@ type scope struct {
 	surroundings
 	call    *Call
 	tool    tool.Tool // of the call
-	input   []member
+	input   []strictjson.Member
 	command string
 	units   []shell.Unit
 

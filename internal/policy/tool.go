@@ -216,8 +216,8 @@ func (e *scope) searches() bool { return e.tool.Kind == tool.Find || e.tool.Kind
 // and holds more than a number or a yes. Agents and versions of them name their paths differently.
 func (e *scope) strangeMember() string {
 	for _, m := range e.input {
-		if len(e.tool.Known) > 0 && !slices.Contains(e.tool.Known, m.key) && len(m.value) > 0 && strings.IndexByte("\"[{", m.value[0]) >= 0 && string(m.value) != `""` {
-			return m.key
+		if len(e.tool.Known) > 0 && !slices.Contains(e.tool.Known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
+			return m.Key
 		}
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Check holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
@@ -39,7 +40,7 @@ func (Agent) Check(d hook.Decision, r *hook.Request) error {
 	}
 	question := tools.Of(r.ToolName).Kind == tool.Question
 	if len(d.UpdatedInput) > 0 {
-		if ms, err := object(d.UpdatedInput); err != nil {
+		if ms, err := strictjson.Object(d.UpdatedInput); err != nil {
 			return refuse("updatedInput", "want a JSON object")
 		} else if why := ambiguous(d.UpdatedInput); why != "" {
 			return refuse("updatedInput", why)
@@ -62,8 +63,8 @@ func (Agent) Check(d hook.Decision, r *hook.Request) error {
 // checkKinds wants the members of a changed input to be what they were: a text a text, under the
 // same name. Rules that deny commands and paths look at texts, and what an agent makes of a list in
 // the place of a command nobody knows.
-func checkKinds(ms []member, r *hook.Request) error {
-	before, err := object(r.ToolInput)
+func checkKinds(ms []strictjson.Member, r *hook.Request) error {
+	before, err := strictjson.Object(r.ToolInput)
 	if err != nil {
 		return nil // there was nothing to change
 	}
@@ -81,25 +82,25 @@ func checkKinds(ms []member, r *hook.Request) error {
 	for _, m := range ms {
 		for _, was := range before {
 			switch {
-			case !strings.EqualFold(m.key, was.key):
-			case m.key != was.key:
-				return refuse("updatedInput", "has "+m.key+" where the request has "+was.key)
-			case kind(m.value) != kind(was.value):
-				return refuse("updatedInput", m.key+" is no longer of the kind that it was")
+			case strictjson.Fold(m.Key) != strictjson.Fold(was.Key):
+			case m.Key != was.Key:
+				return refuse("updatedInput", "has "+m.Key+" where the request has "+was.Key)
+			case kind(m.Value) != kind(was.Value):
+				return refuse("updatedInput", m.Key+" is no longer of the kind that it was")
 			}
 		}
 	}
 	return nil
 }
 
-func checkAnswers(ms []member, d hook.Decision, r *hook.Request) error {
+func checkAnswers(ms []strictjson.Member, d hook.Decision, r *hook.Request) error {
 	if CallKey(r.ToolName, d.UpdatedInput) != CallKey(r.ToolName, r.ToolInput) {
 		return refuse("updatedInput", "its questions must be those that were asked")
 	}
 	for _, m := range ms {
-		if m.key == "answers" {
+		if m.Key == "answers" {
 			var answers map[string]any
-			if json.Unmarshal(m.value, &answers) != nil || len(answers) == 0 {
+			if json.Unmarshal(m.Value, &answers) != nil || len(answers) == 0 {
 				break
 			}
 			return nil

@@ -9,6 +9,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // maxEventID is the length of a UUID.
@@ -29,20 +30,20 @@ func Envelope(line []byte) (e hook.Event, cwd string, err error) {
 		return hook.Event{Type: Unknown, Agent: "claude", Attempt: 1, Emitted: true, Raw: line}, "", fmt.Errorf("%w: "+format, append([]any{agent.ErrUnreadable}, args...)...)
 	}
 	e = hook.Event{Agent: "claude", Attempt: 1, Emitted: true}
-	members, err := object(line)
+	members, err := strictjson.Object(line)
 	if err != nil {
 		return unknown("%w", err)
 	}
 	// Another reader may take any spelling, or another one of several.
 	known := map[string]json.RawMessage{}
 	for _, m := range members {
-		key := fold(m.key)
+		key := strictjson.Fold(m.Key)
 		switch key {
 		case "event_type", "tool_name", "payload", "timestamp", "pid", "agent_id", "event_id", "cwd", "repo":
-			if known[key] != nil || key != m.key {
-				return unknown("repeated or case-varied member %.64q", m.key)
+			if known[key] != nil || key != m.Key {
+				return unknown("repeated or case-varied member %.64q", m.Key)
 			}
-			known[key] = m.value
+			known[key] = m.Value
 		}
 	}
 	var kind string

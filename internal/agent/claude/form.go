@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Bounds of a form that is held for a person, and drawn on a phone. MCP means forms to be short.
@@ -30,7 +31,7 @@ func (Agent) Form(raw []byte) (hook.JSON, error) {
 	if len(raw) > maxFormBytes {
 		return nil, fmt.Errorf("%w: it has %d bytes", agent.ErrNoForm, len(raw))
 	}
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoForm, err)
 	}
@@ -40,20 +41,20 @@ func (Agent) Form(raw []byte) (hook.JSON, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, m := range members {
-		switch m.key {
+		switch m.Key {
 		case "session_id", "transcript_path", "cwd", "prompt_id", "hook_event_name", "permission_mode", "effort", "agent_id", "agent_type":
 			continue
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		name, err := quote(m.key)
+		name, err := quote(m.Key)
 		if err != nil {
 			return nil, err
 		}
 		b.Write(name)
 		b.WriteByte(':')
-		b.Write(m.value)
+		b.Write(m.Value)
 	}
 	b.WriteByte('}')
 	if _, err := formOf(b.Bytes()); err != nil {
@@ -118,13 +119,13 @@ func formOf(input []byte) (form, error) {
 // members are the values of an object by their exact names. Form has refused objects in which two
 // names are equal or differ in case only.
 func members(raw []byte) (map[string]json.RawMessage, error) {
-	ms, err := object(raw)
+	ms, err := strictjson.Object(raw)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]json.RawMessage, len(ms))
 	for _, m := range ms {
-		out[m.key] = m.value
+		out[m.Key] = m.Value
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // checkForm holds an answer against the form: an accepted one brings what was asked for and nothing
@@ -35,7 +36,7 @@ func checkForm(d hook.Decision, r *hook.Request) error {
 	if err != nil {
 		return refuse("updatedInput", "the form cannot be read: "+err.Error())
 	}
-	given, err := object(d.UpdatedInput)
+	given, err := strictjson.Object(d.UpdatedInput)
 	if err != nil {
 		return refuse("updatedInput", "want a JSON object")
 	}
@@ -43,16 +44,16 @@ func checkForm(d hook.Decision, r *hook.Request) error {
 		return refuse("updatedInput", why)
 	}
 	for _, m := range given {
-		i := slices.IndexFunc(f.fields, func(x formField) bool { return x.name == m.key })
+		i := slices.IndexFunc(f.fields, func(x formField) bool { return x.name == m.Key })
 		if i < 0 {
-			return refuse("updatedInput", m.key+" is not asked for")
+			return refuse("updatedInput", m.Key+" is not asked for")
 		}
-		if why := f.fields[i].check(m.value); why != "" {
-			return refuse("updatedInput", m.key+" "+why)
+		if why := f.fields[i].check(m.Value); why != "" {
+			return refuse("updatedInput", m.Key+" "+why)
 		}
 	}
 	for _, name := range f.required {
-		if !slices.ContainsFunc(given, func(m member) bool { return m.key == name }) {
+		if !slices.ContainsFunc(given, func(m strictjson.Member) bool { return m.Key == name }) {
 			return refuse("updatedInput", name+" is missing")
 		}
 	}

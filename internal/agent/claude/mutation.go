@@ -12,6 +12,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Mutation is MutationOf for the tools of DefaultMutationTools.
@@ -81,13 +82,13 @@ func readCall(e hook.Event) (c call, err error) {
 	if !utf8.Valid(raw) {
 		return c, fmt.Errorf("%w: invalid UTF-8", agent.ErrUnreadable)
 	}
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", agent.ErrUnreadable, err)
 	}
 	for _, m := range members {
 		var dst *string
-		switch m.key {
+		switch m.Key {
 		case "session_id":
 			dst = &c.session
 		case "tool_name":
@@ -95,7 +96,7 @@ func readCall(e hook.Event) (c call, err error) {
 		case "tool_use_id":
 			dst = &c.useID
 		case "tool_input":
-			if c.input = m.value; m.value[0] != '{' {
+			if c.input = m.Value; m.Value[0] != '{' {
 				return c, fmt.Errorf("%w: tool_input is not an object", agent.ErrUnreadable)
 			}
 			continue
@@ -104,11 +105,11 @@ func readCall(e hook.Event) (c call, err error) {
 		default:
 			continue
 		}
-		if string(m.value) == "null" {
+		if string(m.Value) == "null" {
 			continue
 		}
-		if err := json.Unmarshal(m.value, dst); err != nil {
-			return c, fmt.Errorf("%w: %s is not a text", agent.ErrUnreadable, m.key)
+		if err := json.Unmarshal(m.Value, dst); err != nil {
+			return c, fmt.Errorf("%w: %s is not a text", agent.ErrUnreadable, m.Key)
 		}
 	}
 	if len(c.session) > maxID || len(c.useID) > maxID {
@@ -238,20 +239,20 @@ func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 	if !utf8.Valid(doc) {
 		return bad("invalid UTF-8")
 	}
-	members, err := object(doc)
+	members, err := strictjson.Object(doc)
 	if err != nil {
 		return bad("%w", err)
 	}
 	// encoding/json takes any spelling, and the last of several.
 	seen := map[string]bool{}
 	for _, member := range members {
-		key := fold(member.key)
+		key := strictjson.Fold(member.Key)
 		if seen[key] {
-			return bad("repeated or case-varied member %.64q", member.key)
+			return bad("repeated or case-varied member %.64q", member.Key)
 		}
 		seen[key] = true
 		if key == "repo" {
-			if why := ambiguous(member.value); why != "" {
+			if why := ambiguous(member.Value); why != "" {
 				return bad("repo: %s", why)
 			}
 		}
