@@ -16,6 +16,7 @@ var plan = []struct {
 	{"cmd/assent", `
 		broker
 		hookclient
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/claude/install
 		internal/agent/claude/tools
@@ -52,7 +53,9 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -63,7 +66,7 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -75,23 +78,25 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
-	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
+	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
-	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 
-	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
 	{"internal/server", `
 		broker
+		internal/agent
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
 		internal/api
@@ -99,8 +104,8 @@ var plan = []struct {
 		internal/feed
 		internal/hook
 		internal/host/peercred
-		internal/intake
 		internal/host/process
+		internal/intake
 		internal/outlet/notify
 		internal/text/show
 		internal/text/strictjson
