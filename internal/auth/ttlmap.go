@@ -5,77 +5,77 @@ import (
 	"time"
 )
 
-// slips are short-lived values under a random secret: at most max of them, each for life.
-// When it is full the oldest gives way. The owner's mutex guards it.
-type slips[V any] struct {
+// ttlMap holds short-lived values under the hash of a random secret: at most max of them, each for
+// life. When it is full the oldest is dropped. The owner's mutex guards it.
+type ttlMap[V any] struct {
 	max  int
 	life time.Duration
-	m    map[digest]slip[V]
+	m    map[digest]expiring[V]
 }
 
-type slip[V any] struct {
+type expiring[V any] struct {
 	value   V
 	expires time.Time
 }
 
-func newSlips[V any](max int, life time.Duration) *slips[V] {
-	return &slips[V]{max: max, life: life, m: map[digest]slip[V]{}}
+func newTTLMap[V any](max int, life time.Duration) *ttlMap[V] {
+	return &ttlMap[V]{max: max, life: life, m: map[digest]expiring[V]{}}
 }
 
 // put stores v under the secret's hash and says when it expires.
-func (s *slips[V]) put(secret string, v V, now time.Time) time.Time {
-	if len(s.m) >= s.max {
-		s.makeRoom(now)
+func (t *ttlMap[V]) put(secret string, v V, now time.Time) time.Time {
+	if len(t.m) >= t.max {
+		t.dropOldest(now)
 	}
-	expires := now.Add(s.life)
-	s.m[sha256.Sum256([]byte(secret))] = slip[V]{v, expires}
+	expires := now.Add(t.life)
+	t.m[sha256.Sum256([]byte(secret))] = expiring[V]{v, expires}
 	return expires
 }
 
-func (s *slips[V]) makeRoom(now time.Time) {
+func (t *ttlMap[V]) dropOldest(now time.Time) {
 	var oldest digest
 	var when time.Time
-	for h, sl := range s.m {
-		if !now.Before(sl.expires) {
-			delete(s.m, h)
-		} else if when.IsZero() || sl.expires.Before(when) {
-			oldest, when = h, sl.expires
+	for h, e := range t.m {
+		if !now.Before(e.expires) {
+			delete(t.m, h)
+		} else if when.IsZero() || e.expires.Before(when) {
+			oldest, when = h, e.expires
 		}
 	}
-	if len(s.m) >= s.max {
-		delete(s.m, oldest)
+	if len(t.m) >= t.max {
+		delete(t.m, oldest)
 	}
 }
 
-func (s *slips[V]) get(h digest, now time.Time) (v V, ok bool) {
-	sl, ok := s.m[h]
-	if !ok || !now.Before(sl.expires) {
+func (t *ttlMap[V]) get(h digest, now time.Time) (v V, ok bool) {
+	e, ok := t.m[h]
+	if !ok || !now.Before(e.expires) {
 		return v, false
 	}
-	return sl.value, true
+	return e.value, true
 }
 
 // take is get for what may be used once.
-func (s *slips[V]) take(secret string, now time.Time) (v V, ok bool) {
+func (t *ttlMap[V]) take(secret string, now time.Time) (v V, ok bool) {
 	h := sha256.Sum256([]byte(secret))
-	v, ok = s.get(h, now)
-	delete(s.m, h)
+	v, ok = t.get(h, now)
+	delete(t.m, h)
 	return v, ok
 }
 
 // drop removes what match says.
-func (s *slips[V]) drop(match func(V) bool) {
-	for h, sl := range s.m {
-		if match(sl.value) {
-			delete(s.m, h)
+func (t *ttlMap[V]) drop(match func(V) bool) {
+	for h, e := range t.m {
+		if match(e.value) {
+			delete(t.m, h)
 		}
 	}
 }
 
 // count says how many live values match.
-func (s *slips[V]) count(now time.Time, match func(V) bool) (n int) {
-	for _, sl := range s.m {
-		if now.Before(sl.expires) && match(sl.value) {
+func (t *ttlMap[V]) count(now time.Time, match func(V) bool) (n int) {
+	for _, e := range t.m {
+		if now.Before(e.expires) && match(e.value) {
 			n++
 		}
 	}
