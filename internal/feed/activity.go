@@ -1,33 +1,34 @@
 package feed
 
-// graceMS is how long after the end of a turn the agent is still taken to work: between two
+// idleAfterMS is how long after the end of a turn the agent is still taken to work: between two
 // tool calls it is silent, too.
-const graceMS = 60 * 1000
+const idleAfterMS = 60 * 1000
 
-// mood is what the agent does, as the newest event that says anything tells.
-type mood struct {
-	State AgentState `json:"state,omitempty"` // empty: nothing was said yet
+// activity is what the agent does, by the newest event that says anything about it. Its names in JSON
+// are those of the states that history has kept.
+type activity struct {
+	State AgentState `json:"state,omitempty"` // empty: no event said anything yet
 	Since int64      `json:"since,omitempty"`
-	// Rest is when the agent fell silent for what may be good: graceMS later it waits for
-	// input. 0: it did not.
-	Rest int64 `json:"rest,omitempty"`
+	// IdleSince is when the agent fell silent with nothing left to do: idleAfterMS later it is taken
+	// to wait for input. 0 while it has something to do.
+	IdleSince int64 `json:"rest,omitempty"`
 	// Turn says that the main thread has something to do.
 	Turn       bool `json:"turn,omitempty"`
 	Compacting bool `json:"compacting,omitempty"`
 }
 
-// event follows an event that is no late one.
-func (m *mood) event(f *folding) {
+// event takes in an event that did not come late.
+func (a *activity) event(f *folding) {
 	main := f.p.AgentID == ""
 	switch f.row.Effect {
 	case EffectStart:
-		m.now(StateStarting, f.at)
-		m.Rest = f.at
+		a.now(StateStarting, f.at)
+		a.IdleSince = f.at
 	case EffectCompact: // SessionStart
 		if f.d.Source != "compact" {
-			*m = mood{}
-			m.now(StateStarting, f.at)
-			m.Rest = f.at // whoever starts an agent and says nothing is waited for
+			*a = activity{}
+			a.now(StateStarting, f.at)
+			a.IdleSince = f.at // an agent that was started and got no prompt waits for one
 		}
 	case EffectWork, EffectTool, EffectBlock:
 		does := StateWorking
@@ -39,80 +40,80 @@ func (m *mood) event(f *folding) {
 			}
 		}
 		if f.row.Kind == KindCompactPre {
-			m.Compacting = true
+			a.Compacting = true
 		} else if main && f.row.Kind != KindSubagentStart {
-			m.Turn = true
+			a.Turn = true
 			f.s.Run.Interrupted = false
 		}
-		m.now(does, f.at)
+		a.now(does, f.at)
 		if f.row.Kind == KindToolFailure && f.d.IsInterrupt && main {
-			m.interrupted(f.s, f.at)
+			a.interrupted(f.s, f.at)
 		}
 	case EffectAsk:
-		m.now(StateAskUser, f.at)
+		a.now(StateAskUser, f.at)
 	case EffectStop:
 		if main {
-			m.Turn = false
+			a.Turn = false
 		}
-		m.rest(f.at)
+		a.idle(f.at)
 	case EffectSub:
 		if f.row.Kind == KindCompactPost {
-			m.Compacting = false
+			a.Compacting = false
 		}
-		m.rest(f.at)
+		a.idle(f.at)
 	case EffectNotice:
 		switch f.d.NotificationType {
 		case "permission_prompt", "worker_permission_prompt":
-			m.now(StateBlocked, f.at)
+			a.now(StateBlocked, f.at)
 		case "agent_needs_input", "elicitation_dialog", "elicitation_url_dialog":
-			m.now(StateAskUser, f.at)
+			a.now(StateAskUser, f.at)
 		case "idle_prompt":
-			m.now(StateWaiting, f.at)
-			m.Turn = false
+			a.now(StateWaiting, f.at)
+			a.Turn = false
 		}
 	case EffectExit:
-		*m = mood{State: StateExited, Since: f.at}
+		*a = activity{State: StateExited, Since: f.at}
 	}
 }
 
-func (m *mood) now(st AgentState, at int64) {
-	if m.State != st {
-		m.State, m.Since = st, at
+func (a *activity) now(st AgentState, at int64) {
+	if a.State != st {
+		a.State, a.Since = st, at
 	}
-	m.Rest = 0
+	a.IdleSince = 0
 }
 
-// rest begins the grace, unless the main thread goes on.
-func (m *mood) rest(at int64) {
-	m.now(StateWorking, at)
-	if !m.Turn {
-		m.Rest = at
+// idle notes that the agent fell silent, unless the main thread goes on.
+func (a *activity) idle(at int64) {
+	a.now(StateWorking, at)
+	if !a.Turn {
+		a.IdleSince = at
 	}
 }
 
-// interrupted ends the main thread's turn: the client says nothing more of it.
-func (m *mood) interrupted(s *state, at int64) {
-	m.Turn = false
+// interrupted ends the main thread's turn: no further event of that turn comes.
+func (a *activity) interrupted(s *state, at int64) {
+	a.Turn = false
 	if s.Run != nil && s.Run.Open {
 		s.Run.Interrupted = true
 	}
-	m.rest(at)
+	a.idle(at)
 }
 
 // agentState is what the agent does at now, and since when.
 func (s *state) agentState(now int64) (AgentState, int64) {
-	m := s.Mood
-	if m.State == StateExited {
-		return m.State, m.Since
+	a := s.Activity
+	if a.State == StateExited {
+		return a.State, a.Since
 	}
 	if st, since := s.waitsFor(); st != "" {
 		return st, since
 	}
 	switch {
-	case m.State == "":
+	case a.State == "":
 		return StateUnknown, s.Entity.StartedAt
-	case m.Rest > 0 && now-m.Rest >= graceMS:
-		return StateWaiting, m.Rest + graceMS
+	case a.IdleSince > 0 && now-a.IdleSince >= idleAfterMS:
+		return StateWaiting, a.IdleSince + idleAfterMS
 	}
-	return m.State, m.Since
+	return a.State, a.Since
 }
