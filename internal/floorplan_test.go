@@ -21,6 +21,7 @@ var plan = []struct {
 		internal/agent/claude/tools
 		internal/agent/conformance
 		internal/agent/tool
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -57,6 +58,9 @@ var plan = []struct {
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
 	{"internal/agent/tool", "", ""},
+
+	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
+
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
@@ -90,6 +94,7 @@ var plan = []struct {
 		broker
 		internal/agent/claude
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/feed
 		internal/hook
@@ -104,8 +109,8 @@ var plan = []struct {
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
-	{"internal/store/kvmirror", "", "it knows keys and revisions, not what the values mean"},
-	{"internal/store/reader", "internal/hook internal/store/stream", "it reads as an outside program does, and opens no engine"},
+	{"internal/store/kvmirror", "", ""},
+	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
@@ -120,16 +125,16 @@ var modules = []struct {
 }{
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/mcp", ""},
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
-	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
+	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
 	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
@@ -173,7 +178,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/store/history", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/store/history", "go.uber.org/...", "logging is handed in"},
 	{"internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
-	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in api and server"},
 	{"internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"internal/host/gitrepo", "os/exec", "the repository is read without running git"},
 	{"internal/host/ondisk", "os/exec", "a look starts nothing"},

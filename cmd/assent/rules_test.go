@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -158,7 +159,7 @@ func TestReplayKind(t *testing.T) {
 		{hook.Allowed, "", rule, hook.ActionAsk, "ruled-now-asked"},
 		{hook.Denied, "", rule, hook.ActionAsk, "denied-now-asked"},
 	} {
-		r := &request{Outcome: tt.outcome, Reason: tt.reason, DecidedBy: tt.by}
+		r := &api.Request{Outcome: tt.outcome, Reason: tt.reason, DecidedBy: tt.by}
 		got := ""
 		if kind, ok := replayKind(r, tt.now); ok {
 			got = replayKinds[kind].name
@@ -167,8 +168,8 @@ func TestReplayKind(t *testing.T) {
 			t.Errorf("%s %s by %v, now %s: %q, want %q", tt.outcome, tt.reason, tt.by, tt.now, got, tt.want)
 		}
 	}
-	edited := &request{Outcome: hook.Allowed, DecidedBy: person}
-	edited.Response.Output.Decision.UpdatedInput = hook.JSON(`{"command":"ls"}`)
+	edited := &api.Request{Outcome: hook.Allowed, DecidedBy: person}
+	edited.Response = &api.Response{HookSpecificOutput: []byte(`{"decision":{"updatedInput":{"command":"ls"}}}`)}
 	if kind, ok := replayKind(edited, hook.ActionAllow); !ok || replayKinds[kind].name != "changed-now-allowed" {
 		t.Error("what was allowed in another form goes as it went")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -123,7 +124,7 @@ var replayKinds = [...]struct{ name, words string }{ // read-only
 }
 
 // replayKind says how a request would go otherwise; ok is false when it would go as it went.
-func replayKind(r *request, now hook.Action) (kind int, ok bool) {
+func replayKind(r *api.Request, now hook.Action) (kind int, ok bool) {
 	ruled := r.DecidedBy != nil && r.DecidedBy.Kind == hook.KindRule
 	allowed := r.Outcome == hook.Allowed || r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonToolRan
 	denied := r.Outcome == hook.Denied
@@ -137,7 +138,7 @@ func replayKind(r *request, now hook.Action) (kind int, ok bool) {
 			name = "denied-now-allowed"
 		case !allowed:
 			name = "open-now-allowed"
-		case len(r.Response.Output.Decision.UpdatedInput) > 0:
+		case len(r.Response.UpdatedInput()) > 0:
 			name = "changed-now-allowed"
 		case !ruled:
 			name = "allowed-now-allowed"
@@ -175,7 +176,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 		if after != "" {
 			path += "&after=" + url.QueryEscape(after)
 		}
-		var page []request
+		var page []api.Request
 		if err := r.b.call(ctx, "GET", path, nil, &page); err != nil {
 			return err
 		}
@@ -198,7 +199,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 	}
 }
 
-func (r *replay) judge(q *request) error {
+func (r *replay) judge(q *api.Request) error {
 	if q.Event != "" {
 		return nil // an MCP server's form, which no rule is about
 	}

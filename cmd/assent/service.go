@@ -234,7 +234,7 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	status, err := c.get(ctx, "/readyz")
+	status, err := c.Status(ctx, "/readyz")
 	if err != nil {
 		return runtimeInfo{}, false
 	}
