@@ -35,7 +35,7 @@ const sideWhy = "writes a file, runs a program or works elsewhere: a rule must n
 // named says for each word whether the rule itself names it.
 func (m *commandMatch) named(words []shell.Word) []bool {
 	mine := make([]bool, len(words))
-	if m.flags != nil { // flags and arguments were told apart: there are no places
+	if m.flags != nil { // flags and arguments were told apart: there are no positions
 		for i, w := range words {
 			mine[i] = w.Static && slices.ContainsFunc(m.args, func(gs []glob) bool {
 				return slices.ContainsFunc(gs, func(g glob) bool { return g.exact && g.src == w.Text })

@@ -67,7 +67,7 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 	return all
 }
 
-// openings yields the places of all words that open a side door.
+// openings yields the index of each word that opens a side door.
 func openings(program string, words []shell.Word) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		mine := make([]bool, len(words)) // what was found is left out of the next look
