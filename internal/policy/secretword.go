@@ -253,7 +253,7 @@ func fileSpellings(text string, git bool) []string {
 // readsDirectories says whether a program may read all that lies in a directory that it is given.
 func readsDirectories(u *shell.Unit) bool {
 	switch {
-	case programs()["no directory"].Has(u.Base):
+	case programs().noDirectory.Has(u.Base):
 		return false
 	case u.Base == "grep" || u.Base == "egrep" || u.Base == "fgrep" || u.Base == "zgrep":
 		return searchesBelow(u)

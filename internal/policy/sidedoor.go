@@ -201,7 +201,7 @@ func uncertain(program string, words []shell.Word, mine []bool, h *harmless) (wo
 var plainFlags = []string{"-a", "-q", "-s", "-v", "--all", "--amend", "--allow-empty", "--no-edit", "--quiet", "--signoff", "--verbose", "--no-verify", "--draft", "--fill", "push"}
 
 // runsArguments knows programs that run the program named by their first operand.
-func runsArguments(program string) bool { return programs()["runs its operand"].Has(program) }
+func runsArguments(program string) bool { return programs().runsOperand.Has(program) }
 
 // overridden finds a word that undoes a flag of the rule: tsc --noEmit false, terraform fmt
 // -check -check=false, --dry-run … --no-dry-run. Programs take the last one.
@@ -256,7 +256,7 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 	if !slices.ContainsFunc(last, func(g glob) bool { return !g.exact && g.re == nil && strings.Contains(g.src, "/") }) {
 		return ""
 	}
-	if !programs()["every operand"].Has(program) {
+	if !programs().everyOperand.Has(program) {
 		return ""
 	}
 	values := map[string]bool{}

@@ -15,13 +15,13 @@ const (
 func seeThrough(name string, argv []Word) sight {
 	lists := programs()
 	switch {
-	case lists["hands over"].Has(name):
+	case lists.handsOver.Has(name):
 		return doubtful
-	case lists["follows"].Has(name):
+	case lists.follows.Has(name):
 		return followed
-	case lists["follows after a word"].Has(name):
+	case lists.followsAfter.Has(name):
 		for _, w := range argv[1:] {
-			if lists["words"].Has(w.Text) {
+			if lists.words.Has(w.Text) {
 				return followed
 			}
 		}
