@@ -34,20 +34,15 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/outlet/rabbit
 		internal/policy
-		internal/policy/batch
 		internal/policy/files
 		internal/policy/grants
-		internal/policy/importer
-		internal/policy/replay
 		internal/policy/suggest
 		internal/server
-		internal/setup/doctor
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
 		internal/store/reader
 		internal/store/stream
-		internal/text/layout
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -68,7 +63,7 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none; how one is started is handed in"},
+	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -90,11 +85,8 @@ var plan = []struct {
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
-	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show", ""},
 	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
-	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
-	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 
 	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
@@ -113,23 +105,14 @@ var plan = []struct {
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
 
-	{"internal/setup/doctor", `
-		hookclient
-		internal/agent/claude/install
-		internal/agent/conformance
-		internal/hook
-		internal/outlet/notify
-		internal/setup/service
-		internal/text/show`, "how a broker is spoken to is handed in"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
-	{"internal/store/kvmirror", "", ""},
-	{"internal/store/reader", "internal/hook internal/store/stream", ""},
+	{"internal/store/kvmirror", "", "it knows keys and revisions, not what the values mean"},
+	{"internal/store/reader", "internal/hook internal/store/stream", "it reads as an outside program does, and opens no engine"},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
-	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 }
 

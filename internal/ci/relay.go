@@ -29,7 +29,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/hookclient"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/ci/report"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -128,7 +128,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	e := eventOf(q.Header, raw)
-	p, unreadable := claude.Decode(e.Agent, e.Type, raw)
+	p, unreadable := agents.Reader(e.Agent).Decode(e.Type, raw)
 	e.Type = p.Type
 	r.mu.Lock()
 	r.events++
@@ -205,7 +205,7 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.Answer, agent string) []byte {
 	deny := func(kind, words string) []byte {
 		rec.Verdict, rec.By, rec.Message = report.Denied, report.By{Kind: kind}, show.Text(words)
-		body, err := claude.EncodeDeny(agent, words)
+		body, err := agents.Deny(agent, words)
 		if err != nil { // an agent that is not known: its hook was told to deny, and cannot either
 			rec.Reason = show.Line(err.Error())
 		}
