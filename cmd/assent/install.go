@@ -138,7 +138,7 @@ type outcome struct {
 // install plans, shows, asks and writes. errDeclined says that the person at the terminal said no.
 func (a *app) install(ctx context.Context, f installFlags) (done outcome, err error) {
 	defer func() { err = shown(err) }()
-	o, place, err := a.installOptions(f)
+	o, at, err := a.installOptions(f)
 	if err != nil {
 		return done, err
 	}
@@ -149,13 +149,19 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	if o.Command, err = a.hookCommand(f); err != nil {
 		return done, err
 	}
-	if o.AskRules, err = askRules(f.ask); err != nil {
-		return done, err
+	switch f.ask {
+	case "":
+	case defaultAsk:
+		o.AskRules = install.DefaultAsk
+	default:
+		if o.AskRules, err = install.ParseAsk(f.ask); err != nil {
+			return done, usagef("%w", err)
+		}
 	}
 	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
 		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
-	settings := install.Survey(o, place.dir(), place.root)
+	settings := install.Survey(o, at.dir(), at.root)
 	if id := install.Plugin(settings); id != "" {
 		notes = append(notes, install.Note{Key: "plugin", Text: "the plugin " + id + " brings the same hooks, and every request will be asked twice; take it out with: claude plugin uninstall " + id})
 	}
@@ -173,14 +179,14 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 				return done, err
 			}
 		} else {
-			notes = append(notes, autoNote())
+			notes = append(notes, install.AutoNote())
 		}
 	}
 	plan, err := install.Install(o)
 	if err != nil {
 		return done, err
 	}
-	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
+	notes = append(append(notes, plan.Notes...), install.Surroundings(o, plan, settings, at.cwd)...)
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
@@ -190,7 +196,7 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 
 func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	defer func() { err = shown(err) }()
-	o, place, err := a.installOptions(f)
+	o, at, err := a.installOptions(f)
 	if err != nil {
 		return err
 	}
@@ -198,7 +204,7 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	plan.Notes = append(plan.Notes, place.left(o, plan)...)
+	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
 	gone, err := a.carryOut(ctx, f, plan, o)
 	if gone && !a.json {
 		a.leftOver()
