@@ -30,9 +30,12 @@ import (
 	"assent/internal/outlet/rabbit"
 )
 
-// node starts a RabbitMQ, or skips the test where there is none.
+// node starts a RabbitMQ, or skips the test where there is none, or no time for one.
 func node(t *testing.T, config string) *rabbitmq.Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("RabbitMQ takes its time to start")
+	}
 	r, err := rabbitmq.New(t.TempDir(), config)
 	if errors.Is(err, rabbitmq.ErrMissing) && os.Getenv("ASSENT_E2E_REQUIRE") != "1" {
 		t.Skip(err)
