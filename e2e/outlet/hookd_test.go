@@ -57,6 +57,7 @@ func serveHookd(t *testing.T, args ...string) *rig.Daemon {
 // TestEmitToQuery is the whole way: emit, broker, RabbitMQ, ledger, query. Every field is checked
 // that a service on RabbitMQ and a reader of the ledger get.
 func TestEmitToQuery(t *testing.T) {
+	t.Parallel()
 	r := startRabbit(t)
 	c := newConsumer(t, r)
 	q := bind(t, r, "services", "tool.mutation.*")

@@ -25,6 +25,7 @@ import (
 // afterwards every event is there once and each session's in order. How long it is away says
 // ASSENT_E2E_OUTAGE; the promise is a minute at 300 events a second.
 func TestRabbitMQAway(t *testing.T) {
+	t.Parallel()
 	outage := 4 * time.Second
 	if text := os.Getenv("ASSENT_E2E_OUTAGE"); text != "" {
 		var err error
@@ -60,6 +61,7 @@ func TestRabbitMQAway(t *testing.T) {
 // message ids it has seen gets each event once, and each session's in order. ASSENT_E2E_KILLS says
 // how often the broker is killed.
 func TestRabbitMQKilled(t *testing.T) {
+	t.Parallel()
 	kills := 6
 	if text := os.Getenv("ASSENT_E2E_KILLS"); text != "" {
 		var err error
@@ -106,6 +108,7 @@ func TestRabbitMQKilled(t *testing.T) {
 // TestRabbitMQOfRealHooks: what a service on RabbitMQ gets of the hooks of one call, and that
 // nothing else is sent there.
 func TestRabbitMQOfRealHooks(t *testing.T) {
+	t.Parallel()
 	r := startRabbit(t)
 	q := bind(t, r, "hooks", "tool.mutation.*")
 	d := rig.Serve(t)

@@ -315,6 +315,7 @@ func inOrder(t *testing.T, got []amqp.Delivery, session string, first int) {
 
 // TestPublisher takes one RabbitMQ through what it can do to a publisher.
 func TestPublisher(t *testing.T) {
+	t.Parallel()
 	r := node(t, "max_message_size = 1000000\n")
 
 	t.Run("a place of its own", func(t *testing.T) {
@@ -494,6 +495,7 @@ func ctl(t *testing.T, r *rabbitmq.Server, args ...string) {
 
 // TestTLS: amqps with an authority of one's own, named in the URL; and nobody else's.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := certificate(t, dir)
 	ports, err := freeport.Find(1)
