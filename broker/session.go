@@ -41,7 +41,7 @@ type session struct {
 	pending  int
 	unproven int
 	over     bool          // SessionEnd was seen
-	inIdle   *list.Element // its place in Broker.idle while it has no turns
+	inIdle   *list.Element // its element of Broker.idle while it has no turns
 }
 
 // turn holds the open and unproven requests of one agent of a session: the main thread (empty

@@ -18,7 +18,10 @@ var plan = []struct {
 		hookclient
 		internal/agent/claude
 		internal/agent/claude/install
+		internal/agent/claude/tools
 		internal/agent/conformance
+		internal/agent/tool
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -33,7 +36,9 @@ var plan = []struct {
 		internal/policy
 		internal/policy/files
 		internal/policy/grants
+		internal/policy/suggest
 		internal/server
+		internal/setup/service
 		internal/store/history
 		internal/store/integrity
 		internal/store/stream
@@ -46,16 +51,21 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent/claude", "internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
+
+	{"internal/agent/tool", "", ""},
+
+	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
 	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
@@ -64,7 +74,7 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent/claude internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
@@ -73,15 +83,17 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
+	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
 	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/policy/files internal/policy/shell internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 
+	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
 	{"internal/server", `
 		broker
 		internal/agent/claude
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/feed
 		internal/hook
@@ -91,6 +103,8 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/text/show
 		schemas`, "rules, grants, history and the stream are handed in"},
+
+	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
@@ -110,8 +124,8 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
-	{"github.com/kardianos/service", "cmd/assent", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
+	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
@@ -127,7 +141,7 @@ var modules = []struct {
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
-	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/grants", ""},
+	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install", ""},
 	{"golang.org/x/term", "cmd/assent", ""},
@@ -161,7 +175,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/store/history", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/store/history", "go.uber.org/...", "logging is handed in"},
 	{"internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
-	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in api and server"},
 	{"internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"internal/host/gitrepo", "os/exec", "the repository is read without running git"},
 	{"internal/host/ondisk", "os/exec", "a look starts nothing"},

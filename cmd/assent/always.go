@@ -8,13 +8,14 @@ import (
 	"assent/broker"
 	"assent/internal/hook"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 	"assent/internal/server"
 )
 
 // remembered hands what approvers saved to the server, which knows no rules.
 type remembered struct {
 	store    *grants.Store
-	proposer *grants.Proposer
+	proposer *suggest.Proposer
 }
 
 func (r remembered) Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error) {
@@ -59,7 +60,7 @@ func savedError(err error) error {
 }
 
 // endedOf reads the requests that are over, the newest first, some at a time.
-func endedOf(b *broker.Broker) grants.Ended {
+func endedOf(b *broker.Broker) suggest.Ended {
 	const page = 50
 	return func(ctx context.Context, visit func(*hook.Request, hook.Outcome) bool) (bool, error) {
 		for before := uint64(0); ; {

@@ -22,13 +22,13 @@ import (
 	"assent/internal/ci/report"
 	"assent/internal/hook"
 	"assent/internal/policy/files"
-	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 )
 
 // ciBroker is the broker that a run asks.
 type ciBroker struct {
 	target hookclient.Config
-	rules  *grants.Proposer
+	rules  *suggest.Proposer
 	stop   func() error // ends a private one; nil
 }
 
@@ -49,7 +49,7 @@ func (r *ciRun) startBroker(ctx, early context.Context) (*ciBroker, error) {
 		}
 	}
 	// Which rules hold there is not known here.
-	b.rules = grants.NewProposer(files.Open(files.Config{}), nil)
+	b.rules = suggest.NewProposer(files.Open(files.Config{}), nil)
 	return b, nil
 }
 
@@ -127,7 +127,7 @@ func (r *ciRun) privateBroker(ctx, early context.Context) (*ciBroker, error) {
 	case <-late.C:
 		return giveUp(fmt.Errorf("it is not ready after %v; is there room in %s?", startTime, r.stateDir))
 	}
-	b.rules = grants.NewProposer(book, nil)
+	b.rules = suggest.NewProposer(book, nil)
 	return b, nil
 }
 

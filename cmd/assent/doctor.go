@@ -94,7 +94,7 @@ func (a *app) checkBroker(ctx context.Context) (runtimeInfo, check) {
 	b, err := a.reach()
 	if err == nil {
 		var status int
-		if status, err = b.get(ctx, "/readyz"); err == nil && status >= 300 {
+		if status, err = b.Status(ctx, "/readyz"); err == nil && status >= 300 {
 			c.Status, c.Detail, c.Fix = "warn", fmt.Sprintf("pid %d answers but is not ready (%d)", info.PID, status), "see its log: the disk may be full, or the NATS server away"
 			return info, c
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -90,8 +91,8 @@ func FuzzEvalLine(f *testing.F) {
 			t.Errorf("not fit for a terminal: %q", out.String())
 		}
 		switch got.Verdict {
-		case policy.Ask:
-		case policy.Allow:
+		case hook.ActionAsk:
+		case hook.ActionAllow:
 			var in struct {
 				Command *string
 				Input   *struct{ Command string }
@@ -136,29 +137,29 @@ func TestReplayKind(t *testing.T) {
 		outcome hook.Outcome
 		reason  string
 		by      *hook.Approver
-		now     policy.Action
+		now     hook.Action
 		want    string // empty: as it went
 	}{
-		{hook.Denied, "", person, policy.Allow, "denied-now-allowed"},
-		{hook.Denied, "", rule, policy.Allow, "ruled-denied-now-allowed"},
-		{hook.Expired, "deadline", nil, policy.Allow, "open-now-allowed"},
-		{hook.Withdrawn, hook.ReasonHangup, nil, policy.Allow, "open-now-allowed"}, // perhaps a No in the terminal
-		{hook.Withdrawn, hook.ReasonToolRan, nil, policy.Allow, "allowed-now-allowed"},
-		{hook.Allowed, "", person, policy.Allow, "allowed-now-allowed"},
-		{hook.Allowed, "", rule, policy.Allow, ""},
-		{hook.Allowed, "", person, policy.Deny, "allowed-now-denied"},
-		{hook.Allowed, "", rule, policy.Deny, "allowed-now-denied"},
-		{hook.Withdrawn, hook.ReasonToolRan, nil, policy.Deny, "allowed-now-denied"},
-		{hook.HandedBack, "", nil, policy.Deny, "open-now-denied"},
-		{hook.Denied, "", person, policy.Deny, "denied-now-denied"},
-		{hook.Denied, "", rule, policy.Deny, ""},
-		{hook.Allowed, "", person, policy.Ask, ""},
-		{hook.Denied, "", person, policy.Ask, ""},
-		{hook.Expired, "", nil, policy.Ask, ""},
-		{hook.Allowed, "", rule, policy.Ask, "ruled-now-asked"},
-		{hook.Denied, "", rule, policy.Ask, "denied-now-asked"},
+		{hook.Denied, "", person, hook.ActionAllow, "denied-now-allowed"},
+		{hook.Denied, "", rule, hook.ActionAllow, "ruled-denied-now-allowed"},
+		{hook.Expired, "deadline", nil, hook.ActionAllow, "open-now-allowed"},
+		{hook.Withdrawn, hook.ReasonHangup, nil, hook.ActionAllow, "open-now-allowed"}, // perhaps a No in the terminal
+		{hook.Withdrawn, hook.ReasonToolRan, nil, hook.ActionAllow, "allowed-now-allowed"},
+		{hook.Allowed, "", person, hook.ActionAllow, "allowed-now-allowed"},
+		{hook.Allowed, "", rule, hook.ActionAllow, ""},
+		{hook.Allowed, "", person, hook.ActionDeny, "allowed-now-denied"},
+		{hook.Allowed, "", rule, hook.ActionDeny, "allowed-now-denied"},
+		{hook.Withdrawn, hook.ReasonToolRan, nil, hook.ActionDeny, "allowed-now-denied"},
+		{hook.HandedBack, "", nil, hook.ActionDeny, "open-now-denied"},
+		{hook.Denied, "", person, hook.ActionDeny, "denied-now-denied"},
+		{hook.Denied, "", rule, hook.ActionDeny, ""},
+		{hook.Allowed, "", person, hook.ActionAsk, ""},
+		{hook.Denied, "", person, hook.ActionAsk, ""},
+		{hook.Expired, "", nil, hook.ActionAsk, ""},
+		{hook.Allowed, "", rule, hook.ActionAsk, "ruled-now-asked"},
+		{hook.Denied, "", rule, hook.ActionAsk, "denied-now-asked"},
 	} {
-		r := &request{Outcome: tt.outcome, Reason: tt.reason, DecidedBy: tt.by}
+		r := &api.Request{Outcome: tt.outcome, Reason: tt.reason, DecidedBy: tt.by}
 		got := ""
 		if kind, ok := replayKind(r, tt.now); ok {
 			got = replayKinds[kind].name
@@ -167,9 +168,9 @@ func TestReplayKind(t *testing.T) {
 			t.Errorf("%s %s by %v, now %s: %q, want %q", tt.outcome, tt.reason, tt.by, tt.now, got, tt.want)
 		}
 	}
-	edited := &request{Outcome: hook.Allowed, DecidedBy: person}
-	edited.Response.Output.Decision.UpdatedInput = hook.JSON(`{"command":"ls"}`)
-	if kind, ok := replayKind(edited, policy.Allow); !ok || replayKinds[kind].name != "changed-now-allowed" {
+	edited := &api.Request{Outcome: hook.Allowed, DecidedBy: person}
+	edited.Response = &api.Response{HookSpecificOutput: []byte(`{"decision":{"updatedInput":{"command":"ls"}}}`)}
+	if kind, ok := replayKind(edited, hook.ActionAllow); !ok || replayKinds[kind].name != "changed-now-allowed" {
 		t.Error("what was allowed in another form goes as it went")
 	}
 }

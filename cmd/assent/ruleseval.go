@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -83,7 +85,7 @@ type ownSet struct {
 // evaluated is a line of eval's output.
 type evaluated struct {
 	ID      json.RawMessage `json:"id,omitempty"`
-	Verdict policy.Action   `json:"verdict"`
+	Verdict hook.Action     `json:"verdict"`
 	Rule    string          `json:"rule,omitempty"`
 	Reason  string          `json:"reason"`
 }
@@ -99,7 +101,7 @@ func (e *evaluator) run(ctx context.Context, in io.Reader, out io.Writer) error 
 		if err != nil && len(line) == 0 && whole {
 			break
 		}
-		answer := evaluated{Verdict: policy.Ask, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
+		answer := evaluated{Verdict: hook.ActionAsk, Reason: fmt.Sprintf("the line has more than %d bytes", maxEvalLine)}
 		if whole {
 			answer = e.line(line)
 		}
@@ -145,10 +147,10 @@ func readEvalLine(r *bufio.Reader) (line []byte, whole bool, err error) {
 
 // line answers one line.
 func (e *evaluator) line(line []byte) (answer evaluated) {
-	answer = evaluated{Verdict: policy.Ask}
+	answer = evaluated{Verdict: hook.ActionAsk}
 	defer func() {
 		if p := recover(); p != nil { // the value could quote a command
-			answer.Verdict, answer.Rule, answer.Reason = policy.Ask, "", fmt.Sprintf("the rules failed on it (%T)", p)
+			answer.Verdict, answer.Rule, answer.Reason = hook.ActionAsk, "", fmt.Sprintf("the rules failed on it (%T)", p)
 		}
 	}()
 	members, err := exactMembers(line)
@@ -240,7 +242,7 @@ func (e *evaluator) call(members map[string]json.RawMessage) (policy.Call, error
 		cwd = e.cwd
 	}
 	if tool == "" {
-		tool = "Bash"
+		tool = tools.Bash
 	}
 	if !path.IsAbs(cwd) {
 		return policy.Call{}, errors.New("cwd is no absolute path")
@@ -251,7 +253,7 @@ func (e *evaluator) call(members map[string]json.RawMessage) (policy.Call, error
 	switch {
 	case hasCommand && hasInput:
 		return call, errors.New("there is a command and an input")
-	case hasCommand && tool != "Bash":
+	case hasCommand && tool != tools.Bash:
 		return call, errors.New("a command is for the tool Bash; other tools have an input")
 	case hasCommand:
 		input = slices.Concat([]byte(`{"command":`), raw, []byte("}"))

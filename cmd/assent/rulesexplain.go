@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
@@ -100,13 +102,13 @@ func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) 
 			}
 			command = strings.TrimSuffix(string(b), "\n")
 		}
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 		if call.Input, err = json.Marshal(map[string]string{"command": command}); err != nil {
 			return call, fmt.Errorf("encode the command: %w", err)
 		}
 	}
 	if call.Tool == "" {
-		call.Tool = "Bash"
+		call.Tool = tools.Bash
 	}
 	if len(call.Input) == 0 {
 		call.Input = json.RawMessage("{}")
@@ -174,7 +176,7 @@ func (a *app) explainRequest(ctx context.Context, f explainFlags) error {
 }
 
 // requestCall is a past request as it was, apart from symbolic links, which are as they are now.
-func requestCall(r *request) policy.Call {
+func requestCall(r *api.Request) policy.Call {
 	home, _ := os.UserHomeDir() // without one, ~ is nobody's
 	call := files.Call(&r.Request, r.ToolInput, home)
 	host, err := os.Hostname()
@@ -183,8 +185,11 @@ func requestCall(r *request) policy.Call {
 }
 
 // explain says what the rules make of a call. r is the request that it came from, or nil.
-func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
-	v := forBroker(set.Explain(call), call.Tool)
+func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
+	v := set.Explain(call)
+	if forBroker(&v.Verdict, call.Tool) {
+		v.Layer = ""
+	}
 	if a.json {
 		return a.printJSON(explanationOf(call, &v))
 	}
@@ -192,7 +197,7 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
 		fmt.Fprintln(a.out, wrapped(fmt.Sprintf("Request %s of %s: %s", show.Line(r.ID), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), fate(r)), "", "  "))
 		fmt.Fprintln(a.out)
 	}
-	what := map[policy.Action]string{policy.Allow: "ALLOW", policy.Ask: "ASK", policy.Deny: "DENY"}[v.Action]
+	what := map[hook.Action]string{hook.ActionAllow: "ALLOW", hook.ActionAsk: "ASK", hook.ActionDeny: "DENY"}[v.Action]
 	if v.Rule != "" {
 		fmt.Fprintln(a.out, wrapped(what+" by "+ruleName(v.Rule, v.File), "", "  "))
 	} else {
@@ -204,7 +209,7 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
 	if v.Note != "" {
 		fmt.Fprintln(a.out, wrapped("the approver reads: "+show.Line(v.Note), "  ", "    "))
 	}
-	if v.Action == policy.Ask && v.Timeout > 0 {
+	if v.Action == hook.ActionAsk && v.Timeout > 0 {
 		then := "the agent's own prompt decides"
 		if v.OnTimeout == "deny" {
 			then = "it is denied"
@@ -221,11 +226,12 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
 
 // forBroker is a verdict after what the broker makes of it: a question of the agent wants an answer,
 // and no rule says yes to it.
-func forBroker(v policy.Verdict, tool string) policy.Verdict {
-	if v.Action == policy.Allow && (tool == "AskUserQuestion" || tool == "ExitPlanMode") {
-		v.Action, v.Rule, v.File, v.Layer, v.Reason = policy.Ask, "", "", "", "the agent takes no plain yes here"
+func forBroker(v *hook.Verdict, name string) (changed bool) {
+	if v.Action != hook.ActionAllow || !tools.Of(name).NeedsAnswer() {
+		return false
 	}
-	return v
+	v.Action, v.Rule, v.File, v.Reason = hook.ActionAsk, "", "", "the agent takes no plain yes here"
+	return true
 }
 
 // shortDuration is 10m rather than 10m0s.
@@ -241,7 +247,7 @@ func shortDuration(d time.Duration) string {
 }
 
 // fate is what became of a request.
-func fate(r *request) string {
+func fate(r *api.Request) string {
 	if r.Outcome == "" {
 		return "it still waits"
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -194,7 +196,7 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 		e.Text, e.Why = string(raw), "expected a text"
 		return
 	}
-	guard := action != string(policy.Allow)
+	guard := action != string(hook.ActionAllow)
 	e.As, e.Under = []string{e.Text}, action
 	if e.Why = ruleStringProblem(action, e.Text); e.Why != "" {
 		e.As, e.Under = nil, ""
@@ -241,7 +243,7 @@ func (m *imported) entry(action string, raw json.RawMessage) {
 // askedInstead is a rule that asks about all that one which cannot be read denies or asks about:
 // the tool, or of a command with a :* in its middle the program.
 func askedInstead(text, tool string, spec bool) string {
-	if tool == "Bash" && spec {
+	if tool == tools.Bash && spec {
 		_, rest, _ := strings.Cut(text, "(")
 		if program, _, ok := strings.Cut(rest, ":"); ok && program != "" && !strings.ContainsAny(program, " *()") {
 			return "Bash(" + program + " *)"
@@ -267,7 +269,7 @@ func (m *imported) projectDir() string {
 func settingsPath(text string) string {
 	tool, spec, _ := strings.Cut(text, "(")
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
-	if !slices.Contains([]string{"Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"}, tool) ||
+	if !tools.Of(tool).AboutFiles() ||
 		!strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "//") {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -95,17 +96,17 @@ type replaySet struct {
 
 // replayed is a request that would have gone otherwise.
 type replayed struct {
-	Kind    string        `json:"kind"`
-	Request string        `json:"request"`
-	Time    time.Time     `json:"time"`
-	Tool    string        `json:"tool"`
-	What    string        `json:"what"` // one line, shortened
-	Was     string        `json:"was"`  // its outcome
-	By      string        `json:"by,omitempty"`
-	Verdict policy.Action `json:"verdict"`
-	Rule    string        `json:"rule,omitempty"`
-	File    string        `json:"file,omitempty"`
-	Reason  string        `json:"reason"`
+	Kind    string      `json:"kind"`
+	Request string      `json:"request"`
+	Time    time.Time   `json:"time"`
+	Tool    string      `json:"tool"`
+	What    string      `json:"what"` // one line, shortened
+	Was     string      `json:"was"`  // its outcome
+	By      string      `json:"by,omitempty"`
+	Verdict hook.Action `json:"verdict"`
+	Rule    string      `json:"rule,omitempty"`
+	File    string      `json:"file,omitempty"`
+	Reason  string      `json:"reason"`
 }
 
 // replayKinds are the ways in which a request can go otherwise, the most telling first.
@@ -123,13 +124,13 @@ var replayKinds = [...]struct{ name, words string }{ // read-only
 }
 
 // replayKind says how a request would go otherwise; ok is false when it would go as it went.
-func replayKind(r *request, now policy.Action) (kind int, ok bool) {
+func replayKind(r *api.Request, now hook.Action) (kind int, ok bool) {
 	ruled := r.DecidedBy != nil && r.DecidedBy.Kind == hook.KindRule
 	allowed := r.Outcome == hook.Allowed || r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonToolRan
 	denied := r.Outcome == hook.Denied
 	name := ""
 	switch now {
-	case policy.Allow:
+	case hook.ActionAllow:
 		switch {
 		case denied && ruled:
 			name = "ruled-denied-now-allowed"
@@ -137,12 +138,12 @@ func replayKind(r *request, now policy.Action) (kind int, ok bool) {
 			name = "denied-now-allowed"
 		case !allowed:
 			name = "open-now-allowed"
-		case len(r.Response.Output.Decision.UpdatedInput) > 0:
+		case len(r.Response.UpdatedInput()) > 0:
 			name = "changed-now-allowed"
 		case !ruled:
 			name = "allowed-now-allowed"
 		}
-	case policy.Deny:
+	case hook.ActionDeny:
 		switch {
 		case allowed:
 			name = "allowed-now-denied"
@@ -151,7 +152,7 @@ func replayKind(r *request, now policy.Action) (kind int, ok bool) {
 		case !ruled:
 			name = "denied-now-denied"
 		}
-	case policy.Ask:
+	case hook.ActionAsk:
 		switch {
 		case ruled && denied:
 			name = "denied-now-asked"
@@ -175,7 +176,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 		if after != "" {
 			path += "&after=" + url.QueryEscape(after)
 		}
-		var page []request
+		var page []api.Request
 		if err := r.b.call(ctx, "GET", path, nil, &page); err != nil {
 			return err
 		}
@@ -198,7 +199,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 	}
 }
 
-func (r *replay) judge(q *request) error {
+func (r *replay) judge(q *api.Request) error {
 	if q.Event != "" {
 		return nil // an MCP server's form, which no rule is about
 	}
@@ -211,9 +212,10 @@ func (r *replay) judge(q *request) error {
 	if err != nil {
 		return err
 	}
-	v := forBroker(set.Eval(call), q.ToolName)
-	if set.broken && v.Action == policy.Allow {
-		v = policy.Verdict{Action: policy.Ask, Reason: "the repository's rules are broken"}
+	v := set.Eval(call)
+	forBroker(&v, q.ToolName)
+	if set.broken && v.Action == hook.ActionAllow {
+		v = hook.Verdict{Action: hook.ActionAsk, Reason: "the repository's rules are broken"}
 	}
 	r.judged++
 	kind, ok := replayKind(q, v.Action)

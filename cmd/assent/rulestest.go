@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -53,16 +54,16 @@ why, part by part. Exits 1 when one fails.`,
 
 // testedRule is a test as JSON.
 type testedRule struct {
-	File   string        `json:"file"`
-	Line   int           `json:"line"`
-	Column int           `json:"column"`
-	Name   string        `json:"name"`
-	Passed bool          `json:"passed"`
-	Want   policy.Action `json:"want"`
-	Got    policy.Action `json:"got"`
-	Rule   string        `json:"rule,omitempty"`
-	Reason string        `json:"reason"`
-	Failed string        `json:"failed,omitempty"`
+	File   string      `json:"file"`
+	Line   int         `json:"line"`
+	Column int         `json:"column"`
+	Name   string      `json:"name"`
+	Passed bool        `json:"passed"`
+	Want   hook.Action `json:"want"`
+	Got    hook.Action `json:"got"`
+	Rule   string      `json:"rule,omitempty"`
+	Reason string      `json:"reason"`
+	Failed string      `json:"failed,omitempty"`
 }
 
 func (a *app) printTests(results []policy.TestResult, verbose bool) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
 )
@@ -17,7 +18,7 @@ const (
 )
 
 // printUnits shows each part of a command: where it stands, and what the rules say about it.
-func (a *app) printUnits(v *policy.Verdict, indent string) {
+func (a *app) printUnits(v *policy.Explanation, indent string) {
 	told := func(r policy.Refusal) bool {
 		return slices.ContainsFunc(v.Units, func(u policy.UnitVerdict) bool { return slices.Contains(u.Refused, r) })
 	}
@@ -52,7 +53,7 @@ func (a *app) printUnits(v *policy.Verdict, indent string) {
 
 // shownUnits are the parts that tell a person something, in the order in which they stand. What
 // a program may run besides tells nothing where no rule is about it.
-func shownUnits(v *policy.Verdict) []policy.UnitVerdict {
+func shownUnits(v *policy.Explanation) []policy.UnitVerdict {
 	var units []policy.UnitVerdict
 	for _, u := range v.Units {
 		guess := u.Action == "" && len(u.Misses) == 0 && len(u.Refused) > 0 &&
@@ -136,7 +137,7 @@ func (a *app) printUnit(u *policy.UnitVerdict, refused []policy.Refusal, indent 
 		if i == maxMissesShown {
 			break
 		}
-		if m.Action == policy.Allow {
+		if m.Action == hook.ActionAllow {
 			say("", fmt.Sprintf("not %s: %s: %s", ruleName(m.Rule, m.File), m.Selector, show.Line(m.Why)))
 		} else {
 			say("", fmt.Sprintf("perhaps %s: %s", ruleName(m.Rule, m.File), show.Line(m.Why)))
@@ -152,7 +153,7 @@ type explanation struct {
 	Tool      string             `json:"tool"`
 	Input     json.RawMessage    `json:"input"`
 	Cwd       string             `json:"cwd"`
-	Verdict   policy.Action      `json:"verdict"`
+	Verdict   hook.Action        `json:"verdict"`
 	Rule      string             `json:"rule,omitempty"`
 	File      string             `json:"file,omitempty"`
 	Layer     policy.Layer       `json:"layer,omitempty"`
@@ -160,16 +161,16 @@ type explanation struct {
 	Message   string             `json:"message,omitempty"`
 	Note      string             `json:"note,omitempty"`
 	TimeoutMs int64              `json:"timeoutMs,omitempty"`
-	OnTimeout string             `json:"onTimeout,omitempty"`
+	OnTimeout hook.Fallback      `json:"onTimeout,omitempty"`
 	Shadow    []explainedShadow  `json:"shadow,omitempty"`
 	Refused   []explainedRefusal `json:"refused"`
 	Units     []explainedUnit    `json:"units"`
 }
 
 type explainedShadow struct {
-	Rule   string        `json:"rule"`
-	File   string        `json:"file"`
-	Action policy.Action `json:"action"`
+	Rule   string      `json:"rule"`
+	File   string      `json:"file"`
+	Action hook.Action `json:"action"`
 }
 
 type explainedRefusal struct {
@@ -185,7 +186,7 @@ type explainedUnit struct {
 	Start   int                `json:"start"`
 	End     int                `json:"end"`
 	Via     []string           `json:"via,omitempty"`
-	Verdict policy.Action      `json:"verdict,omitempty"`
+	Verdict hook.Action        `json:"verdict,omitempty"`
 	Rule    string             `json:"rule,omitempty"`
 	File    string             `json:"file,omitempty"`
 	Misses  []explainedMiss    `json:"misses,omitempty"`
@@ -193,14 +194,14 @@ type explainedUnit struct {
 }
 
 type explainedMiss struct {
-	Rule     string        `json:"rule"`
-	File     string        `json:"file"`
-	Action   policy.Action `json:"action"`
-	Selector string        `json:"selector"`
-	Why      string        `json:"why"`
+	Rule     string      `json:"rule"`
+	File     string      `json:"file"`
+	Action   hook.Action `json:"action"`
+	Selector string      `json:"selector"`
+	Why      string      `json:"why"`
 }
 
-func explanationOf(call policy.Call, v *policy.Verdict) explanation {
+func explanationOf(call policy.Call, v *policy.Explanation) explanation {
 	refusals := func(rs []policy.Refusal) []explainedRefusal {
 		list := []explainedRefusal{}
 		for _, r := range rs {
@@ -213,7 +214,7 @@ func explanationOf(call policy.Call, v *policy.Verdict) explanation {
 		Message: v.Message, Note: v.Note,
 		Refused: refusals(v.Refused), Units: []explainedUnit{},
 	}
-	if v.Action == policy.Ask {
+	if v.Action == hook.ActionAsk {
 		e.TimeoutMs, e.OnTimeout = v.Timeout.Milliseconds(), v.OnTimeout
 	}
 	for _, s := range v.Shadow {

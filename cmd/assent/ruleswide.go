@@ -3,6 +3,9 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 )
 
 // wideProgram is what it means to allow a program with any arguments.
@@ -39,8 +42,9 @@ var widePrograms = []wideProgram{ // read-only
 
 // wideMeaning says what a rule allows that is wider than it may look; nothing for others.
 func wideMeaning(text string) string {
-	tool, spec, has := strings.Cut(text, "(")
+	name, spec, has := strings.Cut(text, "(")
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
+	t := tools.Of(name)
 	whole := !has || strings.Trim(spec, "*/ ") == "" || spec == "~/**" || spec == "./**"
 	switch {
 	case strings.HasPrefix(text, "mcp__"):
@@ -48,20 +52,16 @@ func wideMeaning(text string) string {
 			return "every tool of that server, also those that it brings later"
 		}
 		return ""
-	case tool == "Bash":
+	case t.Kind == tool.Command:
 		return wideCommand(spec)
-	case tool == "WebFetch" && (whole || strings.Trim(strings.TrimPrefix(spec, "domain:"), "*.") == ""):
+	case t.Kind == tool.Fetch && (whole || strings.Trim(strings.TrimPrefix(spec, "domain:"), "*.") == ""):
 		return "any page, and an address can carry what the agent knows"
-	case tool == "WebSearch":
-		return "" // asks one service
-	case slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, tool) && whole:
+	case t.AboutFiles() && t.MayWrite() && whole:
 		return "files that are run later (scripts, hooks, Makefiles) are among those that it changes"
-	case slices.Contains([]string{"Read", "Glob", "Grep", "LS"}, tool) && whole && spec != "./**":
+	case t.AboutFiles() && !t.MayWrite() && whole && spec != "./**":
 		return "keys and passwords in files are among what it reads"
-	case slices.Contains([]string{"Task", "Agent", "Skill"}, tool) && whole:
-		return ""
 	}
-	return ""
+	return "" // also of WebSearch, which asks one service
 }
 
 // runsAnything is wideMeaning for a rule about a program that runs whatever its arguments say.

@@ -1,18 +1,20 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assent/internal/setup/service"
 	"assent/internal/text/show"
 )
 
@@ -97,9 +99,21 @@ func parseServeFlags(args []string) (serveFlags, error) {
 	return f, nil
 }
 
-// serviceText is the file for this system's supervisor.
+// service is the broker of this state directory as a service, installed or not.
+func (a *app) service() (*service.Service, error) {
+	m, err := service.Find(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return &service.Service{Manager: m, StateDir: a.stateDir, Broker: func(ctx context.Context) (service.Broker, bool) {
+		info, ready := a.ready(ctx)
+		return service.Broker{PID: info.PID, Version: info.Version}, ready
+	}}, nil
+}
+
+// serviceText is the file for the service manager of this system.
 func (a *app) serviceText(f serveFlags) (string, error) {
-	s, err := findSupervisor(os.Getenv)
+	s, err := a.service()
 	if err != nil {
 		return "", err
 	}
@@ -108,73 +122,108 @@ func (a *app) serviceText(f serveFlags) (string, error) {
 		return "", fmt.Errorf("path of this program: %w", err)
 	}
 	if runtime.GOOS == "darwin" && !f.verbose {
-		f.quiet = true // launchd keeps a log for good
+		f.quiet = true // launchd never deletes its log
 	}
 	spec, err := a.serviceSpec(stable(self), f, os.Getenv)
 	if err != nil {
 		return "", err
 	}
-	return s.text(spec), nil
+	return s.Text(spec), nil
+}
+
+// serviceSpec makes the broker of the service the one that the hooks of this terminal know: the
+// same socket, state directory and spool.
+func (a *app) serviceSpec(program string, f serveFlags, env func(string) string) (service.Spec, error) {
+	if _, err := f.check(); err != nil {
+		return service.Spec{}, err
+	}
+	var err error
+	if f.socket, err = f.socketPath(a.stateDir); err != nil {
+		return service.Spec{}, err
+	}
+	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return service.Spec{}, fmt.Errorf("%s: %w", *path, err)
+		}
+	}
+	f.noLink = true
+	amqpURL := f.amqpURL
+	f.amqpURL = "" // it holds a password, and other users can see the flags of a process
+	s := service.Spec{
+		Program: program,
+		Args:    append([]string{"serve", "--state-dir", a.stateDir}, f.args()...),
+		LogFile: service.LogFile(a.stateDir),
+	}
+	if d := env("XDG_STATE_HOME"); filepath.IsAbs(d) { // where hooks spool, which no flag says
+		s.Env = append(s.Env, "XDG_STATE_HOME="+d)
+	}
+	if d := env("XDG_CONFIG_HOME"); filepath.IsAbs(d) { // where the rules are
+		s.Env = append(s.Env, "XDG_CONFIG_HOME="+d)
+	}
+	if amqpURL != "" {
+		s.Env = append(s.Env, "ASSENT_AMQP_URL="+amqpURL)
+	}
+	if text, found := s.Unwritable(); found {
+		if amqpURL != "" && strings.HasSuffix(text, amqpURL) {
+			text = "what --amqp-url says" // and not its password
+		}
+		return s, usagef("%q cannot be written into a service file; use another path", text)
+	}
+	return s, nil
+}
+
+// args spells the flags that are not at their default, so that serve reads them back.
+func (f serveFlags) args() []string {
+	g, fl := f, pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	g.add(fl) // sets the defaults
+	g = f
+	var args []string
+	fl.VisitAll(func(p *pflag.Flag) {
+		if p.Value.String() == p.DefValue {
+			return
+		}
+		if list, ok := p.Value.(pflag.SliceValue); ok {
+			for _, v := range list.GetSlice() {
+				args = append(args, "--"+p.Name, v)
+			}
+			return
+		}
+		switch v := p.Value.String(); {
+		case p.Value.Type() == "bool":
+			args = append(args, "--"+p.Name)
+		default:
+			args = append(args, "--"+p.Name, v)
+		}
+	})
+	return args
 }
 
 // installService makes the service what f says and waits until its broker is ready. changed is
-// false if there was nothing to do. After an error the service is the one from before, or none.
+// false if there was nothing to do. After an error the service is the previous one, or none.
 func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, err error) {
 	text, err := a.serviceText(f)
 	if err != nil {
 		return false, err
 	}
-	s, err := findSupervisor(os.Getenv)
+	s, err := a.service()
 	if err != nil {
 		return false, err
 	}
-	if err := s.answers(ctx); err != nil {
-		return false, fmt.Errorf("%w\n%s", err, instead)
-	}
-	before, err := s.installed()
-	if err != nil {
-		return false, err
-	}
-	runs := false
-	if before != "" {
-		if !s.serves(before, a.stateDir) {
-			return false, errors.New("a service for another state directory is installed; take it away first: assent service uninstall")
+	return s.Install(ctx, text, version(), func(runs bool) error {
+		if !runs {
+			if err := listenable(f.listen); err != nil {
+				return err
+			}
 		}
-		runs, _ = s.running() // what cannot be asked is installed anew
-	}
-	info, ready := a.ready(ctx)
-	switch {
-	case before == text && runs && ready && info.Version == version():
-		return false, nil
-	case ready && !runs:
-		return false, fmt.Errorf("a broker runs already (pid %d); stop it first, and waiting hooks will come back to the service", info.PID)
-	case !runs:
-		if err := listenable(f.listen); err != nil {
-			return false, err
+		if err := makeOwnDir(a.stateDir); err != nil {
+			return fmt.Errorf("state directory: %w", err)
 		}
-	}
-	if err := makeOwnDir(a.stateDir); err != nil {
-		return false, fmt.Errorf("state directory: %w", err)
-	}
-	if before != "" {
-		if err := s.uninstall(); err != nil {
-			return false, fmt.Errorf("replace the service: %w", err)
-		}
-	}
-	if err = s.install(text); err != nil {
-		err = fmt.Errorf("install the service: %w", err)
-	} else if err = a.awaitReady(ctx, s, info.PID); err != nil {
-		err = errors.Join(fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(a.stateDir)), s.uninstall())
-	}
-	if err != nil && before != "" {
-		err = errors.Join(err, s.install(before))
-	}
-	return err == nil, err
+		return nil
+	})
 }
-
-// instead is what to do without a service manager.
-const instead = `Without one, let whatever starts programs on this machine run: assent serve --no-link
-Under su or sudo there is often no user session: log in as that user first. See docs/service.md`
 
 // ready returns the broker of the state directory and whether it serves hooks now. A broker that
 // does not answer at all has no process id here.
@@ -185,78 +234,20 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	status, err := c.get(ctx, "/readyz")
+	status, err := c.Status(ctx, "/readyz")
 	if err != nil {
 		return runtimeInfo{}, false
 	}
 	return c.info, status == http.StatusNoContent
 }
 
-// awaitReady waits for the service's broker, which is another than the one with the process id old.
-func (a *app) awaitReady(ctx context.Context, s supervisor, old int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, 20*time.Second, errors.New("no answer within 20 seconds"))
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		if info, ok := a.ready(ctx); ok && info.PID != old {
-			return nil
-		}
-		if n%5 == 0 {
-			if runs, err := s.running(); !runs {
-				return cmp.Or(err, errors.New("it ended at once"))
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// serviceStatus is what status tells programs.
-type serviceStatus struct {
-	Installed bool   `json:"installed"`
-	Running   bool   `json:"running"`          // as the service manager sees it
-	Ready     bool   `json:"ready"`            // the broker answers
-	Unit      string `json:"unit,omitempty"`   // the file
-	Linger    *bool  `json:"linger,omitempty"` // it runs on after the last logout
-	Problem   string `json:"problem,omitempty"`
-	logs      string
-}
-
-func (a *app) serviceStatus(ctx context.Context) serviceStatus {
-	var st serviceStatus
-	_, st.Ready = a.ready(ctx)
-	s, err := findSupervisor(os.Getenv)
+func (a *app) serviceStatus(ctx context.Context) service.Status {
+	s, err := a.service()
 	if err != nil {
-		st.Problem = err.Error()
-		return st
+		_, ready := a.ready(ctx)
+		return service.Status{Ready: ready, Problem: err.Error()}
 	}
-	st.Unit, st.logs = s.file, s.logs(a.stateDir)
-	text, err := s.installed()
-	if err != nil {
-		st.Problem = err.Error()
-	}
-	if text != "" && !s.serves(text, a.stateDir) {
-		st.Problem = "a service is installed, for another state directory than " + a.stateDir
-		return st
-	}
-	if st.Installed = text != ""; !st.Installed {
-		return st
-	}
-	if yes, known := s.lingers(); known {
-		st.Linger = &yes
-	}
-	if err := s.answers(ctx); err != nil {
-		st.Problem = err.Error()
-		return st
-	}
-	if st.Running, err = s.running(); err != nil {
-		st.Problem = err.Error()
-	}
-	return st
+	return s.Status(ctx)
 }
 
 func (a *app) serviceStatusCmd() *cobra.Command {
@@ -275,7 +266,7 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 			} else {
 				a.printService(st)
 			}
-			if st.Installed && (!st.Running || !st.Ready) {
+			if st.Down() {
 				return errors.New("the service is down")
 			}
 			return nil
@@ -285,7 +276,7 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) printService(st serviceStatus) {
+func (a *app) printService(st service.Status) {
 	switch {
 	case !st.Installed && st.Problem == "":
 		fmt.Fprintln(a.out, "No service is installed. To install one: assent service install")
@@ -305,7 +296,7 @@ func (a *app) printService(st serviceStatus) {
 		return
 	}
 	fmt.Fprintln(a.out, "  file    ", show.Line(st.Unit))
-	fmt.Fprintln(a.out, "  log     ", show.Line(st.logs))
+	fmt.Fprintln(a.out, "  log     ", show.Line(st.Logs))
 	if st.Linger != nil && !*st.Linger {
 		fmt.Fprintln(a.out, "It runs while you are logged in. To keep it after you log out: loginctl enable-linger")
 	}
@@ -319,26 +310,18 @@ func (a *app) serviceUninstallCmd() *cobra.Command {
 		Example: "  assent service uninstall",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := findSupervisor(os.Getenv)
+			s, err := a.service()
 			if err != nil {
 				return err
 			}
-			text, err := s.installed()
+			was, err := s.Remove(cmd.Context())
 			if err != nil {
 				return err
-			}
-			if text != "" {
-				if err := s.answers(cmd.Context()); err != nil {
-					return err
-				}
-				if err := s.uninstall(); err != nil {
-					return fmt.Errorf("uninstall the service: %w", err)
-				}
 			}
 			if a.json {
 				return a.printJSON(a.serviceStatus(cmd.Context()))
 			}
-			if text == "" {
+			if !was {
 				fmt.Fprintln(a.out, "No service is installed.")
 			} else {
 				fmt.Fprintln(a.out, "The service is stopped and gone. Hooks abstain until a broker runs again: assent serve")
@@ -361,9 +344,9 @@ func (a *app) checkService(ctx context.Context) []check {
 	case st.Problem != "":
 		c.Status, c.Detail, c.Fix = "warn", st.Problem, "see: assent service status"
 	case !st.Running:
-		c.Status, c.Detail, c.Fix = "fail", "installed, but it does not run", "assent service install starts it; its log: "+st.logs
+		c.Status, c.Detail, c.Fix = "fail", "installed, but it does not run", "assent service install starts it; its log: "+st.Logs
 	case !st.Ready:
-		c.Status, c.Detail, c.Fix = "fail", "is started again and again, or does not answer", "read its log: "+st.logs
+		c.Status, c.Detail, c.Fix = "fail", "is started again and again, or does not answer", "read its log: "+st.Logs
 	}
 	return []check{c}
 }

@@ -175,11 +175,11 @@ func (u *up) startBroker(ctx context.Context) error {
 		u.passOver()
 		return nil
 	}
-	service, err := u.wantsService(ctx)
+	wanted, err := u.wantsService(ctx)
 	if err != nil {
 		return err
 	}
-	if service {
+	if wanted {
 		if err = u.keepRunning(ctx); err == nil || u.f.service || ctx.Err() != nil {
 			return err
 		}
@@ -200,31 +200,31 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 	if u.f.service || u.f.noService {
 		return u.f.service, nil
 	}
-	s, err := findSupervisor(os.Getenv)
-	if err != nil || s.answers(ctx) != nil {
+	s, err := u.app.service()
+	if err != nil || s.Answers(ctx) != nil {
 		return false, nil
 	}
-	if text, err := s.installed(); err != nil || text != "" {
-		return err == nil && s.serves(text, u.stateDir), nil // else another broker's
+	if text, err := s.Installed(); err != nil || text != "" {
+		return err == nil && s.Serves(text, u.stateDir), nil // else another broker's
 	}
 	if !u.interactive() || u.f.install.yes {
 		return false, nil
 	}
 	fmt.Fprintln(u.out, "It can run in this terminal until you close it, or in the background, also after every login.")
-	return u.confirm(ctx, "Keep it running in the background (a "+s.kind+" service of yours)?", false)
+	return u.confirm(ctx, "Keep it running in the background (a "+s.Kind()+" service of yours)?", false)
 }
 
 // keepRunning starts the service that is installed, as it is, or installs one.
 func (u *up) keepRunning(ctx context.Context) error {
-	s, err := findSupervisor(os.Getenv)
+	s, err := u.app.service()
 	if err != nil {
 		return err
 	}
-	text, err := s.installed()
+	text, err := s.Installed()
 	if err != nil {
 		return err
 	}
-	if !s.serves(text, u.stateDir) {
+	if !s.Serves(text, u.stateDir) {
 		if _, err = u.installService(ctx, u.f.serve); err == nil {
 			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
 			u.printService(u.serviceStatus(ctx))
@@ -236,11 +236,11 @@ func (u *up) keepRunning(ctx context.Context) error {
 		u.passOver()
 		return nil
 	}
-	if err := s.start(); err != nil {
+	if err := s.Start(); err != nil {
 		return fmt.Errorf("start the service: %w", err)
 	}
-	if err := u.awaitReady(ctx, s, 0); err != nil {
-		return fmt.Errorf("the service does not come up (%w); see: %s", err, s.logs(u.stateDir))
+	if err := s.Await(ctx, 0); err != nil {
+		return err
 	}
 	fmt.Fprintln(u.out, "The service was down; it runs again.")
 	u.passOver()

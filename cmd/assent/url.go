@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/api"
 )
 
 // localOnly reports whether a command works with this machine's files only. --url is none of those,
@@ -96,10 +98,10 @@ func (a *app) examineRemote(ctx context.Context) []check {
 	if err != nil {
 		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
 	}
-	status, err := c.get(ctx, "/readyz")
+	status, err := c.Status(ctx, "/readyz")
 	switch {
 	case err != nil:
-		return []check{{"broker", "fail", c.silent(err).Error(), "on that machine: assent doctor"}}
+		return []check{{"broker", "fail", err.Error(), "on that machine: assent doctor"}}
 	case status == http.StatusMisdirectedRequest:
 		return []check{{"broker", "fail", a.url + " does not answer to that name", "start it with --public-url " + a.url}}
 	case status != http.StatusNoContent:
@@ -109,7 +111,7 @@ func (a *app) examineRemote(ctx context.Context) []check {
 	if c, err = a.broker(); err != nil {
 		return append(checks, check{"token", "warn", err.Error(), ""})
 	}
-	var p *problem
+	var p *api.Problem
 	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
 	case err == nil:
 		return append(checks, check{"token", "ok", "may look at requests", ""}, a.checkRules(ctx), a.checkSchemas(ctx))

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 )
 
@@ -120,11 +122,11 @@ func (s *state) waitsFor() (st AgentState, since int64) {
 }
 
 // WaitingFor is what the agent does while a request for this tool waits for a person.
-func WaitingFor(tool string) AgentState {
-	switch tool {
-	case "AskUserQuestion", hook.EventElicitation:
+func WaitingFor(name string) AgentState {
+	switch kind := tools.Of(name).Kind; {
+	case kind == tool.Question, name == hook.EventElicitation:
 		return StateAskUser
-	case "EnterPlanMode", "ExitPlanMode":
+	case kind == tool.Plan, kind == tool.PlanMode:
 		return StatePlan
 	}
 	return StateBlocked

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 )
 
@@ -34,13 +36,7 @@ func tags(list []string) (out []string) {
 
 // keepsTodos reports whether a tool only keeps a task list: the feed shows what became of the
 // tasks instead.
-func keepsTodos(tool string) bool {
-	switch tool {
-	case "TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet":
-		return true
-	}
-	return false
-}
+func keepsTodos(name string) bool { return tools.Of(name).Kind == tool.Todo }
 
 // todos adds what an event says about tasks. A late event says what is no longer so.
 func (f *folding) todos(actor string, primary int) {

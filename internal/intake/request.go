@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"assent/internal/agent/claude"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/host/ondisk"
 )
@@ -84,7 +86,7 @@ func timeoutOf(ahead time.Duration) time.Duration {
 // overwrites looks at the file that a request would write anew. It does so only where the hook's
 // host is this one: elsewhere the path means another file.
 func overwrites(r *hook.Request) *hook.Overwrites {
-	if r.ToolName != "Write" || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+	if tools.Of(r.ToolName).Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
 		return nil
 	}
 	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"assent/internal/hook"
 	"assent/internal/policy/shell"
 	"assent/internal/policy/shell/bashtest"
 )
@@ -74,7 +75,7 @@ func TestBashRunsWhatIsAllowed(t *testing.T) {
 		}
 		tried++
 		for _, s := range sets {
-			if s.Eval(bashCall(text)).Action != Allow {
+			if s.Eval(bashCall(text)).Action != hook.ActionAllow {
 				continue
 			}
 			if bashtest.Printable(text) {

@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // expect evaluates commands under a few lines of rules.
-func expect(t *testing.T, text string, want map[string]Action) {
+func expect(t *testing.T, text string, want map[string]hook.Action) {
 	t.Helper()
 	s := load(t, "version: 1\n"+text)
 	for cmd, action := range want {
@@ -19,27 +21,27 @@ func expect(t *testing.T, text string, want map[string]Action) {
 }
 
 func TestRuleStrings(t *testing.T) {
-	expect(t, `allow: ["Bash(npm run test:*)", Bash(git status), "Bash(git log*)", "Bash(git * main)", "Bash(echo 'a b')", "Bash(make a && make b)", "Bash(./gradlew *)"]`, map[string]Action{
-		"npm run test": Allow, "npm run test --watch": Allow, "npm run test:unit": Ask, "npm run tests": Ask, "npm": Ask,
-		"npm  run\ttest": Allow, `npm "run" te\st`: Allow, "npm run $X": Ask, "npm run test $X": Ask, `npm run test -- "$X"`: Allow, "npm ru* test": Ask,
-		"git status": Allow, "git status -s": Ask, "git statusx": Ask, "/usr/bin/git status": Allow, "./git status": Ask, "/tmp/git status": Ask,
-		"git log": Allow, "git log -1": Allow, "git logs": Allow, "git lo": Ask,
-		"git checkout main": Allow, "git main": Ask, "git checkout -b main": Ask, "git -x main": Ask, "git checkout x main": Ask,
-		"echo 'a b'": Allow, "echo a b": Ask, `echo a\ b`: Allow,
-		"make a && make b": Allow, "make a": Ask, "make b && make a": Ask, "make a && make b && make c": Ask,
-		"./gradlew test": Allow, "sub/../gradlew test": Ask, "cd sub && ./gradlew test": Ask, "gradlew test": Ask,
-		"FOO=1 git status": Ask, "NODE_ENV=x git status": Allow, "NODE_ENV=x": Ask, "": Ask, "# x": Ask,
-		"git status > /dev/null 2>&1": Allow, "git status > x": Ask, "git status | git status": Allow,
+	expect(t, `allow: ["Bash(npm run test:*)", Bash(git status), "Bash(git log*)", "Bash(git * main)", "Bash(echo 'a b')", "Bash(make a && make b)", "Bash(./gradlew *)"]`, map[string]hook.Action{
+		"npm run test": hook.ActionAllow, "npm run test --watch": hook.ActionAllow, "npm run test:unit": hook.ActionAsk, "npm run tests": hook.ActionAsk, "npm": hook.ActionAsk,
+		"npm  run\ttest": hook.ActionAllow, `npm "run" te\st`: hook.ActionAllow, "npm run $X": hook.ActionAsk, "npm run test $X": hook.ActionAsk, `npm run test -- "$X"`: hook.ActionAllow, "npm ru* test": hook.ActionAsk,
+		"git status": hook.ActionAllow, "git status -s": hook.ActionAsk, "git statusx": hook.ActionAsk, "/usr/bin/git status": hook.ActionAllow, "./git status": hook.ActionAsk, "/tmp/git status": hook.ActionAsk,
+		"git log": hook.ActionAllow, "git log -1": hook.ActionAllow, "git logs": hook.ActionAllow, "git lo": hook.ActionAsk,
+		"git checkout main": hook.ActionAllow, "git main": hook.ActionAsk, "git checkout -b main": hook.ActionAsk, "git -x main": hook.ActionAsk, "git checkout x main": hook.ActionAsk,
+		"echo 'a b'": hook.ActionAllow, "echo a b": hook.ActionAsk, `echo a\ b`: hook.ActionAllow,
+		"make a && make b": hook.ActionAllow, "make a": hook.ActionAsk, "make b && make a": hook.ActionAsk, "make a && make b && make c": hook.ActionAsk,
+		"./gradlew test": hook.ActionAllow, "sub/../gradlew test": hook.ActionAsk, "cd sub && ./gradlew test": hook.ActionAsk, "gradlew test": hook.ActionAsk,
+		"FOO=1 git status": hook.ActionAsk, "NODE_ENV=x git status": hook.ActionAllow, "NODE_ENV=x": hook.ActionAsk, "": hook.ActionAsk, "# x": hook.ActionAsk,
+		"git status > /dev/null 2>&1": hook.ActionAllow, "git status > x": hook.ActionAsk, "git status | git status": hook.ActionAllow,
 	})
 	expect(t, `
 allow: ["Bash(git *)", "Bash(rm *)", "Bash(echo *)", "Bash(find *)", "Bash(docker *)"]
-deny: ["Bash(git push *)", "Bash(rm -rf *)", "Bash(find * -delete)", "Bash(* --force*)", "Bash(docker rm:*)", "Bash(git commit)", "Bash(dd *)"]`, map[string]Action{
-		"git push": Deny, "git push origin": Deny, "git -C /x push": Deny, "git -c a=b push": Deny, "/opt/git/bin/git push": Deny, "git --no-pager push x": Deny,
-		"sudo git push": Deny, "echo $(git push)": Deny, "if true; then git push; fi": Deny, "bash -c 'git push'": Deny, "git pull": Allow, "git stash push": Allow,
-		"git $X origin": Ask, "git pu$X": Ask, "git log $X": Ask, // it may be --force
-		"rm -rf x": Deny, "rm -fr x": Deny, "rm -r -f x": Deny, "rm x -rf": Deny, "rm -rvf x": Deny, "rm -r x": Allow, "rm -f x": Allow, "rm $X x": Ask,
-		"docker rm x": Deny, "docker --context a rm x": Deny, "docker ps": Allow, "docker --force x": Deny, "docker x --force-rm": Deny,
-		"git commit": Deny, "git commit -m x": Allow, "git commit --amend": Allow, "dd": Deny,
+deny: ["Bash(git push *)", "Bash(rm -rf *)", "Bash(find * -delete)", "Bash(* --force*)", "Bash(docker rm:*)", "Bash(git commit)", "Bash(dd *)"]`, map[string]hook.Action{
+		"git push": hook.ActionDeny, "git push origin": hook.ActionDeny, "git -C /x push": hook.ActionDeny, "git -c a=b push": hook.ActionDeny, "/opt/git/bin/git push": hook.ActionDeny, "git --no-pager push x": hook.ActionDeny,
+		"sudo git push": hook.ActionDeny, "echo $(git push)": hook.ActionDeny, "if true; then git push; fi": hook.ActionDeny, "bash -c 'git push'": hook.ActionDeny, "git pull": hook.ActionAllow, "git stash push": hook.ActionAllow,
+		"git $X origin": hook.ActionAsk, "git pu$X": hook.ActionAsk, "git log $X": hook.ActionAsk, // it may be --force
+		"rm -rf x": hook.ActionDeny, "rm -fr x": hook.ActionDeny, "rm -r -f x": hook.ActionDeny, "rm x -rf": hook.ActionDeny, "rm -rvf x": hook.ActionDeny, "rm -r x": hook.ActionAllow, "rm -f x": hook.ActionAllow, "rm $X x": hook.ActionAsk,
+		"docker rm x": hook.ActionDeny, "docker --context a rm x": hook.ActionDeny, "docker ps": hook.ActionAllow, "docker --force x": hook.ActionDeny, "docker x --force-rm": hook.ActionDeny,
+		"git commit": hook.ActionDeny, "git commit -m x": hook.ActionAllow, "git commit --amend": hook.ActionAllow, "dd": hook.ActionDeny,
 	})
 }
 
@@ -50,8 +52,8 @@ allow: ["Bash(x *)", "Bash(y *)", "Bash(z *)"]
 rules:
   - {id: re, action: deny, match: {command: {program: x, any_arg: "re:[a-c]+"}}}
   - {id: args, action: deny, match: {command: {program: y, args: [a, ...]}}}
-  - {id: sure, action: deny, certain: true, match: {command: {program: z, any_arg: a}}}`, map[string]Action{
-		"x abc": Deny, "x d": Allow, "x $V": Ask, "y a": Deny, "y b": Allow, "y $V": Ask, "y -v $V": Ask, "y b $V": Allow, "z a": Deny, "z $V": Allow,
+  - {id: sure, action: deny, certain: true, match: {command: {program: z, any_arg: a}}}`, map[string]hook.Action{
+		"x abc": hook.ActionDeny, "x d": hook.ActionAllow, "x $V": hook.ActionAsk, "y a": hook.ActionDeny, "y b": hook.ActionAllow, "y $V": hook.ActionAsk, "y -v $V": hook.ActionAsk, "y b $V": hook.ActionAllow, "z a": hook.ActionDeny, "z $V": hook.ActionAllow,
 	})
 }
 
@@ -61,12 +63,12 @@ func TestSideDoors(t *testing.T) {
 allow: ["Bash(git log *)", "Bash(git diff *)", "Bash(sort *)", "Bash(rg *)", "Bash(go test *)", "Bash(npm run test *)", "Bash(tar *)", "Bash(sed -i *)", "Bash(git fetch --upload-pack=x *)"]
 rules:
   - {id: any, action: allow, match: {command: {program: fd, flags: any}}}
-  - {id: open, action: allow, match: {command: {program: date, args: [...]}}}`, map[string]Action{
-		"git log -p": Allow, "git log --output=x": Ask, "git log --outp=x": Ask, "git log --output x": Ask, "git log -- --output=x": Allow, `git log "--output=$X"`: Ask,
-		"git diff --ext-diff": Ask, "sort -u x": Allow, "sort -uo x": Ask, "sort -ox x": Ask, "sort --output x": Ask, "rg --pre=x y": Ask, "rg x": Allow,
-		"go test ./...": Allow, "go test -exec x ./...": Ask, "go test --exec=x ./...": Ask, "go test -toolexec=x": Ask, "npm run test --prefix /x": Ask, "npm run test -- --prefix": Allow,
-		"tar -tf x": Allow, "tar --to-command=x -xf y": Ask, "tar -I x -tf y": Ask, "sed -i s/a/b/ x": Allow, "sed s/a/b/ x": Ask,
-		"git fetch --upload-pack=x y": Allow, "git fetch --upload-pack=z y": Ask, "fd x": Allow, "fd -x rm": Ask, "date": Allow, "date -s x": Ask,
+  - {id: open, action: allow, match: {command: {program: date, args: [...]}}}`, map[string]hook.Action{
+		"git log -p": hook.ActionAllow, "git log --output=x": hook.ActionAsk, "git log --outp=x": hook.ActionAsk, "git log --output x": hook.ActionAsk, "git log -- --output=x": hook.ActionAllow, `git log "--output=$X"`: hook.ActionAsk,
+		"git diff --ext-diff": hook.ActionAsk, "sort -u x": hook.ActionAllow, "sort -uo x": hook.ActionAsk, "sort -ox x": hook.ActionAsk, "sort --output x": hook.ActionAsk, "rg --pre=x y": hook.ActionAsk, "rg x": hook.ActionAllow,
+		"go test ./...": hook.ActionAllow, "go test -exec x ./...": hook.ActionAsk, "go test --exec=x ./...": hook.ActionAsk, "go test -toolexec=x": hook.ActionAsk, "npm run test --prefix /x": hook.ActionAsk, "npm run test -- --prefix": hook.ActionAllow,
+		"tar -tf x": hook.ActionAllow, "tar --to-command=x -xf y": hook.ActionAsk, "tar -I x -tf y": hook.ActionAsk, "sed -i s/a/b/ x": hook.ActionAllow, "sed s/a/b/ x": hook.ActionAsk,
+		"git fetch --upload-pack=x y": hook.ActionAllow, "git fetch --upload-pack=z y": hook.ActionAsk, "fd x": hook.ActionAllow, "fd -x rm": hook.ActionAsk, "date": hook.ActionAllow, "date -s x": hook.ActionAsk,
 	})
 }
 
@@ -80,16 +82,16 @@ rules:
   - {id: go, action: allow, match: {command: {program: go, args: [vet, ...], flags: {only: [-v, "-c=", -e, -x]}}}}
   - {id: any, action: allow, match: {command: {program: wc, flags: any}}}
   - {id: deny, action: deny, match: {command: {program: sudoish, flags: {has: [-f, --force]}}}}
-  - {id: sudoish, action: allow, match: {command: {program: sudoish}}}`, map[string]Action{
-		"head": Allow, "head x": Allow, "head -q x": Allow, "head -n 5 x": Allow, "head -n5 x": Allow, "head -qn5 x": Allow, "head -qn 5": Allow, "head --lines=5": Allow,
-		"head --lines 5 x": Allow, "head -5 x": Allow, "head --color x": Allow, "head --color=always": Allow, "head -i": Allow, "head -ix": Allow,
-		"head -- -z": Allow, "head -n -5": Allow, "head -n $X": Ask, `head -n "$X"`: Ask, `head --lines="$X"`: Allow, "head $X": Ask, `head "$X"`: Ask, "head ./$X": Ask, `head "./$X"`: Allow, "head *": Ask, "head ./*": Allow,
-		"head -z": Ask, "head -qz": Ask, "head --line=5": Ask, "head --lines": Ask, "head -n": Ask, "head --quiet=x": Ask, "head -n --evil": Ask, "head -q=": Ask, "head x -z": Ask, "head -5z": Ask, "head - x": Allow,
-		"git log -p": Allow, "git -p log": Ask, "git log --output=x": Ask, "git --no-replace-objects log": Allow, "git --exec-path=x log": Ask, "git log HEAD -p x": Allow,
-		"uniq -c x": Allow, "uniq x -c": Allow, "uniq x y": Ask, "uniq": Ask, "uniq $X": Ask, "pwd": Allow, "pwd -P": Ask, "pwd x": Ask,
-		"go vet -v": Allow, "go vet -exec": Ask, "go vet -ex": Ask, "go vet -c x": Allow, "go vet -- x": Ask,
-		"wc -l x": Allow, "wc $X": Allow, "wc *": Allow,
-		"sudoish -f": Deny, "sudoish -af": Deny, "sudoish --forc": Deny, "sudoish x --force=1": Deny, "sudoish -- -f": Allow, "sudoish x": Allow, "sudoish $X": Ask,
+  - {id: sudoish, action: allow, match: {command: {program: sudoish}}}`, map[string]hook.Action{
+		"head": hook.ActionAllow, "head x": hook.ActionAllow, "head -q x": hook.ActionAllow, "head -n 5 x": hook.ActionAllow, "head -n5 x": hook.ActionAllow, "head -qn5 x": hook.ActionAllow, "head -qn 5": hook.ActionAllow, "head --lines=5": hook.ActionAllow,
+		"head --lines 5 x": hook.ActionAllow, "head -5 x": hook.ActionAllow, "head --color x": hook.ActionAllow, "head --color=always": hook.ActionAllow, "head -i": hook.ActionAllow, "head -ix": hook.ActionAllow,
+		"head -- -z": hook.ActionAllow, "head -n -5": hook.ActionAllow, "head -n $X": hook.ActionAsk, `head -n "$X"`: hook.ActionAsk, `head --lines="$X"`: hook.ActionAllow, "head $X": hook.ActionAsk, `head "$X"`: hook.ActionAsk, "head ./$X": hook.ActionAsk, `head "./$X"`: hook.ActionAllow, "head *": hook.ActionAsk, "head ./*": hook.ActionAllow,
+		"head -z": hook.ActionAsk, "head -qz": hook.ActionAsk, "head --line=5": hook.ActionAsk, "head --lines": hook.ActionAsk, "head -n": hook.ActionAsk, "head --quiet=x": hook.ActionAsk, "head -n --evil": hook.ActionAsk, "head -q=": hook.ActionAsk, "head x -z": hook.ActionAsk, "head -5z": hook.ActionAsk, "head - x": hook.ActionAllow,
+		"git log -p": hook.ActionAllow, "git -p log": hook.ActionAsk, "git log --output=x": hook.ActionAsk, "git --no-replace-objects log": hook.ActionAllow, "git --exec-path=x log": hook.ActionAsk, "git log HEAD -p x": hook.ActionAllow,
+		"uniq -c x": hook.ActionAllow, "uniq x -c": hook.ActionAllow, "uniq x y": hook.ActionAsk, "uniq": hook.ActionAsk, "uniq $X": hook.ActionAsk, "pwd": hook.ActionAllow, "pwd -P": hook.ActionAsk, "pwd x": hook.ActionAsk,
+		"go vet -v": hook.ActionAllow, "go vet -exec": hook.ActionAsk, "go vet -ex": hook.ActionAsk, "go vet -c x": hook.ActionAllow, "go vet -- x": hook.ActionAsk,
+		"wc -l x": hook.ActionAllow, "wc $X": hook.ActionAllow, "wc *": hook.ActionAllow,
+		"sudoish -f": hook.ActionDeny, "sudoish -af": hook.ActionDeny, "sudoish --forc": hook.ActionDeny, "sudoish x --force=1": hook.ActionDeny, "sudoish -- -f": hook.ActionAllow, "sudoish x": hook.ActionAllow, "sudoish $X": hook.ActionAsk,
 	})
 }
 
@@ -104,28 +106,28 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cmd, want := range map[string]Action{
-		"cat x": Allow, "ls .": Allow, "cat src/a.git.go": Allow, "grep -r x .": Allow, "cat .gitignore": Allow, "ls -la /": Allow, "echo x > y": Allow, "rm -rf build": Allow, "find ~ -name x": Allow,
-		"git config user.name": Allow, "git config --get x": Allow, "git config --list --show-origin": Allow,
-		"cat .claude/settings.json": Ask, "cp x .claude/settings.local.json": Ask, "cp x ~/.claude/settings.json": Ask, "echo x > .claude/settings.json": Ask, "echo x >> .git/hooks/pre-commit": Ask,
-		"tee .git/config": Ask, "cat .git//config": Ask, "cat ./.git/../.git/config": Ask, "cat .GIT/config": Ask, "cd .git && cat config": Ask, "cd .claude; tee settings.json": Ask, "rm -rf .git": Ask, "rm -rf .claude": Ask,
-		"mv .claude x": Ask, "rm -rf .": Ask, "rm -rf ..": Ask, "rm -rf /home/user/project": Ask, "cat .cl*/settings.json": Ask, "rm -rf .*": Ask, "cat .git/hooks/*": Ask, `cat "$HOME/.claude/settings.json"`: Ask, `cat $X/.claude/settings.json`: Ask,
-		"sed -n -i.bak s/a/b/ .mcp.json": Ask, "ln -s ~/.claude/settings.json x": Ask, "cp x --target-directory=.git/hooks": Ask, "cp -t.git/hooks x": Ask, "tee > .git/hooks/x": Ask,
-		"cat ~/.claude/.credentials.json": Ask, "cat /proc/self/environ": Ask, "cat /proc/self/root/srv/broker/state/x": Ask, "cat /proc/cpuinfo": Allow,
-		"assent pending": Ask, "/opt/assent allow x": Ask, "$(echo assent) allow x": Ask, "pkill assent": Ask, "kill $(pidof assent)": Ask, "systemctl --user stop assent.service": Ask,
-		"cat ~/.local/state/assent/owner.token": Ask, "grep -r x ~/.local/state": Ask, "grep -r x ~": Ask, "grep -r x /": Ask, "cd ~ && grep -r x": Ask, "cd ~ && rg x": Ask, "cat ~/.local/state/*/*": Ask, "tar c $HOME": Ask, "grep -r x ~/.*": Ask,
-		"find ~ -name x | head": Allow, "find ~ -name '*.token' -exec cat {} +": Ask, "cat $(find ~/.local -name '*.token')": Ask, "find / -name '*.tok*' | xargs cat": Ask, "for f in $(ls ~/.local); do cat $f; done": Ask, "find . -name x -exec cat {} +": Allow,
-		"grep -rn x . --include=*.{ts,tsx}": Allow, "echo {1..5}": Allow, "cat .{claude,git}/config": Ask, "cat .{git,x}/config": Ask, "cat .g{h..j}t/config": Ask, "cat {.git/config,x}": Ask,
-		"cat /srv/broker/state/owner.token": Ask, "cat /srv/broker/state/x": Ask, "cd /srv/broker/state && cat x": Ask, "cd /srv && cat broker/state/x": Ask, "grep -r x /srv": Ask, "cat /run/x/hook.sock": Ask,
-		"git config core.hooksPath x": Ask, "git config --global alias.x y": Ask, "git -C sub config a.b c": Ask, "git config --unset x": Ask, "git config edit": Ask, "claude -p x": Ask, "claude mcp add x": Ask, "claude --version": Allow,
+	for cmd, want := range map[string]hook.Action{
+		"cat x": hook.ActionAllow, "ls .": hook.ActionAllow, "cat src/a.git.go": hook.ActionAllow, "grep -r x .": hook.ActionAllow, "cat .gitignore": hook.ActionAllow, "ls -la /": hook.ActionAllow, "echo x > y": hook.ActionAllow, "rm -rf build": hook.ActionAllow, "find ~ -name x": hook.ActionAllow,
+		"git config user.name": hook.ActionAllow, "git config --get x": hook.ActionAllow, "git config --list --show-origin": hook.ActionAllow,
+		"cat .claude/settings.json": hook.ActionAsk, "cp x .claude/settings.local.json": hook.ActionAsk, "cp x ~/.claude/settings.json": hook.ActionAsk, "echo x > .claude/settings.json": hook.ActionAsk, "echo x >> .git/hooks/pre-commit": hook.ActionAsk,
+		"tee .git/config": hook.ActionAsk, "cat .git//config": hook.ActionAsk, "cat ./.git/../.git/config": hook.ActionAsk, "cat .GIT/config": hook.ActionAsk, "cd .git && cat config": hook.ActionAsk, "cd .claude; tee settings.json": hook.ActionAsk, "rm -rf .git": hook.ActionAsk, "rm -rf .claude": hook.ActionAsk,
+		"mv .claude x": hook.ActionAsk, "rm -rf .": hook.ActionAsk, "rm -rf ..": hook.ActionAsk, "rm -rf /home/user/project": hook.ActionAsk, "cat .cl*/settings.json": hook.ActionAsk, "rm -rf .*": hook.ActionAsk, "cat .git/hooks/*": hook.ActionAsk, `cat "$HOME/.claude/settings.json"`: hook.ActionAsk, `cat $X/.claude/settings.json`: hook.ActionAsk,
+		"sed -n -i.bak s/a/b/ .mcp.json": hook.ActionAsk, "ln -s ~/.claude/settings.json x": hook.ActionAsk, "cp x --target-directory=.git/hooks": hook.ActionAsk, "cp -t.git/hooks x": hook.ActionAsk, "tee > .git/hooks/x": hook.ActionAsk,
+		"cat ~/.claude/.credentials.json": hook.ActionAsk, "cat /proc/self/environ": hook.ActionAsk, "cat /proc/self/root/srv/broker/state/x": hook.ActionAsk, "cat /proc/cpuinfo": hook.ActionAllow,
+		"assent pending": hook.ActionAsk, "/opt/assent allow x": hook.ActionAsk, "$(echo assent) allow x": hook.ActionAsk, "pkill assent": hook.ActionAsk, "kill $(pidof assent)": hook.ActionAsk, "systemctl --user stop assent.service": hook.ActionAsk,
+		"cat ~/.local/state/assent/owner.token": hook.ActionAsk, "grep -r x ~/.local/state": hook.ActionAsk, "grep -r x ~": hook.ActionAsk, "grep -r x /": hook.ActionAsk, "cd ~ && grep -r x": hook.ActionAsk, "cd ~ && rg x": hook.ActionAsk, "cat ~/.local/state/*/*": hook.ActionAsk, "tar c $HOME": hook.ActionAsk, "grep -r x ~/.*": hook.ActionAsk,
+		"find ~ -name x | head": hook.ActionAllow, "find ~ -name '*.token' -exec cat {} +": hook.ActionAsk, "cat $(find ~/.local -name '*.token')": hook.ActionAsk, "find / -name '*.tok*' | xargs cat": hook.ActionAsk, "for f in $(ls ~/.local); do cat $f; done": hook.ActionAsk, "find . -name x -exec cat {} +": hook.ActionAllow,
+		"grep -rn x . --include=*.{ts,tsx}": hook.ActionAllow, "echo {1..5}": hook.ActionAllow, "cat .{claude,git}/config": hook.ActionAsk, "cat .{git,x}/config": hook.ActionAsk, "cat .g{h..j}t/config": hook.ActionAsk, "cat {.git/config,x}": hook.ActionAsk,
+		"cat /srv/broker/state/owner.token": hook.ActionAsk, "cat /srv/broker/state/x": hook.ActionAsk, "cd /srv/broker/state && cat x": hook.ActionAsk, "cd /srv && cat broker/state/x": hook.ActionAsk, "grep -r x /srv": hook.ActionAsk, "cat /run/x/hook.sock": hook.ActionAsk,
+		"git config core.hooksPath x": hook.ActionAsk, "git config --global alias.x y": hook.ActionAsk, "git -C sub config a.b c": hook.ActionAsk, "git config --unset x": hook.ActionAsk, "git config edit": hook.ActionAsk, "claude -p x": hook.ActionAsk, "claude mcp add x": hook.ActionAsk, "claude --version": hook.ActionAllow,
 	} {
 		if v := s.Eval(bash(cmd)); v.Action != want {
 			t.Errorf("%s: %s (%s), expected %s", cmd, v.Action, v.Reason, want)
 		}
 	}
-	for path, want := range map[string]Action{
-		"/home/user/project/x": Allow, "x": Allow, ".claude/settings.json": Ask, "/home/user/.claude/settings.json": Ask, "~/.claude.json": Ask, ".claude/hooks/a.sh": Ask, ".git/config": Ask, ".Git/Config": Ask,
-		"/srv/broker/state/x": Ask, "~/.local/state/assent/x": Ask, "a\x00b": Ask, "": Ask, "~other/x": Ask, " x": Ask, "a\u202eb": Ask, "/etc/claude-code/managed-settings.json": Ask,
+	for path, want := range map[string]hook.Action{
+		"/home/user/project/x": hook.ActionAllow, "x": hook.ActionAllow, ".claude/settings.json": hook.ActionAsk, "/home/user/.claude/settings.json": hook.ActionAsk, "~/.claude.json": hook.ActionAsk, ".claude/hooks/a.sh": hook.ActionAsk, ".git/config": hook.ActionAsk, ".Git/Config": hook.ActionAsk,
+		"/srv/broker/state/x": hook.ActionAsk, "~/.local/state/assent/x": hook.ActionAsk, "a\x00b": hook.ActionAsk, "": hook.ActionAsk, "~other/x": hook.ActionAsk, " x": hook.ActionAsk, "a\u202eb": hook.ActionAsk, "/etc/claude-code/managed-settings.json": hook.ActionAsk,
 	} {
 		for _, tool := range []string{"Read", "Write", "Edit", "MultiEdit"} {
 			if v := s.Eval(tool1(tool, "file_path", path)); v.Action != want {
@@ -150,16 +152,16 @@ rules:
 		".claude/agents/x.md", ".claude/commands/x.md", ".claude/skills/a/SKILL.md", ".claude/plugins/x", ".claude/settings.json", ".claude/hooks/x", ".claude/launch.json", ".Claude/agents/x.md",
 	} {
 		for _, tool := range []string{"Edit", "Write", "MultiEdit"} {
-			if v := s.Eval(tool1(tool, "file_path", path)); v.Action == Allow {
+			if v := s.Eval(tool1(tool, "file_path", path)); v.Action == hook.ActionAllow {
 				t.Errorf("%s %s is allowed", tool, path)
 			}
 		}
-		if v := s.Eval(tool1("NotebookEdit", "notebook_path", path)); v.Action == Allow {
+		if v := s.Eval(tool1("NotebookEdit", "notebook_path", path)); v.Action == hook.ActionAllow {
 			t.Errorf("NotebookEdit %s is allowed", path)
 		}
 		for _, cmd := range []string{"cp x P", "tee P", "tee -a x P", "ln -s x P", "ln -sf P x", "touch P", "mv x P", "mv P x", "install -m 755 x P", "rsync x P", "dd if=x of=P", "echo x > P", "echo x >> P", "echo x >| P", "echo x &> P", "sed -i s/a/b/ P", "patch P x",
 			"truncate -s0 P", "chmod +x P", "rm P", "cp -tP x", "cp -at P x", "cp --target-directory=P x", "tar -cf P x", "echo x 2> P", "cp x {P,y}", "tee $'P'"} {
-			if v := s.Eval(bash(strings.ReplaceAll(cmd, "P", path))); v.Action == Allow {
+			if v := s.Eval(bash(strings.ReplaceAll(cmd, "P", path))); v.Action == hook.ActionAllow {
 				t.Errorf("%s is allowed", strings.ReplaceAll(cmd, "P", path))
 			}
 		}
@@ -169,17 +171,17 @@ rules:
 		"tar -xf x", "tar xzf x", "tar --extract -f x", "tar -xf x -C ..", "tar -xf x -C /home/user/project", "tar -xf x --directory=.", "tar xf x -C.git", "unzip x", "unzip -o x -d .", "unzip x -d .git", "unzip -qo x", "cp -r evil/. .", "cp --recurs evil/. .", "cp --arch evil/ .", "cp -RT evil ../project",
 		"tar -x$X -f y", "rsync -a evil/ .",
 	} {
-		if v := s.Eval(bash(cmd)); v.Action == Allow {
+		if v := s.Eval(bash(cmd)); v.Action == hook.ActionAllow {
 			t.Errorf("%s is allowed", cmd)
 		}
 	}
 	for _, cmd := range []string{"tar -xf x -C build", "tar xf x --directory=build", "unzip x -d build", "unzip -l x", "tar -tf x", "tar -czf x.tgz src", "cat .git/HEAD", "cp a.git.go b", "touch .gitignore", "tee .gitattributes", "echo x > .github/workflows/a.yml", "mkdir .github", "cat .claude/skills/x.md", "cp -r src/a build"} {
-		if v := s.Eval(bash(cmd)); v.Action != Allow {
+		if v := s.Eval(bash(cmd)); v.Action != hook.ActionAllow {
 			t.Errorf("%s: %s (%s)", cmd, v.Action, v.Reason)
 		}
 	}
 	for _, path := range []string{".gitignore", ".github/x", "src/.gitkeep", "git/config", "a.git.go"} {
-		if v := s.Eval(tool1("Write", "file_path", path)); v.Action != Allow {
+		if v := s.Eval(tool1("Write", "file_path", path)); v.Action != hook.ActionAllow {
 			t.Errorf("Write %s: %s (%s)", path, v.Action, v.Reason)
 		}
 	}
@@ -211,16 +213,16 @@ rules:
   - {id: rm, action: allow, match: {command: {program: rm, flags: {only: [-r]}, paths: ["${project}/docs/**"]}}}
 `)
 	for _, project := range []string{top + "/project", top + "/real"} {
-		for path, want := range map[string]Action{
-			"docs/a": Allow, "docs/here/a": Allow, "docs/new/dir/a": Allow, "docs/away/a": Ask, "docs/abs": Ask, "docs/loop/a": Ask, "docs/set": Ask, "docs/../docs/a": Allow, "docs/away/../a": Ask,
-			"docs/here/../../x": Ask, "docs/secret.txt": Deny, "docs/../../out/a": Ask,
+		for path, want := range map[string]hook.Action{
+			"docs/a": hook.ActionAllow, "docs/here/a": hook.ActionAllow, "docs/new/dir/a": hook.ActionAllow, "docs/away/a": hook.ActionAsk, "docs/abs": hook.ActionAsk, "docs/loop/a": hook.ActionAsk, "docs/set": hook.ActionAsk, "docs/../docs/a": hook.ActionAllow, "docs/away/../a": hook.ActionAsk,
+			"docs/here/../../x": hook.ActionAsk, "docs/secret.txt": hook.ActionDeny, "docs/../../out/a": hook.ActionAsk,
 		} {
 			c := tool1("Read", "file_path", path)
 			c.Cwd, c.Project = project, project
 			if v := s.Eval(c); v.Action != want {
 				t.Errorf("read %s in %s: %s (%s), expected %s", path, project, v.Action, v.Reason, want)
 			}
-			if want == Deny {
+			if want == hook.ActionDeny {
 				continue
 			}
 			c = bash("rm -r " + path)
@@ -250,7 +252,7 @@ func TestStrangeRepositories(t *testing.T) {
 	}
 	s := load(t, `version: 1
 allow: ["Bash(git status *)"]`)
-	for dir, want := range map[string]Action{".": Allow, "sub": Allow, "sub/dir": Allow, "none": Allow, "nested": Ask, "nested/deep": Ask, "bare": Ask, "bare/x": Ask, "linked": Ask, "/": Ask, "..": Ask} {
+	for dir, want := range map[string]hook.Action{".": hook.ActionAllow, "sub": hook.ActionAllow, "sub/dir": hook.ActionAllow, "none": hook.ActionAllow, "nested": hook.ActionAsk, "nested/deep": hook.ActionAsk, "bare": hook.ActionAsk, "bare/x": hook.ActionAsk, "linked": hook.ActionAsk, "/": hook.ActionAsk, "..": hook.ActionAsk} {
 		c := bash("git -C " + dir + " status")
 		c.Cwd, c.Project = top, top
 		if v := s.Eval(c); v.Action != want {

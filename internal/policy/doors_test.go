@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // TestOpenRulesAndTheirDoors: what rules of users allow, deny, and leave to a person, by the tables in
@@ -55,8 +57,8 @@ func doorTable(t *testing.T, name string) (n int) {
 		}
 		n++
 		v := set.Eval(bash(strings.ReplaceAll(text, "⏎", "\n")))
-		switch want := map[byte]Action{'+': Allow, '!': Deny}[kind]; {
-		case kind == '?' && v.Action == Allow:
+		switch want := map[byte]hook.Action{'+': hook.ActionAllow, '!': hook.ActionDeny}[kind]; {
+		case kind == '?' && v.Action == hook.ActionAllow:
 			t.Errorf("allowed by %s: %s", v.Rule, text)
 		case kind != '?' && v.Action != want:
 			t.Errorf("%s: %s (%s), expected %s", text, v.Action, v.Reason, want)
@@ -95,9 +97,9 @@ func TestSideDoorTable(t *testing.T) {
 func TestPatternsForMCPTools(t *testing.T) {
 	for _, rules := range []string{`allow: [mcp__gh__get_*]`, `allow: [mcp__gh]`, `allow: ["mcp__gh__*"]`, `rules: [{id: x, action: allow, match: {mcp: {server: gh, tool: "get_*"}}}]`, `rules: [{id: x, action: allow, match: {mcp: {server: gh}}}]`} {
 		s := load(t, "version: 1\n"+rules)
-		for tool, want := range map[string]Action{
-			"mcp__gh__get_issue": Allow, "mcp__gh__get_a.b-C9": Allow, "mcp__gh__get_x;rm": Ask, "mcp__gh__get_\u202ex": Ask, "mcp__gh__get_\u0456ssue": Ask, "mcp__gh__get_ x": Ask, "mcp__gh__get_x\n": Ask, "mcp__gh__get_x\x00": Ask,
-			"mcp__gh__get_é": Ask, "mcp__gh__get_$(x)": Ask, "mcp__gh__get_\u200bx": Ask, "mcp__gh__get_a/b": Ask, "mcp__gh__get_\xff": Ask, "mcp__g\u04bb__get_x": Ask, "mcp__gh;x__get_x": Ask,
+		for tool, want := range map[string]hook.Action{
+			"mcp__gh__get_issue": hook.ActionAllow, "mcp__gh__get_a.b-C9": hook.ActionAllow, "mcp__gh__get_x;rm": hook.ActionAsk, "mcp__gh__get_\u202ex": hook.ActionAsk, "mcp__gh__get_\u0456ssue": hook.ActionAsk, "mcp__gh__get_ x": hook.ActionAsk, "mcp__gh__get_x\n": hook.ActionAsk, "mcp__gh__get_x\x00": hook.ActionAsk,
+			"mcp__gh__get_é": hook.ActionAsk, "mcp__gh__get_$(x)": hook.ActionAsk, "mcp__gh__get_\u200bx": hook.ActionAsk, "mcp__gh__get_a/b": hook.ActionAsk, "mcp__gh__get_\xff": hook.ActionAsk, "mcp__g\u04bb__get_x": hook.ActionAsk, "mcp__gh;x__get_x": hook.ActionAsk,
 		} {
 			if v := s.Eval(Call{Tool: tool, Input: []byte("{}"), Cwd: "/home/user/project"}); v.Action != want {
 				t.Errorf("%s: %q: %s, expected %s", rules, tool, v.Action, want)
@@ -105,7 +107,7 @@ func TestPatternsForMCPTools(t *testing.T) {
 		}
 	}
 	s := load(t, "version: 1\nallow: [mcp__gh]\ndeny: [\"mcp__gh__delete_*\"]")
-	if v := s.Eval(Call{Tool: "mcp__gh__delete_\u202ex;", Input: []byte("{}")}); v.Action != Deny {
+	if v := s.Eval(Call{Tool: "mcp__gh__delete_\u202ex;", Input: []byte("{}")}); v.Action != hook.ActionDeny {
 		t.Errorf("a deny does not find it: %s", v.Action)
 	}
 }

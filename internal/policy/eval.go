@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assent/internal/hook"
 	"assent/internal/policy/shell"
 )
 
@@ -107,7 +108,7 @@ type outcome struct {
 	uncovered string // the first part that no rule allows
 	why       string // a better reason for that
 	refused   []Refusal
-	shadow    []Shadow
+	shadow    []hook.Shadow
 
 	shadowAllow  *rule // the first shadow rule that was needed
 	shadowMissed bool  // a part that not even shadow rules cover
@@ -124,7 +125,7 @@ func (o *outcome) guard(r *rule, t truth) {
 	case t == perhaps && r.sure:
 	case t != yes:
 		o.maybe = first(o.maybe, r)
-	case r.action == Deny:
+	case r.action == hook.ActionDeny:
 		o.deny = first(o.deny, r)
 	default:
 		o.ask = first(o.ask, r)
@@ -133,7 +134,7 @@ func (o *outcome) guard(r *rule, t truth) {
 }
 
 func (o *outcome) addShadow(r *rule) {
-	s := Shadow{r.id, r.file, r.action}
+	s := hook.Shadow{Action: r.action, Rule: r.id, File: r.file}
 	for _, have := range o.shadow {
 		if have == s {
 			return
@@ -163,14 +164,14 @@ func (o *outcome) refuse(code, why string) {
 
 // Eval says what the rules think of a call. It takes at most some milliseconds, whatever the
 // input, and never panics.
-func (s *Set) Eval(c Call) Verdict { return s.eval(&c, false) }
+func (s *Set) Eval(c Call) hook.Verdict { return s.eval(&c, false).Verdict }
 
-// Explain is Eval with Units filled in.
-func (s *Set) Explain(c Call) Verdict { return s.eval(&c, true) }
+// Explain is Eval with the reasons. It costs more than the answer alone.
+func (s *Set) Explain(c Call) Explanation { return s.eval(&c, true) }
 
-func (s *Set) eval(c *Call, explain bool) Verdict {
+func (s *Set) eval(c *Call, explain bool) Explanation {
 	if s.protect == nil { // the zero Set
-		return Verdict{Action: Ask, Reason: "no rules are loaded"}
+		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}
 	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
@@ -204,7 +205,7 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 	if e.work > maxWork || e.other > maxWork {
 		o.refuse("too-much", "There is too much in it to compare.")
 	}
-	v := s.verdict(c, o)
+	v := s.verdict(o)
 	v.Units = units
 	if explain {
 		v.Command = e.command
@@ -213,18 +214,18 @@ func (s *Set) eval(c *Call, explain bool) Verdict {
 }
 
 // verdict turns what was found into an answer: deny beats ask beats allow.
-func (s *Set) verdict(c *Call, o *outcome) Verdict {
-	v := Verdict{Action: Ask, Shadow: o.shadow, Refused: o.refused, Timeout: s.defaults.timeout, OnTimeout: s.defaults.onTimeout}
+func (s *Set) verdict(o *outcome) Explanation {
+	v := Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Shadow: o.shadow, Timeout: s.defaults.timeout, OnTimeout: s.defaults.onTimeout}, Refused: o.refused}
 	from := func(r *rule) {
 		v.Rule, v.File, v.Layer = r.id, r.file, r.layer
 	}
 	if o.shadowAllow != nil && !o.shadowMissed && len(o.refused) == 0 && o.maybe == nil && o.deny == nil && o.ask == nil {
-		v.Shadow = append(v.Shadow, Shadow{o.shadowAllow.id, o.shadowAllow.file, Allow})
+		v.Shadow = append(v.Shadow, hook.Shadow{Action: hook.ActionAllow, Rule: o.shadowAllow.id, File: o.shadowAllow.file})
 	}
 	switch {
 	case o.deny != nil:
 		from(o.deny)
-		v.Action, v.Reason = Deny, "a rule denies it"
+		v.Action, v.Reason = hook.ActionDeny, "a rule denies it"
 		if v.Message = o.deny.message; v.Message == "" {
 			v.Message = "Denied by the rule " + o.deny.id + "."
 		}
@@ -237,7 +238,7 @@ func (s *Set) verdict(c *Call, o *outcome) Verdict {
 				v.Note = r.note
 			}
 		}
-		s.askTimeout(&v, o.asks)
+		s.askTimeout(&v.Verdict, o.asks)
 		return v
 	case len(o.refused) > 0:
 		v.Reason = o.refused[0].Why
@@ -249,21 +250,21 @@ func (s *Set) verdict(c *Call, o *outcome) Verdict {
 		v.Reason = "no rule allows " + o.uncovered
 	case o.allow != nil:
 		from(o.allow)
-		v.Action, v.Reason = Allow, "a rule allows it"
+		v.Action, v.Reason = hook.ActionAllow, "a rule allows it"
 		v.Saved = o.saved
 		return v
 	default:
 		v.Reason = "no rule is about it"
 	}
-	if s.defaults.action == Deny {
-		v.Action = Deny
+	if s.defaults.action == hook.ActionDeny {
+		v.Action = hook.ActionDeny
 		v.Message = "No rule allows this, and the default is to deny."
 	}
 	return v
 }
 
 // askTimeout takes the earliest time and the strictest end of all rules that ask.
-func (s *Set) askTimeout(v *Verdict, asks []*rule) {
+func (s *Set) askTimeout(v *hook.Verdict, asks []*rule) {
 	standard := v.Timeout
 	v.Timeout = 0
 	for _, r := range asks {
@@ -275,10 +276,10 @@ func (s *Set) askTimeout(v *Verdict, asks []*rule) {
 			v.Timeout = t
 		}
 		switch {
-		case r.onTimeout == "deny":
-			v.OnTimeout = "deny"
-		case r.onTimeout == "abstain" && v.OnTimeout == "":
-			v.OnTimeout = "abstain"
+		case r.onTimeout == hook.Deny:
+			v.OnTimeout = hook.Deny
+		case r.onTimeout == hook.Abstain && v.OnTimeout == "":
+			v.OnTimeout = hook.Abstain
 		}
 	}
 }

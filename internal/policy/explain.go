@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"assent/internal/hook"
 	"assent/internal/policy/shell"
 )
 
@@ -11,14 +12,14 @@ const maxMisses = 20
 
 // own fills in what the rules say about a unit alone.
 func (u *UnitVerdict) own(o *outcome, covering *rule) {
-	set := func(a Action, r *rule) { u.Action, u.Rule, u.File = a, r.id, r.file }
+	set := func(a hook.Action, r *rule) { u.Action, u.Rule, u.File = a, r.id, r.file }
 	switch {
 	case o.deny != nil:
-		set(Deny, o.deny)
+		set(hook.ActionDeny, o.deny)
 	case o.ask != nil:
-		set(Ask, o.ask)
+		set(hook.ActionAsk, o.ask)
 	case covering != nil:
-		set(Allow, covering)
+		set(hook.ActionAllow, covering)
 	}
 }
 
@@ -38,7 +39,7 @@ func (s *Set) explainUnit(u *shell.Unit, e *scope, o *outcome, covering *rule) U
 	defer func(work int) { e.work = work }(e.work) // what is only explained changes no verdict
 	var misses []Miss
 	for _, r := range s.rules {
-		if m := r.match.command; r.action != Allow || r.shadow || m == nil || m.script != nil ||
+		if m := r.match.command; r.action != hook.ActionAllow || r.shadow || m == nil || m.script != nil ||
 			!slices.ContainsFunc(m.programs, func(g glob) bool { return g.match(u.Base) }) {
 			continue
 		}
@@ -67,7 +68,7 @@ func distance(selector string) int {
 func (s *Set) explainFile(v *UnitVerdict, u *shell.Unit, covering, command *rule) {
 	if covering != nil {
 		if v.Action == "" {
-			v.Action, v.Rule, v.File = Allow, covering.id, covering.file
+			v.Action, v.Rule, v.File = hook.ActionAllow, covering.id, covering.file
 		}
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/hook"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -14,27 +16,27 @@ type rule struct {
 	file   string
 	layer  Layer // of the file, or Builtin
 	line   int
-	action Action
+	action hook.Action
 	shadow bool
 	sure   bool // a guard that counts only where it is certain to be meant
 	seq    int  // the order of the files, and of rules in them
 
 	message, note string
 	timeout       time.Duration
-	onTimeout     string
+	onTimeout     hook.Fallback
 	match         *match
 	source        string // as it is written
 	spec          string // of a rule string: its text
 	column        int
 }
 
-func (r *rule) guard() bool { return r.action != Allow }
+func (r *rule) guard() bool { return r.action != hook.ActionAllow }
 
 // defaults are what holds where no rule says otherwise.
 type defaults struct {
-	action    Action // "", Ask or Deny
+	action    hook.Action // "", ask or deny
 	timeout   time.Duration
-	onTimeout string
+	onTimeout hook.Fallback
 }
 
 // rulesFile is one file, read and compiled.
@@ -69,9 +71,9 @@ func readFile(r *reader, s Source) *rulesFile {
 		},
 		"defaults": c.defaults,
 		"use":      func(n *yaml.Node) { f.use = r.list(n, "packs, such as builtin/readonly@1") },
-		"allow":    func(n *yaml.Node) { c.strings(n, Allow) },
-		"ask":      func(n *yaml.Node) { c.strings(n, Ask) },
-		"deny":     func(n *yaml.Node) { c.strings(n, Deny) },
+		"allow":    func(n *yaml.Node) { c.strings(n, hook.ActionAllow) },
+		"ask":      func(n *yaml.Node) { c.strings(n, hook.ActionAsk) },
+		"deny":     func(n *yaml.Node) { c.strings(n, hook.ActionDeny) },
 		"rules":    c.rules,
 		"tests":    c.tests,
 	})
@@ -94,28 +96,28 @@ func (c *compiler) defaults(n *yaml.Node) {
 	d := &c.out.defaults
 	c.object(n, "defaults", map[string]func(*yaml.Node){
 		"action": func(n *yaml.Node) {
-			d.action = Action(c.oneOf(n, "the default action", string(Ask), string(Deny)))
+			d.action = hook.Action(c.oneOf(n, "the default action", string(hook.ActionAsk), string(hook.ActionDeny)))
 		},
 		"timeout":    func(n *yaml.Node) { d.timeout = c.duration(n, "timeout") },
 		"on_timeout": func(n *yaml.Node) { d.onTimeout = c.onTimeout(n) },
 	})
 }
 
-func (c *compiler) onTimeout(n *yaml.Node) string {
-	return c.oneOf(n, "on_timeout", "abstain", "deny")
+func (c *compiler) onTimeout(n *yaml.Node) hook.Fallback {
+	return hook.Fallback(c.oneOf(n, "on_timeout", string(hook.Abstain), string(hook.Deny)))
 }
 
 // add appends a rule, unless the file's layer must not have it.
 func (c *compiler) add(r *rule, at *yaml.Node) {
 	r.file, r.layer, r.line, r.column = c.file, c.out.source.Layer, at.Line, at.Column
-	if r.action == Allow && r.layer == Repository {
+	if r.action == hook.ActionAllow && r.layer == Repository {
 		c.out.notices = append(c.out.notices, Problem{c.file, at.Line, at.Column, "a repository's file may only deny and ask: this allow is ignored"})
 		return
 	}
 	c.out.rules = append(c.out.rules, r)
 }
 
-func (c *compiler) strings(n *yaml.Node, a Action) {
+func (c *compiler) strings(n *yaml.Node, a hook.Action) {
 	for _, w := range c.list(n, "rule strings, such as Bash(npm test:*)") {
 		if len(w.text) > maxWords && c.out.source.Layer == Repository {
 			c.problem(w.at, "the rule string has %d bytes, more than %d", len(w.text), maxWords)
@@ -124,12 +126,12 @@ func (c *compiler) strings(n *yaml.Node, a Action) {
 		if tool, _, _ := strings.Cut(w.text, "("); toolName.MatchString(tool) {
 			c.noteTool(word{tool, w.at})
 		}
-		m, err := readRuleString(w.text, c.out.source.Dir, a != Allow)
+		m, err := readRuleString(w.text, c.out.source.Dir, a != hook.ActionAllow)
 		if err != nil {
 			c.problem(w.at, "rule string %q: %v", short(w.text), err)
 			continue
 		}
-		if a == Allow && m.command != nil && m.command.script != nil && !m.command.script.exact {
+		if a == hook.ActionAllow && m.command != nil && m.command.script != nil && !m.command.script.exact {
 			c.out.notices = append(c.out.notices, Problem{c.file, w.at.Line, w.at.Column, "this allow never matches: beside |, ;, $( ) and the like, * is not read; write a rule for each command"})
 		}
 		c.add(&rule{id: w.text, spec: w.text, action: a, match: m, source: string(a) + ": " + w.text}, w.at)
@@ -167,7 +169,7 @@ func (c *compiler) rule(n *yaml.Node) {
 			c.ids[r.id] = n.Line
 		},
 		"action": func(n *yaml.Node) {
-			r.action = Action(c.oneOf(n, "the action", string(Allow), string(Ask), string(Deny)))
+			r.action = hook.Action(c.oneOf(n, "the action", string(hook.ActionAllow), string(hook.ActionAsk), string(hook.ActionDeny)))
 		},
 		"shadow":  func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
 		"certain": func(n *yaml.Node) { r.sure, certainNode = c.boolean(n, "certain"), n },
@@ -199,22 +201,22 @@ func (c *compiler) rule(n *yaml.Node) {
 			c.problem(n, "an id, a message or a note has %d bytes, more than %d", len(s), maxWords)
 		}
 	}
-	if messageNode != nil && r.action != Deny && r.action != "" {
+	if messageNode != nil && r.action != hook.ActionDeny && r.action != "" {
 		c.problem(messageNode, "message is what the agent reads of a deny; this rule says %s", r.action)
 	}
-	if noteNode != nil && r.action != Ask && r.action != "" {
+	if noteNode != nil && r.action != hook.ActionAsk && r.action != "" {
 		c.problem(noteNode, "note is what the approver reads of an ask; this rule says %s", r.action)
 	}
-	if timeoutNode != nil && r.action != Ask && r.action != "" {
+	if timeoutNode != nil && r.action != hook.ActionAsk && r.action != "" {
 		c.problem(timeoutNode, "timeout and on_timeout are for an ask; this rule says %s", r.action)
 	}
-	if certainNode != nil && r.action == Allow {
+	if certainNode != nil && r.action == hook.ActionAllow {
 		c.problem(certainNode, "certain is for rules that deny or ask; one that allows always is")
 	}
 	if matchNode == nil || r.action == "" {
 		return
 	}
-	r.match = c.match(matchNode, r.action != Allow)
+	r.match = c.match(matchNode, r.action != hook.ActionAllow)
 	if r.match.file != nil {
 		r.match.file.sure = r.sure
 	}

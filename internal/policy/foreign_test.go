@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // TestForeignWork: a repository's file cannot make an evaluation long, and by trying it loses
@@ -37,10 +39,10 @@ func TestForeignWork(t *testing.T) {
 			allowed = bash("echo 1; /" + long + "; /" + long)
 			denied = bash("git push 1; /" + long + "; /" + long)
 		}
-		if v := set.Eval(denied); v.Action != Deny || v.File != "mine" {
+		if v := set.Eval(denied); v.Action != hook.ActionDeny || v.File != "mine" {
 			t.Errorf("%s: my denial became %s by %q: %s", name, v.Action, v.File, v.Reason)
 		}
-		if v := set.Eval(allowed); v.Action != Ask || !strings.Contains(fmt.Sprint(v.Refused), "too much") {
+		if v := set.eval(&allowed, false); v.Action != hook.ActionAsk || !strings.Contains(fmt.Sprint(v.Refused), "too much") {
 			t.Errorf("%s: without time %s: %s", name, v.Action, v.Reason)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"assent/internal/hook"
 	"assent/internal/policy/shell"
 )
 
@@ -95,7 +96,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, c := range []Call{bash("git status; rm -rf x > y"), tool1("Read", "file_path", "/x"), tool1("mcp__a__b", "x", "y"), tool1("WebFetch", "url", "https://a.b/c")} {
-			if v := s.Explain(c); v.Action == Allow {
+			if v := s.Explain(c); v.Action == hook.ActionAllow {
 				t.Errorf("a repository's file allows %s %s", c.Tool, c.Input)
 			}
 		}
@@ -115,7 +116,7 @@ func FuzzEval(f *testing.F) {
 		}
 		c := bash(command)
 		v := s.Explain(c)
-		if v.Action != Allow {
+		if v.Action != hook.ActionAllow {
 			return
 		}
 		script := shell.Read(command, shell.Options{Dir: c.Cwd, Home: c.Home, Project: c.Project})
@@ -123,11 +124,11 @@ func FuzzEval(f *testing.F) {
 			t.Errorf("%q is allowed and doubted: %v", command, script.Doubts)
 		}
 		for _, u := range v.Units {
-			if u.Action != Allow && u.Kind != "assign" && len(u.Via) == 0 {
+			if u.Action != hook.ActionAllow && u.Kind != "assign" && len(u.Via) == 0 {
 				t.Errorf("%q is allowed, but not %q", command, u.Text)
 			}
 		}
-		if s.Eval(c).Action != Allow {
+		if s.Eval(c).Action != hook.ActionAllow {
 			t.Errorf("%q: Eval and Explain differ", command)
 		}
 	})
@@ -170,7 +171,7 @@ func FuzzInput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool, input string) {
 		c := bash("")
 		c.Tool, c.Input = tool, json.RawMessage(input)
-		if v := s.Explain(c); v.Action == Allow && !json.Valid([]byte(input)) {
+		if v := s.Explain(c); v.Action == hook.ActionAllow && !json.Valid([]byte(input)) {
 			t.Errorf("%s %s is allowed", tool, input)
 		}
 	})

@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // literal, no_arg, re: and certain, in a person's own file.
@@ -20,33 +22,33 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for command, want := range map[string]Action{
-		`mycat x`:                        Allow,
-		`mycat "./$x"`:                   Ask, // feared may be meant
-		`show abc`:                       Allow,
-		`show abc x/*`:                   Allow,
-		`show abc "$x"`:                  Ask,
-		`show abc x$(pwd)`:               Ask,
-		`show a1`:                        Ask,
-		`show abc --output=x`:            Ask,
-		`show abc -ox`:                   Ask,
-		`show abc ./sure`:                Ask,
-		`show abc <<< "$x"`:              Ask,
-		`show abc <<< x`:                 Allow,
-		`find . -exec show abc {} \;`:    Allow,
-		`find "$x" -exec show abc {} \;`: Ask,
-		`find . | xargs show abc`:        Allow,
-		`git ls-files | xargs show abc`:  Ask, // no rule allows git here
-		`cat list | xargs show abc`:      Ask,
-		`xargs show abc`:                 Ask,
-		`cat list | xargs names`:         Allow,
-		`names $(pwd)`:                   Allow,
-		`names "$x"`:                     Ask,
-		`names $(pwd)$x`:                 Ask,
-		`names $(rm x)`:                  Ask,
-		`cat ~/.s*/x`:                    Ask,
-		`cat /home/user/.ssh/*`:          Ask,
-		`head -3 *.md`:                   Allow,
+	for command, want := range map[string]hook.Action{
+		`mycat x`:                        hook.ActionAllow,
+		`mycat "./$x"`:                   hook.ActionAsk, // feared may be meant
+		`show abc`:                       hook.ActionAllow,
+		`show abc x/*`:                   hook.ActionAllow,
+		`show abc "$x"`:                  hook.ActionAsk,
+		`show abc x$(pwd)`:               hook.ActionAsk,
+		`show a1`:                        hook.ActionAsk,
+		`show abc --output=x`:            hook.ActionAsk,
+		`show abc -ox`:                   hook.ActionAsk,
+		`show abc ./sure`:                hook.ActionAsk,
+		`show abc <<< "$x"`:              hook.ActionAsk,
+		`show abc <<< x`:                 hook.ActionAllow,
+		`find . -exec show abc {} \;`:    hook.ActionAllow,
+		`find "$x" -exec show abc {} \;`: hook.ActionAsk,
+		`find . | xargs show abc`:        hook.ActionAllow,
+		`git ls-files | xargs show abc`:  hook.ActionAsk, // no rule allows git here
+		`cat list | xargs show abc`:      hook.ActionAsk,
+		`xargs show abc`:                 hook.ActionAsk,
+		`cat list | xargs names`:         hook.ActionAllow,
+		`names $(pwd)`:                   hook.ActionAllow,
+		`names "$x"`:                     hook.ActionAsk,
+		`names $(pwd)$x`:                 hook.ActionAsk,
+		`names $(rm x)`:                  hook.ActionAsk,
+		`cat ~/.s*/x`:                    hook.ActionAsk,
+		`cat /home/user/.ssh/*`:          hook.ActionAsk,
+		`head -3 *.md`:                   hook.ActionAllow,
 	} {
 		if v := set.Eval(bashCall(command)); v.Action != want {
 			t.Errorf("%s: %s by %q (%s), expected %s", command, v.Action, v.Rule, v.Reason, want)

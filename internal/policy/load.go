@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"assent/internal/hook"
 )
 
 // LoadOptions says what the files are loaded for. The zero value is good for tests.
@@ -216,10 +218,10 @@ func newSet(files []*rulesFile, o LoadOptions) (*Set, error) {
 // approver has.
 func (s *Set) addDefaults(f *rulesFile) {
 	d := f.defaults
-	if d.action == Deny || s.defaults.action == "" {
+	if d.action == hook.ActionDeny || s.defaults.action == "" {
 		s.defaults.action = d.action
 	}
-	if d.onTimeout == "deny" || s.defaults.onTimeout == "" {
+	if d.onTimeout == hook.Deny || s.defaults.onTimeout == "" {
 		s.defaults.onTimeout = d.onTimeout
 	}
 	if s.defaults.timeout == 0 && f.source.Layer != Repository {
@@ -239,7 +241,7 @@ func (s *Set) place(r *rule) {
 			add(&s.allowScripts)
 		}
 	case m.command != nil && r.guard():
-		if s.guards.add(r); r.action == Deny && !r.shadow {
+		if s.guards.add(r); r.action == hook.ActionDeny && !r.shadow {
 			add(&s.denied)
 		}
 	case m.command != nil && r.shadow:

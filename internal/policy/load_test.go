@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"assent/internal/hook"
 	"assent/schemas"
 )
 
@@ -184,16 +185,16 @@ func TestLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cmd, want := range map[string]struct {
-		action Action
+		action hook.Action
 		file   string
 	}{
-		"make": {Ask, ""}, "npm test": {Allow, "user.yaml"}, "npm publish": {Deny, "repo.yaml"}, "docker ps": {Deny, "managed.yaml"}, "npm run e2e": {Ask, "repo.yaml"},
+		"make": {hook.ActionAsk, ""}, "npm test": {hook.ActionAllow, "user.yaml"}, "npm publish": {hook.ActionDeny, "repo.yaml"}, "docker ps": {hook.ActionDeny, "managed.yaml"}, "npm run e2e": {hook.ActionAsk, "repo.yaml"},
 	} {
 		v := s.Eval(bash(cmd))
 		if v.Action != want.action || v.File != want.file {
 			t.Errorf("%s: %+v", cmd, v)
 		}
-		if v.Action == Ask && (v.Timeout.String() != "5m0s" || v.OnTimeout != "deny") {
+		if v.Action == hook.ActionAsk && (v.Timeout.String() != "5m0s" || v.OnTimeout != "deny") {
 			t.Errorf("%s: timeout %s, then %s", cmd, v.Timeout, v.OnTimeout)
 		}
 	}
@@ -213,7 +214,7 @@ func TestEmpty(t *testing.T) {
 	}
 	for _, s := range []*Set{s, {}} {
 		for _, c := range []Call{{}, bash("ls"), {Tool: "Read"}, {Tool: "Bash", Input: json.RawMessage(`[`)}} {
-			if v := s.Eval(c); v.Action != Ask {
+			if v := s.Eval(c); v.Action != hook.ActionAsk {
 				t.Errorf("%+v", v)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/hook"
 	"assent/internal/policy/shell"
 )
 
@@ -82,9 +83,9 @@ func NeverMatches(text string) string {
 }
 
 // never says whether no example is allowed.
-func (s *Set) never(examples []Call) (v Verdict, never bool) {
+func (s *Set) never(examples []Call) (v hook.Verdict, never bool) {
 	for _, c := range examples {
-		if v = s.Eval(c); v.Action == Allow {
+		if v = s.Eval(c); v.Action == hook.ActionAllow {
 			return v, false
 		}
 	}
@@ -97,7 +98,7 @@ func (s *Set) beaten(examples []Call) *rule {
 	for _, c := range examples {
 		v := s.Eval(c)
 		i := slices.IndexFunc(s.rules, func(r *rule) bool { return r.id == v.Rule && r.file == v.File && r.guard() })
-		if v.Action == Allow || i < 0 {
+		if v.Action == hook.ActionAllow || i < 0 {
 			return nil
 		}
 		if by = s.rules[i]; by.match.session != nil || by.match.time != nil || by.match.cwd != nil {

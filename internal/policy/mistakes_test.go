@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // What a file says and the program cannot match is an error, or said in a note.
@@ -87,41 +89,41 @@ func TestMembers(t *testing.T) {
 		rule  string
 		tool  string
 		input map[string]any
-		want  Action
+		want  hook.Action
 	}{
-		{"Agent(model:opus)", "Agent", map[string]any{"model": "opus", "prompt": "x"}, Deny},
-		{"Agent(model:opus)", "Task", map[string]any{"model": "opus", "prompt": "x"}, Deny},
-		{"Task(model:opus)", "Agent", map[string]any{"model": "opus"}, Deny},
-		{"Agent(model:opus)", "Agent", map[string]any{"model": "sonnet"}, Ask},
-		{"Agent(model:op*)", "Agent", map[string]any{"model": "opus"}, Deny},
-		{"Agent(model: opus)", "Agent", map[string]any{"model": "opus"}, Deny},
-		{"Agent(model:opus)", "Agent", map[string]any{"model": "Opus"}, Deny},
-		{"Agent(plugin:agent)", "Task", map[string]any{"subagent_type": "plugin:agent"}, Deny},
-		{"Agent(plugin:agent)", "Task", map[string]any{"plugin": "agent"}, Deny},
-		{"Agent(Explore)", "Task", map[string]any{"subagent_type": "Explore"}, Deny},
-		{"Task", "Agent", map[string]any{"prompt": "x"}, Deny},
-		{"Agent", "Task", map[string]any{"prompt": "x"}, Deny},
-		{"Ta*", "Agent", map[string]any{"prompt": "x"}, Deny},
-		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": true}, Deny},
-		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": "true"}, Deny},
-		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": false}, Ask},
-		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls"}, Ask},
-		{"Bash(dangerouslyDisableSandbox:true)", "Bash", map[string]any{"command": "ls", "dangerouslyDisableSandbox": true}, Deny},
-		{"Bash(timeout:600000)", "Bash", map[string]any{"command": "ls", "timeout": 600000}, Deny},
-		{"Bash(command:rm *)", "Bash", map[string]any{"command": "rm x"}, Deny},
-		{"Edit(replace_all:true)", "Edit", map[string]any{"file_path": "/x", "replace_all": true}, Deny},
-		{"Edit(file_path:/home/user/project/x)", "Edit", map[string]any{"file_path": "/home/user/project/x"}, Deny},
-		{"WebSearch(query:*secret*)", "WebSearch", map[string]any{"query": "a secret b"}, Deny},
-		{"WebFetch(prompt:*x*)", "WebFetch", map[string]any{"url": "https://a.b/", "prompt": "axb"}, Deny},
-		{"mcp__github__create_issue(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "acme"}, Deny},
-		{"mcp__github(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "acme"}, Deny},
-		{"mcp__github__*(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "other"}, Ask},
-		{"Workflow(name:x)", "Workflow", map[string]any{"name": "x"}, Deny},
-		{"Skill(plugin:pdf)", "Skill", map[string]any{"skill": "plugin:pdf"}, Deny},
-		{"Skill(deploy:*)", "Skill", map[string]any{"skill": "deploy"}, Deny},
-		{"WebFetch(domain:Example.COM.)", "WebFetch", map[string]any{"url": "https://example.com/"}, Deny},
-		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://EXAMPLE.com./"}, Deny},
-		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://a.example.com../"}, Deny},
+		{"Agent(model:opus)", "Agent", map[string]any{"model": "opus", "prompt": "x"}, hook.ActionDeny},
+		{"Agent(model:opus)", "Task", map[string]any{"model": "opus", "prompt": "x"}, hook.ActionDeny},
+		{"Task(model:opus)", "Agent", map[string]any{"model": "opus"}, hook.ActionDeny},
+		{"Agent(model:opus)", "Agent", map[string]any{"model": "sonnet"}, hook.ActionAsk},
+		{"Agent(model:op*)", "Agent", map[string]any{"model": "opus"}, hook.ActionDeny},
+		{"Agent(model: opus)", "Agent", map[string]any{"model": "opus"}, hook.ActionDeny},
+		{"Agent(model:opus)", "Agent", map[string]any{"model": "Opus"}, hook.ActionDeny},
+		{"Agent(plugin:agent)", "Task", map[string]any{"subagent_type": "plugin:agent"}, hook.ActionDeny},
+		{"Agent(plugin:agent)", "Task", map[string]any{"plugin": "agent"}, hook.ActionDeny},
+		{"Agent(Explore)", "Task", map[string]any{"subagent_type": "Explore"}, hook.ActionDeny},
+		{"Task", "Agent", map[string]any{"prompt": "x"}, hook.ActionDeny},
+		{"Agent", "Task", map[string]any{"prompt": "x"}, hook.ActionDeny},
+		{"Ta*", "Agent", map[string]any{"prompt": "x"}, hook.ActionDeny},
+		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": true}, hook.ActionDeny},
+		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": "true"}, hook.ActionDeny},
+		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls", "run_in_background": false}, hook.ActionAsk},
+		{"Bash(run_in_background:true)", "Bash", map[string]any{"command": "ls"}, hook.ActionAsk},
+		{"Bash(dangerouslyDisableSandbox:true)", "Bash", map[string]any{"command": "ls", "dangerouslyDisableSandbox": true}, hook.ActionDeny},
+		{"Bash(timeout:600000)", "Bash", map[string]any{"command": "ls", "timeout": 600000}, hook.ActionDeny},
+		{"Bash(command:rm *)", "Bash", map[string]any{"command": "rm x"}, hook.ActionDeny},
+		{"Edit(replace_all:true)", "Edit", map[string]any{"file_path": "/x", "replace_all": true}, hook.ActionDeny},
+		{"Edit(file_path:/home/user/project/x)", "Edit", map[string]any{"file_path": "/home/user/project/x"}, hook.ActionDeny},
+		{"WebSearch(query:*secret*)", "WebSearch", map[string]any{"query": "a secret b"}, hook.ActionDeny},
+		{"WebFetch(prompt:*x*)", "WebFetch", map[string]any{"url": "https://a.b/", "prompt": "axb"}, hook.ActionDeny},
+		{"mcp__github__create_issue(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "acme"}, hook.ActionDeny},
+		{"mcp__github(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "acme"}, hook.ActionDeny},
+		{"mcp__github__*(owner:acme)", "mcp__github__create_issue", map[string]any{"owner": "other"}, hook.ActionAsk},
+		{"Workflow(name:x)", "Workflow", map[string]any{"name": "x"}, hook.ActionDeny},
+		{"Skill(plugin:pdf)", "Skill", map[string]any{"skill": "plugin:pdf"}, hook.ActionDeny},
+		{"Skill(deploy:*)", "Skill", map[string]any{"skill": "deploy"}, hook.ActionDeny},
+		{"WebFetch(domain:Example.COM.)", "WebFetch", map[string]any{"url": "https://example.com/"}, hook.ActionDeny},
+		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://EXAMPLE.com./"}, hook.ActionDeny},
+		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://a.example.com../"}, hook.ActionDeny},
 	} {
 		s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
 		if v := s.Eval(toolCall(row.tool, row.input)); v.Action != row.want {
@@ -133,12 +135,12 @@ func TestMembers(t *testing.T) {
 // A value that is no plain one may hold what is meant: nothing is allowed, then.
 func TestMembersThatAreLists(t *testing.T) {
 	s := load(t, "version: 1\ndeny: ['Agent(model:opus)']\nallow: [Agent]\n")
-	for in, want := range map[any]Action{"haiku": Allow, nil: Allow} {
+	for in, want := range map[any]hook.Action{"haiku": hook.ActionAllow, nil: hook.ActionAllow} {
 		if v := s.Eval(toolCall("Agent", map[string]any{"model": in})); v.Action != want {
 			t.Errorf("%v: %s", in, v.Action)
 		}
 	}
-	if v := s.Eval(toolCall("Agent", map[string]any{"model": []string{"opus"}})); v.Action == Allow {
+	if v := s.Eval(toolCall("Agent", map[string]any{"model": []string{"opus"}})); v.Action == hook.ActionAllow {
 		t.Error("a list: allowed")
 	}
 }
@@ -157,7 +159,7 @@ func TestReadBindsEdits(t *testing.T) {
 			bash("echo x > conf.d/x"), bash("rm conf.d/x"), bash("tee conf.d/x"), bash("sed -i s/a/b/ conf.d/x"), bash("cp y conf.d/x"), bash("touch conf.d/x"), bash("truncate -s0 conf.d/x"),
 			bash("cat conf.d/x"), bash("cat < conf.d/x"), bash("mv conf.d/x y"), bash("dd of=conf.d/x"),
 		} {
-			if v := s.Eval(c); v.Action != Deny {
+			if v := s.Eval(c); v.Action != hook.ActionDeny {
 				t.Errorf("%s %s: %s", c.Tool, c.Input, v.Action)
 			}
 		}
@@ -169,24 +171,24 @@ func TestReadBindsEdits(t *testing.T) {
 func TestDeniesAreWide(t *testing.T) {
 	for _, row := range []struct {
 		rule, command string
-		want          Action
+		want          hook.Action
 	}{
-		{"Bash(rm -rf $HOME*)", "rm -rf ~", Deny},
-		{"Bash(rm -rf $HOME*)", "rm -rf /home/user/x", Deny},
-		{"Bash(rm -rf ~/*)", "cd /tmp && rm -fr $HOME/x", Deny},
-		{"Bash(rm -rf ~/*)", `rm -rf "${HOME}/x"`, Deny},
-		{"Bash(rm -rf ~/*)", "rm -rf /home/user/x", Deny},
-		{"Bash(rm -rf ~/*)", "rm -rf /home/userx", Ask},
-		{"Bash(cat $HOME/notes)", "cat ~/notes", Deny},
-		{`Bash(cat "$HOME/notes")`, "cat /home/user/notes", Deny},
-		{"Bash(rm -rf*)", "rm -fr x", Deny},
-		{"Bash(rm -rf*)", "rm -r -f x", Deny},
-		{"Bash(rm -rf*)", "rm -rfv x", Deny},
-		{"Bash(rm -rf:*)", "rm x -r -f", Deny},
-		{"Bash(rm -rf*)", "rm -r x", Ask},
-		{"Read($HOME/.ssh/**)", "cat ~/.ssh/id_rsa", Deny},
-		{"Read(${HOME}/notes)", "cat /home/user/notes", Deny},
-		{"Read(/etc/shadow)", "cat /etc/shadow", Deny},
+		{"Bash(rm -rf $HOME*)", "rm -rf ~", hook.ActionDeny},
+		{"Bash(rm -rf $HOME*)", "rm -rf /home/user/x", hook.ActionDeny},
+		{"Bash(rm -rf ~/*)", "cd /tmp && rm -fr $HOME/x", hook.ActionDeny},
+		{"Bash(rm -rf ~/*)", `rm -rf "${HOME}/x"`, hook.ActionDeny},
+		{"Bash(rm -rf ~/*)", "rm -rf /home/user/x", hook.ActionDeny},
+		{"Bash(rm -rf ~/*)", "rm -rf /home/userx", hook.ActionAsk},
+		{"Bash(cat $HOME/notes)", "cat ~/notes", hook.ActionDeny},
+		{`Bash(cat "$HOME/notes")`, "cat /home/user/notes", hook.ActionDeny},
+		{"Bash(rm -rf*)", "rm -fr x", hook.ActionDeny},
+		{"Bash(rm -rf*)", "rm -r -f x", hook.ActionDeny},
+		{"Bash(rm -rf*)", "rm -rfv x", hook.ActionDeny},
+		{"Bash(rm -rf:*)", "rm x -r -f", hook.ActionDeny},
+		{"Bash(rm -rf*)", "rm -r x", hook.ActionAsk},
+		{"Read($HOME/.ssh/**)", "cat ~/.ssh/id_rsa", hook.ActionDeny},
+		{"Read(${HOME}/notes)", "cat /home/user/notes", hook.ActionDeny},
+		{"Read(/etc/shadow)", "cat /etc/shadow", hook.ActionDeny},
 	} {
 		s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
 		if v := s.Eval(bash(row.command)); v.Action != row.want {

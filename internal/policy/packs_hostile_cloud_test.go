@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // All packs together ask about calls that show credentials, change something or connect to somewhere
@@ -30,7 +32,7 @@ func TestPacksHostileCloud(t *testing.T) {
 					calls = []Call{toolCall(call.Tool, call.Input)}
 				}
 				for _, c := range calls {
-					if v := every.Eval(c); v.Action == Allow {
+					if v := every.Eval(c); v.Action == hook.ActionAllow {
 						t.Errorf("allowed by %s (shell %q): %s", v.Rule, c.Shell, row)
 					}
 				}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // classes reads a table whose lines "## NAME" begin a class of commands.
@@ -42,7 +44,7 @@ func TestPacksHostile(t *testing.T) {
 				for _, shell := range []string{"bash", ""} {
 					c := bashCall(command)
 					c.Shell = shell
-					if v := every.Eval(c); v.Action == Allow {
+					if v := every.Eval(c); v.Action == hook.ActionAllow {
 						t.Errorf("allowed by %s (shell %q): %s", v.Rule, shell, command)
 					}
 				}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // TestCorpora measures the packs on tables of other projects, which are not part of this one.
@@ -89,13 +91,13 @@ func measure(t *testing.T, file string, packs *Set) {
 		case row.Expected == "allow":
 			c.want++
 			total.want++
-			if v.Action == Allow {
+			if v.Action == hook.ActionAllow {
 				c.got++
 				total.got++
 			} else if os.Getenv("ASSENT_CORPORA_MISSED") != "" {
 				t.Logf("missed: %s\t%s\t%s", row.Command, v.Reason, miss(v))
 			}
-		case v.Action == Allow && !row.Disputed:
+		case v.Action == hook.ActionAllow && !row.Disputed:
 			t.Errorf("%s: allowed by %s, expected %s: %s", filepath.Base(file), v.Rule, row.Expected, row.Command)
 		}
 	}
@@ -126,9 +128,9 @@ func list(s []string) []string {
 }
 
 // miss is the first selector that failed of the rule that came closest.
-func miss(v Verdict) string {
+func miss(v Explanation) string {
 	for _, u := range v.Units {
-		if u.Action == Allow {
+		if u.Action == hook.ActionAllow {
 			continue
 		}
 		for _, m := range u.Misses {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // commands reads one of the tables in testdata.
@@ -30,7 +32,7 @@ func commands(t *testing.T, name string) []string {
 func TestPacksAsk(t *testing.T) {
 	packs := readers(t)
 	for _, c := range commands(t, "packs-ask.txt") {
-		if v := packs.Eval(bashCall(c)); v.Action == Allow {
+		if v := packs.Eval(bashCall(c)); v.Action == hook.ActionAllow {
 			t.Errorf("allowed by %s: %s", v.Rule, c)
 		}
 	}
@@ -40,7 +42,7 @@ func TestPacksAsk(t *testing.T) {
 func TestPacksAllow(t *testing.T) {
 	packs := readers(t)
 	for _, c := range commands(t, "packs-allow.txt") {
-		if v := packs.Explain(bashCall(c)); v.Action != Allow {
+		if v := packs.Explain(bashCall(c)); v.Action != hook.ActionAllow {
 			t.Errorf("%s: %s (%s)", c, v.Reason, miss(v))
 		}
 	}

@@ -23,15 +23,8 @@ package policy
 import (
 	"encoding/json"
 	"time"
-)
 
-// Action is what a rule says about a request.
-type Action string
-
-const (
-	Allow Action = "allow"
-	Ask   Action = "ask" // a person decides
-	Deny  Action = "deny"
+	"assent/internal/hook"
 )
 
 // Layer says on whose behalf a file speaks.
@@ -85,42 +78,22 @@ type Call struct {
 	Uninspectable bool
 }
 
-// Verdict is what the rules say about one call.
-type Verdict struct {
-	Action Action
-	// Rule is the id of the rule that decided, or its text where it is a rule string; File and
-	// Layer say where it stands. All are empty when no rule decided and the default holds.
-	// Where several allow rules were needed for one command, it is the first; Units has all.
-	Rule, File string
-	Layer      Layer
-	// Saved are the rules of the layer Assent that an allow rests on, by id: it would not be an
-	// allow without each of them. Rules of other files are taken first.
-	Saved []string
-	// Reason says why in one short plain sentence, for a person. It may quote the command:
-	// send it through package show.
-	Reason string
-	// Message is for the agent (deny only), Note for the approver (ask only).
-	Message, Note string
-	// Timeout is how long an approver has; zero: nobody said. OnTimeout is "abstain" or "deny".
-	Timeout   time.Duration
-	OnTimeout string
-	// Shadow is what rules that only watch would have said.
-	Shadow []Shadow
-	// Command is the shell command that the places in Units and Refused are bytes of. It is
-	// filled by Explain only.
+// Explanation is a verdict and why it is that one.
+type Explanation struct {
+	// Verdict is what Eval answers. Rule is the id of the rule that decided, or its text where it is
+	// a rule string; where several allow rules were needed for one command, it is the first, and
+	// Units has all. Reason may quote the command: send it through package show. OnTimeout is empty
+	// where nobody said.
+	hook.Verdict
+	// Layer says on whose behalf File speaks; empty when no rule decided and the default holds.
+	Layer Layer
+	// Command is the shell command that Units and Refused give offsets of.
 	Command string
-	// Units explains a shell command part by part; one unit for other tools. It is filled by
-	// Explain only, for it costs more than the answer.
+	// Units explains a shell command part by part; one unit for other tools.
 	Units []UnitVerdict
 	// Refused says why no allow rule may match, one plain sentence each; empty when nothing
 	// stands against it.
 	Refused []Refusal
-}
-
-// Shadow is a rule that matched but is only recorded.
-type Shadow struct {
-	Rule, File string
-	Action     Action
 }
 
 // Refusal is one reason why no allow rule may match the call.
@@ -139,7 +112,7 @@ type UnitVerdict struct {
 	Start, End int    // bytes of the command
 	Via        []string
 	// Action is what the rules say about this unit alone; empty when none matches it.
-	Action Action
+	Action hook.Action
 	// Rule and File name the rule that gave Action.
 	Rule, File string
 	// Misses tell, for the rules that came closest, the first selector that failed.
@@ -151,19 +124,19 @@ type UnitVerdict struct {
 // Miss is a rule that did not match and the first selector that failed.
 type Miss struct {
 	Rule, File string
-	Action     Action
+	Action     hook.Action
 	Selector   string // "program", "args", "flags", "paths", "cwd", ...
 	Why        string
 }
 
 // Info describes one rule that is in force, for lists.
 type Info struct {
-	ID     string `json:"id"`
-	File   string `json:"file"`
-	Line   int    `json:"line"`
-	Layer  Layer  `json:"layer"`
-	Action Action `json:"action"`
-	Shadow bool   `json:"shadow,omitempty"`
+	ID     string      `json:"id"`
+	File   string      `json:"file"`
+	Line   int         `json:"line"`
+	Layer  Layer       `json:"layer"`
+	Action hook.Action `json:"action"`
+	Shadow bool        `json:"shadow,omitempty"`
 	// Text is the rule as it is written in its file.
 	Text string `json:"text"`
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 const example = `
@@ -73,35 +75,35 @@ func bash(command string) Call {
 
 func TestExample(t *testing.T) {
 	s := load(t, example)
-	for cmd, want := range map[string]Action{
-		"go test ./... -run TestX":        Allow,
-		"go test -count=1 ./...":          Allow,
-		"go test -exec evil ./...":        Ask,
-		"go test ./... > out.txt":         Allow,
-		"go test ./... > ~/out.txt":       Ask,
-		"go test ./... | tee x":           Ask,
-		"cd sub && go test ./...":         Ask,
-		"npm run test":                    Allow,
-		"npm run test -- -u":              Allow,
-		"npm run test:unit":               Ask,
-		"rm -rf dist":                     Allow,
-		"rm -fr dist/x build":             Allow,
-		"rm -rf dist ~":                   Ask,
-		"rm -rf dist/../src":              Ask,
-		"rm -rf":                          Ask,
-		"rm -rf dist/*":                   Allow,
-		"git push origin":                 Ask,
-		"git -C x push":                   Ask,
-		"curl x":                          Deny,
-		"npm run test && curl x":          Deny,
-		"echo $(curl x)":                  Deny,
-		"sudo curl x":                     Deny,
-		"cat .env":                        Deny,
-		"cat < .env":                      Deny,
-		"psql -h prod-1":                  Deny,
-		"npm run test > docs/x":           Allow,
-		"npm run test > src/x":            Ask,
-		"npm run test > docs/.git/config": Ask,
+	for cmd, want := range map[string]hook.Action{
+		"go test ./... -run TestX":        hook.ActionAllow,
+		"go test -count=1 ./...":          hook.ActionAllow,
+		"go test -exec evil ./...":        hook.ActionAsk,
+		"go test ./... > out.txt":         hook.ActionAllow,
+		"go test ./... > ~/out.txt":       hook.ActionAsk,
+		"go test ./... | tee x":           hook.ActionAsk,
+		"cd sub && go test ./...":         hook.ActionAsk,
+		"npm run test":                    hook.ActionAllow,
+		"npm run test -- -u":              hook.ActionAllow,
+		"npm run test:unit":               hook.ActionAsk,
+		"rm -rf dist":                     hook.ActionAllow,
+		"rm -fr dist/x build":             hook.ActionAllow,
+		"rm -rf dist ~":                   hook.ActionAsk,
+		"rm -rf dist/../src":              hook.ActionAsk,
+		"rm -rf":                          hook.ActionAsk,
+		"rm -rf dist/*":                   hook.ActionAllow,
+		"git push origin":                 hook.ActionAsk,
+		"git -C x push":                   hook.ActionAsk,
+		"curl x":                          hook.ActionDeny,
+		"npm run test && curl x":          hook.ActionDeny,
+		"echo $(curl x)":                  hook.ActionDeny,
+		"sudo curl x":                     hook.ActionDeny,
+		"cat .env":                        hook.ActionDeny,
+		"cat < .env":                      hook.ActionDeny,
+		"psql -h prod-1":                  hook.ActionDeny,
+		"npm run test > docs/x":           hook.ActionAllow,
+		"npm run test > src/x":            hook.ActionAsk,
+		"npm run test > docs/.git/config": hook.ActionAsk,
 	} {
 		if v := s.Eval(bash(cmd)); v.Action != want {
 			t.Errorf("%s: %s (%s %s), expected %s", cmd, v.Action, v.Rule, v.Reason, want)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 // No rule allows a search of what holds assent's state, or shows a secret, through a link or
@@ -47,25 +49,25 @@ func TestStateAndSecretsBehindLinks(t *testing.T) {
 		"cp -r h x", "cat h/.netrc", "cat /proc/self/cwd/notes.txt", "cat /proc/self/cwd/../home/.netrc", "cat /proc/1/root/etc/hosts", "cat /dev/fd/../cwd/x", "cat nothing/../src/deep/a.go", "cd h && rg x", "cd h && grep -r x .",
 		"cd state && cat assent/x", "grep --dereference-recursive . h", "grep -r . " + project + "/../home", "grep -r . src/here/../../../home",
 	} {
-		if v := s.Eval(at(bashCall(c))); v.Action == Allow {
+		if v := s.Eval(at(bashCall(c))); v.Action == hook.ActionAllow {
 			t.Errorf("allowed by %s: %s", v.Rule, c)
 		}
 	}
 	for _, p := range []string{"state", "own", "h", "notes.txt", "conf/a", "h/.netrc", top + "/var/../../../u/home/.local/state", "nothing/../x", "/proc/self/cwd/x"} {
 		for tool, key := range map[string]string{"Read": "file_path", "Grep": "path", "Glob": "path"} {
-			if v := s.Eval(at(toolCall(tool, map[string]any{key: p, "pattern": "x"}))); v.Action == Allow && (tool != "Read" || p != "state" && p != "h" && p != "own") {
+			if v := s.Eval(at(toolCall(tool, map[string]any{key: p, "pattern": "x"}))); v.Action == hook.ActionAllow && (tool != "Read" || p != "state" && p != "h" && p != "own") {
 				t.Errorf("%s %s: allowed by %s", tool, p, v.Rule)
 			}
 		}
 	}
 	for _, c := range []string{"cat src/here/a.go", "cat src/../src/deep/a.go", "grep -rn x src", "grep -r x .", "rg x", "cat src/here/../deep/a.go", "find . -name '*.go' -exec cat {} +"} {
-		if v := s.Eval(at(bashCall(c))); v.Action != Allow {
+		if v := s.Eval(at(bashCall(c))); v.Action != hook.ActionAllow {
 			t.Errorf("%s: %s", c, v.Reason)
 		}
 	}
 	elsewhere := at(bashCall("cat src/../x"))
 	elsewhere.Elsewhere = true
-	if v := s.Eval(elsewhere); v.Action == Allow {
+	if v := s.Eval(elsewhere); v.Action == hook.ActionAllow {
 		t.Error("elsewhere, where links cannot be followed, a path that goes up after a name is allowed")
 	}
 }

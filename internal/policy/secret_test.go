@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"assent/internal/hook"
 )
 
 const (
@@ -66,7 +68,7 @@ func TestSecretPaths(t *testing.T) {
 			bashCall("cat '" + full + "'"), bashCall("grep x '" + full + "'"), bashCall("sort < '" + full + "'"),
 			bashCall("head -n 5 '" + full + "' | wc"),
 		} {
-			if v := set.Eval(c); v.Action == Allow {
+			if v := set.Eval(c); v.Action == hook.ActionAllow {
 				t.Errorf("%s %s: allowed by %s", c.Tool, c.Input, v.Rule)
 			}
 		}
@@ -78,7 +80,7 @@ func TestSecretsAreAFewFilesOnly(t *testing.T) {
 	for _, p := range commands(t, "secret-open.txt") {
 		full := fullPath(p)
 		for _, c := range []Call{toolCall("Read", map[string]any{"file_path": full}), bashCall("cat '" + full + "'"), bashCall("grep -n token '" + full + "'")} {
-			if v := set.Eval(c); v.Action != Allow {
+			if v := set.Eval(c); v.Action != hook.ActionAllow {
 				t.Errorf("%s %s: %s", c.Tool, c.Input, v.Reason)
 			}
 		}
@@ -88,7 +90,7 @@ func TestSecretsAreAFewFilesOnly(t *testing.T) {
 func TestSecretCommands(t *testing.T) {
 	set := wide(t)
 	for _, c := range commands(t, "secret-commands.txt") {
-		if v := set.Eval(bashCall(c)); v.Action == Allow {
+		if v := set.Eval(bashCall(c)); v.Action == hook.ActionAllow {
 			t.Errorf("allowed by %s: %s", v.Rule, c)
 		}
 	}
@@ -99,34 +101,34 @@ func TestSecretsThatARuleNames(t *testing.T) {
 	for _, row := range []struct {
 		rule string
 		call Call
-		want Action
+		want hook.Action
 	}{
-		{"Read(.env)", toolCall("Read", map[string]any{"file_path": testProject + "/.env"}), Allow},
-		{"Read(.env)", toolCall("Read", map[string]any{"file_path": testProject + "/.env.local"}), Ask},
-		{"Read(./**)", toolCall("Read", map[string]any{"file_path": testProject + "/.env"}), Ask},
-		{"Read(~/.config/foo/config)", toolCall("Read", map[string]any{"file_path": testHome + "/.config/foo/config"}), Allow},
-		{"Read(~/.config/foo/**)", toolCall("Read", map[string]any{"file_path": testHome + "/.config/foo/config"}), Ask},
-		{"Read(//etc/shadow)", toolCall("Read", map[string]any{"file_path": "/etc/shadow"}), Allow},
-		{"Bash(cat .env)", bashCall("cat .env"), Allow},
-		{"Bash(cat .env)", bashCall("cat .env .env.local"), Ask},
-		{"Bash(cat .env *)", bashCall("cat .env README.md"), Allow},
-		{"Bash(cat .env *)", bashCall("cat .env .env.local"), Ask},
-		{"Bash(cat *)", bashCall("cat .env"), Ask},
-		{"Bash(cat .env | wc -l)", bashCall("cat .env | wc -l"), Allow},
-		{"Edit(.env)", toolCall("Write", map[string]any{"file_path": testProject + "/.env", "content": "x"}), Allow},
-		{"Read", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject}), Allow},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.go"}), Allow},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.{js,ts}"}), Allow},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": ".env*"}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "**/*.pem"}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.{go,pem}"}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testHome}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": "/"}), Ask},
-		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testHome + "/.config"}), Ask},
-		{"Glob", toolCall("Glob", map[string]any{"pattern": "**/*.go", "path": testProject}), Allow},
-		{"Glob", toolCall("Glob", map[string]any{"pattern": "**/.env", "path": testProject}), Ask},
-		{"Glob", toolCall("Glob", map[string]any{"pattern": "**", "path": testHome}), Ask},
+		{"Read(.env)", toolCall("Read", map[string]any{"file_path": testProject + "/.env"}), hook.ActionAllow},
+		{"Read(.env)", toolCall("Read", map[string]any{"file_path": testProject + "/.env.local"}), hook.ActionAsk},
+		{"Read(./**)", toolCall("Read", map[string]any{"file_path": testProject + "/.env"}), hook.ActionAsk},
+		{"Read(~/.config/foo/config)", toolCall("Read", map[string]any{"file_path": testHome + "/.config/foo/config"}), hook.ActionAllow},
+		{"Read(~/.config/foo/**)", toolCall("Read", map[string]any{"file_path": testHome + "/.config/foo/config"}), hook.ActionAsk},
+		{"Read(//etc/shadow)", toolCall("Read", map[string]any{"file_path": "/etc/shadow"}), hook.ActionAllow},
+		{"Bash(cat .env)", bashCall("cat .env"), hook.ActionAllow},
+		{"Bash(cat .env)", bashCall("cat .env .env.local"), hook.ActionAsk},
+		{"Bash(cat .env *)", bashCall("cat .env README.md"), hook.ActionAllow},
+		{"Bash(cat .env *)", bashCall("cat .env .env.local"), hook.ActionAsk},
+		{"Bash(cat *)", bashCall("cat .env"), hook.ActionAsk},
+		{"Bash(cat .env | wc -l)", bashCall("cat .env | wc -l"), hook.ActionAllow},
+		{"Edit(.env)", toolCall("Write", map[string]any{"file_path": testProject + "/.env", "content": "x"}), hook.ActionAllow},
+		{"Read", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject}), hook.ActionAllow},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.go"}), hook.ActionAllow},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.{js,ts}"}), hook.ActionAllow},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": ".env*"}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "**/*.pem"}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testProject, "glob": "*.{go,pem}"}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testHome}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": "/"}), hook.ActionAsk},
+		{"Grep", toolCall("Grep", map[string]any{"pattern": "x", "path": testHome + "/.config"}), hook.ActionAsk},
+		{"Glob", toolCall("Glob", map[string]any{"pattern": "**/*.go", "path": testProject}), hook.ActionAllow},
+		{"Glob", toolCall("Glob", map[string]any{"pattern": "**/.env", "path": testProject}), hook.ActionAsk},
+		{"Glob", toolCall("Glob", map[string]any{"pattern": "**", "path": testHome}), hook.ActionAsk},
 	} {
 		set := load(t, "version: 1\nallow: [\""+row.rule+"\"]\n")
 		if v := set.Eval(row.call); v.Action != row.want {

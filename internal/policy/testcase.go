@@ -6,13 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/hook"
+
 	"go.yaml.in/yaml/v3"
 )
 
 // testCase is one entry of a file's tests.
 type testCase struct {
 	call Call
-	want Action
+	want hook.Action
 	rule string // the id of the rule that must have decided; empty: any
 	name string
 	at   *yaml.Node
@@ -31,9 +33,9 @@ type TestResult struct {
 	File         string
 	Line, Column int
 	Name         string // the command, or the tool and its input
-	Want         Action
-	Got          Verdict // with Units when it failed
-	Failed       string  // what was expected and what came; empty when it passed
+	Want         hook.Action
+	Got          Explanation // with Units when it failed
+	Failed       string      // what was expected and what came; empty when it passed
 }
 
 // Test runs the test cases of all files. Each file is tested with its own rules and the packs
@@ -51,17 +53,17 @@ func (s *Set) Test() []TestResult {
 			}
 			c.Cwd = testPath(c.Cwd, c.Project, c.Home)
 			c.Input = json.RawMessage(strings.ReplaceAll(string(c.Input), "${project}", c.Project))
-			other, differs := Verdict{}, false
+			other, differs := hook.Verdict{}, false
 			if c.Shell == "" { // the broker rarely knows, and then takes it for either
 				c.Shell = "bash"
-				r.Got = f.set.Eval(c)
+				r.Got.Verdict = f.set.Eval(c)
 				c.Shell = ""
 				other = f.set.Eval(c)
 				if differs = other.Action != r.Got.Action; differs && r.Got.Action == t.want {
-					r.Got = other
+					r.Got.Verdict = other
 				}
 			} else {
-				r.Got = f.set.Eval(c)
+				r.Got.Verdict = f.set.Eval(c)
 			}
 			switch {
 			case differs && other.Action != t.want:
@@ -144,7 +146,7 @@ func (c *compiler) test(n *yaml.Node) testCase {
 			t.call.Time = at
 		},
 		"expect": func(n *yaml.Node) {
-			t.want = Action(c.oneOf(n, "expect", string(Allow), string(Ask), string(Deny)))
+			t.want = hook.Action(c.oneOf(n, "expect", string(hook.ActionAllow), string(hook.ActionAsk), string(hook.ActionDeny)))
 		},
 		"rule": text(&t.rule, "the id of a rule"),
 	})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // tool1 is a call of a tool with one member in its input.
@@ -22,12 +24,12 @@ deny: ["WebFetch(domain:evil.example)"]
 rules:
   - {id: docs, action: allow, match: {url: {scheme: https, host: example.org, path: ["/docs/**"]}}}
 `)
-	for url, want := range map[string]Action{
-		"https://docs.python.org/3/": Allow, "http://docs.python.org": Allow, "https://DOCS.Python.org:443/": Allow, "https://go.dev/x?y=z#w": Allow, "https://example.org/docs/a": Allow, "https://example.org/docs": Allow,
-		"https://python.org/": Ask, "https://docs.python.org.evil.net/": Ask, "https://docs.python.org@evil.net/": Ask, "https://docs.python.org:8443/": Ask, "https://evil.net/docs.python.org": Ask,
-		"https://go.dev\\@evil.net/": Ask, "https://go.dev\t.evil.net/": Ask, "https:go.dev": Ask, "file:///go.dev": Ask, "ftp://go.dev/": Ask, "https://go.dev./": Ask, "https://gо.dev/": Ask, "https://www.go.dev/": Ask, " https://go.dev/": Ask,
-		"http://example.org/docs/a": Ask, "https://example.org/docs/../admin": Ask, "https://example.org/docs/%2e%2e/admin": Ask, "https://example.org/admin": Ask, "https://example.org/docsx": Ask, "": Ask,
-		"https://evil.example/": Deny, "https://a.evil.example/": Deny, "https://evil.example.:9/": Deny, "https://user@EVIL.example/": Deny,
+	for url, want := range map[string]hook.Action{
+		"https://docs.python.org/3/": hook.ActionAllow, "http://docs.python.org": hook.ActionAllow, "https://DOCS.Python.org:443/": hook.ActionAllow, "https://go.dev/x?y=z#w": hook.ActionAllow, "https://example.org/docs/a": hook.ActionAllow, "https://example.org/docs": hook.ActionAllow,
+		"https://python.org/": hook.ActionAsk, "https://docs.python.org.evil.net/": hook.ActionAsk, "https://docs.python.org@evil.net/": hook.ActionAsk, "https://docs.python.org:8443/": hook.ActionAsk, "https://evil.net/docs.python.org": hook.ActionAsk,
+		"https://go.dev\\@evil.net/": hook.ActionAsk, "https://go.dev\t.evil.net/": hook.ActionAsk, "https:go.dev": hook.ActionAsk, "file:///go.dev": hook.ActionAsk, "ftp://go.dev/": hook.ActionAsk, "https://go.dev./": hook.ActionAsk, "https://gо.dev/": hook.ActionAsk, "https://www.go.dev/": hook.ActionAsk, " https://go.dev/": hook.ActionAsk,
+		"http://example.org/docs/a": hook.ActionAsk, "https://example.org/docs/../admin": hook.ActionAsk, "https://example.org/docs/%2e%2e/admin": hook.ActionAsk, "https://example.org/admin": hook.ActionAsk, "https://example.org/docsx": hook.ActionAsk, "": hook.ActionAsk,
+		"https://evil.example/": hook.ActionDeny, "https://a.evil.example/": hook.ActionDeny, "https://evil.example.:9/": hook.ActionDeny, "https://user@EVIL.example/": hook.ActionDeny,
 	} {
 		if v := s.Eval(tool1("WebFetch", "url", url)); v.Action != want {
 			t.Errorf("%q: %s (%s), expected %s", url, v.Action, v.Reason, want)
@@ -45,12 +47,12 @@ rules:
 `)
 	for _, c := range []struct {
 		tool, input string
-		want        Action
+		want        hook.Action
 	}{
-		{"mcp__github__get_issue", `{}`, Allow}, {"mcp__github__get_secret", `{}`, Deny}, {"mcp__github__getx", `{}`, Ask}, {"mcp__github2__get_issue", `{}`, Ask}, {"mcp__files__read", `{}`, Allow},
-		{"mcp__files__delete_all", `{}`, Deny}, {"mcp__files__x__y", `{}`, Ask}, {"mcp__filesx", `{}`, Ask}, {"mcp__files", `{}`, Ask}, {"mcp__files__read", `{"a":1,"A":2}`, Ask}, {"mcp__files__read", `[]`, Ask}, {"mcp__files__read", `{"a":1} {}`, Ask},
-		{"mcp__github__create_issue", `{"owner":"me","draft":true,"n":7}`, Allow}, {"mcp__github__create_issue", `{"owner":"my-org","draft":true,"n":7}`, Allow}, {"mcp__github__create_issue", `{"owner":"you","draft":true,"n":7}`, Ask},
-		{"mcp__github__create_issue", `{"owner":"me","draft":true}`, Ask}, {"mcp__github__create_issue", `{"owner":["me"],"draft":true,"n":7}`, Ask}, {"mcp__github__create_issue", `{"owner":"me","draft":false,"n":7}`, Ask},
+		{"mcp__github__get_issue", `{}`, hook.ActionAllow}, {"mcp__github__get_secret", `{}`, hook.ActionDeny}, {"mcp__github__getx", `{}`, hook.ActionAsk}, {"mcp__github2__get_issue", `{}`, hook.ActionAsk}, {"mcp__files__read", `{}`, hook.ActionAllow},
+		{"mcp__files__delete_all", `{}`, hook.ActionDeny}, {"mcp__files__x__y", `{}`, hook.ActionAsk}, {"mcp__filesx", `{}`, hook.ActionAsk}, {"mcp__files", `{}`, hook.ActionAsk}, {"mcp__files__read", `{"a":1,"A":2}`, hook.ActionAsk}, {"mcp__files__read", `[]`, hook.ActionAsk}, {"mcp__files__read", `{"a":1} {}`, hook.ActionAsk},
+		{"mcp__github__create_issue", `{"owner":"me","draft":true,"n":7}`, hook.ActionAllow}, {"mcp__github__create_issue", `{"owner":"my-org","draft":true,"n":7}`, hook.ActionAllow}, {"mcp__github__create_issue", `{"owner":"you","draft":true,"n":7}`, hook.ActionAsk},
+		{"mcp__github__create_issue", `{"owner":"me","draft":true}`, hook.ActionAsk}, {"mcp__github__create_issue", `{"owner":["me"],"draft":true,"n":7}`, hook.ActionAsk}, {"mcp__github__create_issue", `{"owner":"me","draft":false,"n":7}`, hook.ActionAsk},
 	} {
 		call := bash("")
 		call.Tool, call.Input = c.tool, json.RawMessage(c.input)
@@ -63,11 +65,11 @@ rules:
 // TestInput: what can be read in two ways, or says something unknown, is never allowed.
 func TestInput(t *testing.T) {
 	s := load(t, "version: 1\nallow: [Bash(ls), Read, WebSearch]\ndeny: [Bash(rm *)]")
-	for input, want := range map[string]Action{
-		`{"command":"ls"}`: Allow, `{"command":"ls","description":"x","timeout":5,"run_in_background":false}`: Allow, ` {"command" : "ls"} `: Allow,
-		`{"command":"rm x","COMMAND":"ls"}`: Deny, `{"command":"ls","COMMAND":"rm x"}`: Ask, `{"command":"ls","command":"rm x"}`: Ask, `{"command":"ls","env":{}}`: Ask, `{"command":"ls","dangerouslyDisableSandbox":true}`: Ask, `{"command":"ls","dangerouslyDisableSandbox":false}`: Allow,
-		"{\"command\":\"ls\",\"description\":\"\xff\"}": Ask, `{"command":"ls","description":"\ud800"}`: Ask, `{"command":"ls","description":"\ud83d\ude00"}`: Allow,
-		`{"command":["ls"]}`: Ask, `{"command":null}`: Ask, `{}`: Ask, ``: Ask, `{"command":"ls"`: Ask, `["ls"]`: Ask, `{"command":"ls"}x`: Ask, `{"Command":"ls"}`: Ask,
+	for input, want := range map[string]hook.Action{
+		`{"command":"ls"}`: hook.ActionAllow, `{"command":"ls","description":"x","timeout":5,"run_in_background":false}`: hook.ActionAllow, ` {"command" : "ls"} `: hook.ActionAllow,
+		`{"command":"rm x","COMMAND":"ls"}`: hook.ActionDeny, `{"command":"ls","COMMAND":"rm x"}`: hook.ActionAsk, `{"command":"ls","command":"rm x"}`: hook.ActionAsk, `{"command":"ls","env":{}}`: hook.ActionAsk, `{"command":"ls","dangerouslyDisableSandbox":true}`: hook.ActionAsk, `{"command":"ls","dangerouslyDisableSandbox":false}`: hook.ActionAllow,
+		"{\"command\":\"ls\",\"description\":\"\xff\"}": hook.ActionAsk, `{"command":"ls","description":"\ud800"}`: hook.ActionAsk, `{"command":"ls","description":"\ud83d\ude00"}`: hook.ActionAllow,
+		`{"command":["ls"]}`: hook.ActionAsk, `{"command":null}`: hook.ActionAsk, `{}`: hook.ActionAsk, ``: hook.ActionAsk, `{"command":"ls"`: hook.ActionAsk, `["ls"]`: hook.ActionAsk, `{"command":"ls"}x`: hook.ActionAsk, `{"Command":"ls"}`: hook.ActionAsk,
 	} {
 		c := bash("")
 		c.Input = json.RawMessage(input)
@@ -75,16 +77,16 @@ func TestInput(t *testing.T) {
 			t.Errorf("%s: %s (%s), expected %s", input, v.Action, v.Reason, want)
 		}
 		c.Uninspectable = true
-		if v := s.Eval(c); v.Action == Allow {
+		if v := s.Eval(c); v.Action == hook.ActionAllow {
 			t.Errorf("%s: uninspectable, and allowed", input)
 		}
 	}
-	if v := s.Eval(tool1("WebSearch", "query", "x")); v.Action != Allow || v.Rule != "WebSearch" || v.File != "rules.yaml" || v.Layer != User {
+	if v := s.Explain(tool1("WebSearch", "query", "x")); v.Action != hook.ActionAllow || v.Rule != "WebSearch" || v.File != "rules.yaml" || v.Layer != User {
 		t.Errorf("%+v", v)
 	}
 	c := tool1("WebSearch", "query", "x")
 	c.Uninspectable = true
-	if v := s.Eval(c); v.Action != Ask {
+	if v := s.Eval(c); v.Action != hook.ActionAsk {
 		t.Errorf("%+v", v)
 	}
 }
@@ -95,9 +97,9 @@ version: 1
 allow: ["Read(./src/**)"]
 deny: ["Read(**/.env)"]
 `)
-	for input, want := range map[string]Action{
-		`{"pattern":"x","path":"src"}`: Allow, `{"pattern":"x"}`: Ask, `{"pattern":"x","path":"/etc"}`: Ask, `{"pattern":"x","path":"src/../.."}`: Ask, `{"pattern":"x","path":"src/.env"}`: Deny, `{"pattern":"x","path":"src","glob":"*.ts"}`: Allow,
-		`{"pattern":"x","path":"src","glob":".e*"}`: Ask, `{"pattern":"x","path":"src","glob":"../*"}`: Ask, `{"pattern":"x","path":7}`: Ask, `{"pattern":"x","path":null}`: Ask,
+	for input, want := range map[string]hook.Action{
+		`{"pattern":"x","path":"src"}`: hook.ActionAllow, `{"pattern":"x"}`: hook.ActionAsk, `{"pattern":"x","path":"/etc"}`: hook.ActionAsk, `{"pattern":"x","path":"src/../.."}`: hook.ActionAsk, `{"pattern":"x","path":"src/.env"}`: hook.ActionDeny, `{"pattern":"x","path":"src","glob":"*.ts"}`: hook.ActionAllow,
+		`{"pattern":"x","path":"src","glob":".e*"}`: hook.ActionAsk, `{"pattern":"x","path":"src","glob":"../*"}`: hook.ActionAsk, `{"pattern":"x","path":7}`: hook.ActionAsk, `{"pattern":"x","path":null}`: hook.ActionAsk,
 	} {
 		c := bash("")
 		c.Tool, c.Input = "Grep", json.RawMessage(input)
@@ -105,8 +107,8 @@ deny: ["Read(**/.env)"]
 			t.Errorf("Grep %s: %s (%s), expected %s", input, v.Action, v.Reason, want)
 		}
 	}
-	for input, want := range map[string]Action{
-		`{"pattern":"**/*.ts","path":"src"}`: Allow, `{"pattern":"/etc/*","path":"src"}`: Ask, `{"pattern":"../*","path":"src"}`: Ask, `{"pattern":"~/x","path":"src"}`: Ask,
+	for input, want := range map[string]hook.Action{
+		`{"pattern":"**/*.ts","path":"src"}`: hook.ActionAllow, `{"pattern":"/etc/*","path":"src"}`: hook.ActionAsk, `{"pattern":"../*","path":"src"}`: hook.ActionAsk, `{"pattern":"~/x","path":"src"}`: hook.ActionAsk,
 	} {
 		c := bash("")
 		c.Tool, c.Input = "Glob", json.RawMessage(input)
@@ -130,9 +132,9 @@ rules:
 	at := func(day, hour int) time.Time { return time.Date(2026, 1, day, hour, 30, 0, 0, time.UTC) } // 1 January 2026 is a Thursday
 	for _, c := range []struct {
 		at   time.Time
-		want Action
+		want hook.Action
 	}{
-		{at(7, 12), Allow}, {at(7, 23), Deny}, {at(8, 5), Deny}, {at(8, 6), Allow}, {at(2, 23), Deny}, {at(3, 5), Deny}, {at(3, 23), Ask}, {at(5, 5), Allow}, {time.Time{}, Ask},
+		{at(7, 12), hook.ActionAllow}, {at(7, 23), hook.ActionDeny}, {at(8, 5), hook.ActionDeny}, {at(8, 6), hook.ActionAllow}, {at(2, 23), hook.ActionDeny}, {at(3, 5), hook.ActionDeny}, {at(3, 23), hook.ActionAsk}, {at(5, 5), hook.ActionAllow}, {time.Time{}, hook.ActionAsk},
 	} {
 		call := bash("ls")
 		call.Time = c.at
@@ -142,7 +144,7 @@ rules:
 	}
 	whole := bash("make")
 	whole.Repo, whole.Branch, whole.AgentLabel, whole.Mode = "github.com/acme/app", "release/7", "ci", "default"
-	if v := s.Eval(whole); v.Action != Allow {
+	if v := s.Eval(whole); v.Action != hook.ActionAllow {
 		t.Errorf("%+v", v)
 	}
 	for name, change := range map[string]func(*Call){
@@ -151,12 +153,12 @@ rules:
 	} {
 		c := whole
 		change(&c)
-		if v := s.Eval(c); v.Action != Ask {
+		if v := s.Eval(c); v.Action != hook.ActionAsk {
 			t.Errorf("%s: %s", name, v.Action)
 		}
 	}
-	for cmd, want := range map[string]Action{
-		"cd /srv/x && id": Ask /* cd */, "id": Ask, "date": Allow,
+	for cmd, want := range map[string]hook.Action{
+		"cd /srv/x && id": hook.ActionAsk /* cd */, "id": hook.ActionAsk, "date": hook.ActionAllow,
 	} {
 		if v := s.Eval(bash(cmd)); v.Action != want {
 			t.Errorf("%s: %s, expected %s", cmd, v.Action, want)
@@ -164,12 +166,12 @@ rules:
 	}
 	c := bash("id")
 	c.Cwd = "/srv/x"
-	if v := s.Eval(c); v.Action != Allow {
+	if v := s.Eval(c); v.Action != hook.ActionAllow {
 		t.Errorf("%+v", v)
 	}
 	c = bash("ls")
 	c.Cwd = "/elsewhere"
-	if v := s.Eval(c); v.Action != Ask {
+	if v := s.Eval(c); v.Action != hook.ActionAsk {
 		t.Errorf("outside the project: %+v", v)
 	}
 }
@@ -178,10 +180,10 @@ rules:
 func TestCase(t *testing.T) {
 	s := load(t, "version: 1\nallow: [Read, \"Bash(cat *)\"]\ndeny: [\"Read(**/.env)\"]")
 	for _, path := range []string{".env", ".ENV", "sub/.Env", "sub/.env/x"} {
-		if v := s.Eval(tool1("Read", "file_path", path)); v.Action != Deny {
+		if v := s.Eval(tool1("Read", "file_path", path)); v.Action != hook.ActionDeny {
 			t.Errorf("Read %s: %s", path, v.Action)
 		}
-		if v := s.Eval(bash("cat " + path)); v.Action != Deny {
+		if v := s.Eval(bash("cat " + path)); v.Action != hook.ActionDeny {
 			t.Errorf("cat %s: %s", path, v.Action)
 		}
 	}
@@ -191,7 +193,7 @@ func TestCase(t *testing.T) {
 func TestQuestions(t *testing.T) {
 	s := load(t, "version: 1\nallow: [AskUserQuestion, ExitPlanMode, WebFetch]")
 	for _, c := range []Call{tool1("AskUserQuestion", "x", "y"), tool1("ExitPlanMode", "plan", "y"), tool1("WebFetch", "url", "y")} {
-		if v := s.Eval(c); v.Action != Ask {
+		if v := s.Eval(c); v.Action != hook.ActionAsk {
 			t.Errorf("%s: %+v", c.Tool, v)
 		}
 	}
@@ -208,10 +210,10 @@ rules:
 `)
 	for _, c := range []struct {
 		call   Call
-		want   Action
+		want   hook.Action
 		shadow string
 	}{
-		{bash("ls"), Allow, "would-deny"}, {bash("make"), Ask, "would-allow"}, {bash("ls; make"), Ask, "would-deny would-allow"}, {bash("make; rm x"), Ask, ""}, {bash("make $(eval x)"), Ask, ""}, {tool1("Read", "file_path", "/x"), Ask, "would-read"},
+		{bash("ls"), hook.ActionAllow, "would-deny"}, {bash("make"), hook.ActionAsk, "would-allow"}, {bash("ls; make"), hook.ActionAsk, "would-deny would-allow"}, {bash("make; rm x"), hook.ActionAsk, ""}, {bash("make $(eval x)"), hook.ActionAsk, ""}, {tool1("Read", "file_path", "/x"), hook.ActionAsk, "would-read"},
 	} {
 		v := s.Eval(c.call)
 		got := ""
@@ -231,23 +233,23 @@ rules:
 func TestExplain(t *testing.T) {
 	s := load(t, example)
 	v := s.Explain(bash("go test ./... && go build ./... && git push; echo $(curl x) > .git/config"))
-	if v.Action != Deny || v.Rule != "Bash(curl *)" || v.Message == "" {
+	if v.Action != hook.ActionDeny || v.Rule != "Bash(curl *)" || v.Message == "" {
 		t.Errorf("%+v", v)
 	}
 	found := map[string]UnitVerdict{}
 	for _, u := range v.Units {
 		found[u.Text] = u
 	}
-	if u := found["go test ./..."]; u.Action != Allow || u.Rule != "go-test-here" {
+	if u := found["go test ./..."]; u.Action != hook.ActionAllow || u.Rule != "go-test-here" {
 		t.Errorf("%+v", u)
 	}
 	if u := found["go build ./..."]; u.Action != "" || len(u.Misses) != 1 || u.Misses[0].Rule != "go-test-here" || u.Misses[0].Selector != "args" {
 		t.Errorf("%+v", u)
 	}
-	if u := found["git push"]; u.Action != Ask || u.Rule != "Bash(git push *)" {
+	if u := found["git push"]; u.Action != hook.ActionAsk || u.Rule != "Bash(git push *)" {
 		t.Errorf("%+v", u)
 	}
-	if u := found["curl x"]; u.Action != Deny {
+	if u := found["curl x"]; u.Action != hook.ActionDeny {
 		t.Errorf("%+v", u)
 	}
 	if u := found["> .git/config"]; len(u.Refused) != 1 || u.Refused[0].Code != "self" {

@@ -4,16 +4,10 @@ import (
 	"sync"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
 	"assent/internal/host/process"
-)
-
-// The values of sessionJSON.AgentProcess. It is empty where the agent runs elsewhere, or nobody can
-// tell which process it is.
-const (
-	agentRuns = "running"
-	agentGone = "gone"
 )
 
 const (
@@ -56,9 +50,9 @@ func (a *agents) look(o hook.Origin) string {
 	state := ""
 	switch process.Look(o.PID, o.Process) {
 	case process.Runs:
-		state = agentRuns
+		state = api.AgentRuns
 	case process.Gone:
-		state = agentGone
+		state = api.AgentGone
 	}
 	if a.seen == nil || len(a.seen) >= 2*mostAgents {
 		a.seen = map[agent]seen{}
@@ -69,12 +63,12 @@ func (a *agents) look(o hook.Origin) string {
 
 // add says whether the session's agent still runs, where that can be told. One event alone may have
 // come by way of a process between the agent and its hook.
-func (a *agents) add(j *sessionJSON, in *feed.Info) {
+func (a *agents) add(j *api.Session, in *feed.Info) {
 	if !in.SameProcess || in.Origin.PID != j.PID || in.Origin.Process != j.Process || j.State == feed.StateExited {
 		return
 	}
 	j.AgentProcess = a.look(j.Origin)
-	if j.AgentProcess != agentGone || j.QueueCount > 0 {
+	if j.AgentProcess != api.AgentGone || j.QueueCount > 0 {
 		return
 	}
 	j.State, j.StateSince, j.CurrentRun = feed.StateExited, time.Time{}, nil

@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
 	"assent/internal/host/process"
@@ -19,23 +20,23 @@ func TestAgentGone(t *testing.T) {
 	if o.Process == "" {
 		t.Skip("processes cannot be told apart here")
 	}
-	read := func(state feed.AgentState, waits int, same bool) sessionJSON {
+	read := func(state feed.AgentState, waits int, same bool) api.Session {
 		a := &agents{} // what another one saw a moment ago would count
-		j := sessionJSON{
+		j := api.Session{
 			Origin: o, QueueCount: waits, State: state, CurrentRun: &feed.Run{},
 			Actors: []feed.Actor{{ActorID: "subagent:a", Running: true}},
 		}
 		a.add(&j, &feed.Info{Origin: o, SameProcess: same})
 		return j
 	}
-	if j := read(feed.StateWorking, 0, true); j.AgentProcess != agentRuns || j.State != feed.StateWorking || !j.Actors[0].Running {
+	if j := read(feed.StateWorking, 0, true); j.AgentProcess != api.AgentRuns || j.State != feed.StateWorking || !j.Actors[0].Running {
 		t.Errorf("while it runs: %+v", j)
 	}
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	if j := read(feed.StateWorking, 0, true); j.AgentProcess != agentGone || j.State != feed.StateExited || j.CurrentRun != nil || j.Actors[0].Running || !j.EndedAt.IsZero() {
+	if j := read(feed.StateWorking, 0, true); j.AgentProcess != api.AgentGone || j.State != feed.StateExited || j.CurrentRun != nil || j.Actors[0].Running || !j.EndedAt.IsZero() {
 		t.Errorf("killed: %+v", j)
 	}
 	if j := read(feed.StateBlocked, 1, true); j.State != feed.StateBlocked {

@@ -18,13 +18,14 @@ import (
 	"assent/internal/hook"
 	inforce "assent/internal/policy/files"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 	"assent/internal/server"
 )
 
 // keeper is the real rules and what is saved, on a store in memory.
 type keeper struct {
 	store    *grants.Store
-	proposer *grants.Proposer
+	proposer *suggest.Proposer
 	book     *inforce.Book
 	dir      string
 	host     string
@@ -44,7 +45,7 @@ func newKeeper(t *testing.T, kv grants.KV) *keeper {
 		t.Fatal(err)
 	}
 	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
-	m.proposer = grants.NewProposer(m.book, nil)
+	m.proposer = suggest.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })
 	return m

@@ -150,8 +150,8 @@ func TestToolAlone(t *testing.T) {
 	})
 }
 
-// A tool that is told to deny is told so when the time is up, whatever its twin does then.
-func TestTwinsExpireAsTheyWereTold(t *testing.T) {
+// A tool that is told to deny is told so when the time is up, whatever its duplicate does then.
+func TestDuplicatesExpireAsTheyWereTold(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
 		g.tell(toolEvent("PreToolUse", "t1", "ls"))
 		h := g.hook("ls")
@@ -250,8 +250,8 @@ func TestViaIsNoSideDoor(t *testing.T) {
 	})
 }
 
-// A request that a rule denies has no twin, however its other half looks to the rules.
-func TestTwinOfADeniedRequest(t *testing.T) {
+// A request that a rule denies has no duplicate, however its other half looks to the rules.
+func TestDuplicateOfADeniedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, server.Config{Rules: func(q *hook.Request, _ hook.JSON) hook.Verdict {
 			if q.Via == "" {
@@ -271,15 +271,15 @@ func TestTwinOfADeniedRequest(t *testing.T) {
 				t.Errorf("answer %s", r.body)
 			}
 		default:
-			t.Error("a denied request waits for what a person says about its twin")
+			t.Error("a denied request waits for what a person says about its duplicate")
 		}
 		g.wantPending(tool)
 	})
 }
 
-// The request that a twin would share may end in the very moment between the look for it and the
-// wait. Then the twin is a request like any other: the rules see it, and so does the stream.
-func TestTwinWhoseOtherHalfEnds(t *testing.T) {
+// The request that a duplicate would share may end in the very moment between the look for it and the
+// wait. Then the duplicate is a request like any other: the rules see it, and so does the stream.
+func TestDuplicateWhoseOtherHalfEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g *rig
 		var first atomic.Pointer[waiting]
@@ -318,7 +318,7 @@ func TestEqualCallsOfWhichNothingIsKnown(t *testing.T) {
 }
 
 // What another credential asks is not the other half of anybody's request.
-func TestTwinOfAnotherCredential(t *testing.T) {
+func TestDuplicateOfAnotherCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
 		g.tell(toolEvent("PreToolUse", "t1", "ls"))
 		forged := g.raise(call{token: g.tokens[auth.RoleSubmit], body: strings.Replace(bash("ls"), `"tool_input"`, `"tool_use_id":"t1","tool_input"`, 1),

@@ -10,6 +10,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -65,7 +66,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	if view.Delivery == "" || view.Delivery == broker.Recorded {
 		delivery = broker.Recorded
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]string{"delivery": delivery})
+	s.writeJSON(w, r, http.StatusOK, api.DecisionResult{Delivery: delivery})
 }
 
 func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {

@@ -40,7 +40,7 @@ type standing struct {
 type stand struct {
 	json   []byte
 	origin hook.Origin
-	agent  string // sessionJSON.AgentProcess
+	agent  string // api.Session.AgentProcess
 }
 
 func (s *Server) standOf(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) (stand, error) {

@@ -3,6 +3,9 @@ package claude
 import (
 	"bytes"
 	"encoding/json"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 )
 
 // CallKey returns a text that is equal for two descriptions of the same tool call: same tool,
@@ -12,12 +15,13 @@ import (
 // Two tools come back from the agent with another input than was asked for (recorded with
 // Claude Code 2.1.329): AskUserQuestion gains the answers, so its questions alone count;
 // ExitPlanMode may carry an edited plan and loses the plan's path, so its name alone counts.
-func CallKey(tool string, input []byte) string {
-	if tool == "" {
+func CallKey(name string, input []byte) string {
+	if name == "" {
 		return ""
 	}
-	if tool == "ExitPlanMode" {
-		return tool
+	kind := tools.Of(name).Kind
+	if kind == tool.Plan {
+		return name
 	}
 	dec := json.NewDecoder(bytes.NewReader(input))
 	dec.UseNumber()
@@ -25,12 +29,12 @@ func CallKey(tool string, input []byte) string {
 	if err := dec.Decode(&v); err != nil {
 		return ""
 	}
-	if m, ok := v.(map[string]any); ok && tool == "AskUserQuestion" {
+	if m, ok := v.(map[string]any); ok && kind == tool.Question {
 		v = m["questions"]
 	}
 	canonical, err := json.Marshal(v) // sorts members
 	if err != nil {
 		return ""
 	}
-	return tool + " " + digest(canonical)
+	return name + " " + digest(canonical)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 )
 
@@ -32,19 +34,20 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 	case d.Interrupt:
 		return &FieldError{"interrupt", "goes with deny only"}
 	}
+	question := tools.Of(r.ToolName).Kind == tool.Question
 	if len(d.UpdatedInput) > 0 {
 		if ms, err := object(d.UpdatedInput); err != nil {
 			return &FieldError{"updatedInput", "want a JSON object"}
 		} else if why := ambiguous(d.UpdatedInput); why != "" {
 			return &FieldError{"updatedInput", why}
-		} else if r.ToolName == "AskUserQuestion" {
+		} else if question {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err
 			}
 		} else if err := checkKinds(ms, r); err != nil {
 			return err
 		}
-	} else if r.ToolName == "AskUserQuestion" {
+	} else if question {
 		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
 	}
 	if len(d.UpdatedPermissions) > 0 {
@@ -208,7 +211,7 @@ func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
 		b.WriteString(`,"interrupt":true`)
 	}
 	input := d.UpdatedInput
-	if len(input) == 0 && d.Behavior == hook.BehaviorAllow && r.ToolName == "ExitPlanMode" {
+	if len(input) == 0 && d.Behavior == hook.BehaviorAllow && tools.Of(r.ToolName).Kind == tool.Plan {
 		input = hook.JSON("{}")
 	}
 	for _, m := range []struct {

@@ -5,23 +5,15 @@ import (
 	"html"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 )
 
-// toolArgs name the member of a tool's input that a person knows the call by.
-var toolArgs = map[string]string{ // read-only
-	"Bash": "command", "BashOutput": "bash_id", "KillShell": "shell_id",
-	"Read": "file_path", "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path",
-	"NotebookEdit": "notebook_path", "Glob": "pattern", "Grep": "pattern", "LS": "path",
-	"WebFetch": "url", "WebSearch": "query", "Agent": "description", "Task": "description",
-	"Skill": "skill", "SlashCommand": "command", "ExitPlanMode": "plan",
-	"TaskCreate": "subject", "TaskUpdate": "taskId", "TaskGet": "taskId",
-}
-
-// toolArg returns what a person knows a call by: that member, the questions of a question, and
+// toolArg returns what a person knows a call by: one member, the questions of a question, and
 // for everything else the input itself. So it does where the member is repeated, is spelled a
 // second way or is no text: a title must not name another file than the one that is meant.
-func toolArg(tool string, input []byte) string {
+func toolArg(name string, input []byte) string {
 	if len(input) == 0 {
 		return ""
 	}
@@ -29,13 +21,14 @@ func toolArg(tool string, input []byte) string {
 	if err != nil || len(ms) == 0 {
 		return "" // {}
 	}
-	if tool == "AskUserQuestion" {
+	t := tools.Of(name)
+	if t.Kind == tool.Question {
 		if q := questions(input); q != "" {
 			return q
 		}
 	}
-	key, known := toolArgs[tool]
-	if !known {
+	key := t.Title
+	if key == "" {
 		return string(input)
 	}
 	var value []byte

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 )
 
 // MutationTools are the tools whose calls are mutations.
@@ -17,7 +20,16 @@ type MutationTools struct {
 // DefaultMutationTools are those of Claude Code that change files or may, and those of MCP servers,
 // of which nobody knows what they do.
 func DefaultMutationTools() MutationTools {
-	return MutationTools{names: []string{"write", "edit", "multiedit", "notebookedit", "bash"}, prefixes: []string{"mcp__"}}
+	t, err := ParseMutationTools(DefaultMutationNames())
+	if err != nil {
+		panic(err) // the table's names are names
+	}
+	return t
+}
+
+// DefaultMutationNames are the names of DefaultMutationTools, as ParseMutationTools reads them.
+func DefaultMutationNames() []string {
+	return append(tools.Where(tool.Tool.MayWrite), tools.MCP+"*")
 }
 
 // AllMutationTools are all tools.

@@ -16,7 +16,7 @@ func (b *Book) InForce() hook.InForce {
 	f.Files, f.Notices = slices.Clone(f.Files), slices.Clone(f.Notices)
 	add := func(r policy.Info) {
 		entry := hook.RuleInForce{
-			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: action(r.Action), Shadow: r.Shadow,
+			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: r.Action, Shadow: r.Shadow,
 			Text: strings.TrimSpace(r.Text),
 		}
 		if n := b.fired[fired{r.File, r.ID}]; n != nil {

@@ -149,9 +149,9 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 		return hook.Verdict{Action: hook.ActionAsk, Reason: doubt}
 	}
 	call := b.call(req, input)
-	v = verdict(set.Eval(call))
+	v = bounded(set.Eval(call))
 	if outer != nil {
-		v = stricter(v, verdict(outer.Eval(call)))
+		v = stricter(v, bounded(outer.Eval(call)))
 	}
 	switch {
 	case doubt == "":
@@ -260,32 +260,15 @@ const (
 	maxWords  = 400 // bytes of a reason
 )
 
-func verdict(v policy.Verdict) hook.Verdict {
-	out := hook.Verdict{
-		Rule: v.Rule, File: v.File, Saved: v.Saved, Reason: clip(v.Reason), Note: v.Note, Message: v.Message,
-		Timeout: v.Timeout, OnTimeout: hook.Abstain, Action: action(v.Action),
+// bounded is a verdict as it is recorded and acted on: the shadows and the reason shortened, and
+// what happens without an answer always said.
+func bounded(v hook.Verdict) hook.Verdict {
+	v.Reason = clip(v.Reason)
+	v.Shadow = v.Shadow[:min(len(v.Shadow), maxShadow)]
+	if v.OnTimeout != hook.Deny {
+		v.OnTimeout = hook.Abstain
 	}
-	if v.OnTimeout == string(hook.Deny) {
-		out.OnTimeout = hook.Deny
-	}
-	for i, s := range v.Shadow {
-		if i == maxShadow {
-			break
-		}
-		out.Shadow = append(out.Shadow, hook.Shadow{Action: action(s.Action), Rule: s.Rule, File: s.File})
-	}
-	return out
-}
-
-// action is ask for whatever is not known to be more.
-func action(a policy.Action) hook.Action {
-	switch a {
-	case policy.Allow:
-		return hook.ActionAllow
-	case policy.Deny:
-		return hook.ActionDeny
-	}
-	return hook.ActionAsk
+	return v
 }
 
 // count notes that rules have fired.

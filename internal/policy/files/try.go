@@ -65,30 +65,35 @@ func (b *Book) owed(req *hook.Request) *Trial {
 }
 
 // Explain says what the rules make of a request, part by part, and why.
-func (t *Trial) Explain(req *hook.Request) (v policy.Verdict) {
+func (t *Trial) Explain(req *hook.Request) (x policy.Explanation) {
 	leave, err := t.b.enter()
 	if err != nil {
-		return policy.Verdict{Action: policy.Ask, Refused: []policy.Refusal{{Code: "busy", Why: err.Error()}}}
+		return unanswered("busy", err.Error())
 	}
 	defer leave()
 	defer func() {
 		if recover() != nil {
-			v = policy.Verdict{Action: policy.Ask, Refused: []policy.Refusal{{Code: "failed", Why: "The rules failed on this request."}}}
+			x = unanswered("failed", "The rules failed on this request.")
 		}
 	}()
 	return t.set.Explain(t.b.call(req, req.ToolInput))
 }
 
+// unanswered is what is said of a request that the rules did not get to answer.
+func unanswered(code, why string) policy.Explanation {
+	return policy.Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk}, Refused: []policy.Refusal{{Code: code, Why: why}}}
+}
+
 // Eval says what the rules make of a request, with the time when it came.
-func (t *Trial) Eval(req *hook.Request) (v policy.Verdict) {
+func (t *Trial) Eval(req *hook.Request) (v hook.Verdict) {
 	leave, err := t.b.enter()
 	if err != nil {
-		return policy.Verdict{Action: policy.Ask}
+		return hook.Verdict{Action: hook.ActionAsk}
 	}
 	defer leave()
 	defer func() {
 		if recover() != nil {
-			v = policy.Verdict{Action: policy.Ask}
+			v = hook.Verdict{Action: hook.ActionAsk}
 		}
 	}()
 	c := t.b.call(req, req.ToolInput)

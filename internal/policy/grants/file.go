@@ -17,14 +17,16 @@ const fileHead = `# Written by assent: what approvers saved with "always". This 
 # changes nothing. To remove one: assent grants revoke ID
 `
 
-// place is where the id goes in the text of a proposal. YAML holds no such character.
-const place = "\x01"
+// Placeholder stands for the id in the rule and the tests of what is not saved yet. YAML holds no
+// such character.
+const Placeholder = "\x01"
 
-// named puts the id into the text of a proposal.
-func named(text, id string) string { return strings.ReplaceAll(text, place, id) }
+// WithID returns a rule or its tests with id in place of Placeholder.
+func WithID(text, id string) string { return strings.ReplaceAll(text, Placeholder, id) }
 
-// document is a rules file.
-func document(list []hook.Saved) string {
+// Document returns a rules file with the rules of a list and then their tests, each rule under a
+// comment that says who saved it and what it allows.
+func Document(list []hook.Saved) string {
 	var b strings.Builder
 	b.WriteString("version: 1\nrules:\n")
 	for _, x := range list {
@@ -39,9 +41,11 @@ func document(list []hook.Saved) string {
 	return b.String()
 }
 
-// load checks rules with their tests.
-func load(list []hook.Saved, name string) (*policy.Set, error) {
-	return policy.Load([]policy.Source{{Name: name, Layer: policy.Assent, Data: []byte(document(list))}}, policy.LoadOptions{})
+// Check loads the rules of a list as a file of this name and runs their tests; the error says what
+// is wrong with them.
+func Check(list []hook.Saved, name string) error {
+	_, err := policy.Load([]policy.Source{{Name: name, Layer: policy.Assent, Data: []byte(Document(list))}}, policy.LoadOptions{})
+	return err
 }
 
 // write brings the file up to date. The broker does not need it, so an error is only logged.
@@ -53,7 +57,7 @@ func (s *Store) write() {
 	defer s.writing.Unlock()
 	text := ""
 	if list := s.active(hook.SavedRule); len(list) > 0 {
-		text = fileHead + document(list)
+		text = fileHead + Document(list)
 	}
 	var err error
 	switch have, readErr := os.ReadFile(s.cfg.File); {

@@ -1,8 +1,7 @@
-// Package grants is what approvers have assent remember: a request becomes a rule, for good or
-// for a time, so that the next one like it needs nobody.
+// Package grants is what approvers have assent remember: rules that were made from a request (by
+// package suggest) and hold for good, for a time or for some further requests.
 //
-// Propose turns a request into the narrowest rules that would allow it. A Store keeps the ones
-// that were saved, with who saved them and from which request, in the record; the file that it
+// A Store keeps them, with who saved them and from which request, in the record; the file that it
 // writes is a copy of them for people to read. A saved rule counts as long as the Store says so:
 // its time, its count and its end are looked up in the record each time it is used.
 //
@@ -325,8 +324,8 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 		}
 	}
 	x.CreatedAt = time.Now().UTC()
-	x.Rule, x.Tests = named(x.Rule, x.ID), named(x.Tests, x.ID)
-	if _, err := load([]hook.Saved{x}, "proposal"); err != nil {
+	x.Rule, x.Tests = WithID(x.Rule, x.ID), WithID(x.Tests, x.ID)
+	if err := Check([]hook.Saved{x}, "proposal"); err != nil {
 		return hook.Saved{}, fmt.Errorf("the rule as it would be saved: %w", err)
 	}
 	value, err := json.Marshal(x)
@@ -476,7 +475,7 @@ func (s *Store) Sources() []policy.Source {
 		if kind == hook.SavedGrant || name == "" {
 			name = kind + "s of approvers"
 		}
-		text := document(list)
+		text := Document(list)
 		if kind == hook.SavedRule {
 			text = fileHead + text // as it stands in the file, line by line
 		}
@@ -500,5 +499,5 @@ func (s *Store) Owed(requestID string) []policy.Source {
 	if len(list) == 0 {
 		return nil
 	}
-	return []policy.Source{{Name: hook.SavedGrant + "s of approvers", Layer: policy.Assent, Data: []byte(document(list))}}
+	return []policy.Source{{Name: hook.SavedGrant + "s of approvers", Layer: policy.Assent, Data: []byte(Document(list))}}
 }

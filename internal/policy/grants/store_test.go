@@ -23,12 +23,9 @@ var ctx = context.Background()
 
 // sample is what a proposal becomes when somebody saves it.
 func sample(kind, program string) hook.Saved {
-	c := candidate{sentence: "Run `" + program + "`", drafts: []draft{{match: match{Command: &command{Program: program, Args: []string{}, Stdin: []string{"none"}}}, test: test{Cmd: program}}}}
-	r, tests, err := c.text(place)
-	if err != nil {
-		panic(err)
-	}
-	return hook.Saved{Kind: kind, Sentence: c.sentence, Rule: r, Tests: tests, RequestID: "r1", By: hook.Approver{Kind: "device", ID: "d", Name: "phone"}}
+	text := "  - id: " + Placeholder + "\n    action: allow\n    match:\n        command:\n            program: " + program + "\n            args: []\n            stdin: [none]\n"
+	tests := "  - cmd: " + program + "\n    expect: allow\n    rule: " + Placeholder + "\n"
+	return hook.Saved{Kind: kind, Sentence: "Run `" + program + "`", Rule: text, Tests: tests, RequestID: "r1", By: hook.Approver{Kind: "device", ID: "d", Name: "phone"}}
 }
 
 func open(t *testing.T, kv KV, file string) *Store {
@@ -57,7 +54,7 @@ func (s *Store) allows(t *testing.T, program string) bool {
 		t.Fatal(err)
 	}
 	input, _ := json.Marshal(map[string]string{"command": program})
-	return set.Eval(policy.Call{Tool: "Bash", Input: input, Cwd: "/p", Shell: "bash"}).Action == policy.Allow
+	return set.Eval(policy.Call{Tool: "Bash", Input: input, Cwd: "/p", Shell: "bash"}).Action == hook.ActionAllow
 }
 
 func TestSaveAndRevoke(t *testing.T) {

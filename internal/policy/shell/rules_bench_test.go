@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"assent/internal/hook"
 	"assent/internal/policy"
 )
 
@@ -30,7 +31,7 @@ func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			set := ruleset(b, n)
-			if v := set.Eval(call); v.Action != policy.Allow {
+			if v := set.Eval(call); v.Action != hook.ActionAllow {
 				b.Fatalf("%+v", v)
 			}
 			parser := syntax.NewParser()

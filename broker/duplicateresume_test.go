@@ -30,13 +30,13 @@ func comesBack(q hook.Request, left time.Duration) hook.Request {
 	return q
 }
 
-// enterBy is the two ways in which a twin comes.
-var enterBy = map[string]func(r *rig, q hook.Request) *waiting{
-	"entered": func(r *rig, q hook.Request) *waiting { return r.ask(q) },
-	"joined": func(r *rig, q hook.Request) *waiting {
-		x, err := r.b.Join(q)
+// asks are the two ways in which a duplicate comes.
+var asks = map[string]func(r *rig, q hook.Request) *waiting{
+	"asked": func(r *rig, q hook.Request) *waiting { return r.ask(q) },
+	"attached": func(r *rig, q hook.Request) *waiting {
+		x, err := r.b.Attach(q)
 		if err != nil || x == nil {
-			r.t.Fatalf("Join: %v, %v", x, err)
+			r.t.Fatalf("Attach: %v, %v", x, err)
 		}
 		w := waitOn(r.t, x.Wait)
 		synctest.Wait()
@@ -52,15 +52,15 @@ func (r *rig) wantLeft(q hook.Request, want time.Duration) {
 	}
 }
 
-// After a restart a request's twin may come back before its own hook. What the twin has left says
+// After a restart a request's duplicate may come back before its own hook. What the duplicate has left says
 // nothing about how long the hook waits, and the request must be shown all the same.
-func TestTwinComesBackFirst(t *testing.T) {
-	for name, enter := range enterBy {
+func TestDuplicateComesBackFirst(t *testing.T) {
+	for name, ask := range asks {
 		for _, set := range []time.Duration{0, -time.Hour, time.Hour} {
 			t.Run(name+" "+set.String(), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, r *rig) {
 					q := r.recordedBefore(100*time.Second, set, call("t1"))
-					two := enter(r, comesBack(r.request(`"ls"`, mcp, call("t1")), 580*time.Second))
+					two := ask(r, comesBack(r.request(`"ls"`, mcp, call("t1")), 580*time.Second))
 					r.wantPending(q)
 					if set == 0 {
 						r.wantLeft(q, 490*time.Second)
@@ -87,14 +87,14 @@ func TestTwinComesBackFirst(t *testing.T) {
 	}
 }
 
-// The twin alone comes back: the request waits as long as the twin does, and then it is over.
-func TestTwinComesBackAlone(t *testing.T) {
-	for name, enter := range enterBy {
+// The duplicate alone comes back: the request waits as long as the duplicate does, and then it is over.
+func TestDuplicateComesBackAlone(t *testing.T) {
+	for name, ask := range asks {
 		for _, set := range []time.Duration{0, -time.Hour, time.Hour} {
 			t.Run(name+" "+set.String(), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, r *rig) {
 					q := r.recordedBefore(100*time.Second, set, call("t1"))
-					w := enter(r, comesBack(r.request(`"ls"`, mcp, call("t1")), 300*time.Second))
+					w := ask(r, comesBack(r.request(`"ls"`, mcp, call("t1")), 300*time.Second))
 					time.Sleep(290 * time.Second)
 					r.wantPending(q)
 					time.Sleep(11 * time.Second)
@@ -108,8 +108,8 @@ func TestTwinComesBackAlone(t *testing.T) {
 	}
 }
 
-// A twin of less patience than the hook's ends the request for both, whoever comes back first.
-func TestImpatientTwinComesBackFirst(t *testing.T) {
+// A duplicate of less patience than the hook's ends the request for both, whoever comes back first.
+func TestImpatientDuplicateComesBackFirst(t *testing.T) {
 	for _, set := range []time.Duration{0, -time.Hour, time.Hour} {
 		inBubble(t, func(t *testing.T, r *rig) {
 			q := r.recordedBefore(100*time.Second, set, call("t1"))
@@ -123,20 +123,20 @@ func TestImpatientTwinComesBackFirst(t *testing.T) {
 	}
 }
 
-// A decision is given to a twin as long as to the hook itself, and no longer.
-func TestTwinComesTooLate(t *testing.T) {
+// A decision is given to a duplicate as long as to the hook itself, and no longer.
+func TestDuplicateComesTooLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request(`"ls"`, call("t1"), within(time.Minute))
 		r.ask(q)
 		r.decide(q, allow(q))
 		time.Sleep(2 * time.Minute)
-		twin := r.request(`"ls"`, mcp, call("t1"))
-		if w, err := r.b.Join(twin); w != nil || err != nil {
-			t.Errorf("Join: %v, %v", w, err)
+		duplicate := r.request(`"ls"`, mcp, call("t1"))
+		if w, err := r.b.Attach(duplicate); w != nil || err != nil {
+			t.Errorf("Attach: %v, %v", w, err)
 		}
-		if w := r.ask(twin); !w.waits() {
+		if w := r.ask(duplicate); !w.waits() {
 			t.Errorf("answer %+v, %v", w.answer, w.err)
 		}
-		r.wantPending(twin)
+		r.wantPending(duplicate)
 	})
 }

@@ -12,7 +12,7 @@ import (
 
 // However hooks and tools of many calls, some of them equal, come, leave and come late: every allow
 // that reaches a call was given for it, and one answer reaches one call.
-func TestTwinsInAnyOrder(t *testing.T) {
+func TestDuplicatesInAnyOrder(t *testing.T) {
 	for seed := range uint64(16) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			bubble(t, func(t *testing.T, g *rig) {

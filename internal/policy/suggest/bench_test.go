@@ -1,4 +1,4 @@
-package grants
+package suggest
 
 import (
 	"fmt"

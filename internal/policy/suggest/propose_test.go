@@ -1,4 +1,4 @@
-package grants
+package suggest
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
-	"assent/internal/policy"
 	"assent/internal/policy/files"
 )
 
@@ -87,7 +86,7 @@ func (d *desk) propose(req *hook.Request) hook.Proposals {
 }
 
 // verdict is what the rules say about a request once a proposal was saved.
-func (d *desk) verdict(proposal int, from, about *hook.Request) policy.Action {
+func (d *desk) verdict(proposal int, from, about *hook.Request) hook.Action {
 	d.t.Helper()
 	list, why := d.prepare(from)
 	if proposal >= len(list) {
@@ -114,12 +113,12 @@ func TestNarrowest(t *testing.T) {
 	} {
 		from := d.bash(tt.from)
 		for _, c := range tt.allows {
-			if a := d.verdict(0, from, d.bash(c)); a != policy.Allow {
+			if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAllow {
 				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
 			}
 		}
 		for _, c := range tt.never {
-			if a := d.verdict(0, from, d.bash(c)); a != policy.Ask {
+			if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAsk {
 				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
 			}
 		}
@@ -141,12 +140,12 @@ func TestWider(t *testing.T) {
 	} {
 		from := d.bash(tt.from)
 		for _, c := range append(tt.allows, tt.from) {
-			if a := d.verdict(1, from, d.bash(c)); a != policy.Allow {
+			if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAllow {
 				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
 			}
 		}
 		for _, c := range tt.never {
-			if a := d.verdict(1, from, d.bash(c)); a != policy.Ask {
+			if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAsk {
 				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
 			}
 		}
@@ -162,11 +161,11 @@ func TestAnotherProject(t *testing.T) {
 			other := d.bash(c)
 			other.CWD = filepath.Dir(d.project)
 			other.ProjectDir = other.CWD
-			if v := list[i].trial.Explain(other); v.Action != policy.Ask {
+			if v := list[i].trial.Explain(other); v.Action != hook.ActionAsk {
 				t.Errorf("%s, proposal %d: %s above the project", c, i, v.Action)
 			}
 			other.CWD, other.ProjectDir = "/tmp", "/"
-			if v := list[i].trial.Explain(other); v.Action != policy.Ask {
+			if v := list[i].trial.Explain(other); v.Action != hook.ActionAsk {
 				t.Errorf("%s, proposal %d: %s elsewhere", c, i, v.Action)
 			}
 		}
@@ -247,12 +246,12 @@ func TestTools(t *testing.T) {
 		{"searching", d.call("WebSearch", map[string]any{"query": "y"}), 0, []*hook.Request{d.call("WebSearch", map[string]any{"query": "z"})}, nil},
 	} {
 		for _, r := range append(tt.allows, tt.from) {
-			if a := d.verdict(tt.at, tt.from, r); a != policy.Allow {
+			if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAllow {
 				t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
 			}
 		}
 		for _, r := range tt.never {
-			if a := d.verdict(tt.at, tt.from, r); a != policy.Ask {
+			if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAsk {
 				t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
 			}
 		}
@@ -267,14 +266,14 @@ func TestLinksOut(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", d.project+"/docs/b.md"); err != nil {
 		t.Fatal(err)
 	}
-	if v := list[1].trial.Explain(d.call("Write", map[string]any{"file_path": d.project + "/docs/b.md"})); v.Action != policy.Ask {
+	if v := list[1].trial.Explain(d.call("Write", map[string]any{"file_path": d.project + "/docs/b.md"})); v.Action != hook.ActionAsk {
 		t.Errorf("a link out of the project is %s", v.Action)
 	}
 	if err := os.Symlink("/etc/passwd", d.project+"/docs/a.md"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range list {
-		if v := list[i].trial.Explain(from); v.Action != policy.Ask {
+		if v := list[i].trial.Explain(from); v.Action != hook.ActionAsk {
 			t.Errorf("proposal %d: the file as a link out of the project is %s", i, v.Action)
 		}
 	}
@@ -309,14 +308,14 @@ func FuzzPropose(f *testing.F) {
 		req := d.call("Bash", map[string]string{"command": command})
 		list, _ := d.prepare(req)
 		for _, x := range list {
-			if v := x.trial.Explain(req); v.Action != policy.Allow {
+			if v := x.trial.Explain(req); v.Action != hook.ActionAllow {
 				t.Fatalf("%q: offered, and %s", command, v.Action)
 			}
 			for _, more := range []string{"\nrm -rf ~", "\nsome-curl x", "\nsudo id", "; rm -rf ~", " $(id)", " > ~/x"} {
 				if more[0] != '\n' && strings.Contains(command, "#") {
 					continue // a comment goes on
 				}
-				if v := x.trial.Explain(d.call("Bash", map[string]string{"command": command + more})); v.Action == policy.Allow {
+				if v := x.trial.Explain(d.call("Bash", map[string]string{"command": command + more})); v.Action == hook.ActionAllow {
 					t.Fatalf("%q: %q is allowed, too", command, command+more)
 				}
 			}

@@ -19,7 +19,7 @@ func call(id string) func(*hook.Request) {
 }
 
 // Hook and permission prompt tool ask about one call: one request, one answer, whoever was first.
-func TestTwins(t *testing.T) {
+func TestDuplicates(t *testing.T) {
 	for name, ways := range map[string][2]func(*hook.Request){
 		"hook first":        {call("t1"), func(q *hook.Request) { mcp(q); call("t1")(q) }},
 		"tool first":        {func(q *hook.Request) { mcp(q); call("t1")(q) }, call("t1")},
@@ -46,7 +46,7 @@ func TestTwins(t *testing.T) {
 }
 
 // What is not certainly the same call is asked by itself.
-func TestNoTwins(t *testing.T) {
+func TestNoDuplicates(t *testing.T) {
 	type way = func(*hook.Request)
 	both := func(ways ...way) way {
 		return func(q *hook.Request) {
@@ -86,7 +86,7 @@ func TestNoTwins(t *testing.T) {
 }
 
 // Three ask: which two belong together nobody can say, when none of them knows its call.
-func TestTwinsOfThree(t *testing.T) {
+func TestDuplicatesOfThree(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a, b, c := r.request(`"ls"`), r.request(`"ls"`), r.request(`"ls"`, mcp)
 		for _, q := range []hook.Request{a, b, c} {
@@ -96,8 +96,8 @@ func TestTwinsOfThree(t *testing.T) {
 	})
 }
 
-// A twin is one of two: a third that knows the same call is asked by itself.
-func TestTwinsArePairs(t *testing.T) {
+// A duplicate is one of two: a third that knows the same call is asked by itself.
+func TestDuplicatesArePairs(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		a, b, c := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1")), r.request(`"ls"`, mcp, call("t1"))
 		for _, q := range []hook.Request{a, b, c} {
@@ -109,18 +109,18 @@ func TestTwinsArePairs(t *testing.T) {
 
 // The slower way finds the answer that the quicker one got, but only for its own call, and not once
 // the call is over.
-func TestTwinComesLate(t *testing.T) {
+func TestDuplicateComesLate(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first := r.request(`"ls"`, call("t1"))
 		r.ask(first)
 		r.decide(first, allow(first))
 		unnamed := r.request(`"ls"`, mcp)
-		if r.b.Twin(&unnamed) {
+		if r.b.HasDuplicate(&unnamed) {
 			t.Error("an answer is given to a request that does not name its call")
 		}
 		late := r.request(`"ls"`, mcp, call("t1"))
-		if !r.b.Twin(&late) {
-			t.Error("the late one is not known to be a twin")
+		if !r.b.HasDuplicate(&late) {
+			t.Error("the late one is not known to be a duplicate")
 		}
 		if a := r.ask(late).got(); a.Outcome != hook.Allowed {
 			t.Errorf("answer %+v", a)
@@ -128,7 +128,7 @@ func TestTwinComesLate(t *testing.T) {
 		r.wantSteps(late, "")
 		r.observe("PostToolUse", first)
 		later := r.request(`"ls"`, mcp, call("t1"))
-		if r.ask(later); r.b.Twin(&later) {
+		if r.ask(later); r.b.HasDuplicate(&later) {
 			t.Error("a call that is over has an answer to give")
 		}
 		r.wantPending(later)
@@ -136,7 +136,7 @@ func TestTwinComesLate(t *testing.T) {
 }
 
 // The request waits as long as one of the two does, and ends when the first of them has to.
-func TestTwinLeaves(t *testing.T) {
+func TestDuplicateLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
 		one, two := r.ask(first), r.ask(second)
@@ -148,7 +148,7 @@ func TestTwinLeaves(t *testing.T) {
 	})
 }
 
-func TestTwinIsImpatient(t *testing.T) {
+func TestDuplicateIsImpatient(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"), within(time.Minute), denying)
 		one, two := r.ask(first), r.ask(second)
@@ -165,7 +165,7 @@ func TestTwinIsImpatient(t *testing.T) {
 }
 
 // After a restart both come back, in any order, and are still one request.
-func TestTwinsComeBack(t *testing.T) {
+func TestDuplicatesComeBack(t *testing.T) {
 	for name, order := range map[string][2]int{"in order": {0, 1}, "the other way round": {1, 0}} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, r *rig) {
@@ -192,7 +192,7 @@ func TestTwinsComeBack(t *testing.T) {
 }
 
 // While the log does not take the first, the second is not left waiting for nothing.
-func TestTwinOfTheUnrecorded(t *testing.T) {
+func TestDuplicateOfTheUnrecorded(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.log.Down(true)
 		one, two := r.ask(r.request(`"ls"`, call("t1"))), r.ask(r.request(`"ls"`, mcp, call("t1")))
@@ -205,7 +205,7 @@ func TestTwinOfTheUnrecorded(t *testing.T) {
 
 // What approvers and rules look at must be the same for both: an answer for one directory, machine
 // or project, or to what another credential asked, is no answer for another.
-func TestTwinsStandInOnePlace(t *testing.T) {
+func TestDuplicatesShareTheirContext(t *testing.T) {
 	for name, other := range map[string]func(*hook.Request){
 		"other directory":  func(q *hook.Request) { q.CWD = "/srv/production" },
 		"other machine":    func(q *hook.Request) { q.Host = "elsewhere" },
@@ -233,8 +233,8 @@ func TestTwinsStandInOnePlace(t *testing.T) {
 	}
 }
 
-// What the rules decided about a request is its answer, not what a person says to its twin.
-func TestRuledIsNoTwin(t *testing.T) {
+// What the rules decided about a request is its answer, not what a person says to its duplicate.
+func TestRuledIsNoDuplicate(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first := r.request(`"ls"`, mcp, call("t1"))
 		second := r.request(`"ls"`, call("t1"), func(q *hook.Request) { q.Verdict = &hook.Verdict{Action: hook.ActionDeny, Rule: "no"} })
@@ -266,7 +266,7 @@ func TestAloneAfterARestart(t *testing.T) {
 }
 
 // Approvers see how long there really is.
-func TestTwinsShowTheirDeadline(t *testing.T) {
+func TestDuplicatesShowTheirDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"), within(time.Minute))
 		r.ask(first)
@@ -277,16 +277,16 @@ func TestTwinsShowTheirDeadline(t *testing.T) {
 	})
 }
 
-// Join takes nobody in who has no twin, so that no request gets past the rules.
-func TestJoinIsForTwins(t *testing.T) {
+// Attach takes nobody in who has no duplicate, so that no request gets past the rules.
+func TestAttachIsForDuplicates(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
-		if w, err := r.b.Join(second); w != nil || err != nil {
+		if w, err := r.b.Attach(second); w != nil || err != nil {
 			t.Errorf("%v %v", w, err)
 		}
 		r.wantPending()
 		r.ask(first)
-		w, err := r.b.Join(second)
+		w, err := r.b.Attach(second)
 		if err != nil || w == nil || w.ID() != first.ID {
 			t.Fatalf("%v %v", w, err)
 		}
@@ -298,7 +298,7 @@ func TestJoinIsForTwins(t *testing.T) {
 }
 
 // A broker that is killed after the decision gives the one that comes back that answer, once.
-func TestDecidedTwinsComeBack(t *testing.T) {
+func TestDecidedDuplicatesComeBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
 		r.ask(first)
@@ -315,20 +315,20 @@ func TestDecidedTwinsComeBack(t *testing.T) {
 	})
 }
 
-// A broker that stops sends a twin away rather than have it judged as a request of its own.
-func TestJoinWhileStopping(t *testing.T) {
+// A broker that stops sends a duplicate away rather than have it judged as a request of its own.
+func TestAttachWhileStopping(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first, second := r.request(`"ls"`, call("t1")), r.request(`"ls"`, mcp, call("t1"))
 		r.ask(first)
 		r.b.Close()
-		if w, err := r.b.Join(second); w != nil || !errors.Is(err, broker.ErrStopping) {
+		if w, err := r.b.Attach(second); w != nil || !errors.Is(err, broker.ErrStopping) {
 			t.Errorf("%v %v", w, err)
 		}
 	})
 }
 
-// A form has no twin: it is no call.
-func TestFormIsNoTwin(t *testing.T) {
+// A form has no duplicate: it is no call.
+func TestFormIsNoDuplicate(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		form := func(q *hook.Request) { q.Event = hook.EventElicitation }
 		first, second := r.request(`{}`, form), r.request(`{}`, form, mcp)
