@@ -91,13 +91,13 @@ func TestEmitToQuery(t *testing.T) {
 	}
 
 	got := q.all(t, len(want))
-	var told []string
+	var lines []string
 	for _, m := range got {
 		rig.Valid(t, "ToolMutationEvent", m.body)
-		told = append(told, m.key+" "+m.doc.HookType)
+		lines = append(lines, m.key+" "+m.doc.HookType)
 	}
-	if !slices.Equal(told, want) {
-		t.Fatalf("%q, want %q", told, want)
+	if !slices.Equal(lines, want) {
+		t.Fatalf("%q, want %q", lines, want)
 	}
 	var m map[string]any
 	rig.Must(t, json.Unmarshal(got[0].body, &m))

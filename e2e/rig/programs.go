@@ -111,7 +111,7 @@ func build() (string, error) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			continue
 		}
-		if err := place(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
+		if err := copyProgram(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
 			return "", err
 		}
 	}
@@ -144,8 +144,8 @@ func prune(cache string, before time.Time) error {
 	return nil
 }
 
-// place copies a program; it is there whole or not at all.
-func place(from, to string) error {
+// copyProgram copies a program; it is there whole or not at all.
+func copyProgram(from, to string) error {
 	f, err := os.OpenFile(to+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o700)
 	if err != nil {
 		return err
