@@ -252,11 +252,10 @@ func fileSpellings(text string, git bool) []string {
 
 // readsDirectories says whether a program may read all that lies in a directory that it is given.
 func readsDirectories(u *shell.Unit) bool {
-	switch u.Base {
-	case "cat", "head", "tail", "tac", "rev", "nl", "wc", "cut", "paste", "tr", "fold", "fmt", "sort", "uniq", "column", "comm", "join", "od", "xxd", "hexdump", "hd", "strings", "base64", "base32",
-		"awk", "gawk", "mawk", "nawk", "sed", "gsed", "jq", "yq", "bat", "batcat", "less", "more", "cmp", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "expand", "unexpand", "touch", "tee", "truncate", "git", "echo", "printf", "date", "seq", "expr", "look", "tsort", "zcat", "bzcat", "xzcat":
+	switch {
+	case programs()["no directory"].Has(u.Base):
 		return false
-	case "grep", "egrep", "fgrep", "zgrep":
+	case u.Base == "grep" || u.Base == "egrep" || u.Base == "fgrep" || u.Base == "zgrep":
 		return searchesBelow(u)
 	}
 	return true

@@ -102,9 +102,10 @@ func oversizeMarker(e hook.Event) []byte {
 	return text
 }
 
-// messageEvent undoes eventMessage. Headers that are missing or unreadable leave zero values:
+// EventOf returns the event in a message of EVENTS or HOOK_EVENTS: seq is its sequence there, and
+// stored when the server took it. Headers that are missing or unreadable leave zero values:
 // EVENTS on an external cluster may hold what others wrote.
-func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
+func EventOf(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	h := m.Headers()
 	get := func(name string) string {
 		if v := h[name]; len(v) > 0 {
@@ -139,7 +140,7 @@ func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) e
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			s.order.see(meta.Sequence.Stream)
-			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
+			fn(EventOf(m, meta.Sequence.Stream, meta.Timestamp))
 		},
 	}
 	return f.run(ctx)

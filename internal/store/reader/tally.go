@@ -1,4 +1,4 @@
-package stream
+package reader
 
 // tally notices messages that left the stream before a consumer without a filter got to them:
 // each delivery counts the consumer's sequence up by one, and the stream's by one more than

@@ -1,4 +1,6 @@
-package main
+// Package layout lays out text that was made safe to show (package show) in the columns of a
+// terminal: lines of limited width, and marks below a part of a line.
+package layout
 
 import (
 	"strings"
@@ -8,8 +10,8 @@ import (
 	"assent/internal/text/show"
 )
 
-// ruleColumns is how wide the output for people is.
-const ruleColumns = 80
+// Most is how wide output for people is.
+const Most = 80
 
 // cell is one character of a text as it is shown.
 type cell struct {
@@ -32,14 +34,14 @@ func cells(line string) []cell {
 			end += n
 		}
 		text := show.Line(line[i:end])
-		all = append(all, cell{text, i, end, width(text)})
+		all = append(all, cell{text, i, end, Width(text)})
 		i = end
 	}
 	return all
 }
 
-// width is how many columns a text takes that package show made safe.
-func width(text string) int {
+// Width is how many columns a text takes that package show made safe.
+func Width(text string) int {
 	n := 0
 	for _, r := range text {
 		switch {
@@ -62,9 +64,10 @@ func cellsWidth(cs []cell) int {
 	return n
 }
 
-// underlined shows a line of foreign text in at most so many columns, and a second line with marks
+// Underline shows a line of foreign text in at most so many columns, and a second line with marks
 // below the bytes from start to end, one at least. What is too long is cut to the surroundings.
-func underlined(line string, start, end, most int) (text, marks string) {
+// 0 <= start <= end <= len(line), and the line holds no line feed.
+func Underline(line string, start, end, most int) (text, marks string) {
 	dots := []cell{{text: "…", width: 1}}
 	var before, part, after []cell
 	// No more than this is ever shown, and a line can be very long.
@@ -96,14 +99,14 @@ func underlined(line string, start, end, most int) (text, marks string) {
 		part = []cell{{" ", len(line), len(line), 1}}
 	}
 	if cellsWidth(before)+cellsWidth(part)+cellsWidth(after) > most {
-		room := most - 2 // dots at both ends
-		if cellsWidth(part) > room {
-			head, tail := firstCells(part, room*2/3), lastCells(part, room-room*2/3-1)
+		left := most - 2 // dots at both ends
+		if cellsWidth(part) > left {
+			head, tail := firstCells(part, left*2/3), lastCells(part, left-left*2/3-1)
 			part = append(append(head, dots...), tail...)
 		}
-		room -= cellsWidth(part)
-		take := min(cellsWidth(after), room/2)
-		if b := lastCells(before, room-take); len(b) < len(before) {
+		left -= cellsWidth(part)
+		take := min(cellsWidth(after), left/2)
+		if b := lastCells(before, left-take); len(b) < len(before) {
 			before = append(append([]cell(nil), dots...), b...)
 		}
 		if a := firstCells(after, most-1-cellsWidth(before)-cellsWidth(part)); len(a) < len(after) {
@@ -141,17 +144,17 @@ func lastCells(cs []cell, n int) []cell {
 	return append([]cell(nil), cs...)
 }
 
-// wrapped breaks a text that is safe to show into lines, the first after indent, the others after
-// more. A word that is too long for a line has one of its own.
-func wrapped(text, indent, more string) string {
+// Wrap breaks a text that is safe to show into lines of at most Most columns, the first after
+// indent, the others after more. A word that is too long for a line has one of its own.
+func Wrap(text, indent, more string) string {
 	var b strings.Builder
 	b.WriteString(indent)
-	at, fresh := width(indent), true
+	at, fresh := Width(indent), true
 	for _, word := range strings.Fields(text) {
-		w := width(word)
-		if !fresh && at+1+w > ruleColumns {
+		w := Width(word)
+		if !fresh && at+1+w > Most {
 			b.WriteString("\n" + more)
-			at, fresh = width(more), true
+			at, fresh = Width(more), true
 		}
 		if !fresh {
 			b.WriteByte(' ')

@@ -1,4 +1,4 @@
-package stream
+package reader
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/internal/hook"
+	"assent/internal/store/stream"
 )
 
 // ackWait is when the server hands out anew what was not acknowledged. A reader that is slow
@@ -25,7 +26,7 @@ func (s *subscription) session(ctx context.Context) error {
 	// An acknowledgement may still go out when ctx is done, but not without a connection.
 	conn, lost := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lost(nil)
-	nc, js, err := dialReader(info, nats.ClosedHandler(func(nc *nats.Conn) {
+	nc, js, err := dial(info, nats.ClosedHandler(func(nc *nats.Conn) {
 		why := errors.New("the connection was lost")
 		if err := nc.LastError(); err != nil {
 			why = fmt.Errorf("%w: %w", why, err)
@@ -102,26 +103,26 @@ func orCause(conn context.Context, err error) error {
 func (s *subscription) consumer(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	stream, err := js.Stream(ctx, name)
+	window, err := js.Stream(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)
 	}
-	consumer, err := s.find(ctx, stream)
+	consumer, err := s.find(ctx, window)
 	if err != nil {
 		return nil, err
 	}
 	if consumer != nil {
-		s.last = max(s.last, s.place.of(consumer.CachedInfo().Created).stream)
+		s.last = max(s.last, s.cursor.of(consumer.CachedInfo().Created).stream)
 	}
-	rewound, err := s.checkEnd(stream.CachedInfo())
+	rewound, err := s.checkEnd(window.CachedInfo())
 	if err != nil {
 		return nil, err
 	}
 	if consumer == nil {
-		if consumer, err = stream.CreateConsumer(ctx, s.config()); err != nil {
+		if consumer, err = window.CreateConsumer(ctx, s.config()); err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		s.place.of(consumer.CachedInfo().Created)
+		s.cursor.of(consumer.CachedInfo().Created)
 	}
 	info := consumer.CachedInfo()
 	s.tally = tally{info.Delivered.Consumer, info.Delivered.Stream}
@@ -131,7 +132,7 @@ func (s *subscription) consumer(ctx context.Context, js jetstream.JetStream, nam
 	if rewound { // the server says where it stood before
 		s.tally.stream = min(s.tally.stream, s.last)
 	}
-	switch ours := s.place.of(info.Created); {
+	switch ours := s.cursor.of(info.Created); {
 	case s.began && s.opt.Durable == "":
 		// Made to go on behind s.last, it begins behind what was evicted meanwhile.
 		s.tally.stream = s.last
@@ -155,11 +156,11 @@ func (s *subscription) checkEnd(info *jetstream.StreamInfo) (rewound bool, err e
 	}
 	s.made = info.Created
 	if ends < s.last {
-		if err := s.opt.Note(rewindNote(ends, s.last)); err != nil {
+		if err := s.opt.Marker(rewindMarker(ends, s.last)); err != nil {
 			return true, finalError{err}
 		}
 		s.last = ends
-		if err := s.place.put(tally{stream: ends}); err != nil {
+		if err := s.cursor.put(tally{stream: ends}); err != nil {
 			return true, finalError{err}
 		}
 		rewound = true
@@ -171,11 +172,11 @@ func (s *subscription) checkEnd(info *jetstream.StreamInfo) (rewound bool, err e
 }
 
 // find returns the durable consumer that is there, nil if none is.
-func (s *subscription) find(ctx context.Context, stream jetstream.Stream) (jetstream.Consumer, error) {
+func (s *subscription) find(ctx context.Context, window jetstream.Stream) (jetstream.Consumer, error) {
 	if s.opt.Durable == "" {
 		return nil, nil
 	}
-	c, err := stream.Consumer(ctx, s.opt.Durable)
+	c, err := window.Consumer(ctx, s.opt.Durable)
 	if errors.Is(err, jetstream.ErrConsumerNotFound) {
 		return nil, nil
 	}
@@ -255,18 +256,18 @@ func (s *subscription) take(m jetstream.Msg) error {
 		return s.noted(at)
 	}
 	if missed = min(missed, seq-before-1); missed > 0 {
-		if err := s.opt.Note(gapNote(missed, before+1, seq-1, s.opt.Filter)); err != nil {
+		if err := s.opt.Marker(gapMarker(missed, before+1, seq-1, s.opt.Filter)); err != nil {
 			return finalError{err}
 		}
 	}
 	if s.opt.Filter == "" || m.Subject() == hook.Subject(s.opt.Filter) {
 		// What this process alone could have got and did not, was lost on the way to it.
 		if meta.NumDelivered > 1 && (seq <= s.earlier || s.shared) {
-			if err := s.opt.Note(repeatNote(seq)); err != nil {
+			if err := s.opt.Marker(repeatMarker(seq)); err != nil {
 				return finalError{err}
 			}
 		}
-		if err := s.fn(messageEvent(m, seq, meta.Timestamp)); err != nil {
+		if err := s.fn(stream.EventOf(m, seq, meta.Timestamp)); err != nil {
 			return finalError{err}
 		}
 		s.seen++
@@ -278,7 +279,7 @@ func (s *subscription) take(m jetstream.Msg) error {
 // noted remembers a delivery that is dealt with.
 func (s *subscription) noted(at tally) error {
 	at.stream = max(at.stream, s.last)
-	if err := s.place.put(at); err != nil {
+	if err := s.cursor.put(at); err != nil {
 		return finalError{err}
 	}
 	return nil
