@@ -71,9 +71,9 @@ type Auth struct {
 	// Guarded by mu.
 	tokens     map[digest]*tokenEntry
 	devices    map[string]*deviceEntry
-	bearers    *slips[bearer]
-	tickets    *slips[Principal]
-	challenges *slips[string]
+	bearers    *ttlMap[bearer]
+	tickets    *ttlMap[Principal]
+	challenges *ttlMap[string]
 	pairings   map[string]*pairing
 	starts     map[digest]*start
 }
@@ -97,9 +97,9 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		used:       make(chan usage, 64),
 		tokens:     map[digest]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
-		bearers:    newSlips[bearer](maxBearers, bearerLife),
-		tickets:    newSlips[Principal](maxTickets, ticketLife),
-		challenges: newSlips[string](maxChallenges, challengeLife),
+		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
+		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
+		challenges: newTTLMap[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
 		starts:     map[digest]*start{},
 	}

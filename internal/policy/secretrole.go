@@ -29,9 +29,9 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 		return all(wordFile)
 	}
 	switch lists := programs(); {
-	case lists["plain words"].Has(u.Base):
+	case lists.plainWords.Has(u.Base):
 		return all(wordPlain)
-	case lists["prints its words"].Has(u.Base):
+	case lists.printsWords.Has(u.Base):
 		if u.Stdout == shell.Pipe || len(u.Via) > 0 {
 			return func(_ int, w shell.Word) wordRole {
 				if strings.ContainsAny(w.Text, " \n\t") {
@@ -41,12 +41,12 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 			}
 		}
 		return all(wordPlain)
-	case lists["finds files"].Has(u.Base):
+	case lists.findsFiles.Has(u.Base):
 		if e.readsComputed() || e.readsInput() {
 			return all(wordSearch)
 		}
 		return all(wordPlain)
-	case lists["searches"].Has(u.Base):
+	case lists.searches.Has(u.Base):
 		return grepRoles(words)
 	}
 	switch u.Base {

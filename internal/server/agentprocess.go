@@ -17,15 +17,15 @@ const (
 	mostAgents = 100
 )
 
-// agents looks whether the processes of agents on this machine still run. An agent that is killed
+// agentProcesses looks whether the processes of agents on this machine still run. An agent that is killed
 // tells nobody, and its session would be at work for ever. What is seen here is told to whoever
 // reads a session, and nothing is recorded: nobody saw how the session ended.
-type agents struct {
+type agentProcesses struct {
 	mu   sync.Mutex
-	seen map[agent]seen // guarded by mu; at most twice mostAgents
+	seen map[agentProcess]seen // guarded by mu; at most twice mostAgents
 }
 
-type agent struct {
+type agentProcess struct {
 	pid     int
 	process string
 }
@@ -36,11 +36,11 @@ type seen struct {
 }
 
 // look says whether the agent at this origin runs.
-func (a *agents) look(o hook.Origin) string {
+func (a *agentProcesses) look(o hook.Origin) string {
 	if o.PID <= 0 || o.Process == "" {
 		return ""
 	}
-	key := agent{o.PID, o.Process}
+	key := agentProcess{o.PID, o.Process}
 	now := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -55,7 +55,7 @@ func (a *agents) look(o hook.Origin) string {
 		state = api.AgentGone
 	}
 	if a.seen == nil || len(a.seen) >= 2*mostAgents {
-		a.seen = map[agent]seen{}
+		a.seen = map[agentProcess]seen{}
 	}
 	a.seen[key] = seen{now, state}
 	return state
@@ -63,7 +63,7 @@ func (a *agents) look(o hook.Origin) string {
 
 // add says whether the session's agent still runs, where that can be told. One event alone may have
 // come by way of a process between the agent and its hook.
-func (a *agents) add(j *api.Session, in *feed.Info) {
+func (a *agentProcesses) add(j *api.Session, in *feed.Info) {
 	if !in.SameProcess || in.Origin.PID != j.PID || in.Origin.Process != j.Process || j.State == feed.StateExited {
 		return
 	}

@@ -21,7 +21,7 @@ func TestAgentGone(t *testing.T) {
 		t.Skip("processes cannot be told apart here")
 	}
 	read := func(state feed.AgentState, waits int, same bool) api.Session {
-		a := &agents{} // what another one saw a moment ago would count
+		a := &agentProcesses{} // what another one saw a moment ago would count
 		j := api.Session{
 			Origin: o, QueueCount: waits, State: state, CurrentRun: &feed.Run{},
 			Actors: []feed.Actor{{ActorID: "subagent:a", Running: true}},
@@ -48,7 +48,7 @@ func TestAgentGone(t *testing.T) {
 	if j := read(feed.StateExited, 0, true); j.AgentProcess != "" {
 		t.Errorf("over: %+v", j)
 	}
-	elsewhere := &agents{}
+	elsewhere := &agentProcesses{}
 	if got := elsewhere.look(hook.Origin{PID: o.PID, Process: o.Process + "0"}); got != "" {
 		t.Errorf("on another machine: %q", got)
 	}

@@ -15,13 +15,13 @@ const (
 func seeThrough(name string, argv []Word) sight {
 	lists := programs()
 	switch {
-	case lists["hands over"].Has(name):
+	case lists.handsOver.Has(name):
 		return doubtful
-	case lists["follows"].Has(name):
+	case lists.follows.Has(name):
 		return followed
-	case lists["follows after a word"].Has(name):
+	case lists.followsAfter.Has(name):
 		for _, w := range argv[1:] {
-			if lists["words"].Has(w.Text) {
+			if lists.words.Has(w.Text) {
 				return followed
 			}
 		}
@@ -31,7 +31,7 @@ func seeThrough(name string, argv []Word) sight {
 
 // guess adds, for rules that deny or ask, every command that a program may start with its
 // arguments, and reads the words that look like scripts.
-func (r *reader) guess(argv []Word, start, end int, at place) {
+func (r *reader) guess(argv []Word, start, end int, at execContext) {
 	if len(argv) == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *reader) guess(argv []Word, start, end int, at place) {
 }
 
 // guessText adds what looks like commands in a text that could not be read with certainty.
-func (r *reader) guessText(text string, at place) {
+func (r *reader) guessText(text string, at execContext) {
 	at = at.through("unread")
 	at.denyOnly = true
 	const most = 200

@@ -44,4 +44,15 @@ func Lists(text string) map[string]Names {
 var programsText string
 
 // programs are the lists of programs.txt, which says what they mean.
-var programs = sync.OnceValue(func() map[string]Names { return Lists(programsText) })
+var programs = sync.OnceValue(func() *programLists {
+	lists := Lists(programsText)
+	return &programLists{
+		handsOver: lists["hands over"], follows: lists["follows"], followsAfter: lists["follows after a word"], words: lists["words"],
+		runsInput: lists["runs its input"],
+	}
+})
+
+type programLists struct {
+	handsOver, follows, followsAfter, words Names
+	runsInput                               Names
+}

@@ -28,10 +28,15 @@ func TestLists(t *testing.T) {
 // The lists that the code asks for are there, and no others.
 func TestPrograms(t *testing.T) {
 	want := []string{"follows", "follows after a word", "hands over", "runs its input", "words"}
-	if got := slices.Sorted(maps.Keys(programs())); !slices.Equal(got, want) {
+	if got := slices.Sorted(maps.Keys(Lists(programsText))); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for name := range programs()["runs its input"] {
+	for _, list := range []Names{programs().handsOver, programs().follows, programs().followsAfter, programs().words, programs().runsInput} {
+		if len(list) == 0 {
+			t.Error("a list is empty")
+		}
+	}
+	for name := range programs().runsInput {
 		if isShell(name) {
 			t.Errorf("%s is a shell and stands among the others", name)
 		}

@@ -106,7 +106,7 @@ func interpreter(name string) bool {
 		return true
 	}
 	name = strings.TrimRight(name, "0123456789.")
-	return programs()["runs its input"].Has(strings.TrimSuffix(name, "-"))
+	return programs().runsInput.Has(strings.TrimSuffix(name, "-"))
 }
 
 // scriptFromInput says whether awk or sed is told to take its script from its input.

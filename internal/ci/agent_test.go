@@ -1,4 +1,4 @@
-package main
+package ci
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestCommandLineOfTheAgent(t *testing.T) {
 		"bash -c script":                                {err: "inside of it"},
 		"env A=1 claude --dangerously-skip-permissions": {err: "no rule would count"},
 	} {
-		a, err := newCIAgent(strings.Fields(line))
+		a, err := ParseAgent(strings.Fields(line))
 		if want.err != "" {
 			if err == nil || !strings.Contains(err.Error(), want.err) {
 				t.Errorf("%s: %v, want an error about %q", line, err, want.err)
@@ -53,7 +53,7 @@ func TestCIKnowsWhichSettingsCount(t *testing.T) {
 		"claude --setting-sources= -p x":              false,
 		"claude -p x -- --setting-sources project":    false,
 	} {
-		a, err := newCIAgent(strings.Fields(line))
+		a, err := ParseAgent(strings.Fields(line))
 		if err != nil || a.leavesOut(install.User) != want {
 			t.Errorf("%s: %v, %v", line, a.leavesOut(install.User), err)
 		}

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// place is how far a Follower has come, and what it left behind. It is kept in a file.
-type place struct {
+// cursor is up to where a Follower has read the event stream, and what it left behind. It is kept in
+// a file.
+type cursor struct {
 	Seq  uint64          `json:"seq"`            // everything up to here is stored, but for Held
 	Held map[string]held `json:"held,omitempty"` // by root
 }
@@ -37,53 +38,53 @@ const (
 	maxWhy  = 200
 )
 
-// readPlace returns the zero place if there is no file, or a damaged one: everything is then read
+// readCursor returns the zero cursor if there is no file, or a damaged one: everything is then read
 // again, and what is in a ledger already is passed over.
-func readPlace(path string) (p place, err error) {
+func readCursor(path string) (c cursor, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, nil
+		return cursor{}, nil
 	}
 	if err != nil {
-		return place{}, fmt.Errorf("read the ledger's place: %w", err)
+		return cursor{}, fmt.Errorf("read the cursor of the ledger: %w", err)
 	}
-	if json.Unmarshal(b, &p) != nil {
-		return place{}, nil
+	if json.Unmarshal(b, &c) != nil {
+		return cursor{}, nil
 	}
-	return p, nil
+	return c, nil
 }
 
-func (p place) write(path string) error {
-	b, err := json.Marshal(p)
+func (c cursor) write(path string) error {
+	b, err := json.Marshal(c)
 	if err != nil {
-		return fmt.Errorf("encode the ledger's place: %w", err)
+		return fmt.Errorf("encode the cursor of the ledger: %w", err)
 	}
 	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
-		return fmt.Errorf("write the ledger's place: %w", err)
+		return fmt.Errorf("write the cursor of the ledger: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("write the ledger's place: %w", err)
+		return fmt.Errorf("write the cursor of the ledger: %w", err)
 	}
 	return nil
 }
 
 // hold remembers that the ledger of a work tree cannot be written. It returns the root that had to
 // be given up for it, if one had.
-func (p *place) hold(root string, why error) (dropped string) {
-	if p.Held == nil {
-		p.Held = map[string]held{}
+func (c *cursor) hold(root string, why error) (dropped string) {
+	if c.Held == nil {
+		c.Held = map[string]held{}
 	}
 	var none noTreeError
 	h := held{Since: time.Now().UTC(), NoTree: errors.As(why, &none) || errors.Is(why, ErrGone), Why: why.Error()}
 	if len(h.Why) > maxWhy { // the reason itself stands behind the path
 		h.Why = "…" + strings.ToValidUTF8(h.Why[len(h.Why)-maxWhy:], "")
 	}
-	p.Held[root] = h
-	if len(p.Held) <= maxHeld {
+	c.Held[root] = h
+	if len(c.Held) <= maxHeld {
 		return ""
 	}
-	dropped = slices.MinFunc(slices.Collect(maps.Keys(p.Held)), func(a, b string) int {
-		x, y := p.Held[a], p.Held[b]
+	dropped = slices.MinFunc(slices.Collect(maps.Keys(c.Held)), func(a, b string) int {
+		x, y := c.Held[a], c.Held[b]
 		if x.NoTree != y.NoTree {
 			if x.NoTree {
 				return -1
@@ -92,13 +93,13 @@ func (p *place) hold(root string, why error) (dropped string) {
 		}
 		return x.Since.Compare(y.Since)
 	})
-	delete(p.Held, dropped)
+	delete(c.Held, dropped)
 	return dropped
 }
 
 // miss notes that the event seq is missing from the ledger of root, if that is held.
-func (p *place) miss(root string, seq uint64) bool {
-	h, ok := p.Held[root]
+func (c *cursor) miss(root string, seq uint64) bool {
+	h, ok := c.Held[root]
 	if !ok {
 		return false
 	}
@@ -106,19 +107,19 @@ func (p *place) miss(root string, seq uint64) bool {
 		h.From = seq
 	}
 	h.Last = seq
-	p.Held[root] = h
+	c.Held[root] = h
 	return true
 }
 
 // settle notes that nothing up to seq is to be stored any more in the ledger of root, and reports
 // whether that is all.
-func (p *place) settle(root string, seq uint64) bool {
-	h, ok := p.Held[root]
+func (c *cursor) settle(root string, seq uint64) bool {
+	h, ok := c.Held[root]
 	if ok && h.Last > seq { // more came meanwhile
 		h.From = max(h.From, seq+1)
-		p.Held[root] = h
+		c.Held[root] = h
 		return false
 	}
-	delete(p.Held, root)
+	delete(c.Held, root)
 	return ok
 }

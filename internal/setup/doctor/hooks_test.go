@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"errors"
@@ -80,8 +80,8 @@ func TestDoctorReadsHooks(t *testing.T) {
 	} {
 		settings := settingsIn(t, c.settings)
 		var lines []string
-		for _, k := range checkHooks(settings, c.versions, "/s/hook.sock") {
-			lines = append(lines, k.Status+" "+k.Detail)
+		for _, k := range hooks(settings, c.versions, "/s/hook.sock", os.Getenv) {
+			lines = append(lines, string(k.Status)+" "+k.Detail)
 		}
 		if all := strings.Join(lines, "\n") + "\n"; !strings.Contains(all, strings.ReplaceAll(c.want, "SETTINGS", settings[0].Path)) {
 			t.Errorf("%s: want %q in\n%s", name, c.want, all)
@@ -95,16 +95,16 @@ func TestDoctorReadsHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range checkHooks(settingsIn(t, string(plan.After)), newest, "/s/hook.sock") {
-			if k.Status != "ok" {
+		for _, k := range hooks(settingsIn(t, string(plan.After)), newest, "/s/hook.sock", os.Getenv) {
+			if k.Status != OK {
 				t.Errorf("ci %v: %+v", ci, k)
 			}
 		}
 	}
 	settings := settingsIn(t, all)
 	settings[0].ReadOnly = errors.New("F is read-only")
-	for _, k := range checkHooks(settings, newest, "/s/hook.sock") {
-		if k.Status != "ok" {
+	for _, k := range hooks(settings, newest, "/s/hook.sock", os.Getenv) {
+		if k.Status != OK {
 			t.Errorf("a read-only file with all it needs: %+v", k)
 		}
 	}
@@ -114,7 +114,7 @@ func TestDoctorKnowsTheMode(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings string
 		versions []string
-		status   string
+		status   Status
 		part     string
 	}{
 		"default":       {`{"permissions":{"defaultMode":"default"}}`, []string{"2.1.329"}, "ok", "default"},
@@ -126,7 +126,7 @@ func TestDoctorKnowsTheMode(t *testing.T) {
 		"ask rules":     {`{"permissions":{"ask":["Bash"]}}`, []string{"2.1.329"}, "ok", "1 permissions.ask"},
 		"bypass":        {`{"permissions":{"defaultMode":"bypassPermissions"}}`, []string{"2.1.329"}, "warn", "never asked"},
 	} {
-		if k := checkMode(settingsIn(t, c.settings), c.versions); k.Status != c.status || !strings.Contains(k.Detail, c.part) {
+		if k := mode(settingsIn(t, c.settings), c.versions); k.Status != c.status || !strings.Contains(k.Detail, c.part) {
 			t.Errorf("%s: %s %s", name, k.Status, k.Detail)
 		}
 	}
@@ -148,24 +148,12 @@ func TestDoctorKnowsTheClients(t *testing.T) {
 		"mute":      {[]install.Client{{Path: "/a/claude", Err: errors.New("/a/claude --version: exit status 3")}}, "warn /a/claude --version: exit status 3", 0},
 	} {
 		var lines strings.Builder
-		checks, versions := checkClients(c.clients)
+		checks, versions := clients(c.clients)
 		for _, k := range checks {
 			fmt.Fprintln(&lines, k.Status, k.Detail)
 		}
 		if !strings.Contains(lines.String(), c.want) || len(versions) != c.versions {
 			t.Errorf("%s: %v\n%s", name, versions, lines.String())
-		}
-	}
-}
-
-func TestAnswered(t *testing.T) {
-	got, err := answered([]byte(`{"questions":[{"question":"A?"},{"question":"B?"}]}`), []string{"x", "y"})
-	if err != nil || string(got) != `{"answers":{"A?":"x","B?":"y"},"questions":[{"question":"A?"},{"question":"B?"}]}` {
-		t.Errorf("got %s, %v", got, err)
-	}
-	for name, in := range map[string]string{"no question": `{"command":"ls"}`, "fewer": `{"questions":[{"question":"A?"}]}`} {
-		if _, err := answered([]byte(in), []string{"x", "y"}); err == nil {
-			t.Errorf("%s: no complaint", name)
 		}
 	}
 }
@@ -178,7 +166,7 @@ func TestDoctorTellsANamesake(t *testing.T) {
 		t.Fatal(err)
 	}
 	settings := []install.Settings{{Path: "F", Scope: install.Project, Hooks: []install.Hook{{Event: "PermissionRequest", Words: []string{bin}, Ours: true}}}}
-	text := fmt.Sprint(checkHooks(settings, []string{install.Newest}, "/s/hook.sock"))
+	text := fmt.Sprint(hooks(settings, []string{install.Newest}, "/s/hook.sock", os.Getenv))
 	if !strings.Contains(text, "F: "+bin+" is another program than the assent-hook of this assent") {
 		t.Error(text)
 	}

@@ -9,10 +9,10 @@ import (
 	"assent/internal/outlet/rabbit"
 )
 
-// The place outlives a stream that was removed: they lie in two directories.
+// The cursor outlives a stream that was removed: they lie in two directories.
 func TestStreamMadeAnew(t *testing.T) {
 	s, log := newEvents(), ""
-	s.place, s.saved = 100, true
+	s.cursor, s.saved = 100, true
 	s.write("s", 1, "x")
 	p, err := rabbit.Open(t.Context(), rabbit.Config{
 		URL: "amqp://127.0.0.1:1/", Events: s.follow, Newest: s.newest, Load: s.load, Save: s.save, Mutation: claude.Mutation, Encode: claude.EncodeMutation,
@@ -21,7 +21,7 @@ func TestStreamMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Place() != 0 || !strings.Contains(log, "made anew") {
-		t.Errorf("place %d, log %q", p.Place(), log)
+	if p.Cursor() != 0 || !strings.Contains(log, "made anew") {
+		t.Errorf("cursor %d, log %q", p.Cursor(), log)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -12,31 +12,35 @@ import (
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
 // wanted are the events without which assent does not notice that a request is over.
 var wanted = []string{"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "UserPromptSubmit", "SessionEnd"}
 
-// checkHooks looks for assent's hooks in the settings, and at how they are told to run.
-func checkHooks(settings []install.Settings, versions []string, socket string) []check {
-	var checks []check
-	add := func(status, detail, fix string) { checks = append(checks, check{"hooks", status, detail, fix}) }
-	seen := map[check]bool{} // thirty hooks may have one and the same fault
+// hooks looks for assent's hooks in the settings, and at how they are told to run. socket is the
+// broker's, "" if it is not known.
+func hooks(settings []install.Settings, versions []string, socket string, env func(string) string) []Finding {
+	var checks []Finding
+	add := func(status Status, detail, fix string) {
+		checks = append(checks, Finding{"hooks", status, detail, fix})
+	}
+	seen := map[Finding]bool{} // thirty hooks may have one and the same fault
 	var ours []install.Hook
 	foreign := false
 	for _, s := range settings {
 		if s.Err != nil {
-			add("fail", s.Err.Error(), "fix the file, then: assent install")
+			add(Fail, s.Err.Error(), "fix the file, then: assent install")
 			continue
 		}
 		if s.DisableAllHooks {
-			add("fail", s.Path+" sets disableAllHooks", "remove it: no hook runs while it is there")
+			add(Fail, s.Path+" sets disableAllHooks", "remove it: no hook runs while it is there")
 		}
 		for _, h := range s.Hooks {
 			if !h.Ours {
 				foreign = foreign || h.Event == "PermissionRequest"
 				if len(versions) > 0 && install.Unknown([]string{h.Event}, versions) != nil {
-					c := check{"hooks", "warn", fmt.Sprintf("%s: another tool's hook is for %s, which Claude Code %s does not know; it may ask about the settings at every start", s.Path, h.Event, strings.Join(versions, " and ")), "take that entry out, or update Claude Code"}
+					c := Finding{"hooks", Warn, fmt.Sprintf("%s: another tool's hook is for %s, which Claude Code %s does not know; it may ask about the settings at every start", s.Path, h.Event, strings.Join(versions, " and ")), "take that entry out, or update Claude Code"}
 					if !seen[c] {
 						seen[c] = true
 						checks = append(checks, c)
@@ -45,7 +49,7 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 				continue
 			}
 			ours = append(ours, h)
-			for _, c := range checkHandler(s, h, socket) {
+			for _, c := range handler(s, h, socket, env) {
 				if !seen[c] {
 					seen[c] = true
 					checks = append(checks, c)
@@ -53,28 +57,28 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 			}
 		}
 	}
-	plugin := pluginOf(settings)
+	plugin := install.Plugin(settings)
 	switch {
 	case plugin != "" && len(ours) > 0:
-		add("warn", "the plugin "+plugin+" brings the same hooks as the settings, so every request is asked twice", "claude plugin uninstall "+plugin+", or assent uninstall")
-		checks = append(checks, checkEvents(ours, versions)...)
+		add(Warn, "the plugin "+plugin+" brings the same hooks as the settings, so every request is asked twice", "claude plugin uninstall "+plugin+", or assent uninstall")
+		checks = append(checks, events(ours, versions)...)
 	case plugin != "":
-		add("ok", "no settings file runs assent-hook; the plugin "+plugin+" is switched on, which does if it is assent's own", "")
+		add(OK, "no settings file runs assent-hook; the plugin "+plugin+" is switched on, which does if it is assent's own", "")
 	default:
-		checks = append(checks, checkEvents(ours, versions)...)
+		checks = append(checks, events(ours, versions)...)
 	}
 	asked := plugin != "" || slices.ContainsFunc(ours, func(h install.Hook) bool { return h.Event == "PermissionRequest" })
 	if foreign && asked {
-		add("warn", "another tool's PermissionRequest hook runs beside assent's", "the first of them to decide wins; keep one")
+		add(Warn, "another tool's PermissionRequest hook runs beside assent's", "the first of them to decide wins; keep one")
 	}
 	if event := doubled(ours); event != "" {
-		add("warn", fmt.Sprintf("assent's hook stands twice for %s, written differently, so it runs twice", event), "keep it in one settings file: assent uninstall --scope user, project or local")
+		add(Warn, fmt.Sprintf("assent's hook stands twice for %s, written differently, so it runs twice", event), "keep it in one settings file: assent uninstall --scope user, project or local")
 	}
 	for _, s := range settings {
 		if s.ReadOnly != nil && s.Err == nil {
-			status := "ok"
+			status := OK
 			if !asked {
-				status = "warn"
+				status = Warn
 			}
 			add(status, s.ReadOnly.Error(), "")
 		}
@@ -82,18 +86,8 @@ func checkHooks(settings []install.Settings, versions []string, socket string) [
 	return checks
 }
 
-// pluginOf is assent's plugin for Claude Code, if one of the settings switches it on.
-func pluginOf(settings []install.Settings) string {
-	for _, s := range settings {
-		if s.Plugin != "" {
-			return s.Plugin
-		}
-	}
-	return ""
-}
-
-// checkEvents says for which events the hooks run, and for which they should or must not.
-func checkEvents(ours []install.Hook, versions []string) []check {
+// events says for which events the hooks run, and for which they should or must not.
+func events(ours []install.Hook, versions []string) []Finding {
 	var names []string
 	for _, h := range ours {
 		if !slices.Contains(names, h.Event) {
@@ -103,20 +97,20 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 	slices.Sort(names)
 	switch {
 	case len(names) == 0:
-		return []check{{"hooks", "warn", "no settings file runs assent-hook", "assent install"}}
+		return []Finding{{"hooks", Warn, "no settings file runs assent-hook", "assent install"}}
 	case !slices.Contains(names, "PermissionRequest"):
-		return []check{{"hooks", "fail", "assent-hook runs, but not for PermissionRequest", "assent install"}}
+		return []Finding{{"hooks", Fail, "assent-hook runs, but not for PermissionRequest", "assent install"}}
 	}
-	var checks []check
+	var checks []Finding
 	if slices.Contains(names, "WorktreeCreate") {
-		checks = append(checks, check{"hooks", "fail", "a WorktreeCreate hook replaces git there and breaks worktrees", "assent install takes it out"})
+		checks = append(checks, Finding{"hooks", Fail, "a WorktreeCreate hook replaces git there and breaks worktrees", "assent install takes it out"})
 	}
-	c := check{"hooks", "ok", "assent-hook runs for " + counted(len(names), "event"), ""}
+	c := Finding{"hooks", OK, "assent-hook runs for " + show.Count(len(names), "event"), ""}
 	if len(versions) == 0 {
 		versions = []string{install.Newest}
 	}
 	if unknown := install.Unknown(names, versions); len(unknown) > 0 {
-		checks = append(checks, check{"hooks", "fail", fmt.Sprintf("the settings were written for another version: %s is not known to Claude Code %s, which may ask about the settings at every start", strings.Join(unknown, ", "), strings.Join(versions, " and ")), "assent install"})
+		checks = append(checks, Finding{"hooks", Fail, fmt.Sprintf("the settings were written for another version: %s is not known to Claude Code %s, which may ask about the settings at every start", strings.Join(unknown, ", "), strings.Join(versions, " and ")), "assent install"})
 	}
 	all, err := install.Events(versions)
 	if err != nil {
@@ -126,7 +120,7 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 	needed := slices.DeleteFunc(slices.Clone(wanted), func(e string) bool { return slices.Contains(names, e) })
 	switch {
 	case len(needed) > 0:
-		c.Status, c.Fix = "warn", "assent install"
+		c.Status, c.Fix = Warn, "assent install"
 		c.Detail += "; without " + strings.Join(needed, ", ") + " an answer in the terminal may go unnoticed"
 	case len(missing) > 0:
 		c.Fix = "assent install adds them"
@@ -135,56 +129,58 @@ func checkEvents(ours []install.Hook, versions []string) []check {
 	return append(checks, c)
 }
 
-// checkHandler looks at one hook of assent.
-func checkHandler(s install.Settings, h install.Hook, socket string) []check {
-	var checks []check
-	add := func(status, detail, fix string) { checks = append(checks, check{"hooks", status, detail, fix}) }
+// handler looks at one hook of assent.
+func handler(s install.Settings, h install.Hook, socket string, env func(string) string) []Finding {
+	var checks []Finding
+	add := func(status Status, detail, fix string) {
+		checks = append(checks, Finding{"hooks", status, detail, fix})
+	}
 	program := h.Words[0]
 	again := "assent install"
 	if s.Scope != install.User {
 		again += " --scope " + string(s.Scope)
 	}
 	if !filepath.IsAbs(program) {
-		add("warn", fmt.Sprintf("%s: %s is no absolute path", s.Path, program), again+": PATH differs between terminals")
+		add(Warn, fmt.Sprintf("%s: %s is no absolute path", s.Path, program), again+": PATH differs between terminals")
 	} else if fi, err := os.Stat(program); err != nil || fi.IsDir() || fi.Mode()&0o111 == 0 {
-		add("fail", fmt.Sprintf("%s: %s cannot be run", s.Path, program), "make build, or "+again+" if it has moved")
+		add(Fail, fmt.Sprintf("%s: %s cannot be run", s.Path, program), "make build, or "+again+" if it has moved")
 	}
 	if s.Scope != install.User && namesake(program) {
-		add("warn", fmt.Sprintf("%s: %s is another program than the assent-hook of this assent, and came with the project or was put there", s.Path, program), "look at it; "+again+" puts ours in its place")
+		add(Warn, fmt.Sprintf("%s: %s is another program than the assent-hook of this assent, and came with the project or was put there", s.Path, program), "look at it; "+again+" puts ours in its place")
 	}
 	if asks, err := target(h.Words); err != nil {
-		add("warn", fmt.Sprintf("%s: whom the hook asks cannot be read: %v", s.Path, err), again)
+		add(Warn, fmt.Sprintf("%s: whom the hook asks cannot be read: %v", s.Path, err), again)
 	} else if asks != "" && socket != "" && asks != socket {
-		add("warn", fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, asks, socket), again+" while the broker runs")
+		add(Warn, fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, asks, socket), again+" while the broker runs")
 	}
 	if h.Event == "Elicitation" && h.Timeout > 0 && h.Timeout < install.FormTimeout && !denies(s) {
-		add("warn", fmt.Sprintf("%s: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after %g s, as an older assent told it to: too soon to answer one on the page", s.Path, h.Timeout), again)
+		add(Warn, fmt.Sprintf("%s: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after %g s, as an older assent told it to: too soon to answer one on the page", s.Path, h.Timeout), again)
 	}
 	if h.Event != "PermissionRequest" {
 		return checks
 	}
-	if c, err := read(h.Words, os.Getenv); err == nil {
+	if c, err := read(h.Words, env); err == nil {
 		if err := hookclient.Foreign(c); err != nil {
-			add("fail", fmt.Sprintf("%s: the hook tells nothing to %s: %v", s.Path, c.Socket, err), again+" --socket "+c.Socket+" --socket-owner USER, if that is your broker's user")
+			add(Fail, fmt.Sprintf("%s: the hook tells nothing to %s: %v", s.Path, c.Socket, err), again+" --socket "+c.Socket+" --socket-owner USER, if that is your broker's user")
 		}
 	}
 	if h.Timeout > 0 && h.Timeout < 300 {
-		add("warn", fmt.Sprintf("%s: Claude Code gives up on the hook after %g s", s.Path, h.Timeout), again)
+		add(Warn, fmt.Sprintf("%s: Claude Code gives up on the hook after %g s", s.Path, h.Timeout), again)
 	}
 	if h.Matcher != "" && h.Matcher != "*" {
-		add("warn", fmt.Sprintf("%s: the PermissionRequest hook is only for tools that match %s", s.Path, h.Matcher), again)
+		add(Warn, fmt.Sprintf("%s: the PermissionRequest hook is only for tools that match %s", s.Path, h.Matcher), again)
 	}
 	return checks
 }
 
-// target is the socket or URL that a hook is told to ask, "" if it is told none.
+// target is the socket or URL that a hook's flags name, "" if they name none.
 func target(words []string) (string, error) {
-	c, err := told(words)
+	c, err := flags(words)
 	return cmp.Or(c.URL, c.Socket), err
 }
 
-// told is what the flags of a hook say.
-func told(words []string) (hookclient.Config, error) {
+// flags is what the flags of a hook say.
+func flags(words []string) (hookclient.Config, error) {
 	return read(words, func(string) string { return "" })
 }
 
@@ -204,7 +200,7 @@ func denies(s install.Settings) bool {
 		if !h.Ours || h.Event != "PermissionRequest" {
 			return false
 		}
-		c, err := told(h.Words)
+		c, err := flags(h.Words)
 		return err == nil && c.OnTimeout == hook.Deny
 	})
 }
