@@ -13,6 +13,8 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/outlet/notify"
+	"assent/internal/policy/grants"
+	"assent/internal/store/history"
 )
 
 // problem is an error as the API tells it. Title and Type follow from Status.
@@ -65,7 +67,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 }
 
 // statuses is the one table from errors to HTTP. What is not in it is 500 "internal error".
-var statuses = []struct {
+var statuses = []struct { // read-only
 	err    error
 	status int
 	reason string
@@ -81,16 +83,16 @@ var statuses = []struct {
 	{notify.ErrFull, http.StatusTooManyRequests, ""},
 	{notify.ErrBusy, http.StatusTooManyRequests, ""},
 	{notify.ErrNotSubscribed, http.StatusConflict, ""},
-	{ErrNoPast, http.StatusServiceUnavailable, ""},
-	{ErrNoSession, http.StatusNotFound, ""},
-	{ErrNoEvent, http.StatusNotFound, ""},
-	{ErrSessionWaits, http.StatusConflict, ""},
-	{ErrSlowSearch, http.StatusServiceUnavailable, ""},
-	{ErrNoSaved, http.StatusNotFound, ""},
-	{ErrNoProposal, http.StatusConflict, "proposal"},
-	{ErrSavedBefore, http.StatusConflict, "proposal"},
-	{ErrSavedFull, http.StatusConflict, "full"},
-	{ErrNoAlways, http.StatusServiceUnavailable, ""},
+	{history.ErrNotReady, http.StatusServiceUnavailable, ""},
+	{history.ErrNotFound, http.StatusNotFound, ""},
+	{errNoEvent, http.StatusNotFound, ""},
+	{history.ErrWaiting, http.StatusConflict, ""},
+	{history.ErrSlow, http.StatusServiceUnavailable, ""},
+	{grants.ErrNotFound, http.StatusNotFound, ""},
+	{errNoProposal, http.StatusConflict, "proposal"},
+	{grants.ErrBefore, http.StatusConflict, "proposal"},
+	{grants.ErrFull, http.StatusConflict, "full"},
+	{errNoGrants, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
@@ -118,6 +120,9 @@ func problemOf(err error) (p problem, known bool) {
 		return problem{Status: http.StatusBadGateway, Detail: unsent.Error()}, true
 	case errors.As(err, &tooBig):
 		return tooLarge(tooBig.Limit), true
+	}
+	if errors.Is(err, grants.ErrUnavailable) { // it is the record's
+		err = broker.ErrUnavailable
 	}
 	for _, row := range statuses {
 		if !errors.Is(err, row.err) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/history"
 )
 
 // listDecisions is GET /v1/decisions: what became of requests, the last settled one first, with
@@ -40,8 +41,8 @@ func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	list, err := s.past.Settled(r.Context(), q)
-	if after != "" && errors.Is(err, ErrNoSession) {
+	list, err := s.cfg.History.Settled(r.Context(), q)
+	if after != "" && errors.Is(err, history.ErrNotFound) {
 		writeProblem(w, badFields(fieldProblem{"after", "no such request; begin again without it"}))
 		return
 	}
@@ -74,8 +75,8 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, badFields(fieldProblem{"zone", "want the name of a time zone, such as Europe/Berlin"}))
 		return
 	}
-	stats, err := s.past.Stats(r.Context(), since, step, zone)
-	if errors.Is(err, ErrNothingToFind) {
+	stats, err := s.cfg.History.Stats(r.Context(), since, step, zone)
+	if errors.Is(err, history.ErrQuery) {
 		writeProblem(w, badFields(fieldProblem{"since", "want a time in the past, not more than 400 steps ago"}))
 		return
 	}

@@ -14,37 +14,13 @@ import (
 	"assent/broker"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/policy/grants"
 )
 
-// Always is what approvers have assent remember: rules and grants made of requests. Its methods
-// may be called from any goroutine and return the errors below.
-type Always interface {
-	// Propose returns the rules that a request could become.
-	Propose(ctx context.Context, req *hook.Request) (hook.Proposals, error)
-	// Find returns what is to be saved of a request's proposal with this digest, or
-	// ErrNoProposal.
-	Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, error)
-	// Save keeps x, which Find returned and the caller completed. It is in force when Save
-	// returns. ErrSavedFull, ErrSavedBefore.
-	Save(ctx context.Context, x hook.Saved) (hook.Saved, error)
-	// Revoke ends what was saved. It is not in force when Revoke returns. ErrNoSaved.
-	Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error)
-	// Use says whether what was saved under these ids may allow the request, and counts it, once
-	// for a request. ErrSavedOver says that it may not, and that the rules say so by now.
-	Use(ctx context.Context, requestID string, ids []string) error
-	// List returns what was saved of a kind, the newest first.
-	List(kind string) []hook.Saved
-}
-
-// What an Always may say.
+// Of a broker or a request for which nothing can be saved.
 var (
-	ErrNoAlways   = errors.New("this broker saves no rules and grants")
-	ErrNoSaved    = errors.New("nothing that assent saved has this id and is in force")
-	ErrNoProposal = errors.New("the request has no such proposal now; look at its proposals again")
-	ErrSavedFull  = errors.New("too much is saved; revoke what is not needed, see: assent grants")
-	// ErrSavedBefore keeps a signature from serving twice.
-	ErrSavedBefore = errors.New("this device has saved just this before, and it is over; take another request like it, or another end")
-	ErrSavedOver   = errors.New("it is over")
+	errNoGrants   = errors.New("this broker saves no rules and grants")
+	errNoProposal = errors.New("the request has no such proposal now; look at its proposals again")
 )
 
 // The bounds of a grant.
@@ -53,13 +29,24 @@ const (
 	mostCount    = 100
 )
 
-// redeem is Always.Use for the intake.
+// redeem is grants.Store.Use for the intake.
 func (s *Server) redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
-	err := s.cfg.Always.Use(ctx, requestID, ids)
-	if errors.Is(err, ErrSavedOver) {
+	if s.cfg.Grants == nil {
+		return false, errNoGrants
+	}
+	err := s.cfg.Grants.Use(ctx, requestID, ids)
+	if errors.Is(err, grants.ErrOver) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// needsGrants is for routes that a broker without grants cannot serve.
+func (s *Server) needsGrants(next http.Handler) http.Handler {
+	if s.cfg.Grants != nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNoGrants) })
 }
 
 // getProposals is GET /v1/requests/{id}/proposals.
@@ -73,7 +60,7 @@ func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 		s.writeJSON(w, r, http.StatusOK, hook.Proposals{Proposals: []hook.Proposal{}, Reason: "It is no call of a tool."})
 		return
 	}
-	p, err := s.cfg.Always.Propose(r.Context(), &view.Request)
+	p, err := s.cfg.Suggest.Propose(r.Context(), &view.Request)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -113,17 +100,20 @@ func (s *Server) save(kind string) http.HandlerFunc {
 		}
 		var found hook.Saved
 		if err == nil && view.Event != "" {
-			err = ErrNoProposal
+			err = errNoProposal
 		}
 		if err == nil {
-			found, err = s.cfg.Always.Find(ctx, &view.Request, x.Digest)
+			var ok bool
+			if found, ok = s.cfg.Suggest.Find(ctx, &view.Request, x.Digest); !ok {
+				err = errNoProposal
+			}
 		}
 		if err != nil {
 			s.fail(w, r, err)
 			return
 		}
 		x.RequestID, x.Sentence, x.Rule, x.Tests = found.RequestID, found.Sentence, found.Rule, found.Tests
-		x, err = s.cfg.Always.Save(ctx, x)
+		x, err = s.cfg.Grants.Save(ctx, x)
 		if err != nil {
 			s.fail(w, r, err)
 			return
@@ -179,7 +169,7 @@ func (s *Server) revokeSaved(kind string) http.HandlerFunc {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 		defer cancel()
 		by := principal(r)
-		x, err := s.cfg.Always.Revoke(ctx, kind, param(r, "id"), by.Approver)
+		x, err := s.cfg.Grants.Revoke(ctx, kind, param(r, "id"), by.Approver)
 		if err == nil {
 			s.log.Info("revoked a "+kind, zap.String("id", x.ID), zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
 		}
@@ -211,26 +201,11 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) api.Saved {
 
 func (s *Server) savedList(kind string, inForce []hook.RuleInForce) []api.Saved {
 	list := []api.Saved{}
-	for _, x := range s.cfg.Always.List(kind) {
+	if s.cfg.Grants == nil {
+		return list
+	}
+	for _, x := range s.cfg.Grants.List(kind) {
 		list = append(list, s.savedView(x, inForce))
 	}
 	return list
 }
-
-// noAlways is the Always of a server without one.
-type noAlways struct{}
-
-func (noAlways) Propose(context.Context, *hook.Request) (hook.Proposals, error) {
-	return hook.Proposals{}, ErrNoAlways
-}
-func (noAlways) Find(context.Context, *hook.Request, string) (hook.Saved, error) {
-	return hook.Saved{}, ErrNoAlways
-}
-func (noAlways) Save(context.Context, hook.Saved) (hook.Saved, error) {
-	return hook.Saved{}, ErrNoAlways
-}
-func (noAlways) Revoke(context.Context, string, string, hook.Approver) (hook.Saved, error) {
-	return hook.Saved{}, ErrNoAlways
-}
-func (noAlways) Use(context.Context, string, []string) error { return ErrNoAlways }
-func (noAlways) List(string) []hook.Saved                    { return nil }
