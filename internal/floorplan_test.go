@@ -80,7 +80,7 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/hook internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},

@@ -65,7 +65,7 @@ func pageQuery(w http.ResponseWriter, r *http.Request) (after uint64, limit int,
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			writeProblem(w, badFields(fieldProblem{"limit", "want a number above 0"}))
+			writeProblem(w, badField("limit", "want a number above 0"))
 			return 0, 0, false
 		}
 		limit = min(n, longestPage)
@@ -73,7 +73,7 @@ func pageQuery(w http.ResponseWriter, r *http.Request) (after uint64, limit int,
 	if text := q.Get("after"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 63)
 		if err != nil {
-			writeProblem(w, badFields(fieldProblem{"after", "want a number"}))
+			writeProblem(w, badField("after", "want a number"))
 			return 0, 0, false
 		}
 		after = n
@@ -161,12 +161,12 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}
 	words := r.URL.Query().Get("q")
 	if len(words) > maxWords {
-		writeProblem(w, badFields(fieldProblem{"q", "too long"}))
+		writeProblem(w, badField("q", "too long"))
 		return
 	}
 	found, err := s.cfg.History.Search(r.Context(), words, before, limit)
 	if errors.Is(err, history.ErrQuery) {
-		writeProblem(w, badFields(fieldProblem{"q", "there is no word to look for: " + err.Error()}))
+		writeProblem(w, badField("q", "there is no word to look for: "+err.Error()))
 		return
 	}
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
 		return nil
 	}
 	by := v.By()
-	p := badMembers(fieldProblem{"updatedInput", "denied by " + line(by.Who())})
+	p := badMembers(hook.BadField("updatedInput", "denied by "+line(by.Who())))
 	if v.Message != "" {
 		p.Errors[0].Problem += ": " + line(v.Message)
 		p.Detail += ": " + line(v.Message)

@@ -41,14 +41,6 @@ func (s *Server) redeem(ctx context.Context, requestID string, ids []string) (bo
 	return err == nil, err
 }
 
-// needsGrants is for routes that a broker without grants cannot serve.
-func (s *Server) needsGrants(next http.Handler) http.Handler {
-	if s.cfg.Grants != nil {
-		return next
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.fail(w, r, errNoGrants) })
-}
-
 // getProposals is GET /v1/requests/{id}/proposals.
 func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 	view, err := s.cfg.Broker.Get(r.Context(), requestID(r))
@@ -58,6 +50,10 @@ func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 	}
 	if view.Event != "" {
 		s.writeJSON(w, r, http.StatusOK, hook.Proposals{Proposals: []hook.Proposal{}, Reason: "It is no call of a tool."})
+		return
+	}
+	if s.cfg.Suggest == nil {
+		s.fail(w, r, errNoGrants)
 		return
 	}
 	p, err := s.cfg.Suggest.Propose(r.Context(), &view.Request)
@@ -79,7 +75,7 @@ func (s *Server) save(kind string) http.HandlerFunc {
 		if kind == hook.SavedGrant {
 			schema, fields["expiresAt"], fields["count"] = "SaveGrant", &x.Bounds, &count
 		}
-		if !s.readObject(w, r, schema, fields, func() []fieldProblem { return boundsOf(&x, count) }) {
+		if !s.readObject(w, r, schema, fields, func() []*hook.FieldError { return boundsOf(&x, count) }) {
 			return
 		}
 		x.RequestID = knownID(x.RequestID) // the spelling that is signed and kept
@@ -99,7 +95,10 @@ func (s *Server) save(kind string) http.HandlerFunc {
 			err = fmt.Errorf("save: %w", broker.ErrDigest)
 		}
 		var found hook.Saved
-		if err == nil && view.Event != "" {
+		switch {
+		case err == nil && s.cfg.Grants == nil:
+			err = errNoGrants
+		case err == nil && view.Event != "":
 			err = errNoProposal
 		}
 		if err == nil {
@@ -125,37 +124,37 @@ func (s *Server) save(kind string) http.HandlerFunc {
 }
 
 // boundsOf checks what is sent, and sets the bounds.
-func boundsOf(x *hook.Saved, count int64) (errs []fieldProblem) {
+func boundsOf(x *hook.Saved, count int64) (errs []*hook.FieldError) {
 	if len(x.Digest) != 64 || strings.Trim(x.Digest, "0123456789abcdef") != "" {
-		errs = append(errs, fieldProblem{"proposal", "want the digest of a proposal: 64 lower-case hex digits"})
+		errs = append(errs, hook.BadField("proposal", "want the digest of a proposal: 64 lower-case hex digits"))
 	}
 	if len(x.InputSHA256) != 64 || strings.Trim(x.InputSHA256, "0123456789abcdef") != "" {
-		errs = append(errs, fieldProblem{"inputSha256", "want the request's inputSha256: 64 lower-case hex digits"})
+		errs = append(errs, hook.BadField("inputSha256", "want the request's inputSha256: 64 lower-case hex digits"))
 	}
 	if len(x.Signature) > 1024 {
-		errs = append(errs, fieldProblem{"signature", "longer than 1 KiB"})
+		errs = append(errs, hook.BadField("signature", "longer than 1 KiB"))
 	}
 	if x.Kind != hook.SavedGrant {
 		return errs
 	}
 	if x.Bounds == "" && count == 0 {
-		errs = append(errs, fieldProblem{"expiresAt", "a grant needs expiresAt or count; a rule has neither"})
+		errs = append(errs, hook.BadField("expiresAt", "a grant needs expiresAt or count; a rule has neither"))
 	}
 	if x.Bounds != "" {
 		at, err := time.Parse(time.RFC3339Nano, x.Bounds)
 		now := time.Now()
 		switch {
 		case err != nil || len(x.Bounds) > 64:
-			errs = append(errs, fieldProblem{"expiresAt", `want a time such as "2026-11-21T15:04:05Z"`})
+			errs = append(errs, hook.BadField("expiresAt", `want a time such as "2026-11-21T15:04:05Z"`))
 		case !at.After(now):
-			errs = append(errs, fieldProblem{"expiresAt", "lies in the past, by the broker's clock"})
+			errs = append(errs, hook.BadField("expiresAt", "lies in the past, by the broker's clock"))
 		case at.After(now.Add(longestGrant)):
-			errs = append(errs, fieldProblem{"expiresAt", "want at most 90 days; a rule has no end"})
+			errs = append(errs, hook.BadField("expiresAt", "want at most 90 days; a rule has no end"))
 		}
 		x.ExpiresAt = at.UTC()
 	}
 	if count < 0 || count > mostCount {
-		errs = append(errs, fieldProblem{"count", fmt.Sprintf("want 1 to %d", mostCount)})
+		errs = append(errs, hook.BadField("count", fmt.Sprintf("want 1 to %d", mostCount)))
 		count = 0
 	}
 	x.Count = int(count)
@@ -166,6 +165,10 @@ func boundsOf(x *hook.Saved, count int64) (errs []fieldProblem) {
 // nothing else. It only tightens, so a device's bearer suffices.
 func (s *Server) revokeSaved(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if s.cfg.Grants == nil {
+			s.fail(w, r, errNoGrants)
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 		defer cancel()
 		by := principal(r)

@@ -126,7 +126,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			writeProblem(w, badFields(fieldProblem{"limit", "want a number above 0"}))
+			writeProblem(w, badField("limit", "want a number above 0"))
 			return
 		}
 		limit = min(n, longestPage)
@@ -134,7 +134,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	list, err := s.sessions(r.Context(), q.Get("after"), limit)
 	switch {
 	case errors.Is(err, history.ErrNotFound):
-		writeProblem(w, badFields(fieldProblem{"after", "no such session; begin again without it"}))
+		writeProblem(w, badField("after", "no such session; begin again without it"))
 	case err != nil:
 		s.fail(w, r, err)
 	default:

@@ -54,12 +54,12 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	var after uint64
 	if text := q.Get("after"); text != "" {
 		if after, err = strconv.ParseUint(text, 10, 63); err != nil {
-			writeProblem(w, badFields(fieldProblem{"after", "want a sequence number"}))
+			writeProblem(w, badField("after", "want a sequence number"))
 			return
 		}
 	}
 	if q.Has("feed") && q.Get("feed") == "" {
-		writeProblem(w, badFields(fieldProblem{"feed", "want the id of a session"}))
+		writeProblem(w, badField("feed", "want the id of a session"))
 		return
 	}
 	if q.Has("feed") && s.cfg.History == nil {

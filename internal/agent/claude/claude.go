@@ -22,24 +22,24 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 	if d.Behavior == hook.BehaviorDeny {
 		switch {
 		case len(d.UpdatedInput) > 0:
-			return &FieldError{"updatedInput", "goes with allow only"}
+			return hook.BadField("updatedInput", "goes with allow only")
 		case len(d.UpdatedPermissions) > 0:
-			return &FieldError{"updatedPermissions", "goes with allow only"}
+			return hook.BadField("updatedPermissions", "goes with allow only")
 		}
 		return nil
 	}
 	switch {
 	case d.Message != "":
-		return &FieldError{"message", "goes with deny only"}
+		return hook.BadField("message", "goes with deny only")
 	case d.Interrupt:
-		return &FieldError{"interrupt", "goes with deny only"}
+		return hook.BadField("interrupt", "goes with deny only")
 	}
 	question := tools.Of(r.ToolName).Kind == tool.Question
 	if len(d.UpdatedInput) > 0 {
 		if ms, err := object(d.UpdatedInput); err != nil {
-			return &FieldError{"updatedInput", "want a JSON object"}
+			return hook.BadField("updatedInput", "want a JSON object")
 		} else if why := ambiguous(d.UpdatedInput); why != "" {
-			return &FieldError{"updatedInput", why}
+			return hook.BadField("updatedInput", why)
 		} else if question {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err
@@ -48,7 +48,7 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 			return err
 		}
 	} else if question {
-		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
+		return hook.BadField("updatedInput", "a question is answered with its questions and answers {question: label}")
 	}
 	if len(d.UpdatedPermissions) > 0 {
 		return checkUpdates(d.UpdatedPermissions, r.Suggestions)
@@ -80,9 +80,9 @@ func checkKinds(ms []member, r *hook.Request) error {
 			switch {
 			case !strings.EqualFold(m.key, was.key):
 			case m.key != was.key:
-				return &FieldError{"updatedInput", "has " + m.key + " where the request has " + was.key}
+				return hook.BadField("updatedInput", "has "+m.key+" where the request has "+was.key)
 			case kind(m.value) != kind(was.value):
-				return &FieldError{"updatedInput", m.key + " is no longer of the kind that it was"}
+				return hook.BadField("updatedInput", m.key+" is no longer of the kind that it was")
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func checkKinds(ms []member, r *hook.Request) error {
 
 func checkAnswers(ms []member, d hook.Decision, r *hook.Request) error {
 	if CallKey(r.ToolName, d.UpdatedInput) != CallKey(r.ToolName, r.ToolInput) {
-		return &FieldError{"updatedInput", "its questions must be those that were asked"}
+		return hook.BadField("updatedInput", "its questions must be those that were asked")
 	}
 	for _, m := range ms {
 		if m.key == "answers" {
@@ -102,7 +102,7 @@ func checkAnswers(ms []member, d hook.Decision, r *hook.Request) error {
 			return nil
 		}
 	}
-	return &FieldError{"updatedInput", "answers is missing: want {question: label}"}
+	return hook.BadField("updatedInput", "answers is missing: want {question: label}")
 }
 
 // Words of permission updates, read from the client's own types and checked by experiment.
@@ -117,11 +117,11 @@ var (
 // {"type":"toolAlwaysAllow","tool":…} alike.
 func checkUpdates(updates, suggestions hook.JSON) error {
 	bad := func(i int, problem string) error {
-		return &FieldError{fmt.Sprintf("updatedPermissions[%d]", i), problem}
+		return hook.BadField(fmt.Sprintf("updatedPermissions[%d]", i), problem)
 	}
 	var entries, own []json.RawMessage
 	if err := json.Unmarshal(updates, &entries); err != nil {
-		return &FieldError{"updatedPermissions", "want an array of permission updates"}
+		return hook.BadField("updatedPermissions", "want an array of permission updates")
 	}
 	_ = json.Unmarshal(suggestions, &own) // none, or no array: nothing was suggested
 	for i, e := range entries {
@@ -223,7 +223,7 @@ func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
 		}
 		b.WriteString(`,"` + m.key + `":`)
 		if err := json.Compact(&b, m.value); err != nil {
-			return nil, &FieldError{m.key, "not JSON"}
+			return nil, hook.BadField(m.key, "not JSON")
 		}
 	}
 	b.WriteString("}}}")

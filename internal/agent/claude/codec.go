@@ -14,14 +14,6 @@ import (
 	"assent/internal/hook"
 )
 
-// FieldError says which member of a decision the agent cannot take, and what it would take.
-type FieldError struct {
-	Field   string // API name: "updatedInput"
-	Problem string
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
-
 // ErrUnknownAgent is wrapped by errors about an agent that has no codec here.
 var ErrUnknownAgent = errors.New("unknown agent")
 
@@ -48,7 +40,7 @@ func Known(name string) bool {
 	return err == nil
 }
 
-// CheckDecision says whether the agent of r can be given d: nil, a *FieldError, or
+// CheckDecision says whether the agent of r can be given d: nil, a *hook.FieldError, or
 // ErrUnknownAgent. What passes here, Encode writes.
 func CheckDecision(agentName string, d hook.Decision, r *hook.Request) error {
 	a, err := dialect(agentName)
@@ -58,7 +50,7 @@ func CheckDecision(agentName string, d hook.Decision, r *hook.Request) error {
 	switch d.Behavior {
 	case hook.BehaviorAllow, hook.BehaviorDeny:
 	default:
-		return &FieldError{"behavior", `want "allow" or "deny"`}
+		return hook.BadField("behavior", `want "allow" or "deny"`)
 	}
 	return a.check(d, r)
 }
