@@ -107,7 +107,7 @@ type Config struct {
 // Server makes the two handlers. Make it with New and Close it after its listeners.
 type Server struct {
 	cfg         Config
-	agents      agents
+	agents      agentProcesses
 	index       sessionIndex
 	log         *zap.Logger
 	names       names

@@ -186,7 +186,7 @@ func (x *sessionIndex) look(ctx context.Context, s *Server, news map[string]bool
 }
 
 // due are the sessions that time may have changed, and those whose agent has gone.
-func (x *sessionIndex) due(now time.Time, agents *agents) []string {
+func (x *sessionIndex) due(now time.Time, agents *agentProcesses) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var ids []string

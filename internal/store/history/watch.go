@@ -57,8 +57,8 @@ func (ws *watchers) stop(w *watch) {
 	ws.endLocked(func(x *watch) bool { return x == w })
 }
 
-// tell gives every watch its part of what is new.
-func (ws *watchers) tell(news []News) {
+// notify gives every watch its part of what is new.
+func (ws *watchers) notify(news []News) {
 	if len(news) == 0 {
 		return
 	}
