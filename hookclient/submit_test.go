@@ -13,7 +13,7 @@ import (
 	"assent/internal/hook"
 )
 
-var submitted = hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: permissionRequest, Agent: "claude", Time: time.Unix(1, 0), Raw: []byte(`{"a":1}`)}
+var submitted = hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: hook.EventPermissionRequest, Agent: "claude", Time: time.Unix(1, 0), Raw: []byte(`{"a":1}`)}
 
 func TestSubmit(t *testing.T) {
 	t.Parallel()

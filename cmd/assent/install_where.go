@@ -12,6 +12,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 )
 
@@ -184,7 +185,7 @@ func (w whereabouts) notes(o install.Options, plan install.Plan, settings []inst
 			switch {
 			case h.Ours:
 				ours++
-			case h.Event == "PermissionRequest":
+			case h.Event == hook.EventPermissionRequest:
 				others++
 			}
 		}
