@@ -110,7 +110,7 @@ func TestSubmitCompletesAnEvent(t *testing.T) {
 		if ids = append(ids, e.ID); len(ids) == 1 {
 			panic(http.ErrAbortHandler)
 		}
-		if e.Agent != "codex" || e.Type != hook.EventPermissionRequest || e.Via != hook.ViaMCP || e.Attempt != 2 || time.Since(e.Time) > time.Hour ||
+		if e.Agent != "codex" || e.Type != hook.EventPermissionRequest || e.Source != hook.SourceMCP || e.Attempt != 2 || time.Since(e.Time) > time.Hour ||
 			e.Origin.Host == "" || e.Origin.PID == 0 || e.Origin.AgentLabel != "CLAUDE_AGENT_ID" || r.Header.Get(hook.HeaderReattachSecret) == "" {
 			t.Errorf("%+v", e)
 		}
@@ -123,7 +123,7 @@ func TestSubmitCompletesAnEvent(t *testing.T) {
 		}
 		return ""
 	}}
-	got := Submit(t.Context(), cfg, hook.Event{Type: hook.EventPermissionRequest, Via: hook.ViaMCP, Raw: []byte("{}")})
+	got := Submit(t.Context(), cfg, hook.Event{Type: hook.EventPermissionRequest, Source: hook.SourceMCP, Raw: []byte("{}")})
 	if !got.Answered || len(got.Body) > 0 || len(ids) != 2 || len(ids[0]) != 36 || ids[0] != ids[1] {
 		t.Errorf("%+v, ids %q", got, ids)
 	}

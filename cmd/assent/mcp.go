@@ -144,7 +144,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 			if len(payload) > hook.MaxRequest {
 				return nil, errors.New("the call is too large to be held; the limit is 1 MiB")
 			}
-			got := hookclient.Submit(ctx, cfg, hook.Event{Type: hook.EventPermissionRequest, Via: hook.ViaMCP, Raw: payload})
+			got := hookclient.Submit(ctx, cfg, hook.Event{Type: hook.EventPermissionRequest, Source: hook.SourceMCP, Raw: payload})
 			switch {
 			case got.Answered:
 				return got.Body, nil

@@ -13,34 +13,37 @@ import (
 	"assent/internal/text/strictjson"
 )
 
-// checkClaude holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
+// Check holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
 // a plain allow of AskUserQuestion does nothing, and one malformed entry of
 // updatedPermissions voids the whole decision.
-func checkClaude(d hook.Decision, r *hook.Request) error {
+func (Agent) Check(d hook.Decision, r *hook.Request) error {
+	if d.Behavior != hook.BehaviorAllow && d.Behavior != hook.BehaviorDeny {
+		return refuse("behavior", `want "allow" or "deny"`)
+	}
 	if r.Event == hook.EventElicitation {
 		return checkForm(d, r)
 	}
 	if d.Behavior == hook.BehaviorDeny {
 		switch {
 		case len(d.UpdatedInput) > 0:
-			return &FieldError{"updatedInput", "goes with allow only"}
+			return refuse("updatedInput", "goes with allow only")
 		case len(d.UpdatedPermissions) > 0:
-			return &FieldError{"updatedPermissions", "goes with allow only"}
+			return refuse("updatedPermissions", "goes with allow only")
 		}
 		return nil
 	}
 	switch {
 	case d.Message != "":
-		return &FieldError{"message", "goes with deny only"}
+		return refuse("message", "goes with deny only")
 	case d.Interrupt:
-		return &FieldError{"interrupt", "goes with deny only"}
+		return refuse("interrupt", "goes with deny only")
 	}
 	question := tools.Of(r.ToolName).Kind == tool.Question
 	if len(d.UpdatedInput) > 0 {
 		if ms, err := strictjson.Object(d.UpdatedInput); err != nil {
-			return &FieldError{"updatedInput", "want a JSON object"}
+			return refuse("updatedInput", "want a JSON object")
 		} else if why := ambiguous(d.UpdatedInput); why != "" {
-			return &FieldError{"updatedInput", why}
+			return refuse("updatedInput", why)
 		} else if question {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err
@@ -49,7 +52,7 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 			return err
 		}
 	} else if question {
-		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
+		return refuse("updatedInput", "a question is answered with its questions and answers {question: label}")
 	}
 	if len(d.UpdatedPermissions) > 0 {
 		return checkUpdates(d.UpdatedPermissions, r.Suggestions)
@@ -81,9 +84,9 @@ func checkKinds(ms []strictjson.Member, r *hook.Request) error {
 			switch {
 			case strictjson.Fold(m.Key) != strictjson.Fold(was.Key):
 			case m.Key != was.Key:
-				return &FieldError{"updatedInput", "has " + m.Key + " where the request has " + was.Key}
+				return refuse("updatedInput", "has "+m.Key+" where the request has "+was.Key)
 			case kind(m.Value) != kind(was.Value):
-				return &FieldError{"updatedInput", m.Key + " is no longer of the kind that it was"}
+				return refuse("updatedInput", m.Key+" is no longer of the kind that it was")
 			}
 		}
 	}
@@ -92,7 +95,7 @@ func checkKinds(ms []strictjson.Member, r *hook.Request) error {
 
 func checkAnswers(ms []strictjson.Member, d hook.Decision, r *hook.Request) error {
 	if CallKey(r.ToolName, d.UpdatedInput) != CallKey(r.ToolName, r.ToolInput) {
-		return &FieldError{"updatedInput", "its questions must be those that were asked"}
+		return refuse("updatedInput", "its questions must be those that were asked")
 	}
 	for _, m := range ms {
 		if m.Key == "answers" {
@@ -103,7 +106,7 @@ func checkAnswers(ms []strictjson.Member, d hook.Decision, r *hook.Request) erro
 			return nil
 		}
 	}
-	return &FieldError{"updatedInput", "answers is missing: want {question: label}"}
+	return refuse("updatedInput", "answers is missing: want {question: label}")
 }
 
 // Words of permission updates, read from the client's own types and checked by experiment.
@@ -118,11 +121,11 @@ var (
 // {"type":"toolAlwaysAllow","tool":…} alike.
 func checkUpdates(updates, suggestions hook.JSON) error {
 	bad := func(i int, problem string) error {
-		return &FieldError{fmt.Sprintf("updatedPermissions[%d]", i), problem}
+		return refuse(fmt.Sprintf("updatedPermissions[%d]", i), problem)
 	}
 	var entries, own []json.RawMessage
 	if err := json.Unmarshal(updates, &entries); err != nil {
-		return &FieldError{"updatedPermissions", "want an array of permission updates"}
+		return refuse("updatedPermissions", "want an array of permission updates")
 	}
 	_ = json.Unmarshal(suggestions, &own) // none, or no array: nothing was suggested
 	for i, e := range entries {
@@ -190,9 +193,12 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// encodeClaude writes the members in a fixed order and only those the decision has.
+// Encode writes the members in a fixed order and only those the decision has.
 // ExitPlanMode is approved with an updatedInput or not at all: {} stands for "as it is".
-func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
+func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if err := a.Check(d, r); err != nil {
+		return nil, err
+	}
 	if r.Event == hook.EventElicitation {
 		return encodeForm(d)
 	}
@@ -224,7 +230,7 @@ func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
 		}
 		b.WriteString(`,"` + m.key + `":`)
 		if err := json.Compact(&b, m.value); err != nil {
-			return nil, &FieldError{m.key, "not JSON"}
+			return nil, refuse(m.key, "not JSON")
 		}
 	}
 	b.WriteString("}}}")

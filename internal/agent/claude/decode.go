@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 	"assent/internal/text/strictjson"
 )
@@ -30,17 +31,17 @@ var known = []string{
 // Decode reads the members of a payload that assent acts on. event, when not empty, is the
 // type the hook was registered for and wins over the payload's own.
 //
-// An error wraps ErrUnreadable: the text is no JSON object, or a member has the wrong type.
+// An error wraps agent.ErrUnreadable: the text is no JSON object, or a member has the wrong type.
 // The Payload then holds what could be read, for the stream takes every event; a
 // PermissionRequest with an error must not be asked.
-func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
+func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	var p hook.Payload
 	p.Type = event
 	p.InputSHA256 = digest(raw)
 	members, err := strictjson.Object(raw)
 	if err != nil {
 		p.SessionID = sessionOf(members)
-		return p, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return p, fmt.Errorf("%w: %w", agent.ErrUnreadable, err)
 	}
 	var problem error
 	text := func(dst *string, m strictjson.Member) {
@@ -48,7 +49,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 			return
 		}
 		if err := json.Unmarshal(m.Value, dst); err != nil && problem == nil {
-			problem = fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.Key)
+			problem = fmt.Errorf("%w: %s is not a text", agent.ErrUnreadable, m.Key)
 		}
 	}
 	exact := map[string]int{}
@@ -92,7 +93,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 	if len(p.SessionID) > maxID || len(p.AgentID) > maxID {
 		p.SessionID, p.AgentID = "", "" // both: the event is not the main thread's
 		if problem == nil {
-			problem = fmt.Errorf("%w: a session or agent id of more than %d bytes", ErrUnreadable, maxID)
+			problem = fmt.Errorf("%w: a session or agent id of more than %d bytes", agent.ErrUnreadable, maxID)
 		}
 	}
 	twice := ""
@@ -105,7 +106,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		p.InputSHA256 = digest(p.ToolInput)
 	}
 	if p.ToolInput != nil && p.ToolInput[0] != '{' && problem == nil {
-		problem = fmt.Errorf("%w: tool_input is not an object", ErrUnreadable)
+		problem = fmt.Errorf("%w: tool_input is not an object", agent.ErrUnreadable)
 	}
 	name, varied := strictjson.Variant(members, known...)
 	switch {
@@ -119,7 +120,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		p.Uninspectable = ambiguous(raw)
 	}
 	if p.Uninspectable == tooDeep && problem == nil {
-		problem = fmt.Errorf("%w: %s", ErrUnreadable, tooDeep)
+		problem = fmt.Errorf("%w: %s", agent.ErrUnreadable, tooDeep)
 	}
 	if p.ToolName != "" && p.ToolInput != nil {
 		p.CallKey = CallKey(p.ToolName, p.ToolInput)

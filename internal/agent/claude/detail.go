@@ -13,7 +13,7 @@ import (
 // counts, as in Decode.
 //
 // The members were found in payloads of Claude Code 2.1.329.
-func Detail(agentName, event string, raw []byte) hook.Detail {
+func (Agent) Detail(event string, raw []byte) hook.Detail {
 	var r detailReader
 	members, err := strictjson.Object(raw)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 	"assent/internal/text/strictjson"
 )
@@ -19,26 +20,23 @@ const (
 	maxFormOptions = 256 // of all its fields together
 )
 
-// ErrNoForm is wrapped by Form's errors.
-var ErrNoForm = errors.New("no form that can be answered here")
-
 // Form reads an event of Claude Code in which an MCP server asks the person for something
 // (Elicitation) as the input of a request: every member but those that all events have. The bytes
 // of the members are those of raw.
 //
-// An error wraps ErrNoForm: it is a web address to open, or a form of which anything is not known
+// An error wraps agent.ErrNoForm: it is a web address to open, or a form of which anything is not known
 // by name and meaning. The client does not hold an answer against the form (seen with 2.1.329), so
 // assent must know all of the form.
-func Form(raw []byte) (hook.JSON, error) {
+func (Agent) Form(raw []byte) (hook.JSON, error) {
 	if len(raw) > maxFormBytes {
-		return nil, fmt.Errorf("%w: it has %d bytes", ErrNoForm, len(raw))
+		return nil, fmt.Errorf("%w: it has %d bytes", agent.ErrNoForm, len(raw))
 	}
 	members, err := strictjson.Object(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoForm, err)
 	}
 	if why := ambiguous(raw); why != "" || !utf8.Valid(raw) {
-		return nil, fmt.Errorf("%w: not to be read in one way only", ErrNoForm)
+		return nil, fmt.Errorf("%w: not to be read in one way only", agent.ErrNoForm)
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -60,7 +58,7 @@ func Form(raw []byte) (hook.JSON, error) {
 	}
 	b.WriteByte('}')
 	if _, err := formOf(b.Bytes()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoForm, err)
 	}
 	return b.Bytes(), nil
 }
