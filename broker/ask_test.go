@@ -33,7 +33,7 @@ func TestAskAllow(t *testing.T) {
 		r.wantSteps(q, "asked decided:allowed")
 		r.b.Delivered(q.ID)
 		r.b.Delivered(q.ID)
-		notesDone()
+		followUpsDone()
 		r.wantSteps(q, "asked decided:allowed delivered")
 		if v := r.get(q); v.Delivery != broker.Delivered || string(v.Raw) != string(q.Raw) {
 			t.Errorf("Get: %+v", v)
@@ -56,7 +56,7 @@ func TestAskNeedsAnID(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("x")
 		q.ID = ""
-		if _, err := r.b.Ask(t.Context(), q); err == nil {
+		if _, err := askAndWait(t.Context(), r.b, q); err == nil {
 			t.Error("a request without id was taken")
 		}
 		if r.log.Len() != 0 {
@@ -132,7 +132,7 @@ func TestSameIDWithAnotherPayloadIsRefused(t *testing.T) {
 func TestReusedIDOfAnotherReplica(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		q := r.request("x")
@@ -505,7 +505,7 @@ func TestHandBackCutOff(t *testing.T) {
 			if err := r.b.HandBack(t.Context(), q, hook.ReasonTooLarge); err != nil {
 				t.Fatal(err)
 			}
-			r.cfg.Sole = sole
+			r.cfg.SingleReplica = sole
 			r.kill()
 			r.wantPending()
 			if s := r.refused(q, allow(q)); s.Outcome != hook.HandedBack {

@@ -39,7 +39,7 @@ func (l *diskLog) Append(ctx context.Context, rec hook.Record, after uint64) (ui
 }
 
 func benchBroker(tb testing.TB, log broker.Log) *broker.Broker {
-	b, err := broker.New(tb.Context(), broker.Config{Log: log, Sole: true})
+	b, err := broker.New(tb.Context(), broker.Config{Log: log, SingleReplica: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func BenchmarkAskDecide(b *testing.B) {
 		w.Next(b.Context())
 		done := make(chan broker.Answer)
 		go func() {
-			a, _ := br.Ask(context.Background(), q)
+			a, _ := askAndWait(context.Background(), br, q)
 			br.Delivered(q.ID)
 			done <- a
 		}()
@@ -130,7 +130,7 @@ func askMany(tb testing.TB, br *broker.Broker, n int) ([]hook.Request, *sync.Wai
 		q := newRequest(uuid.NewString(), fmt.Sprint("s", i%100), "x", uint64(i+1))
 		queue[i] = q
 		hooks.Go(func() {
-			_, err := br.Ask(context.Background(), q)
+			_, err := askAndWait(context.Background(), br, q)
 			if err == nil {
 				br.Delivered(q.ID)
 			} else if !errors.Is(err, broker.ErrStopping) {
@@ -189,7 +189,7 @@ func BenchmarkWatchers(b *testing.B) {
 	const watchers, changes = 200, 1000
 	for b.Loop() {
 		b.StopTimer()
-		br, err := broker.New(b.Context(), broker.Config{Log: logtest.New(), Sole: true,
+		br, err := broker.New(b.Context(), broker.Config{Log: logtest.New(), SingleReplica: true,
 			Encode: func(v broker.View) []byte { return []byte(strings.Repeat(v.ID, 20)) }})
 		if err != nil {
 			b.Fatal(err)

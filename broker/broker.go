@@ -1,16 +1,3 @@
-// Package broker holds permission requests until somebody or something answers them.
-//
-// One request waits in its session's queue from Ask until exactly one of these is recorded: a
-// decision, its deadline, or the agent's own settlement. The record (see Log) is the arbiter;
-// the broker's memory follows it.
-//
-// # Concurrency
-//
-// New starts seven goroutines, and Close ends them: one tails the record and is the only writer
-// of requests' states; four append the ends of requests (enders); one appends what is only
-// noted (delivered, confirmed, overruled: notes); one saves checkpoints. A waiting request has
-// no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
-// goroutine; nothing calls the log while it holds the broker's lock.
 package broker
 
 import (
@@ -25,15 +12,15 @@ import (
 // Config is what a Broker needs. Log is required; the zero value of the rest works.
 type Config struct {
 	Log Log
-	// Sole says that no other replica shares the record: then requests found open at the
+	// SingleReplica says that no other replica shares the record: then requests found open at the
 	// start are this broker's to withdraw when their hooks do not come back.
-	Sole bool
-	// DetachGrace is how long a remote hook may be away before a Sole broker withdraws its request; 0
+	SingleReplica bool
+	// DetachGrace is how long a remote hook may be away before a SingleReplica broker withdraws its request; 0
 	// means 15 s. RestartGrace is the same after a start, for every hook; 0 means 30 s.
 	DetachGrace, RestartGrace time.Duration
-	// ForeignExpiry is how long after its deadline a request held by another replica is
+	// ElsewhereExpiry is how long after its deadline a request held by another replica is
 	// expired by this one; 0 means 5 s.
-	ForeignExpiry time.Duration
+	ElsewhereExpiry time.Duration
 	// CallKey computes hook.Payload.CallKey for an input that an approver changed: the tool
 	// then runs with that input. Nil means that only the request's own key is expected.
 	CallKey func(tool string, input []byte) string
@@ -54,14 +41,14 @@ type View struct {
 	State string
 	// Detached says that no hook is connected at the moment; it may come back.
 	Detached bool
-	// Foreign says that another replica holds the hook, as far as we know.
-	Foreign   bool
-	Outcome   hook.Outcome
-	Reason    string // of an ended request; ReasonOverruled, hook.ReasonFailed
-	DecidedBy *hook.Approver
-	Decision  *hook.Decision
-	SettledAt time.Time
-	// SettledSeq is the sequence of the record that settled it: the place in Ended's pages.
+	// HeldElsewhere says that another replica holds the hook, as far as we know.
+	HeldElsewhere bool
+	Outcome       hook.Outcome
+	Reason        string // of an ended request; ReasonOverruled, hook.ReasonFailed
+	DecidedBy     *hook.Approver
+	Decision      *hook.Decision
+	SettledAt     time.Time
+	// SettledSeq is the sequence of the record that settled it: the cursor of Ended's pages.
 	SettledSeq uint64
 	// Delivery is how far the answer got: empty, Recorded, Delivered, Confirmed or Overruled.
 	Delivery string
@@ -168,12 +155,12 @@ const (
 	maxUnprovenBytes   = 64 << 20 // of their payloads together
 	maxUnprovenAge     = time.Hour
 
-	askPatience    = 10 * time.Second       // to record asked in a crowd; a log that does not work says so within a second
-	decidePatience = 10 * time.Second       // to record a decision, likewise
-	endPatience    = time.Second            // one attempt to record an end
-	deliveryWait   = 500 * time.Millisecond // Decide waits so long for Delivered
-	maxRetryPause  = 5 * time.Second        // between attempts while the log is away
-	closePatience  = time.Second            // Close waits so long for what is being written
+	askTimeout    = 10 * time.Second       // to record asked in a crowd; a log that does not work says so within a second
+	decideTimeout = 10 * time.Second       // to record a decision, likewise
+	endTimeout    = time.Second            // one attempt to record an end
+	deliveryWait  = 500 * time.Millisecond // Decide waits so long for Delivered
+	maxRetryPause = 5 * time.Second        // between attempts while the log is away
+	closeTimeout  = time.Second            // Close waits so long for what is being written
 )
 
 func (c Config) withDefaults() Config {
@@ -183,8 +170,8 @@ func (c Config) withDefaults() Config {
 	if c.RestartGrace == 0 {
 		c.RestartGrace = 30 * time.Second
 	}
-	if c.ForeignExpiry == 0 {
-		c.ForeignExpiry = 5 * time.Second
+	if c.ElsewhereExpiry == 0 {
+		c.ElsewhereExpiry = 5 * time.Second
 	}
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}

@@ -16,8 +16,8 @@ const (
 	saveEvery = 3 * time.Second // if something changed
 	saveAfter = 1000            // records and events, earlier than saveEvery
 	// savePause is the least time between two checkpoints.
-	savePause    = 250 * time.Millisecond
-	savePatience = 2 * time.Second
+	savePause   = 250 * time.Millisecond
+	saveTimeout = 2 * time.Second
 
 	// maxLive bounds each of the two kinds of ids in a checkpoint, pending and unproven.
 	// replayGap is how many records a start may read again rather than have an id listed.
@@ -70,7 +70,7 @@ func (b *Broker) runSaver() {
 }
 
 func (b *Broker) save(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, savePatience)
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	point, unsaved := b.checkpoint()
 	if unsaved == 0 {
@@ -91,21 +91,21 @@ func (b *Broker) save(ctx context.Context) error {
 // Events whose consequences are not in the record yet will be observed again: EventSeq stays
 // before the first of them.
 func (b *Broker) checkpoint() (c Checkpoint, unsaved int) {
-	type place struct {
+	type askedAt struct {
 		seq uint64
 		id  string
 	}
-	var pending []place
+	var pending []askedAt
 	b.mu.Lock()
 	c.Tail, c.EventSeq, unsaved = b.tailSeq, b.eventSeq, b.unsaved
 	for _, e := range b.entries {
 		for _, seq := range []uint64{e.usedBy, e.turnOver} {
-			if seq > 0 && (e.open() || e.notesDue > 0) {
+			if seq > 0 && (e.open() || e.followUpsDue > 0) {
 				c.EventSeq = min(c.EventSeq, seq-1)
 			}
 		}
 		if e.open() && e.askedSeq > 0 {
-			pending = append(pending, place{e.askedSeq, e.ID})
+			pending = append(pending, askedAt{e.askedSeq, e.ID})
 		}
 	}
 	for x := b.unproven.Back(); x != nil && len(c.Live) < maxLive; x = x.Prev() {
@@ -113,7 +113,7 @@ func (b *Broker) checkpoint() (c Checkpoint, unsaved int) {
 	}
 	b.mu.Unlock()
 
-	slices.SortFunc(pending, func(x, y place) int { return cmp.Compare(x.seq, y.seq) })
+	slices.SortFunc(pending, func(x, y askedAt) int { return cmp.Compare(x.seq, y.seq) })
 	c.Seq = c.Tail
 	for i, p := range pending {
 		if i == maxLive || c.Tail-p.seq < replayGap {

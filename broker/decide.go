@@ -17,7 +17,7 @@ import (
 // A request that is over, or is settled by another at the same moment, is a *SettledError
 // naming the winner. ErrNotFound: no such request. ErrDigest: d.InputSHA256 is not the
 // request's. ErrUnavailable: it is not known whether d was recorded; the hook keeps waiting and
-// Get tells later. d must be something the agent can take (codec.CheckDecision), which the
+// Get tells later. d must be something the agent can take (claude.CheckDecision), which the
 // caller sees to. When ctx ends the decision is recorded all the same; only the wait is cut.
 func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook.Approver) (View, error) {
 	outcome := outcomeOf(d.Behavior)
@@ -29,7 +29,7 @@ func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook
 		return View{}, err
 	}
 	defer b.writing.Done()
-	lctx, cancel := context.WithTimeout(b.ctx, decidePatience)
+	lctx, cancel := context.WithTimeout(b.ctx, decideTimeout)
 	defer cancel()
 	if f.askedSeq == 0 { // not in memory
 		if f, err = b.read(lctx, id); err != nil {
@@ -71,19 +71,19 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, nil
 	case !e.open():
 		return nil, folded{}, e.settledError()
-	case e.gaveUp:
+	case e.answeredUnrecorded:
 		a := e.fallbackAnswer()
 		return nil, folded{}, &SettledError{Outcome: a.Outcome, Reason: a.Reason}
 	case e.end != nil && !e.comesBack(): // nobody would get the answer, whatever the log says
 		return nil, folded{}, &SettledError{Outcome: e.end.outcome, Reason: e.end.reason}
 	case e.lapsed:
 		return nil, folded{}, fmt.Errorf("decide %s: its time is over by the clock, and its hook is not back yet: %w", id, ErrUnavailable)
-	case e.hidden:
+	case e.handingBack:
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
 	case e.askedSeq == 0:
 		b.writing.Add(1)
 		f := folded{}
-		if e.askedAt > 0 { // recorded by our own Enter; the tail is about to bring it
+		if e.askedAt > 0 { // recorded by our own Ask; the tail is about to bring it
 			f.Request, f.State, f.askedSeq, f.LastSeq = e.Request, Pending, e.askedAt, e.askedAt
 		}
 		return e, f, nil
@@ -131,7 +131,7 @@ func (b *Broker) awaitDelivery(ctx context.Context, e *entry, f folded) View {
 			b.mu.Unlock()
 			return f.View
 		}
-		if !e.open() && e.answered == 0 && !e.Foreign { // no hook is there to take it
+		if !e.open() && e.answered == 0 && !e.HeldElsewhere { // no hook is there to take it
 			b.mu.Unlock()
 			return f.View
 		}
@@ -150,7 +150,7 @@ func (b *Broker) awaitDelivery(ctx context.Context, e *entry, f folded) View {
 }
 
 // Delivered says that the answer of request id was written to its hook. It is recorded in the
-// background; when 16,384 such notes wait already it blocks until there is room or the broker
+// background; when 16,384 such follow-ups wait already it blocks until there is room or the broker
 // closes.
 func (b *Broker) Delivered(id string) {
 	b.mu.Lock()
@@ -159,17 +159,17 @@ func (b *Broker) Delivered(id string) {
 		b.mu.Unlock()
 		return
 	}
-	n := note{id: id, step: hook.StepDelivered}
+	n := followUp{id: id, step: hook.StepDelivered}
 	if e != nil {
 		if e.Delivery != "" && e.Delivery != Recorded { // a later hook of the same request
 			b.mu.Unlock()
 			return
 		}
 		e.delivered = true
-		e.notesDue++
+		e.followUpsDue++
 		n.entry = e
 		e.movedLocked()
 	}
 	b.mu.Unlock()
-	b.notes.add(n)
+	b.followUps.add(n)
 }

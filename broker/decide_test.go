@@ -54,7 +54,7 @@ func TestDecideRefusals(t *testing.T) {
 func TestDecideOnTwoReplicas(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		q := r.request("x")
@@ -76,7 +76,7 @@ func TestDecideOnTwoReplicas(t *testing.T) {
 func TestDecideBehindTheLog(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		q, q2 := r.request("x"), r.request("y")
 		w := r.ask(q)
 		replica := r.open(cfg)
@@ -184,7 +184,7 @@ func TestDecideWaitsForDelivery(t *testing.T) {
 		if v := r.decide(quick, allow(quick)); v.Delivery != broker.Delivered || time.Since(before) != 7*time.Millisecond {
 			t.Errorf("delivered after 7 ms: %q after %v", v.Delivery, time.Since(before))
 		}
-		notesDone()
+		followUpsDone()
 		r.wantSteps(quick, "asked decided:allowed delivered")
 		r.wantSteps(slow, "asked decided:allowed")
 	})
@@ -194,7 +194,7 @@ func TestDecideWaitsForDelivery(t *testing.T) {
 func TestDeliveryByAnotherReplica(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		q := r.request("x")
@@ -236,10 +236,10 @@ func TestDeliveredOutOfMemory(t *testing.T) {
 		r.observe("Stop", q)
 		for range 2 {
 			r.b.Delivered(q.ID)
-			notesDone()
+			followUpsDone()
 		}
 		r.b.Delivered("nobody")
-		notesDone()
+		followUpsDone()
 		r.wantSteps(q, "asked decided:allowed delivered")
 	})
 }
@@ -290,7 +290,7 @@ func TestEightApproversRace(t *testing.T) {
 func eightApproversRace(t *testing.T) {
 	const requests, approvers = 1000, 8
 	log := logtest.New()
-	b, err := broker.New(t.Context(), broker.Config{Log: log, Sole: true})
+	b, err := broker.New(t.Context(), broker.Config{Log: log, SingleReplica: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func eightApproversRace(t *testing.T) {
 		q := newRequest(fmt.Sprint("r", i), fmt.Sprint("s", i%10), "x", uint64(i+1))
 		queue[i] = q
 		hooks.Go(func() {
-			a, err := b.Ask(context.Background(), q)
+			a, err := askAndWait(context.Background(), b, q)
 			if err != nil {
 				t.Errorf("Ask: %v", err)
 			}
@@ -379,13 +379,13 @@ func stepsOf(l *logtest.Log) []hook.Step {
 // cannot hear of it.
 func TestRemoteHookMovesToAnotherReplica(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
-		r.cfg.Sole = false
+		r.cfg.SingleReplica = false
 		r.restart()
 		one, two := r.b, r.open(r.cfg)
 		defer two.Close()
 		q := r.request("x", remote)
 		left, leave := context.WithCancel(t.Context())
-		go one.Ask(left, q)
+		go askAndWait(left, one, q)
 		synctest.Wait()
 		leave()
 		time.Sleep(time.Second)

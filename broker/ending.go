@@ -45,7 +45,7 @@ func (b *Broker) runEnder() {
 			return
 		}
 		rec.ID, rec.Time = uuid.NewString(), time.Now()
-		ctx, cancel := context.WithTimeout(b.ctx, endPatience)
+		ctx, cancel := context.WithTimeout(b.ctx, endTimeout)
 		_, err := b.cfg.Log.Append(ctx, rec, after)
 		cancel()
 		b.endTried(e, err)
@@ -75,7 +75,7 @@ func (b *Broker) nextEnd() (e *entry, rec hook.Record, after uint64) {
 	}
 }
 
-// endTried notes how an attempt went. After success and after a conflict alike the log has a
+// endTried keeps how an attempt went. After success and after a conflict alike the log has a
 // settling record, which the tail brings.
 func (b *Broker) endTried(e *entry, err error) {
 	b.mu.Lock()

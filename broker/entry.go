@@ -8,44 +8,49 @@ import (
 )
 
 // entry is one request in memory, from Ask or its asked record until nothing can happen to it
-// any more. All fields, the id too, are guarded by Broker.mu; the folded part is written by the
-// tail alone, except that Ask fills in Request before the record is there.
+// any more. Its states are listed in the package's documentation. All fields, the id too, are guarded
+// by Broker.mu; the folded part is written by the tail alone, except that Ask fills in Request before
+// the record is there.
 type entry struct {
 	folded
 	b *Broker
 
 	// The hooks that wait.
 	waiters  []*waiter
-	answered int       // hooks that were given the recorded answer
-	twin     string    // id of the other way of asking that shares the answer
-	twinHash string    // its Request.ReattachSHA256
-	until    time.Time // when that one's agent gives up, if that is before the deadline
-	hidden   bool      // being handed back: never shown as pending
-	ruled    bool      // a rule is about to answer: not shown as pending, unless it fails
+	answered int // hooks that were given the recorded answer
 
-	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
+	// The duplicate that shares the answer, see duplicate.go.
+	duplicateID       string    // empty: there is none
+	duplicateSecret   string    // its Request.ReattachSHA256
+	duplicateDeadline time.Time // when its agent gives up
+
+	// askedAt is the sequence of asked as Append returned it; the tail may be a little later.
 	askedAt uint64
 
-	// resumed says that the request was found open when this broker started, and that its hook has
-	// not come back yet. Its deadline is a time of a clock that may have been set since: lapsed says
-	// that by this clock it was over then, which only its hook can tell. It is not shown.
-	resumed, lapsed bool
-	// due is the deadline of a resumed request as its record has it, span its whole time.
+	// States of a pending request, beside View.Detached and View.HeldElsewhere.
+	handingBack        bool // too large to be held: an end is about to be recorded
+	awaitingRule       bool // a rule is about to answer
+	resumed            bool // found open when this broker started, and its hook is not back yet
+	lapsed             bool // its time was over then by a clock that may have been set; only its hook can tell
+	expiring           bool // the deadline has passed
+	answeredUnrecorded bool // its hooks were answered although the log took no end
+
+	// Of a resumed request, its deadline as its record has it, and its whole time.
 	due  time.Time
 	span time.Duration
 
 	// What shall happen to a pending request, and when; zero times are never. One timer
 	// serves them all.
-	timer       *time.Timer
-	leaveAt     time.Time // withdraw, because no hook came back
-	giveUpAt    time.Time // answer without a record, because the log does not take one
-	retryAt     time.Time // try again to record end
-	showAt      time.Time // no rule has answered after all: show it
-	expiring    bool      // the deadline has passed
-	gaveUp      bool      // the hooks were answered without a record
-	end         *ending   // what we try to record
-	endQueued   bool      // the entry stands in Broker.ends, or an ender has it
-	endRecorded bool      // the log has a settling record, ours or another's
+	timer              *time.Timer
+	withdrawAt         time.Time // because no hook came back
+	answerUnrecordedAt time.Time // because the log takes no end
+	retryAt            time.Time // try again to record end
+	publishAt          time.Time // no rule has answered after all: show it
+
+	// The end that is to be recorded; nil: none.
+	end         *ending
+	endQueued   bool // the entry stands in Broker.ends, or an ender has it
+	endRecorded bool // the log has a settling record, ours or another's
 	attempts    int
 
 	// Proof. Index membership: sess and turn are nil when forgotten.
@@ -57,29 +62,15 @@ type entry struct {
 	ranAsAsked bool          // the tool ran with the input that an approver had edited
 	turnOver   uint64        // EVENTS sequence of the end of the turn, while it waited
 	updatedKey string        // CallKey of the input the approver wrote
-	inUnproven *list.Element // its place in Broker.unproven
+	inUnproven *list.Element // its element of Broker.unproven
 
-	// Notes on the way: a forgotten entry stays until they have come back by the tail.
-	notesDue  int
-	noteSeq   uint64
-	delivered bool // Delivered was called
+	// Follow-ups on the way: a forgotten entry stays until they have come back by the tail.
+	followUpsDue int
+	followUpSeq  uint64
+	delivered    bool // Delivered was called
 
 	// moved is closed when the request is settled or delivered; nil while nobody watches.
 	moved chan struct{}
-}
-
-// waiter is one attached hook. Its channel takes the one answer.
-type waiter struct {
-	answer chan Answer
-	notify func() // see Waiting.Notify; guarded by Broker.mu
-}
-
-// wakeLocked tells whoever asked to be told that Wait would return.
-func (w *waiter) wakeLocked() {
-	if f := w.notify; f != nil {
-		w.notify = nil
-		f()
-	}
 }
 
 // ending is an end that somebody wants recorded.
@@ -91,7 +82,7 @@ type ending struct {
 
 // visible reports whether the request is in the queue that approvers see.
 func (e *entry) visible() bool {
-	return e.askedSeq > 0 && e.State == Pending && !e.hidden && !e.ruled && !e.lapsed
+	return e.askedSeq > 0 && e.State == Pending && !e.handingBack && !e.awaitingRule && !e.lapsed
 }
 
 // open reports whether the request is not settled, as far as the tail knows; it may not even
@@ -108,10 +99,10 @@ func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {
 	switch {
-	case e.Foreign:
-		return e.Deadline.Add(e.b.cfg.ForeignExpiry)
+	case e.HeldElsewhere:
+		return e.Deadline.Add(e.b.cfg.ElsewhereExpiry)
 	case e.lapsed: // its hook has so long to come back
-		return e.leaveAt
+		return e.withdrawAt
 	}
 	return e.Deadline
 }
@@ -136,10 +127,10 @@ func (e *entry) resumeLocked(r *hook.Request) {
 	}
 }
 
-// twinResumesLocked is for a resumed request whose twin comes back before its own hook: what the twin
-// has left says how long that one waits, and no more. Only where the request's time is over by the
-// clock it counts until the hook says better, so that the twin does not wait unseen.
-func (e *entry) twinResumesLocked(r *hook.Request) {
+// duplicateResumesLocked is for a resumed request whose duplicate comes back before its own hook: what the
+// duplicate has left says how long that one waits, and no more. Only where the request's time is over by the
+// clock it counts until the hook says better, so that the duplicate does not wait unseen.
+func (e *entry) duplicateResumesLocked(r *hook.Request) {
 	if !e.lapsed || !e.open() {
 		return
 	}
@@ -172,9 +163,9 @@ func (e *entry) dueIn(left time.Duration) (set time.Duration) {
 // clock having been set.
 const clockSlack = 3 * time.Second
 
-// expiryPatience is how long to try to record the expiry before the hook is answered without.
+// expiryTimeout is how long to try to record the expiry before the hook is answered without.
 // The broker's deadline lies min(2 s, 10 %) before the agent's: half of that.
-func expiryPatience(r *hook.Request) time.Duration {
+func expiryTimeout(r *hook.Request) time.Duration {
 	return min(time.Second, max(20*time.Millisecond, r.Deadline.Sub(r.CreatedAt)/18))
 }
 
@@ -193,10 +184,10 @@ func (e *entry) armLocked() {
 	if !e.expiring {
 		sooner(e.expiry())
 	}
-	sooner(e.leaveAt)
-	sooner(e.giveUpAt)
+	sooner(e.withdrawAt)
+	sooner(e.answerUnrecordedAt)
 	sooner(e.retryAt)
-	sooner(e.showAt)
+	sooner(e.publishAt)
 	switch {
 	case next.IsZero():
 		e.disarmLocked()
@@ -228,16 +219,16 @@ func (e *entry) fire() {
 		e.boundWaitLocked()
 		b.endLocked(e, ending{outcome: hook.Expired, reason: hook.ReasonDeadline})
 	}
-	if due(e.leaveAt) {
-		e.leaveAt = time.Time{} // which attaching does too
+	if due(e.withdrawAt) {
+		e.withdrawAt = time.Time{} // which attaching does too
 		b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
 	}
-	if due(e.showAt) {
-		b.revealLocked(e)
+	if due(e.publishAt) {
+		b.publishLocked(e)
 	}
-	if due(e.giveUpAt) {
-		e.giveUpAt = time.Time{}
-		b.giveUpLocked(e)
+	if due(e.answerUnrecordedAt) {
+		e.answerUnrecordedAt = time.Time{}
+		b.answerUnrecordedLocked(e)
 	}
 	if due(e.retryAt) {
 		e.retryAt = time.Time{}
@@ -249,16 +240,16 @@ func (e *entry) fire() {
 // boundWaitLocked starts the time after which an expired request's hooks are answered without
 // a record.
 func (e *entry) boundWaitLocked() {
-	if len(e.waiters) > 0 && e.giveUpAt.IsZero() && !e.gaveUp {
-		e.giveUpAt = time.Now().Add(expiryPatience(&e.Request))
+	if len(e.waiters) > 0 && e.answerUnrecordedAt.IsZero() && !e.answeredUnrecorded {
+		e.answerUnrecordedAt = time.Now().Add(expiryTimeout(&e.Request))
 	}
 }
 
-// giveUpLocked answers the hooks of an expired request although nothing could be recorded:
+// answerUnrecordedLocked answers the hooks of an expired request although nothing could be recorded:
 // their agents do not wait. It never allows. The enders go on trying to record the expiry, and
 // this broker takes no decision any more.
-func (b *Broker) giveUpLocked(e *entry) {
-	e.gaveUp = true
+func (b *Broker) answerUnrecordedLocked(e *entry) {
+	e.answeredUnrecorded = true
 	b.cfg.Logf("request %s: deadline passed and the record is not available; the hook is answered %s without a record",
 		e.ID, e.fallbackAnswer().Fallback)
 	e.answerLocked(e.fallbackAnswer())
@@ -275,7 +266,7 @@ func (e *entry) fallbackAnswer() Answer {
 // answerLocked gives a to every attached hook and lets them go.
 func (e *entry) answerLocked(a Answer) {
 	for _, w := range e.waiters {
-		w.answer <- a // never blocks: one answer, one place
+		w.answer <- a // never blocks: the channel has space for the one answer
 		w.wakeLocked()
 	}
 	e.waiters = nil

@@ -2,7 +2,7 @@ package broker
 
 import "assent/internal/hook"
 
-// folded is the state of one request as its records tell it: the only place where records
+// folded is the state of one request as its records tell it: the only way in which records
 // become state, for the tail and for reads alike.
 type folded struct {
 	View

@@ -79,7 +79,7 @@ func (b *Broker) EventsFrom() uint64 {
 // proves reports whether ev can say anything about e: it is later than e's own event, by sequence
 // and by its host's clock, and from the same submitter.
 func proves(ev hook.Event, e *entry) bool {
-	return ev.Seq > e.EventSeq && !ev.Time.Before(e.EventTime) && e.toldBy(ev.Submitter)
+	return ev.Seq > e.EventSeq && !ev.Time.Before(e.EventTime) && e.acceptsEventsFrom(ev.Submitter)
 }
 
 // expects reports whether a tool call with this key is the one e is about.
@@ -105,9 +105,9 @@ func (e *entry) hasAnswer() bool { return e.delivered || e.Delivery == Delivered
 func (b *Broker) toolRanLocked(t *turn, ev hook.Event, p hook.Payload, failed bool) {
 	callKey := p.CallKey
 	var allowed, waited, denied *entry
-	oldest := func(place **entry, e *entry) {
-		if e.olderThan(*place) {
-			*place = e
+	oldest := func(found **entry, e *entry) {
+		if e.olderThan(*found) {
+			*found = e
 		}
 	}
 	for _, e := range t.entries {
@@ -148,7 +148,7 @@ func (b *Broker) toolRanLocked(t *turn, ev hook.Event, p hook.Payload, failed bo
 	}
 }
 
-// provenLocked notes what the end of its tool proves about a settled request.
+// provenLocked records what the end of its tool proves about a settled request.
 func (b *Broker) provenLocked(e *entry, eventSeq uint64) {
 	e.usedBy = eventSeq
 	step := hook.StepConfirmed
@@ -167,8 +167,8 @@ func (b *Broker) provenLocked(e *entry, eventSeq uint64) {
 	if step == hook.StepConfirmed && e.toolFailed {
 		reason = hook.ReasonFailed
 	}
-	e.notesDue++
-	b.notes.addProof(note{id: e.ID, entry: e, step: step, eventSeq: eventSeq, reason: reason, failure: failure})
+	e.followUpsDue++
+	b.followUps.addProof(followUp{id: e.ID, entry: e, step: step, eventSeq: eventSeq, reason: reason, failure: failure})
 }
 
 // turnEndedLocked retires all requests of t that are older than ev, and forgets those that

@@ -52,7 +52,7 @@ func TestToolRanConfirmsBeforeItRetires(t *testing.T) {
 		w := r.ask(waits)
 		r.decide(ours, allow(ours))
 		seq := r.observe("PostToolUse", ours)
-		notesDone()
+		followUpsDone()
 		r.wantSteps(ours, "asked decided:allowed confirmed")
 		if !w.waits() {
 			t.Fatal("the tool that we allowed retired another request")
@@ -74,7 +74,7 @@ func TestConfirmedAfterDelivered(t *testing.T) {
 		r.b.Delivered(q.ID)
 		r.observe("PostToolUse", q)
 		r.observe("PostToolBatch", q) // the end of the turn does not lose the notes
-		notesDone()
+		followUpsDone()
 		r.wantSteps(q, "asked decided:allowed delivered confirmed")
 		if v := r.get(q); v.Delivery != broker.Confirmed {
 			t.Errorf("delivery %q", v.Delivery)
@@ -91,7 +91,7 @@ func TestToolRanWithTheUpdatedInput(t *testing.T) {
 		d.UpdatedInput = hook.JSON("y")
 		r.decide(edited, d)
 		r.observe("PostToolUse", waits) // y ran: that is the edited one
-		notesDone()
+		followUpsDone()
 		r.wantSteps(edited, "asked decided:allowed confirmed")
 		if !w.waits() {
 			t.Error("the edited call retired another request")
@@ -114,7 +114,7 @@ func TestToolRanWithTheInputThatWasEdited(t *testing.T) {
 			r.decide(q, d)
 			r.observe("PostToolUse", q)
 			r.log.PauseTail(false)
-			notesDone()
+			followUpsDone()
 			r.wantSteps(q, "asked decided:allowed overruled")
 			v := r.get(q)
 			if v.Delivery != broker.Overruled || v.Outcome != hook.Allowed || v.Reason != broker.ReasonOverruled {
@@ -138,15 +138,15 @@ func TestToolRanBesideAnEditedOne(t *testing.T) {
 		d.UpdatedInput = hook.JSON("y")
 		r.decide(edited, d)
 		r.b.Delivered(edited.ID)
-		notesDone()
+		followUpsDone()
 		r.observe("PostToolUse", waits)
-		notesDone()
+		followUpsDone()
 		if w.got().Outcome != hook.Withdrawn {
 			t.Error("the waiting request was not retired")
 		}
 		r.wantSteps(edited, "asked decided:allowed delivered")
 		r.observe("PostToolUse", waits) // a second time: now it can only be the edited one
-		notesDone()
+		followUpsDone()
 		r.wantSteps(edited, "asked decided:allowed delivered overruled")
 	})
 }
@@ -159,7 +159,7 @@ func TestConfirmedByAFailure(t *testing.T) {
 			r.ask(q)
 			r.decide(q, allow(q))
 			r.observe(kind, q)
-			notesDone()
+			followUpsDone()
 			if v := r.get(q); v.Delivery != broker.Confirmed || v.Reason != reason || v.Outcome != hook.Allowed {
 				t.Errorf("after %s: %s %s %q, want the reason %q", kind, v.Outcome, v.Delivery, v.Reason, reason)
 			}
@@ -184,7 +184,7 @@ func TestOverruled(t *testing.T) {
 				r.decide(q, deny(q, "no"))
 			}
 			r.observe("PostToolUse", q)
-			notesDone()
+			followUpsDone()
 			r.wantSteps(q, "asked "+decided+" overruled")
 			v := r.get(q)
 			if v.Delivery != broker.Overruled || v.Reason != broker.ReasonOverruled {
@@ -220,7 +220,7 @@ func TestToolRanRetiresBeforeItOverrules(t *testing.T) {
 		w := r.ask(waits)
 		r.decide(denied, deny(denied, "no"))
 		r.observe("PostToolUse", waits)
-		notesDone()
+		followUpsDone()
 		if w.got().Outcome != hook.Withdrawn {
 			t.Error("the waiting request was not retired")
 		}
@@ -244,7 +244,7 @@ func TestToolRanSpendsItselfOnAnAbstainedRequest(t *testing.T) {
 		if w.got().Outcome != hook.Withdrawn {
 			t.Error("the surplus event retired nothing")
 		}
-		notesDone()
+		followUpsDone()
 		r.wantSteps(gone, "asked ended:expired/deadline")
 	})
 }
@@ -354,7 +354,7 @@ func TestTurnEndForgetsWhatAwaitsProof(t *testing.T) {
 		waits := r.request("x")
 		w := r.ask(waits)
 		r.observe("PostToolUse", waits)
-		notesDone()
+		followUpsDone()
 		if w.got().Outcome != hook.Withdrawn {
 			t.Error("wrong answer")
 		}
@@ -442,7 +442,7 @@ func TestToolRanBeforeAskedIsRecorded(t *testing.T) {
 func TestOneEventOnTwoReplicas(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		ours, waits := r.request("x"), r.request("x")
@@ -452,9 +452,9 @@ func TestOneEventOnTwoReplicas(t *testing.T) {
 		for i := range 2 {
 			ev, p := r.event("PostToolUse", ours)
 			r.b.Observe(ev, p)
-			notesDone()
+			followUpsDone()
 			replica.Observe(ev, p) // the record of this event is there already
-			notesDone()
+			followUpsDone()
 			if i == 0 && !w.waits() {
 				t.Fatal("one event was spent twice")
 			}
@@ -468,7 +468,7 @@ func TestOneEventOnTwoReplicas(t *testing.T) {
 		ev, p := r.event("PostToolUse", again)
 		r.b.Observe(ev, p)
 		replica.Observe(ev, p)
-		notesDone()
+		followUpsDone()
 		r.wantSteps(again, "asked decided:allowed confirmed")
 	})
 }
@@ -489,7 +489,7 @@ func TestUnprovenRequestsAreBounded(t *testing.T) {
 			synctest.Wait()
 			for i, want := range map[int]string{0: "asked decided:allowed", 1: "asked decided:allowed confirmed"} {
 				r.observe("PostToolUse", all[i])
-				notesDone()
+				followUpsDone()
 				r.wantSteps(all[i], want)
 			}
 		})
@@ -501,7 +501,7 @@ func TestUnprovenRequestsAreBounded(t *testing.T) {
 			r.decide(q, allow(q))
 			time.Sleep(time.Hour + 10*time.Second)
 			r.observe("PostToolUse", q)
-			notesDone()
+			followUpsDone()
 			r.wantSteps(q, "asked decided:allowed")
 		})
 	})

@@ -8,20 +8,20 @@ import (
 )
 
 // Whoever may submit can name any session and any request id. So a request belongs to whom it came
-// from: only their events settle it (toldBy), and only its own hook comes back to it (admits).
+// from: only their events settle it (acceptsEventsFrom), and only its own hook comes back to it (checkOwner).
 
-// toldBy reports whether events of this submitter may say something about the request. One that an
+// acceptsEventsFrom reports whether events of this submitter may say something about the request. One that an
 // earlier version recorded without a submitter takes everybody's, as it did then.
-func (f *folded) toldBy(submitter string) bool {
+func (f *folded) acceptsEventsFrom(submitter string) bool {
 	return f.Submitter == "" || f.Submitter == submitter
 }
 
-// admits says why r, which came under the request's id, may not wait for its answer; nil if it may.
+// checkOwner says why r, which came under the request's id, may not wait for its answer; nil if it may.
 //
 // A hook proves with its secret that it comes back. One of the version before has none: it is taken
 // for the one that asked if it has the same submitter, until the answer was delivered. A decision is
 // given out until the hook's own time is up, and not later: nobody waits for it any more.
-func (f *folded) admits(r *hook.Request) error {
+func (f *folded) checkOwner(r *hook.Request) error {
 	if f.PayloadSHA256 != r.PayloadSHA256 {
 		return ErrReused
 	}
@@ -31,7 +31,7 @@ func (f *folded) admits(r *hook.Request) error {
 		if !sameSecret(f.ReattachSHA256, r.ReattachSHA256) {
 			return ErrStranger
 		}
-	case !f.toldBy(r.Submitter):
+	case !f.acceptsEventsFrom(r.Submitter):
 		return ErrStranger
 	case over && f.Delivery != "" && f.Delivery != Recorded:
 		return ErrStranger
@@ -49,7 +49,7 @@ func (f *folded) tooLate() bool {
 
 // lastMoment is when the request's hook gives up by itself. The deadline lies a little before it.
 func (f *folded) lastMoment() time.Time {
-	return f.Deadline.Add(2 * expiryPatience(&f.Request))
+	return f.Deadline.Add(2 * expiryTimeout(&f.Request))
 }
 
 // sameSecret compares two hashes of secrets.

@@ -44,7 +44,7 @@ func TestOthersSettleNothing(t *testing.T) {
 							r.tell(other, kind, q)
 						}
 					}
-					notesDone()
+					followUpsDone()
 					r.wantPending(waits)
 					r.wantSteps(allowed, "asked decided:allowed")
 					r.wantSteps(denied, "asked decided:denied")
@@ -56,7 +56,7 @@ func TestOthersSettleNothing(t *testing.T) {
 					r.tell(mine, "PostToolUse", allowed)
 					r.tell(mine, "PostToolUse", denied)
 					r.tell(mine, "PostToolUse", waits)
-					notesDone()
+					followUpsDone()
 					if a := again.got(); a.Outcome != hook.Withdrawn {
 						t.Errorf("its own event: %+v", a)
 					}
@@ -164,7 +164,7 @@ func TestReattachProvesItselfToAReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, r *rig) {
 				cfg := r.cfg
-				cfg.Sole = false
+				cfg.SingleReplica = false
 				r.b.Close()
 				r.b = r.open(cfg)
 				q := r.request("x", c.asked, remote)
@@ -229,7 +229,7 @@ func TestReattachWithoutASecretIsForUndelivered(t *testing.T) {
 		r.ask(q)
 		r.decide(q, allow(q))
 		r.b.Delivered(q.ID)
-		notesDone()
+		followUpsDone()
 		for range 2 {
 			if err := r.ask(q).failed(); !errors.Is(err, broker.ErrStranger) {
 				t.Errorf("a delivered answer is given out again: %v", err)
@@ -239,8 +239,8 @@ func TestReattachWithoutASecretIsForUndelivered(t *testing.T) {
 	})
 }
 
-// Who takes the id of a twin does not take its place.
-func TestTwinComesBackWithItsSecret(t *testing.T) {
+// Who takes the id of a duplicate does not get its answer.
+func TestDuplicateComesBackWithItsSecret(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		first := r.request(`"ls"`, call("t1"), by("token:a", "h1"))
 		second := r.request(`"ls"`, mcp, call("t1"), by("token:a", "h2"))
@@ -256,8 +256,8 @@ func TestTwinComesBackWithItsSecret(t *testing.T) {
 		r.wantPending(stranger) // a request of its own
 		other := second
 		other.ID, other.Submitter = "00000099-0000-4000-8000-000000000000", "token:b"
-		if r.b.Twin(&other) {
-			t.Error("the request of another submitter is a twin")
+		if r.b.HasDuplicate(&other) {
+			t.Error("the request of another submitter is a duplicate")
 		}
 	})
 }
@@ -273,7 +273,7 @@ func TestStrangerWhoComesFirstEndsNothing(t *testing.T) {
 			t.Run(name+"/"+string(ch), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, r *rig) {
 					cfg := r.cfg
-					cfg.Sole = false
+					cfg.SingleReplica = false
 					r.b.Close()
 					r.b = r.open(cfg)
 					replica := r.open(cfg)

@@ -55,10 +55,10 @@ func playLife(t *testing.T, seed uint64) {
 		rig: newRig(t), rng: rand.New(rand.NewPCG(seed, 1)),
 		waits: map[string][]*waiting{}, wins: map[string][]string{}, sent: map[string]hook.Behavior{},
 	}
-	l.cfg.Sole = seed%3 != 0
+	l.cfg.SingleReplica = seed%3 != 0
 	l.b.Close()
 	l.brokers = append(l.brokers, l.open(l.cfg))
-	if !l.cfg.Sole {
+	if !l.cfg.SingleReplica {
 		l.brokers = append(l.brokers, l.open(l.cfg))
 	}
 	defer func() {
@@ -223,7 +223,7 @@ func (l *life) check() {
 			if i == 1 {
 				settled = rec
 			}
-			if rec.EventSeq > 0 && rec.Reason != hook.ReasonTurnEnded && rec.Reason != hook.ReasonSession && l.cfg.Sole {
+			if rec.EventSeq > 0 && rec.Reason != hook.ReasonTurnEnded && rec.Reason != hook.ReasonSession && l.cfg.SingleReplica {
 				if other := spent[rec.EventSeq]; other != "" {
 					t.Errorf("event %d was spent on %s and on %s", rec.EventSeq, other, q.ID)
 				}

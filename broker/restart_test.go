@@ -156,7 +156,7 @@ func TestReplicaExpiresWhatNobodyHolds(t *testing.T) {
 		q := r.request("x", within(time.Minute))
 		r.ask(q)
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		r.b.Close() // its holder is gone
@@ -174,7 +174,7 @@ func TestReattachToAReplica(t *testing.T) {
 		r.ask(q)
 		r.b.Close()
 		cfg := r.cfg
-		cfg.Sole = false
+		cfg.SingleReplica = false
 		replica := r.open(cfg)
 		defer replica.Close()
 		w := askOn(t, replica, q)
@@ -299,7 +299,7 @@ func TestProofAcrossARestart(t *testing.T) {
 				r.ask(waits)
 				r.ask(second)
 				last := observe("PostToolUse", ours)
-				notesDone()
+				followUpsDone()
 				how.do(r)
 				ww, ws := r.ask(waits), r.ask(second)
 				if from := r.b.EventsFrom(); from > last+1 || how.name == "close" && from != last+1 {
@@ -308,7 +308,7 @@ func TestProofAcrossARestart(t *testing.T) {
 				for _, again := range fed {
 					again()
 				}
-				notesDone()
+				followUpsDone()
 				if !ww.waits() || !ws.waits() {
 					t.Fatal("an event that confirmed a request retired another after the restart")
 				}
@@ -321,7 +321,7 @@ func TestProofAcrossARestart(t *testing.T) {
 				r.decide(second, allow(second))
 				how.do(r)
 				observe("PostToolUse", second)
-				notesDone()
+				followUpsDone()
 				r.wantSteps(second, "asked decided:allowed confirmed")
 			})
 		})
@@ -373,7 +373,7 @@ func TestCheckpoint(t *testing.T) {
 			r.decide(q, allow(q))
 		}
 		r.observe("PostToolUse", proven)
-		notesDone()
+		followUpsDone()
 		for range 2200 {
 			q := newRequest(fmt.Sprint("n", r.nextEvent()), "busy", "x", 0)
 			w := r.ask(q)
@@ -396,7 +396,7 @@ func TestCheckpoint(t *testing.T) {
 		r.b = r.open(r.cfg)
 		r.wantPending(old, young)
 		r.observe("PostToolUse", unproven)
-		notesDone()
+		followUpsDone()
 		r.wantSteps(unproven, "asked decided:allowed confirmed")
 	})
 }
@@ -439,7 +439,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 		waits := r.request("x")
 		w := r.ask(waits)
 		r.observe("PostToolUse", waits)
-		notesDone()
+		followUpsDone()
 		if w.got().Outcome != hook.Withdrawn {
 			t.Error("wrong answer")
 		}
@@ -513,7 +513,7 @@ func (l tornTail) Tail(ctx context.Context, from uint64, apply func(hook.Record)
 
 func TestTailIsTakenUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, err := broker.New(t.Context(), broker.Config{Log: tornTail{logtest.New()}, Sole: true})
+		b, err := broker.New(t.Context(), broker.Config{Log: tornTail{logtest.New()}, SingleReplica: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func inBubble(t *testing.T, f func(*testing.T, *rig)) {
 func newRig(t *testing.T) *rig {
 	r := &rig{t: t, log: logtest.New()}
 	r.cfg = broker.Config{
-		Sole: true,
+		SingleReplica: true,
 		Logf: func(f string, a ...any) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -155,7 +155,16 @@ func (r *rig) ask(q hook.Request) *waiting {
 }
 
 func askOn(t *testing.T, b *broker.Broker, q hook.Request) *waiting {
-	return waitOn(t, func(ctx context.Context) (broker.Answer, error) { return b.Ask(ctx, q) })
+	return waitOn(t, func(ctx context.Context) (broker.Answer, error) { return askAndWait(ctx, b, q) })
+}
+
+// askAndWait is what a hook does.
+func askAndWait(ctx context.Context, b *broker.Broker, q hook.Request) (broker.Answer, error) {
+	w, err := b.Ask(q)
+	if err != nil {
+		return broker.Answer{}, err
+	}
+	return w.Wait(ctx)
 }
 
 // waitOn lets a hook wait by wait.
@@ -310,9 +319,9 @@ func (r *rig) wantPending(qs ...hook.Request) {
 	}
 }
 
-// notesDone lets the background write what it has to write: it makes room for decisions for
+// followUpsDone lets the background write what it has to write: it makes room for decisions for
 // some milliseconds first.
-func notesDone() {
+func followUpsDone() {
 	time.Sleep(100 * time.Millisecond) // fake time
 	synctest.Wait()
 }

@@ -13,10 +13,10 @@ import (
 // person is asked.
 const ruleGrace = 5 * time.Second
 
-// Rule records a rule's answer to the request that x waits for; Wait then returns it. The
-// request was entered with the rule's verdict, and no approver has seen it wait. An error means
+// AnswerByRule records a rule's answer to the request that x waits for; Wait then returns it. The
+// request was asked with the rule's verdict, and no approver has seen it wait. An error means
 // that the rule's answer was not recorded; approvers then see the request, unless it is over.
-func (x *Waiting) Rule(d hook.Decision, by hook.Approver) error {
+func (x *Waiting) AnswerByRule(d hook.Decision, by hook.Approver) error {
 	recorded, cancel := context.WithCancel(context.Background())
 	cancel() // the delivery is the caller's own next step, not to be waited for
 	_, err := x.e.b.Decide(recorded, x.id, d, by)
@@ -24,7 +24,7 @@ func (x *Waiting) Rule(d hook.Decision, by hook.Approver) error {
 		b := x.e.b
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.revealLocked(x.e)
+		b.publishLocked(x.e)
 	}
 	return err
 }
@@ -32,17 +32,17 @@ func (x *Waiting) Rule(d hook.Decision, by hook.Approver) error {
 // awaitRuleLocked keeps a request that a rule answers from approvers for a moment.
 func (e *entry) awaitRuleLocked() {
 	if e.Verdict.Decides() {
-		e.ruled = true
-		e.showAt = time.Now().Add(ruleGrace)
+		e.awaitingRule = true
+		e.publishAt = time.Now().Add(ruleGrace)
 	}
 }
 
-// revealLocked shows a request to approvers that a rule was to answer.
-func (b *Broker) revealLocked(e *entry) {
-	if !e.ruled {
+// publishLocked shows a request to approvers that a rule was to answer.
+func (b *Broker) publishLocked(e *entry) {
+	if !e.awaitingRule {
 		return
 	}
-	e.ruled, e.showAt = false, time.Time{}
+	e.awaitingRule, e.publishAt = false, time.Time{}
 	if e.open() {
 		b.showLocked(e)
 		e.armLocked()

@@ -54,7 +54,7 @@ func TestRuleAnswersAndNobodySeesItWait(t *testing.T) {
 		w := r.b.Watch("", 0)
 		defer w.Close()
 		q := r.request("ls", ruled(hook.ActionAllow))
-		x, err := r.b.Enter(q)
+		x, err := r.b.Ask(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestRuleAnswersAndNobodySeesItWait(t *testing.T) {
 		if p := r.b.Pending(); len(p) != 0 {
 			t.Errorf("it waits for everybody to see: %+v", p)
 		}
-		if err := x.Rule(allow(q), ruleA); err != nil {
+		if err := x.AnswerByRule(allow(q), ruleA); err != nil {
 			t.Fatal(err)
 		}
 		a, err := x.Wait(t.Context())
@@ -85,13 +85,13 @@ func TestRuleAnswersAndNobodySeesItWait(t *testing.T) {
 func TestRuleAnswerIsNotRecordedSoAPersonIsAsked(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("ls", ruled(hook.ActionAllow))
-		x, err := r.b.Enter(q)
+		x, err := r.b.Ask(q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		r.log.Down(true)
-		if err := x.Rule(allow(q), ruleA); !errors.Is(err, broker.ErrUnavailable) {
+		if err := x.AnswerByRule(allow(q), ruleA); !errors.Is(err, broker.ErrUnavailable) {
 			t.Fatalf("Rule = %v", err)
 		}
 		r.log.Down(false)
@@ -109,7 +109,7 @@ func TestRuleAnswerIsNotRecordedSoAPersonIsAsked(t *testing.T) {
 func TestKilledBetweenAskedAndTheRulesAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("ls", ruled(hook.ActionAllow))
-		if _, err := r.b.Enter(q); err != nil {
+		if _, err := r.b.Ask(q); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -117,11 +117,11 @@ func TestKilledBetweenAskedAndTheRulesAnswer(t *testing.T) {
 		if p := r.b.Pending(); len(p) != 0 {
 			t.Fatalf("shown before its hook can have come back: %+v", p)
 		}
-		x, err := r.b.Enter(q) // the hook comes back, and is evaluated again
+		x, err := r.b.Ask(q) // the hook comes back, and is evaluated again
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := x.Rule(allow(q), ruleA); err != nil {
+		if err := x.AnswerByRule(allow(q), ruleA); err != nil {
 			t.Fatal(err)
 		}
 		if a, err := x.Wait(t.Context()); err != nil || a.Outcome != hook.Allowed {
@@ -133,14 +133,14 @@ func TestKilledBetweenAskedAndTheRulesAnswer(t *testing.T) {
 func TestKilledAndTheRulesSayOtherwiseByNow(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("ls", ruled(hook.ActionAllow))
-		if _, err := r.b.Enter(q); err != nil {
+		if _, err := r.b.Ask(q); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		r.kill()
 		again := q
 		again.Verdict = nil
-		if _, err := r.b.Enter(again); err != nil {
+		if _, err := r.b.Ask(again); err != nil {
 			t.Fatal(err)
 		}
 		if p := r.b.Pending(); len(p) != 1 || p[0].Detached {
@@ -152,7 +152,7 @@ func TestKilledAndTheRulesSayOtherwiseByNow(t *testing.T) {
 func TestKilledAndTheHookStaysAway(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("ls", ruled(hook.ActionDeny))
-		if _, err := r.b.Enter(q); err != nil {
+		if _, err := r.b.Ask(q); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -173,7 +173,7 @@ func TestKilledAndTheHookStaysAway(t *testing.T) {
 func TestRuleLosesToTheHangUp(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		q := r.request("ls", ruled(hook.ActionAllow))
-		x, err := r.b.Enter(q)
+		x, err := r.b.Ask(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestRuleLosesToTheHangUp(t *testing.T) {
 			t.Fatal("an answer out of nowhere")
 		}
 		synctest.Wait()
-		if err := x.Rule(allow(q), ruleA); !errors.Is(err, broker.ErrSettled) {
+		if err := x.AnswerByRule(allow(q), ruleA); !errors.Is(err, broker.ErrSettled) {
 			t.Errorf("Rule = %v, want that it is over", err)
 		}
 		if v, err := r.b.Get(t.Context(), q.ID); err != nil || v.Outcome != hook.Withdrawn {

@@ -26,10 +26,10 @@ type Broker struct {
 	saved   chan struct{}  // closed when the saver has ended; the last checkpoint is Close's
 	writing sync.WaitGroup // Decide calls that may be recording; Add under mu while !closing
 
-	deciding  atomic.Int64  // decisions on their way to the log: notes make room for them
-	decisions atomic.Uint64 // decisions that were
-	noted     uint64        // decisions when last looked; owned by runNotes
-	notes     *notes
+	deciding      atomic.Int64  // decisions on their way to the log: follow-ups let them go first
+	decisions     atomic.Uint64 // decisions that were
+	decisionsSeen uint64        // decisions when last looked; owned by recordFollowUps
+	followUps     *followUps
 
 	mu        sync.Mutex
 	closing   bool              // guarded by mu, as all below
@@ -52,8 +52,8 @@ type Broker struct {
 
 // New starts a broker on cfg.Log and returns when it knows every open request; ctx bounds only
 // that. Requests that are open then wait for their hooks to come back: RestartGrace if
-// cfg.Sole, even beyond their deadline, which the clock may have jumped over; else until
-// ForeignExpiry after it.
+// cfg.SingleReplica, even beyond their deadline, which the clock may have jumped over; else until
+// ElsewhereExpiry after it.
 func New(ctx context.Context, cfg Config) (*Broker, error) {
 	if cfg.Log == nil {
 		return nil, errors.New("broker: Config.Log is required")
@@ -73,7 +73,7 @@ func New(ctx context.Context, cfg Config) (*Broker, error) {
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.endsReady.L = &b.mu
-	b.notes = newNotes()
+	b.followUps = newFollowUps()
 
 	point, err := cfg.Log.Checkpoint(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func New(ctx context.Context, cfg Config) (*Broker, error) {
 	for range enders {
 		b.running.Go(b.runEnder)
 	}
-	b.running.Go(b.runNotes)
+	b.running.Go(b.recordFollowUps)
 	b.running.Go(b.runSaver)
 	return b, nil
 }
@@ -112,23 +112,23 @@ func (b *Broker) begin(point Checkpoint) {
 		if !e.open() {
 			continue
 		}
-		if e.hidden {
+		if e.handingBack {
 			b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
 			continue
 		}
-		if e.ruled {
-			e.showAt = time.Now().Add(ruleGrace)
+		if e.awaitingRule {
+			e.publishAt = time.Now().Add(ruleGrace)
 		}
-		if b.cfg.Sole {
+		if b.cfg.SingleReplica {
 			e.Detached, e.resumed = true, true
 			e.due, e.span = e.Deadline, e.Deadline.Sub(e.CreatedAt)
 			e.lapsed = e.comesBack() && !time.Now().Before(e.Deadline)
-			if e.leaveAt = back; !e.comesBack() {
-				e.leaveAt = time.Time{}
+			if e.withdrawAt = back; !e.comesBack() {
+				e.withdrawAt = time.Time{}
 				b.endLocked(e, ending{outcome: hook.Withdrawn, reason: hook.ReasonDetached})
 			}
 		} else {
-			e.Foreign = true
+			e.HeldElsewhere = true
 		}
 		e.armLocked()
 	}
@@ -157,12 +157,12 @@ func (b *Broker) Close() error {
 	b.endsReady.Broadcast()
 	b.mu.Unlock()
 
-	patience := time.AfterFunc(closePatience, b.cancel)
+	limit := time.AfterFunc(closeTimeout, b.cancel)
 	b.writing.Wait()
-	b.notes.finish()
-	<-b.notes.drained
+	b.followUps.finish()
+	<-b.followUps.drained
 	<-b.saved
-	patience.Stop()
+	limit.Stop()
 
 	err := b.save(context.Background())
 	b.cancel()
@@ -223,7 +223,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 			e = &entry{b: b}
 			b.entries[rec.RequestID] = e
 		}
-		b.bornLocked(e, rec)
+		b.admitLocked(e, rec)
 		return
 	}
 	if e == nil || !e.folded.fold(rec) {
@@ -251,8 +251,8 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 	b.dropLocked(e)
 }
 
-// bornLocked takes up a request whose asked record has come by.
-func (b *Broker) bornLocked(e *entry, rec hook.Record) {
+// admitLocked takes in a request whose asked record has come by.
+func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	local := e.Request
 	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
 	if !e.folded.fold(rec) {
@@ -262,28 +262,28 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 		// The same bytes stand in the server's hands; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
-		e.Alone = local.Alone // not recorded
+		e.NoDedup = local.NoDedup // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {
-		e.Alone = e.ToolUseID == "" // whoever knew more has gone
+		e.NoDedup = e.ToolUseID == "" // whoever knew more has gone
 		e.awaitRuleLocked()
 	}
 	b.linkLocked(e)
 	e.sess.pending++
 	if len(e.Raw) == 0 {
-		e.hidden = true // handed back; if its end is missing, a broker was killed before it
+		e.handingBack = true // handed back; if its end is missing, a broker was killed before it
 	}
 	switch {
 	case !b.ready || len(e.waiters) > 0:
-	case e.hidden && !waiting:
+	case e.handingBack && !waiting:
 		b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
-	case !e.hidden:
+	case !e.handingBack:
 		// Another replica's, or one whose hook left before the record came.
-		if b.cfg.Sole || waiting {
+		if b.cfg.SingleReplica || waiting {
 			b.leftLocked(e, e.Channel)
 		} else {
-			e.Foreign = true
+			e.HeldElsewhere = true
 		}
 	}
 	if b.ready {
@@ -294,7 +294,7 @@ func (b *Broker) bornLocked(e *entry, rec hook.Record) {
 	b.showLocked(e)
 }
 
-// recordedLocked tells whoever counts of a step, unless it is one of an earlier run.
+// recordedLocked reports a step to Config.Recorded, unless it is one of an earlier run.
 func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 	if b.cfg.Recorded != nil && b.ready {
 		b.cfg.Recorded(step, &e.View)
@@ -305,9 +305,9 @@ func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 func (b *Broker) settledLocked(e *entry) {
 	e.disarmLocked()
 	e.end, e.Detached = nil, false
-	e.leaveAt, e.giveUpAt, e.retryAt, e.showAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	e.withdrawAt, e.answerUnrecordedAt, e.retryAt, e.publishAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.answered += len(e.waiters)
-	if e.gaveUp && e.Decision != nil {
+	if e.answeredUnrecorded && e.Decision != nil {
 		b.cfg.Logf("request %s: %s was recorded after its hook had to be answered without a record", e.ID, e.Outcome)
 	}
 	e.answerLocked(e.answer())
@@ -327,9 +327,9 @@ func (b *Broker) settledLocked(e *entry) {
 	}
 }
 
-// dropLocked lets a forgotten entry leave memory once the last note about it has come back.
+// dropLocked lets a forgotten entry leave memory once the last follow-up about it has come back.
 func (b *Broker) dropLocked(e *entry) {
-	if e.sess == nil && !e.open() && e.notesDue == 0 && e.LastSeq >= e.noteSeq && b.entries[e.ID] == e {
+	if e.sess == nil && !e.open() && e.followUpsDue == 0 && e.LastSeq >= e.followUpSeq && b.entries[e.ID] == e {
 		delete(b.entries, e.ID)
 	}
 }

@@ -41,7 +41,7 @@ type session struct {
 	pending  int
 	unproven int
 	over     bool          // SessionEnd was seen
-	inIdle   *list.Element // its place in Broker.idle while it has no turns
+	inIdle   *list.Element // its element of Broker.idle while it has no turns
 }
 
 // turn holds the open and unproven requests of one agent of a session: the main thread (empty
@@ -115,7 +115,7 @@ func (b *Broker) dropSessionLocked(s *session) {
 	delete(b.sessions, s.view.SessionID)
 }
 
-// seenLocked takes what an event or request tells about its session. What comes late changes
+// seenLocked keeps what an event or request says about its session. What comes late changes
 // nothing that is newer.
 func (s *session) seenLocked(agent, cwd, mode, event string, origin hook.Origin, at time.Time) {
 	v := &s.view

@@ -19,7 +19,7 @@ const (
 // ErrWatcherClosed is Next's answer after Close.
 var ErrWatcherClosed = errors.New("the watcher is closed")
 
-// changes is the one ring that all watchers read, each at its own place. Guarded by Broker.mu.
+// changes is the one ring that all watchers read, each from its own number on. Guarded by Broker.mu.
 type changes struct {
 	ring  [ringSize]*Change // the change with Seq n stands at n % ringSize
 	first uint64            // Seq of the oldest kept; last+1 when none is
@@ -57,9 +57,9 @@ func (b *Broker) showLocked(e *entry) {
 }
 
 func (f *changes) evictLocked() {
-	place := &f.ring[f.first%ringSize]
-	f.bytes -= weight(*place)
-	*place = nil
+	oldest := &f.ring[f.first%ringSize]
+	f.bytes -= weight(*oldest)
+	*oldest = nil
 	f.first++
 }
 
@@ -73,7 +73,7 @@ func (f *changes) wakeLocked() <-chan struct{} {
 	return f.wake
 }
 
-// Watcher follows the visible state from one place in the changes. It holds no changes of its
+// Watcher follows the visible state from one of the changes on. It holds no changes of its
 // own, so a slow one costs nothing. Its methods may be called from any goroutine, Next from one
 // at a time.
 type Watcher struct {
@@ -164,17 +164,17 @@ func (b *Broker) snapshotLocked() *Snapshot {
 
 // pendingLocked lists the visible requests in the order they were asked.
 func (b *Broker) pendingLocked() []View {
-	type place struct {
+	type askedAt struct {
 		seq uint64
 		e   *entry
 	}
-	var order []place
+	var order []askedAt
 	for _, e := range b.entries {
 		if e.visible() {
-			order = append(order, place{e.askedSeq, e})
+			order = append(order, askedAt{e.askedSeq, e})
 		}
 	}
-	slices.SortFunc(order, func(x, y place) int { return cmp.Compare(x.seq, y.seq) })
+	slices.SortFunc(order, func(x, y askedAt) int { return cmp.Compare(x.seq, y.seq) })
 	views := make([]View, len(order))
 	for i, p := range order {
 		views[i] = p.e.View

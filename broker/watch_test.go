@@ -103,7 +103,7 @@ func TestWatchShowsEveryStep(t *testing.T) {
 		r.decide(q, allow(q))
 		r.b.Delivered(q.ID)
 		r.observe("PostToolUse", q)
-		notesDone()
+		followUpsDone()
 		p.follow()
 		if v := p.ended[q.ID]; v.Outcome != hook.Allowed || v.Delivery != broker.Confirmed || v.DecidedBy.Name != "phone" {
 			t.Errorf("ended %+v", v)
@@ -197,7 +197,7 @@ func TestChangeIsEncodedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		log := logtest.New()
-		b, err := broker.New(t.Context(), broker.Config{Log: log, Sole: true, Encode: func(v broker.View) []byte {
+		b, err := broker.New(t.Context(), broker.Config{Log: log, SingleReplica: true, Encode: func(v broker.View) []byte {
 			n++
 			return []byte(v.ID)
 		}})
@@ -257,7 +257,7 @@ func TestSnapshotsFitTheChanges(t *testing.T) {
 }
 
 func snapshotsFitTheChanges(t *testing.T) {
-	b, err := broker.New(t.Context(), broker.Config{Log: logtest.New(), Sole: true})
+	b, err := broker.New(t.Context(), broker.Config{Log: logtest.New(), SingleReplica: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func snapshotsFitTheChanges(t *testing.T) {
 			if i >= stay {
 				go hangUp()
 			}
-			if _, err := b.Ask(hctx, newRequest(fmt.Sprint("r", i), "s", "x", uint64(i))); !errors.Is(err, context.Canceled) {
+			if _, err := askAndWait(hctx, b, newRequest(fmt.Sprint("r", i), "s", "x", uint64(i))); !errors.Is(err, context.Canceled) {
 				t.Errorf("Ask: %v", err)
 			}
 		})

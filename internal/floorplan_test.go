@@ -21,6 +21,7 @@ var plan = []struct {
 		internal/agent/claude/tools
 		internal/agent/conformance
 		internal/agent/tool
+		internal/api
 		internal/auth
 		internal/ci
 		internal/ci/report
@@ -33,18 +34,15 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/outlet/rabbit
 		internal/policy
-		internal/policy/batch
 		internal/policy/files
 		internal/policy/grants
-		internal/policy/importer
-		internal/policy/replay
 		internal/policy/suggest
 		internal/server
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
+		internal/store/reader
 		internal/store/stream
-		internal/text/layout
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -60,7 +58,10 @@ var plan = []struct {
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
 	{"internal/agent/tool", "", ""},
-	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
+
+	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
+
+	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
 	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
@@ -80,22 +81,20 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
 	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show", "which rules are asked, and about which directory, is handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it keeps rules, and does not ask which others are in force; it knows a KV, not NATS"},
-	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", "it makes a file of rules, and does not know which are in force"},
-	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", "past requests, and the files that count, are handed in"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 
-	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none; the past is handed in"},
+	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
 	{"internal/server", `
 		broker
 		internal/agent/claude
 		internal/agent/conformance
+		internal/api
 		internal/auth
 		internal/feed
 		internal/hook
@@ -110,9 +109,10 @@ var plan = []struct {
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
+	{"internal/store/kvmirror", "", "it knows keys and revisions, not what the values mean"},
+	{"internal/store/reader", "internal/hook internal/store/stream", "it reads as an outside program does, and opens no engine"},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
-	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 }
 
@@ -125,16 +125,16 @@ var modules = []struct {
 }{
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "cmd/assent internal/server", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/mcp", ""},
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
-	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/stream", "everybody else knows a Log or a KV"},
+	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
 	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
@@ -142,7 +142,7 @@ var modules = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
-	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
+	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
@@ -178,14 +178,12 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/store/history", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/store/history", "go.uber.org/...", "logging is handed in"},
 	{"internal/store/integrity", "github.com/nats-io/nats-server/...", "it reads what the server wrote, without it"},
-	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in server"},
+	{"internal/store/stream", "github.com/gorilla/...", "gorilla lives in api and server"},
 	{"internal/outlet/hookd", "os/exec", "the repository is read without running git"},
 	{"internal/host/gitrepo", "os/exec", "the repository is read without running git"},
 	{"internal/host/ondisk", "os/exec", "a look starts nothing"},
 	{"internal/policy", "net/http", "rules know no protocol"},
 	{"internal/policy", "os/exec", "nothing is run to find out what would run"},
-	{"internal/policy/batch", "os/exec", "nothing is run to find out what would run"},
-	{"internal/policy/importer", "net/http", "what it needs is on this machine"},
 	{"internal/policy/shell", "os/exec", "reading a command starts nothing"},
 	{"internal/policy/shell", "net/http", "reading a command needs nothing but the text"},
 	{"internal/agent/claude/install", "net/http", "what it needs is on this machine"},

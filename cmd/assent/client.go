@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"assent/internal/agent/claude"
-	"assent/internal/hook"
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -46,63 +42,73 @@ func (i runtimeInfo) tlsConfig() *tls.Config {
 	}
 }
 
-// client speaks to the API of the running broker, or of the one that --url names.
+// client is the API of the running broker, or of the one that --url names, with the commands' exit
+// codes.
 type client struct {
+	*api.Client
 	info  runtimeInfo // of a broker elsewhere the URL only
 	token string
 	tls   *tls.Config
-	proxy func(*http.Request) (*url.URL, error)
-	http  *http.Client
 }
 
 // broker finds the broker: that of --url, or the running one of the state directory. It is
 // spoken to with the owner's token, or with ASSENT_TOKEN. The owner's token never leaves for a
 // URL: whoever sets the environment would get it.
 func (a *app) broker() (*client, error) {
-	c, err := a.reach()
+	config, info, err := a.address()
 	if err != nil {
 		return nil, err
 	}
-	c.token = os.Getenv("ASSENT_TOKEN")
-	if c.token == "" && a.url != "" {
+	config.Token = os.Getenv("ASSENT_TOKEN")
+	if config.Token == "" && a.url != "" {
 		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
 	}
-	if c.token == "" {
+	if config.Token == "" {
 		b, err := os.ReadFile(filepath.Join(a.stateDir, "owner.token"))
 		if err != nil {
 			return nil, fmt.Errorf("no credential: set ASSENT_TOKEN (the owner's token cannot be read: %w)", err)
 		}
-		c.token = strings.TrimSpace(string(b))
+		config.Token = strings.TrimSpace(string(b))
 	}
-	return c, nil
+	return newClient(config, info), nil
 }
 
 // reach is broker without a credential.
 func (a *app) reach() (*client, error) {
-	c := &client{}
+	config, info, err := a.address()
+	if err != nil {
+		return nil, err
+	}
+	return newClient(config, info), nil
+}
+
+func newClient(config api.ClientConfig, info runtimeInfo) *client {
+	return &client{Client: api.NewClient(config), info: info, token: config.Token, tls: config.TLS}
+}
+
+// address is where the broker is and how it is known.
+func (a *app) address() (api.ClientConfig, runtimeInfo, error) {
+	config := api.ClientConfig{UntrustedHint: "if its certificate is your own, name it: --cacert FILE"}
+	var info runtimeInfo
+	var err error
 	if a.url != "" {
-		config, err := a.remoteTLS()
-		if err != nil {
-			return nil, err
+		info.HTTPURL = a.url
+		if config.TLS, err = a.remoteTLS(); err != nil {
+			return config, info, err
 		}
-		c.info, c.tls = runtimeInfo{HTTPURL: a.url}, config
 		if strings.HasPrefix(a.url, "https:") { // a proxy sees nothing of that
-			c.proxy = http.ProxyFromEnvironment
+			config.Proxy = http.ProxyFromEnvironment
 		}
+		config.Hint = "does it run there, and is the URL right?"
 	} else {
-		info, err := a.runtime()
-		if err != nil {
-			return nil, err
+		if info, err = a.runtime(); err != nil {
+			return config, info, err
 		}
-		c.info, c.tls = info, info.tlsConfig()
+		config.TLS = info.tlsConfig()
+		config.Hint = "is it running? start it with: " + typed() + " serve"
 	}
-	c.http = &http.Client{
-		Timeout:   30 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: c.tls, Proxy: c.proxy},
-		// A broker redirects nobody; whoever does is not to get the token.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	return c, nil
+	config.URL = info.HTTPURL
+	return config, info, nil
 }
 
 func (a *app) runtime() (runtimeInfo, error) {
@@ -126,116 +132,29 @@ func (a *app) runtime() (runtimeInfo, error) {
 
 func noBroker(err error) error { return &exitError{exitNoBroker, err} }
 
-// problem is an application/problem+json answer.
-type problem struct {
-	Title     string         `json:"title"`
-	Status    int            `json:"status"`
-	Detail    string         `json:"detail"`
-	Field     string         `json:"field"`
-	Outcome   string         `json:"outcome"`
-	Reason    string         `json:"reason"`
-	DecidedBy *hook.Approver `json:"decidedBy"`
-}
-
-func (p *problem) Error() string {
-	s := p.Title
-	if p.Detail != "" {
-		s = p.Detail
-	}
-	if p.Field != "" && !strings.Contains(s, p.Field) {
-		s = p.Field + ": " + s
-	}
-	if p.DecidedBy != nil && p.Outcome != "" && !strings.Contains(s, p.DecidedBy.Who()) {
-		s += " (" + p.Outcome + " by " + approverName(p.DecidedBy) + ")"
-	}
-	return show.Line(s)
-}
-
-// approverName names who decided, and what it is: "phone, device". A rule's name says that.
-func approverName(by *hook.Approver) string {
-	if who := by.Who(); by.Kind != hook.KindRule && who != by.Kind {
-		return who + ", " + by.Kind
-	}
-	return by.Who()
-}
-
-// call sends in as JSON, unless nil, and decodes the answer into out, unless nil. Answers of
-// the 4xx kind come back as *problem with the exit code for refusals.
+// call is api.Client.Call with the exit codes for a broker that does not answer, and for one that
+// refuses (an answer of the 4xx kind).
 func (c *client) call(ctx context.Context, method, path string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		b, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("encode request: %w", err)
-		}
-		body = bytes.NewReader(b)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.info.HTTPURL, "/")+path, body)
-	if err != nil {
-		return fmt.Errorf("URL of the broker: %w", err)
-	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
-	if in != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return noBroker(c.silent(err))
-	}
-	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, 256<<20))
-	if err != nil {
-		return fmt.Errorf("read the broker's answer: %w", err)
-	}
-	if res.StatusCode >= 300 {
-		p := &problem{Status: res.StatusCode, Title: res.Status}
-		_ = json.Unmarshal(b, p) // a proxy's answer may be no problem document
-		if res.StatusCode >= 400 && res.StatusCode < 500 {
-			return &exitError{exitRefused, p}
-		}
-		return p
-	}
-	if out == nil || len(b) == 0 {
-		return nil
-	}
-	if raw, ok := out.(*json.RawMessage); ok {
-		*raw = b
-		return nil
-	}
-	if err := json.Unmarshal(b, out); err != nil {
-		return fmt.Errorf("the broker's answer: %w", err)
-	}
-	return nil
-}
-
-// get fetches a document that needs no credential, and returns the status.
-func (c *client) get(ctx context.Context, path string) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", strings.TrimSuffix(c.info.HTTPURL, "/")+path, nil)
-	if err != nil {
-		return 0, fmt.Errorf("URL of the broker: %w", err)
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	res.Body.Close()
-	return res.StatusCode, nil
-}
-
-// silent says that no broker answered, and what may be the reason.
-func (c *client) silent(err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		err = ue.Err // without the method and the URL, which stand here already
-	}
-	var authority x509.UnknownAuthorityError
+	err := c.Call(ctx, method, path, in, out)
+	var away *api.UnreachableError
+	var p *api.Problem
 	switch {
-	case errors.As(err, &authority):
-		return fmt.Errorf("the broker at %s is not trusted (%w); if its certificate is your own, name it: --cacert FILE", c.info.HTTPURL, err)
-	case c.info.PID == 0:
-		return fmt.Errorf("the broker at %s does not answer (%w); does it run there, and is the URL right?", c.info.HTTPURL, err)
+	case errors.As(err, &away):
+		return noBroker(err)
+	case errors.As(err, &p) && p.Status >= 400 && p.Status < 500:
+		return &exitError{exitRefused, err}
 	}
-	return fmt.Errorf("the broker at %s does not answer (%w); is it running? start it with: %s serve", c.info.HTTPURL, err, typed())
+	return err
+}
+
+// listen is api.Client.Listen with the exit code for a credential that is refused.
+func (c *client) listen(ctx context.Context, query string, out chan<- []byte, connected func()) error {
+	err := c.Listen(ctx, query, out, connected)
+	var no *api.HandshakeError
+	if errors.As(err, &no) && no.Refused() {
+		return &exitError{exitRefused, err}
+	}
+	return err
 }
 
 // printJSON writes v as one line of JSON, fit for a terminal.

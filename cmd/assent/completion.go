@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"assent/internal/api"
 )
 
 func (a *app) completionCmd() *cobra.Command {
@@ -94,7 +96,7 @@ func (a *app) completePending(c *cobra.Command, before []string, _ string) ([]co
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Second)
 	defer cancel()
-	var waiting []request
+	var waiting []api.Request
 	if broker.call(ctx, "GET", "/v1/requests?state=pending&limit=100", nil, &waiting) != nil {
 		return nil, nothing
 	}

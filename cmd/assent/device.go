@@ -5,21 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
-
-// deviceInfo is a paired device as the API lists it.
-type deviceInfo struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Role      string     `json:"role"`
-	CreatedAt time.Time  `json:"createdAt"`
-	LastUsed  *time.Time `json:"lastUsed,omitempty"`
-}
 
 func (a *app) deviceCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -42,8 +33,8 @@ func (a *app) deviceListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *deviceInfo) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(d.Role), show.Line(d.Name), day(&d.CreatedAt), day(d.LastUsed))
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *api.Device) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed))
 				})
 		},
 	}
@@ -89,8 +80,8 @@ by its name where only one has it.`,
 
 // device finds a device by its id, or by a name that only one has. An id wins over a name:
 // names are the devices' own words.
-func (c *client) device(ctx context.Context, text string) (d deviceInfo, err error) {
-	var ds []deviceInfo
+func (c *client) device(ctx context.Context, text string) (d api.Device, err error) {
+	var ds []api.Device
 	if err := c.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
 		return d, err
 	}

@@ -8,9 +8,9 @@ import (
 	"path"
 	"strings"
 
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
-	"assent/internal/store/stream"
+	"assent/internal/store/reader"
 	"assent/internal/text/show"
 )
 
@@ -42,14 +42,14 @@ func (p *eventPrinter) event(e hook.Event) error {
 	return err
 }
 
-func (p *eventPrinter) note(n stream.Note) error {
+func (p *eventPrinter) marker(m reader.Marker) error {
 	if !p.json {
-		_, err := fmt.Fprintf(p.out, "*** %s\n", n.Message)
+		_, err := fmt.Fprintf(p.out, "*** %s\n", m.Message)
 		return err
 	}
-	b, err := json.Marshal(n)
+	b, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("encode a note: %w", err)
+		return fmt.Errorf("encode a marker: %w", err)
 	}
 	_, err = fmt.Fprintf(p.out, "%s\n", b)
 	return err
@@ -82,7 +82,7 @@ func claimsMarker(raw []byte) bool {
 
 // eventLine is one event for a person: when, what, where, and what it was about.
 func eventLine(e hook.Event) string {
-	p, err := claude.Decode(e.Agent, e.Type, e.Raw) // what cannot be read stays empty
+	p, err := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what cannot be read stays empty
 	about := aboutEvent(p, e.Raw)
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/text/show"
 )
@@ -134,11 +135,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 		case err := <-failed:
 			return err
 		case m := <-messages:
-			var msg struct {
-				Type   string            `json:"type"`
-				Reset  bool              `json:"reset"`
-				Events []json.RawMessage `json:"events"`
-			}
+			var msg api.Message
 			if err := json.Unmarshal(m, &msg); err != nil {
 				return fmt.Errorf("message of the broker: %w", err)
 			}
@@ -307,10 +304,7 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			if a.json {
 				return a.printJSON(raw)
 			}
-			var found []struct {
-				Title string     `json:"sessionTitle"`
-				Event feed.Event `json:"event"`
-			}
+			var found []api.Found
 			if err := json.Unmarshal(raw, &found); err != nil {
 				return fmt.Errorf("the broker's answer: %w", err)
 			}
@@ -318,7 +312,10 @@ the beginning of a longer one; words in double quotes must stand together.`,
 				fmt.Fprintln(a.out, "Nothing was found.")
 			}
 			for i := range found {
-				e := &found[i].Event
+				e := new(feed.Event)
+				if err := json.Unmarshal(found[i].Event, e); err != nil {
+					return fmt.Errorf("the broker's answer: %w", err)
+				}
 				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, start(found[i].Title, 40))
 				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
 				if l := foundLine(e, args); l != "" {

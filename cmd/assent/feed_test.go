@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/api"
 	"assent/internal/feed"
 )
 
@@ -52,7 +53,7 @@ func TestAbout(t *testing.T) {
 	for _, c := range []struct{ title, cwd, want string }{
 		{"shop", "/home/dev/shop/", "-"}, {"", "/home/dev/shop", "-"}, {"Mend the door", "/home/dev/shop", "Mend the door"}, {"", "/", "session s"}, {"", "", "session s"},
 	} {
-		if got := (&session{SessionID: "s", Title: c.title, CWD: c.cwd}).about(); got != c.want {
+		if got := (&session{api.Session{SessionID: "s", Title: c.title, CWD: c.cwd}}).about(); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -55,11 +56,11 @@ func TestClockTime(t *testing.T) {
 func watched(t *testing.T, text string, lines ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}, hidden: map[int]bool{}}
-	r := &request{State: "pending"}
+	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*api.Request{}, hidden: map[int]bool{}}
+	r := &api.Request{State: "pending"}
 	r.ID, r.CWD, r.ToolName = "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", "/home/dev/shop", "Bash"
 	r.Deadline = time.Now().AddDate(0, 0, 2)
-	r.Shown.Verb, r.Shown.Fields = "Run a command", []show.Field{{Name: "command", Text: show.Text(text), Kind: "code"}}
+	r.Shown = &show.Shown{Verb: "Run a command", Fields: []show.Field{{Name: "command", Text: show.Text(text), Kind: "code"}}}
 	w.show(r)
 	for _, l := range lines {
 		w.command(t.Context(), l)

@@ -45,7 +45,7 @@ are not touched.`,
 					return &exitError{exitFailed, errors.New("nothing was forgotten")}
 				}
 			}
-			b.http.Timeout = 0 // a long session takes its time
+			b.Timeout = 0 // a long session takes its time
 			if err := b.call(cmd.Context(), "DELETE", "/v1/sessions/"+url.PathEscape(s.SessionID), nil, nil); err != nil {
 				return err
 			}

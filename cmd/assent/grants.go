@@ -5,23 +5,51 @@ import (
 	"fmt"
 	"net/url"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
 // savedAll asks for everything that approvers saved.
-func (c *client) savedAll(ctx context.Context) (all []saved, err error) {
+func (c *client) savedAll(ctx context.Context) (all []api.Saved, err error) {
 	if err := c.call(ctx, "GET", "/v1/grants", nil, &all); err != nil {
 		return nil, err
 	}
-	var f struct {
-		Saved []saved `json:"saved"`
-	}
+	var f api.Rules
 	err = c.call(ctx, "GET", "/v1/rules", nil, &f)
 	return append(all, f.Saved...), err
+}
+
+// savedRow is what the commands print as JSON of a saved rule or grant: no signature, no key.
+type savedRow struct {
+	ID        string        `json:"id"`
+	Kind      string        `json:"kind"`
+	State     string        `json:"state"`
+	Sentence  string        `json:"sentence"`
+	RequestID string        `json:"requestId"`
+	By        hook.Approver `json:"by"`
+	CreatedAt time.Time     `json:"createdAt"`
+	ExpiresAt time.Time     `json:"expiresAt"`
+	Count     int           `json:"count"`
+	Spent     int           `json:"spent"`
+	Matches   int           `json:"matches"`
+	LastMatch *time.Time    `json:"lastMatch"`
+}
+
+func newSavedRow(s *api.Saved) savedRow {
+	return savedRow{s.ID, s.Kind, s.State, s.Sentence, s.RequestID, s.By, s.CreatedAt, s.ExpiresAt, s.Count, s.Spent, s.Matches, timeOrNull(s.LastMatch)}
+}
+
+func savedRows(list []api.Saved) []savedRow {
+	rows := make([]savedRow, len(list))
+	for i := range list {
+		rows[i] = newSavedRow(&list[i])
+	}
+	return rows
 }
 
 func (a *app) grantsCmd() *cobra.Command {
@@ -46,14 +74,14 @@ they are changed in the file.`,
 			if err != nil {
 				return err
 			}
-			list := []saved{}
+			list := []api.Saved{}
 			for _, s := range all {
 				if over || s.State == hook.StateActive {
 					list = append(list, s)
 				}
 			}
 			if a.json {
-				return a.printJSON(list)
+				return a.printJSON(savedRows(list))
 			}
 			if len(list) == 0 {
 				fmt.Fprintln(a.out, "Nothing is granted. To grant something: assent allow ID --grant 15m")
@@ -68,15 +96,15 @@ they are changed in the file.`,
 	return c
 }
 
-func (a *app) printSaved(list []saved) error {
+func (a *app) printSaved(list []api.Saved) error {
 	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tHOLDS\tUSED\tLAST USED\tBY\tWHAT")
 	for _, s := range list {
-		holds := s.until()
+		until := holds(&s)
 		if s.State != hook.StateActive {
-			holds = show.Line(s.State)
+			until = show.Line(s.State)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), holds, max(s.Matches, s.Spent), day(s.LastMatch), show.Line(approverName(&s.By)), oneRow(readable(s.Sentence)))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", show.Line(s.ID), until, max(s.Matches, s.Spent), day(s.LastMatch), show.Line(api.ApproverName(&s.By)), oneRow(readable(s.Sentence)))
 	}
 	return w.Flush()
 }
@@ -121,7 +149,7 @@ func (a *app) listSavedBy(ctx context.Context, b *client, device string) error {
 	if err != nil {
 		return fmt.Errorf("what it saved is not known, look with assent grants: %w", err)
 	}
-	var list []saved
+	var list []api.Saved
 	for _, s := range all {
 		if s.State == hook.StateActive && s.By.Kind == "device" && s.By.ID == device {
 			list = append(list, s)

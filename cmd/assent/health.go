@@ -38,9 +38,9 @@ func (a *app) health(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	switch status, err := c.get(ctx, "/readyz"); {
+	switch status, err := c.Status(ctx, "/readyz"); {
 	case err != nil:
-		return c.silent(err)
+		return err
 	case status == http.StatusServiceUnavailable:
 		return errors.New("the broker runs but is not ready; its log says why: the disk may be full, or the NATS server away")
 	case status != http.StatusNoContent:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -52,30 +53,14 @@ func (k *keepFlags) check(c *cobra.Command, edited bool) error {
 	return nil
 }
 
-func (c *client) proposals(ctx context.Context, id string) (p hook.Proposals, err error) {
+func (c *client) proposals(ctx context.Context, id string) (p api.Proposals, err error) {
 	err = c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id)+"/proposals", nil, &p)
 	return p, err
 }
 
-// saved is what the commands read of the API's Saved.
-type saved struct {
-	ID        string        `json:"id"`
-	Kind      string        `json:"kind"`
-	State     string        `json:"state"`
-	Sentence  string        `json:"sentence"`
-	RequestID string        `json:"requestId"`
-	By        hook.Approver `json:"by"`
-	CreatedAt time.Time     `json:"createdAt"`
-	ExpiresAt time.Time     `json:"expiresAt"`
-	Count     int           `json:"count"`
-	Spent     int           `json:"spent"`
-	Matches   int           `json:"matches"`
-	LastMatch *time.Time    `json:"lastMatch"`
-}
-
 // keep saves the rule that the flags choose, before the request is allowed: whoever sees that
 // fail has allowed nothing.
-func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
+func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 	b, err := a.broker()
 	if err != nil {
 		return err
@@ -91,17 +76,15 @@ func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
 		return usagef("--proposal: there are %d, see: assent proposals %s", len(p.Proposals), r.ID)
 	}
 	chosen := p.Proposals[k.proposal-1]
-	body := map[string]any{"requestId": r.ID, "inputSha256": r.InputSHA256, "proposal": chosen.Digest}
+	body := api.NewSaved{RequestID: r.ID, InputSHA256: r.InputSHA256, Proposal: chosen.Digest}
 	path := "/v1/rules"
 	switch {
 	case !k.rule:
 		path = "/v1/grants"
 		if k.grant > 0 {
-			body["expiresAt"] = time.Now().Add(k.grant).UTC().Format(time.RFC3339Nano)
+			body.ExpiresAt = time.Now().Add(k.grant).UTC().Format(time.RFC3339Nano)
 		}
-		if k.times > 0 {
-			body["count"] = k.times
-		}
+		body.Count = k.times
 	case !k.yes:
 		fmt.Fprintf(a.out, "%s\n", proposalText(k.proposal, &chosen))
 		ok, err := a.confirm(ctx, "Save this rule?", false)
@@ -112,14 +95,14 @@ func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
 			return &exitError{exitFailed, fmt.Errorf("nothing was allowed or saved")}
 		}
 	}
-	var s saved
+	var s api.Saved
 	if err := b.call(ctx, "POST", path, body, &s); err != nil {
 		return err
 	}
 	if a.json {
-		return a.printJSON(s)
+		return a.printJSON(newSavedRow(&s))
 	}
-	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), s.until(), readable(s.Sentence))
+	fmt.Fprintf(a.out, "Saved %s, %s: %s\n", show.Line(s.ID), holds(&s), readable(s.Sentence))
 	for _, w := range chosen.Warnings {
 		fmt.Fprintln(a.out, "Warning:", readable(w))
 	}
@@ -129,7 +112,8 @@ func (a *app) keep(ctx context.Context, r *request, k keepFlags) error {
 	return nil
 }
 
-func (s *saved) until() string {
+// holds says until when a saved rule or grant is in force.
+func holds(s *api.Saved) string {
 	var bounds []string
 	if !s.ExpiresAt.IsZero() {
 		bounds = append(bounds, "until "+s.ExpiresAt.Local().Format("2006-01-02 15:04:05"))

@@ -49,7 +49,7 @@ var deciders = []string{hook.KindRule, "device", "token", "owner-cli"}
 
 // recorded is a broker's Config.Recorded. Another replica's requests are that one's to count.
 func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {
-	if v.Foreign {
+	if v.HeldElsewhere {
 		return
 	}
 	switch step {

@@ -9,30 +9,16 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/mdp/qrterminal/v3"
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
-// pairing is an invitation as the API gives it.
-type pairing struct {
-	URL       string    `json:"url"`
-	Code      string    `json:"code"`
-	ExpiresAt time.Time `json:"expiresAt"`
-}
-
-// waitingDevice is a device that shows a code and waits for it to be confirmed.
-type waitingDevice struct {
-	Code string `json:"code"`
-	Name string `json:"name"`
-	From string `json:"from"`
-}
-
-// title is what the device calls itself, marked as its own words.
-func (w waitingDevice) title() string {
+// deviceTitle is what a device that waits calls itself, marked as its own words.
+func deviceTitle(w api.PairingWaiting) string {
 	if w.Name == "" {
 		return "A device without a name"
 	}
@@ -40,14 +26,12 @@ func (w waitingDevice) title() string {
 }
 
 type pairFlags struct {
-	Code string `json:"code,omitempty"`
-	Role string `json:"role"`
-	Name string `json:"name,omitempty"`
-	qr   bool
+	api.NewPairing
+	qr bool
 }
 
 func (a *app) pairCmd() *cobra.Command {
-	f := pairFlags{Role: "approve"}
+	f := pairFlags{NewPairing: api.NewPairing{Role: "approve"}}
 	c := &cobra.Command{
 		Use:   "pair [CODE]",
 		Short: "Pair a browser: print a one-time link, or confirm the code it shows",
@@ -77,8 +61,8 @@ pair from there. Look at the name and the address before you agree.`,
 				f.Code = args[0]
 				return a.confirmDevice(cmd.Context(), b, f)
 			}
-			var p pairing
-			if err := b.call(cmd.Context(), "POST", "/v1/pair", f, &p); err != nil {
+			var p api.Pairing
+			if err := b.call(cmd.Context(), "POST", "/v1/pair", f.NewPairing, &p); err != nil {
 				return err
 			}
 			if a.json {
@@ -97,7 +81,7 @@ pair from there. Look at the name and the address before you agree.`,
 
 // printPairing prints the link, and for a phone a QR code of it. force prints the code also
 // where the link leads to this machine only, or nobody sits at a terminal.
-func (a *app) printPairing(p pairing, force bool) {
+func (a *app) printPairing(p api.Pairing, force bool) {
 	fmt.Fprintln(a.out, show.Line(p.URL))
 	here := loopbackURL(p.URL)
 	if force || !here && isTerminal(a.out) {
@@ -150,7 +134,7 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", w.title(), cmp.Or(show.Line(w.From), "an unknown address"))
+		fmt.Fprintf(a.out, "%s asks to be paired, from %s.\n", deviceTitle(w), cmp.Or(show.Line(w.From), "an unknown address"))
 		yes, err := a.confirm(ctx, "Is it yours, and may it "+mayDo(f.Role)+" (role "+f.Role+")?", false)
 		if err != nil {
 			return err
@@ -162,20 +146,20 @@ func (a *app) confirmDevice(ctx context.Context, b *client, f pairFlags) error {
 			return &exitError{exitRefused, errors.New("refused; nothing was paired")}
 		}
 	}
-	var d deviceInfo
-	if err := b.call(ctx, "POST", "/v1/devices", f, &d); err != nil {
+	var d api.Device
+	if err := b.call(ctx, "POST", "/v1/devices", f.NewPairing, &d); err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(d)
 	}
-	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: %s device revoke %s\n", show.Line(d.Name), show.Line(d.Role), typed(), show.Line(d.ID))
+	fmt.Fprintf(a.out, "Paired %s, role %s. To remove it: %s device revoke %s\n", show.Line(d.Name), show.Line(string(d.Role)), typed(), show.Line(d.ID))
 	return nil
 }
 
 // waitingDevice finds the device that shows code, which people may write as they like.
-func (c *client) waitingDevice(ctx context.Context, code string) (w waitingDevice, err error) {
-	var list []waitingDevice
+func (c *client) waitingDevice(ctx context.Context, code string) (w api.PairingWaiting, err error) {
+	var list []api.PairingWaiting
 	if err := c.call(ctx, "GET", "/v1/pair", nil, &list); err != nil {
 		return w, err
 	}

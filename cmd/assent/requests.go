@@ -14,31 +14,10 @@ import (
 	"assent/broker"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
-
-// request is what the commands read of the API's PermissionRequest.
-type request struct {
-	hook.Request
-	State     string         `json:"state"`
-	Detached  bool           `json:"detached"`
-	Outcome   hook.Outcome   `json:"outcome"`
-	Delivery  string         `json:"delivery"`
-	Reason    string         `json:"reason"` // of some outcomes
-	SettledAt time.Time      `json:"settledAt"`
-	DecidedBy *hook.Approver `json:"decidedBy"`
-	Response  struct {
-		Output struct {
-			Decision struct {
-				UpdatedInput hook.JSON `json:"updatedInput"`
-			} `json:"decision"`
-		} `json:"hookSpecificOutput"`
-	} `json:"response"`
-	Failure string        `json:"failure"`
-	Shown   show.Shown    `json:"shown"`
-	Allowed *show.Allowed `json:"allowed"`
-}
 
 func (a *app) pendingCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -49,7 +28,7 @@ func (a *app) pendingCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer a.warnOfRules(cmd.Context())
 			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: "+typed()+" simulate",
-				"ID\tAGE\tSESSION\tWHAT", func(r *request) string {
+				"ID\tAGE\tSESSION\tWHAT", func(r *api.Request) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
 				})
 		},
@@ -59,7 +38,7 @@ func (a *app) pendingCmd() *cobra.Command {
 }
 
 // sessionName is what a person calls a session: its directory, with the subagent's type.
-func sessionName(r *request) string {
+func sessionName(r *api.Request) string {
 	name := r.SessionID
 	if parts := strings.Split(strings.TrimRight(r.CWD, "/"), "/"); r.CWD != "" {
 		name = parts[len(parts)-1]
@@ -71,7 +50,7 @@ func sessionName(r *request) string {
 }
 
 // summary is one line of at most n characters, head and tail of the most telling field.
-func summary(r *request, n int) string { return summaryOf(r.ToolName, r.Shown.Fields, n) }
+func summary(r *api.Request, n int) string { return summaryOf(r.ToolName, r.Fields(), n) }
 
 func summaryOf(text string, fields []show.Field, n int) string {
 	for _, f := range fields {
@@ -108,9 +87,9 @@ func start(s string, n int) string {
 func age(t time.Time) string { return time.Since(t).Truncate(time.Second).String() }
 
 // find returns the request with this id, or the pending one whose id begins with it.
-func (c *client) find(ctx context.Context, id string) (*request, error) {
+func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	if len(id) == 36 {
-		var r request
+		var r api.Request
 		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
 		return &r, err
 	}
@@ -141,7 +120,7 @@ func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
 // findIn returns the id of the request in this state that begins with prefix, or nothing. Of
 // the ended ones it sees the newest page.
 func (c *client) findIn(ctx context.Context, state, prefix string) (id string, err error) {
-	var rs []request
+	var rs []api.Request
 	if err := c.call(ctx, "GET", "/v1/requests?state="+state, nil, &rs); err != nil {
 		return "", err
 	}
@@ -157,13 +136,11 @@ func (c *client) findIn(ctx context.Context, state, prefix string) (id string, e
 }
 
 // decide answers r and says how far the answer got.
-func (c *client) decide(ctx context.Context, r *request, d hook.Decision) (delivery string, err error) {
+func (c *client) decide(ctx context.Context, r *api.Request, d hook.Decision) (delivery string, err error) {
 	d.InputSHA256 = r.InputSHA256
-	var res struct {
-		Delivery string `json:"delivery"`
-	}
+	var res api.DecisionResult
 	err = c.call(ctx, "POST", "/v1/requests/"+url.PathEscape(r.ID)+"/decision", d, &res)
-	if p := (*problem)(nil); errors.As(err, &p) && p.Status >= 500 {
+	if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status >= 500 {
 		err = &unsureError{p, r.ID}
 	}
 	return res.Delivery, err
@@ -172,7 +149,7 @@ func (c *client) decide(ctx context.Context, r *request, d hook.Decision) (deliv
 // unsureError is a decision of which nobody knows whether it was recorded: the broker did not hear
 // of its record in time.
 type unsureError struct {
-	problem *problem
+	problem *api.Problem
 	id      string
 }
 
@@ -211,7 +188,7 @@ you confirm it.`,
 				return err
 			}
 			over := false
-			err := a.answer(cmd.Context(), args[0], func(r *request) (hook.Decision, error) {
+			err := a.answer(cmd.Context(), args[0], func(r *api.Request) (hook.Decision, error) {
 				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
 				if keep.wanted() {
 					err := a.keep(cmd.Context(), r, keep)
@@ -293,7 +270,7 @@ ones. The words given with -m reach the agent as they are; with
 		Example: "  assent deny 4f1c -m \"not on a Friday\"",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.answer(cmd.Context(), args[0], func(*request) (hook.Decision, error) {
+			return a.answer(cmd.Context(), args[0], func(*api.Request) (hook.Decision, error) {
 				d.Behavior = hook.BehaviorDeny
 				return d, nil
 			})
@@ -305,7 +282,7 @@ ones. The words given with -m reach the agent as they are; with
 	return c
 }
 
-func (a *app) answer(ctx context.Context, id string, decision func(*request) (hook.Decision, error)) error {
+func (a *app) answer(ctx context.Context, id string, decision func(*api.Request) (hook.Decision, error)) error {
 	b, err := a.broker()
 	if err != nil {
 		return err

@@ -171,9 +171,4 @@ func (c *checkedFile) line() string {
 }
 
 // counted is a number of things.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func counted(n int, what string) string { return show.Count(n, what) }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/agent/claude/tools"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
@@ -178,7 +179,7 @@ func (a *app) explainRequest(ctx context.Context, f explainFlags) error {
 }
 
 // requestCall is a past request as it was, apart from symbolic links, which are as they are now.
-func requestCall(r *request) policy.Call {
+func requestCall(r *api.Request) policy.Call {
 	home, _ := os.UserHomeDir() // without one, ~ is nobody's
 	call := files.Call(&r.Request, r.ToolInput, home)
 	host, err := os.Hostname()
@@ -187,7 +188,7 @@ func requestCall(r *request) policy.Call {
 }
 
 // explain says what the rules make of a call. r is the request that it came from, or nil.
-func (a *app) explain(set *policy.Set, call policy.Call, r *request) error {
+func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 	v := set.Explain(call)
 	if replay.WithoutPlainYes(&v.Verdict, call.Tool) {
 		v.Layer = ""
@@ -239,7 +240,7 @@ func shortDuration(d time.Duration) string {
 }
 
 // fate is what became of a request.
-func fate(r *request) string {
+func fate(r *api.Request) string {
 	if r.Outcome == "" {
 		return "it still waits"
 	}

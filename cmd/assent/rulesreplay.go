@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/policy"
 	"assent/internal/policy/replay"
 	"assent/internal/text/layout"
@@ -84,7 +85,7 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 		if after != "" {
 			path += "&after=" + url.QueryEscape(after)
 		}
-		var page []request
+		var page []api.Request
 		if err := c.call(ctx, "GET", path, nil, &page); err != nil {
 			return err
 		}
@@ -107,10 +108,10 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 	}
 }
 
-func pastOf(q *request) *replay.Past {
+func pastOf(q *api.Request) *replay.Past {
 	return &replay.Past{
 		Request: q.Request, Call: requestCall(q), Outcome: q.Outcome, Reason: q.Reason, By: q.DecidedBy,
-		Edited: len(q.Response.Output.Decision.UpdatedInput) > 0, Summary: summary(q, 200),
+		Edited: len(q.Response.UpdatedInput()) > 0, Summary: summary(q, 200),
 	}
 }
 

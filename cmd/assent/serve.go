@@ -15,11 +15,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
 	"assent/broker"
 	"assent/hookclient"
+	"assent/internal/agent/agents"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
@@ -36,27 +36,6 @@ import (
 	"assent/internal/store/stream"
 	"assent/web"
 )
-
-// serveFlags are the flags of assent serve.
-type serveFlags struct {
-	listen, socket, socketGroup  string
-	natsListen, natsURL, recURL  string
-	natsReplicas, historyDays    int
-	tlsCert, tlsKey, rules       string
-	publicURLs, trustedProxies   []string
-	pushAllow                    []string
-	pushContact, notices         string
-	noOwnerToken, quiet, verbose bool
-	noLink, repair               bool
-	rulesOnce                    bool // no flag: rules are read at the start only
-	logFormat                    string
-	log                          *zap.Logger // no flag: says everything to this one instead
-	amqpURL                      string
-	mutationTools                []string
-	mutates                      claude.MutationTools // of mutationTools; set by check
-	ledger                       bool
-	hookdSocket                  string
-}
 
 func (a *app) serveCmd() *cobra.Command {
 	var f serveFlags
@@ -86,46 +65,6 @@ Beyond loopback it wants a certificate, or a proxy before it that has one (--tru
 	}
 	f.add(c.Flags())
 	return c
-}
-
-// add declares the flags.
-func (f *serveFlags) add(fl *pflag.FlagSet) {
-	f.addListen(fl)
-	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
-	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
-	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
-	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
-	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
-	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
-	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
-	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
-	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
-	f.addMutations(fl)
-	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
-	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
-	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
-	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
-	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
-	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
-	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: an object a line")
-}
-
-// addListen declares the flags that say where hooks and browsers reach the broker.
-func (f *serveFlags) addListen(fl *pflag.FlagSet) {
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
-	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
-	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
-	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
-	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
-	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
-}
-
-// addMutations declares the flags that say who else hears what tools did to files.
-func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
-	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
-	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
-	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
-	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
 }
 
 // serve is the picture of the system: the streams below, the broker on them, the server on
@@ -202,7 +141,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The broker, on the record. It has caught up when New returns.
 	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, Sole: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
+		Log: streams, SingleReplica: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
 		Recorded: requests.recorded, Logf: sugar.Warnf,
 	})
 	if err != nil {
@@ -310,7 +249,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		"history": func() uint64 { event, _ := hist.Cursor(); return event },
 	}
 	if mutations != nil {
-		followers["rabbitmq"] = mutations.Place
+		followers["rabbitmq"] = mutations.Cursor
 	}
 	if ledgers != nil {
 		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }
@@ -341,7 +280,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
-			p, _ := claude.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
+			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 		})
 	})
@@ -437,6 +376,7 @@ func closing(err *error, part string, close func() error) {
 
 // readPayload reads what is readable of a hook's payload.
 func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
-	p, _ := claude.Decode(agent, event, raw)
-	return p, claude.Detail(agent, event, raw)
+	reader := agents.Reader(agent)
+	p, _ := reader.Decode(event, raw)
+	return p, reader.Detail(event, raw)
 }

@@ -13,25 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"assent/internal/hook"
+	"assent/internal/api"
+	"assent/internal/feed"
 	"assent/internal/text/show"
 )
 
-// session is what the commands read of the API's SessionInfo.
-type session struct {
-	SessionID string `json:"sessionId"`
-	Title     string `json:"title"` // safe to show
-	CWD       string `json:"cwd"`
-	State     string `json:"state"`
-	Agent     string `json:"agentProcess"`
-	hook.Origin
-	QueueCount           int       `json:"queueCount"`
-	PermissionQueueCount int       `json:"permissionQueueCount"`
-	QuestionQueueCount   int       `json:"questionQueueCount"`
-	LastEvent            string    `json:"lastEvent"`
-	LastEventAt          time.Time `json:"lastEventAt"`
-	LastPos              uint64    `json:"lastPos"`
-}
+// session is a session with the words of the commands' lists.
+type session struct{ api.Session }
 
 func (s *session) name() string {
 	if s.Title != "" {
@@ -58,18 +46,18 @@ func (s *session) dir() string {
 }
 
 // stateNames are the agent's states in words.
-var stateNames = map[string]string{
-	"starting": "starting", "working": "works", "ask_user": "asks", "plan_prompt": "has a plan",
-	"blocked_on_permission": "wants permission", "waiting_for_input": "waits for a prompt", "exited": "over",
+var stateNames = map[feed.AgentState]string{ // read-only
+	feed.StateStarting: "starting", feed.StateWorking: "works", feed.StateAskUser: "asks", feed.StatePlan: "has a plan",
+	feed.StateBlocked: "wants permission", feed.StateWaiting: "waits for a prompt", feed.StateExited: "over",
 }
 
 // stateName says what the agent does. For a minute after a turn the broker still has it work, for a
 // hook may have it go on; a person wants to know that the turn is over.
 func (s *session) stateName() string {
-	if s.State == "exited" && s.Agent == "gone" {
+	if s.State == feed.StateExited && s.AgentProcess == api.AgentGone {
 		return "agent is gone"
 	}
-	if s.State == "working" && (s.LastEvent == "Stop" || s.LastEvent == "StopFailure") {
+	if s.State == feed.StateWorking && (s.LastEvent == "Stop" || s.LastEvent == "StopFailure") {
 		return "turn is over"
 	}
 	if name := stateNames[s.State]; name != "" {
@@ -200,7 +188,7 @@ func idLike(id, name string) bool {
 func (c *client) session(ctx context.Context, name string, titles bool) (*session, error) {
 	var s session
 	err := c.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(name), nil, &s)
-	var p *problem
+	var p *api.Problem
 	if err == nil || !errors.As(err, &p) || p.Status != 404 {
 		return &s, err
 	}

@@ -69,8 +69,8 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 		if err != nil {
 			return cfg, err
 		}
-		if _, err := c.get(ctx, "/readyz"); err != nil {
-			return cfg, noBroker(c.silent(err))
+		if _, err := c.Status(ctx, "/readyz"); err != nil {
+			return cfg, noBroker(err)
 		}
 		cfg.URL, cfg.Token = a.url, c.token
 		cfg.Dial = dialTLS(a.url, c.tls)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -37,12 +38,12 @@ func TestJSONIsFitForATerminal(t *testing.T) {
 // watch allows nothing of which it showed only a part: its reader has not seen it.
 func TestWatchAllowsOnlyWhatItShowed(t *testing.T) {
 	var out bytes.Buffer
-	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}}
-	twice, large := &request{State: "pending"}, &request{State: "pending"}
+	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*api.Request{}}
+	twice, large := &api.Request{State: "pending"}, &api.Request{State: "pending"}
 	twice.Request = hook.Request{ID: "twice", Uninspectable: "repeated member tool_input"}
-	twice.Shown.Fields = []show.Field{{Name: "command", Text: "ls", Kind: show.KindCode}} // the last of two
+	twice.Shown = &show.Shown{Fields: []show.Field{{Name: "command", Text: "ls", Kind: show.KindCode}}} // the last of two
 	large.Request = hook.Request{ID: "large"}
-	for i, r := range []*request{twice, large} {
+	for i, r := range []*api.Request{twice, large} {
 		w.show(r)
 		if !strings.Contains(out.String(), r.ID) && r == twice {
 			t.Errorf("the reader is not told where to look: %s", out.String())
@@ -98,15 +99,15 @@ func TestAnswersOfAHostileBroker(t *testing.T) {
 // What the broker has made visible already stays as it is.
 func TestWatchOfAHostileBroker(t *testing.T) {
 	var out bytes.Buffer
-	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}}
-	r := &request{State: "pending"}
-	r.ID, r.Shown.Verb, r.Uninspectable = hostileText, hostileText, hostileText
-	r.Shown.Fields = []show.Field{{Name: hostileText, Text: hostileText + " ⟦U+202E⟧", Kind: show.KindCode}}
+	w := &watch{app: &app{out: &out}, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*api.Request{}}
+	r := &api.Request{State: "pending"}
+	r.ID, r.Uninspectable = hostileText, hostileText
+	r.Shown = &show.Shown{Verb: hostileText, Fields: []show.Field{{Name: hostileText, Text: hostileText + " ⟦U+202E⟧", Kind: show.KindCode}}}
 	w.show(r)
 	after := *r
 	after.Delivery, after.Outcome, after.State = hostileText, hostileText, hostileText
 	w.show(&after)
-	w.apply(&wsMessage{Type: "snapshot"})
+	w.apply(&api.Message{Type: "snapshot"})
 	if !strings.Contains(out.String(), " ⟦U+202E⟧\n") {
 		t.Errorf("made visible twice: %s", out.String())
 	}

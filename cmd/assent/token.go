@@ -7,18 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
-
-// tokenInfo is a token as the API lists it: never the secret.
-type tokenInfo struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Role      string     `json:"role"`
-	CreatedAt time.Time  `json:"createdAt"`
-	ExpiresAt *time.Time `json:"expiresAt"`
-	LastUsed  *time.Time `json:"lastUsed"`
-}
 
 func (a *app) tokenCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -33,11 +24,7 @@ func (a *app) tokenCmd() *cobra.Command {
 }
 
 func (a *app) tokenCreateCmd() *cobra.Command {
-	var in struct {
-		Role string `json:"role"`
-		Name string `json:"name"`
-		TTL  string `json:"ttl,omitempty"`
-	}
+	var in api.NewToken
 	var ttl time.Duration
 	c := &cobra.Command{
 		Use:   "create",
@@ -65,17 +52,14 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 			if err != nil {
 				return err
 			}
-			var res struct {
-				tokenInfo
-				Token string `json:"token"`
-			}
+			var res api.CreatedToken
 			if err := b.call(cmd.Context(), "POST", "/v1/tokens", in, &res); err != nil {
 				return err
 			}
 			if a.json {
-				return a.printJSON(res)
+				return a.printJSON(newToken(&res))
 			}
-			fmt.Fprintln(a.out, show.Line(res.Token))
+			fmt.Fprintln(a.out, show.Line(res.Secret))
 			return nil
 		},
 	}
@@ -86,6 +70,28 @@ hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
 	return c
 }
 
+// newToken is what token create --json prints: with null where the API leaves a time out, for
+// scripts that read every member.
+func newToken(t *api.CreatedToken) any {
+	return struct {
+		ID        string     `json:"id"`
+		Name      string     `json:"name"`
+		Role      string     `json:"role"`
+		CreatedAt time.Time  `json:"createdAt"`
+		ExpiresAt *time.Time `json:"expiresAt"`
+		LastUsed  *time.Time `json:"lastUsed"`
+		Token     string     `json:"token"`
+	}{t.ID, t.Name, string(t.Role), t.CreatedAt, timeOrNull(t.ExpiresAt), timeOrNull(t.LastUsed), t.Secret}
+}
+
+// timeOrNull is nil for the zero time.
+func timeOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
 func (a *app) tokenListCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
@@ -94,8 +100,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/tokens", "No token was made. To make one: assent token create",
-				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *tokenInfo) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(t.Role), show.Line(t.Name), day(&t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
+				"ID\tROLE\tNAME\tCREATED\tEXPIRES\tLAST USED", func(t *api.Token) string {
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(t.ID), show.Line(string(t.Role)), show.Line(t.Name), day(t.CreatedAt), day(t.ExpiresAt), day(t.LastUsed))
 				})
 		},
 	}
@@ -103,8 +109,8 @@ func (a *app) tokenListCmd() *cobra.Command {
 	return c
 }
 
-func day(t *time.Time) string {
-	if t == nil || t.IsZero() {
+func day(t time.Time) string {
+	if t.IsZero() {
 		return "never"
 	}
 	return t.Local().Format("2006-01-02 15:04")

@@ -9,22 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
-
-// record is a step as the API shows it. What a device signed comes as text: as JSON it may be
-// spelt otherwise.
-type record struct {
-	hook.Record
-	Request *request      `json:"request"`
-	Allowed *show.Allowed `json:"allowed"`
-	Signed  struct {
-		UpdatedInput       string `json:"updatedInput"`
-		UpdatedPermissions string `json:"updatedPermissions"`
-	} `json:"signed"`
-}
 
 func (a *app) traceCmd() *cobra.Command {
 	c := &cobra.Command{
@@ -52,16 +41,16 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 				}
 				return a.printJSON(raw)
 			}
-			var rs []record
+			var rs []api.Record
 			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
 				return err
 			}
 			forged := false
 			for i := range rs {
-				words, fits := rs[i].signature()
+				words, fits := signatureWords(&rs[i])
 				forged = forged || !fits
-				fmt.Fprintln(a.out, hang(rs[i].line()+words, 6, columns(a.out)))
-				for _, l := range rs[i].more() {
+				fmt.Fprintln(a.out, hang(recordLine(&rs[i])+words, 6, columns(a.out)))
+				for _, l := range recordDetail(&rs[i]) {
 					fmt.Fprintln(a.out, hang(l, 8, columns(a.out)))
 				}
 			}
@@ -75,7 +64,7 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 	return c
 }
 
-func (r *record) line() string {
+func recordLine(r *api.Record) string {
 	line := fmt.Sprintf("%s  %-9s  seq %d", r.Time.Local().Format("2006-01-02 15:04:05.000"), show.Line(string(r.Step)), r.Seq)
 	if r.Request != nil {
 		line += "  " + show.Line(r.Request.ToolName) + " in session " + show.Line(r.Request.SessionID)
@@ -87,7 +76,7 @@ func (r *record) line() string {
 		line += " (" + show.Line(r.Reason) + ")"
 	}
 	if r.By != nil {
-		line += "  by " + show.Line(approverName(r.By))
+		line += "  by " + show.Line(api.ApproverName(r.By))
 	}
 	if r.Decision != nil && r.Decision.Message != "" {
 		line += "  words: " + elide(show.Line(r.Decision.Message), 120)
@@ -101,17 +90,17 @@ func (r *record) line() string {
 	return line
 }
 
-// more is what the step is about: the input that was asked for, and what was allowed in its place.
-func (r *record) more() []string {
+// recordDetail is what the step is about: the input that was asked for, and what was allowed in its place.
+func recordDetail(r *api.Record) []string {
 	if r.Request != nil {
-		return inputLines(r.Request.Shown.Fields, "      ")
+		return inputLines(r.Request.Fields(), "      ")
 	}
 	return allowedLines(r.Allowed, "      ")
 }
 
-// signature says whether the device's signature still fits what the record says, and reports
+// signatureWords says whether the device's signature still fits what the record says, and reports
 // false where it should and does not.
-func (r *record) signature() (words string, fits bool) {
+func signatureWords(r *api.Record) (words string, fits bool) {
 	d := r.Decision
 	if d == nil || r.By == nil || r.By.Kind != "device" {
 		return "", true
@@ -120,8 +109,12 @@ func (r *record) signature() (words string, fits bool) {
 	if d.PublicKey == nil {
 		return "  not verified: recorded without a key, by an earlier version", true
 	}
+	var signed api.Signed
+	if r.Signed != nil {
+		signed = *r.Signed
+	}
 	exact := *d
-	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(r.Signed.UpdatedInput), hook.JSON(r.Signed.UpdatedPermissions)
+	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
 	if !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions) {
 		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
 	}

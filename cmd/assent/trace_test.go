@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
@@ -13,7 +14,7 @@ import (
 )
 
 // decided is the record of a device's decision, as the API shows it.
-func decided(t *testing.T) record {
+func decided(t *testing.T) api.Record {
 	t.Helper()
 	const input = `{ "command": "echo <1>" }`
 	key := authtest.NewKey()
@@ -30,7 +31,7 @@ func decided(t *testing.T) record {
 	if err := schemas.Validate("Record", shown); err != nil {
 		t.Fatal(err)
 	}
-	var r record
+	var r api.Record
 	if err := json.Unmarshal(shown, &r); err != nil {
 		t.Fatal(err)
 	}
@@ -39,40 +40,40 @@ func decided(t *testing.T) record {
 
 func TestTraceVerifiesSignatures(t *testing.T) {
 	r := decided(t)
-	if words, fits := r.signature(); !fits || words != "  signed by device pho⟦U+202E⟧ne, signature verified" {
+	if words, fits := signatureWords(&r); !fits || words != "  signed by device pho⟦U+202E⟧ne, signature verified" {
 		t.Errorf("%q, %v", words, fits)
 	}
-	for name, change := range map[string]func(*record){
-		"what was decided":   func(r *record) { r.Decision.Behavior = hook.BehaviorDeny },
-		"which request":      func(r *record) { r.RequestID = "other" },
-		"the words":          func(r *record) { r.Decision.Message = "words" },
-		"the input as shown": func(r *record) { r.Decision.UpdatedInput = hook.JSON(`{"command":"rm"}`) },
-		"the input as text":  func(r *record) { r.Signed.UpdatedInput = `{"command":"rm"}` },
-		"both": func(r *record) {
+	for name, change := range map[string]func(*api.Record){
+		"what was decided":   func(r *api.Record) { r.Decision.Behavior = hook.BehaviorDeny },
+		"which request":      func(r *api.Record) { r.RequestID = "other" },
+		"the words":          func(r *api.Record) { r.Decision.Message = "words" },
+		"the input as shown": func(r *api.Record) { r.Decision.UpdatedInput = hook.JSON(`{"command":"rm"}`) },
+		"the input as text":  func(r *api.Record) { r.Signed.UpdatedInput = `{"command":"rm"}` },
+		"both": func(r *api.Record) {
 			r.Decision.UpdatedInput, r.Signed.UpdatedInput = hook.JSON(`{"command":"rm"}`), `{"command":"rm"}`
 		},
-		"permissions added": func(r *record) { r.Decision.UpdatedPermissions = hook.JSON(`[]`) },
-		"no signature":      func(r *record) { r.Decision.Signature = "" },
-		"another key": func(r *record) {
+		"permissions added": func(r *api.Record) { r.Decision.UpdatedPermissions = hook.JSON(`[]`) },
+		"no signature":      func(r *api.Record) { r.Decision.Signature = "" },
+		"another key": func(r *api.Record) {
 			jwk := authtest.NewKey().JWK()
 			r.Decision.PublicKey = &jwk
 		},
 	} {
 		r := decided(t)
 		change(&r)
-		if words, fits := r.signature(); fits || !strings.Contains(words, "DOES NOT FIT") {
+		if words, fits := signatureWords(&r); fits || !strings.Contains(words, "DOES NOT FIT") {
 			t.Errorf("%s: %q, %v", name, words, fits)
 		}
 	}
 	// Records of before, and of approvers without a key.
 	old := decided(t)
 	old.Decision.PublicKey = nil
-	if words, fits := old.signature(); !fits || !strings.Contains(words, "not verified") {
+	if words, fits := signatureWords(&old); !fits || !strings.Contains(words, "not verified") {
 		t.Errorf("%q, %v", words, fits)
 	}
 	token := decided(t)
 	token.By.Kind, token.Decision.Signature, token.Decision.PublicKey = "token", "", nil
-	if words, fits := token.signature(); !fits || words != "" {
+	if words, fits := signatureWords(&token); !fits || words != "" {
 		t.Errorf("%q, %v", words, fits)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -19,9 +20,9 @@ func TestDecisionAfterA503(t *testing.T) {
 		_, _ = w.Write([]byte(`{"title":"Service Unavailable","status":503,"detail":"no acknowledgement"}`))
 	}))
 	defer srv.Close()
-	r := &request{}
+	r := &api.Request{}
 	r.ID = "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10"
-	_, err := (&client{info: runtimeInfo{HTTPURL: srv.URL}, http: srv.Client()}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
+	_, err := newClient(api.ClientConfig{URL: srv.URL}, runtimeInfo{}).decide(t.Context(), r, hook.Decision{Behavior: hook.BehaviorAllow})
 	if err == nil || !strings.Contains(err.Error(), "not known") || !strings.Contains(err.Error(), "trace "+r.ID) || posts != 1 {
 		t.Errorf("%v after %d posts", err, posts)
 	}

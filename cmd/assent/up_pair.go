@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/text/show"
 )
 
@@ -28,7 +29,7 @@ func (u *up) pairBrowser(ctx context.Context) error {
 	}
 	if len(before) > 0 {
 		for _, d := range before {
-			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), show.Line(d.Role))
+			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), show.Line(string(d.Role)))
 		}
 		fmt.Fprintln(u.out, "To pair another: assent pair")
 		return nil
@@ -37,8 +38,8 @@ func (u *up) pairBrowser(ctx context.Context) error {
 		fmt.Fprintln(u.out, "To pair a browser: assent pair")
 		return nil
 	}
-	var p pairing
-	if err := b.call(ctx, "POST", "/v1/pair", pairFlags{Role: u.f.role}, &p); err != nil {
+	var p api.Pairing
+	if err := b.call(ctx, "POST", "/v1/pair", api.NewPairing{Role: u.f.role}, &p); err != nil {
 		return err
 	}
 	u.printPairing(p, false)
@@ -63,8 +64,8 @@ func (u *up) awaitDevice(ctx context.Context, b *client, until time.Time) error 
 			return err
 		}
 		if len(ds) > 0 {
-			newest := slices.MaxFunc(ds, func(x, y deviceInfo) int { return x.CreatedAt.Compare(y.CreatedAt) })
-			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(newest.Name), show.Line(newest.Role))
+			newest := slices.MaxFunc(ds, func(x, y api.Device) int { return x.CreatedAt.Compare(y.CreatedAt) })
+			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(newest.Name), show.Line(string(newest.Role)))
 			return nil
 		}
 		select {
@@ -81,6 +82,6 @@ func (u *up) awaitDevice(ctx context.Context, b *client, until time.Time) error 
 	}
 }
 
-func (c *client) devices(ctx context.Context) (ds []deviceInfo, err error) {
+func (c *client) devices(ctx context.Context) (ds []api.Device, err error) {
 	return ds, c.call(ctx, "GET", "/v1/devices", nil, &ds)
 }

@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -36,7 +37,7 @@ typing a line:
 			if err != nil {
 				return err
 			}
-			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*request{}, hidden: map[int]bool{}}
+			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*api.Request{}, hidden: map[int]bool{}}
 			return w.run(cmd.Context())
 		},
 	}
@@ -50,27 +51,13 @@ type watch struct {
 	*client
 	numbers  map[string]int    // request id → the number it is called by
 	shown    map[string]string // request id → the state it was last printed in
-	requests map[int]*request
+	requests map[int]*api.Request
 	hidden   map[int]bool // those of which rows were not shown yet
 }
 
 // watchRows is how many rows of a request's input are shown at once: more would scroll its
 // beginning, or the request before it, off the screen.
 const watchRows = 36
-
-// wsMessage is a message of /v1/ws: a snapshot, changes, or what is wrong with the rules.
-type wsMessage struct {
-	Type     string     `json:"type"`
-	Epoch    string     `json:"epoch"`
-	Seq      uint64     `json:"seq"`
-	Requests []*request `json:"requests"`
-	Changes  []struct {
-		Seq     uint64   `json:"seq"`
-		Request *request `json:"request"`
-	} `json:"changes"`
-	Allowing bool               `json:"allowing"`
-	Problems []hook.RuleProblem `json:"problems"`
-}
 
 // run reads messages and lines until the user quits. It owns two goroutines, which end with
 // it: the socket's reader by closing the socket, the line reader with the process.
@@ -98,7 +85,7 @@ func (w *watch) run(ctx context.Context) error {
 				fmt.Fprintf(w.out, "%s\n", show.JSON(m))
 				continue
 			}
-			var msg wsMessage
+			var msg api.Message
 			if err := json.Unmarshal(m, &msg); err != nil {
 				return fmt.Errorf("message of the broker: %w", err)
 			}
@@ -160,8 +147,8 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 	}
 }
 
-func (w *watch) apply(m *wsMessage) {
-	if m.Type == "rules" {
+func (w *watch) apply(m *api.Message) {
+	if m.Type == api.MessageRules {
 		words := ruleTrouble(&hook.InForce{Allowing: m.Allowing, Problems: m.Problems})
 		if words == "" {
 			words = "rules: all files are in force again"
@@ -169,7 +156,7 @@ func (w *watch) apply(m *wsMessage) {
 		fmt.Fprintf(w.out, "! %s\n", words)
 		return
 	}
-	if m.Type == "snapshot" {
+	if m.Type == api.MessageSnapshot {
 		if len(m.Requests) == 0 && len(w.numbers) == 0 {
 			fmt.Fprintln(w.out, "Nothing waits. Requests appear here as they come.")
 		}
@@ -194,7 +181,7 @@ func (w *watch) apply(m *wsMessage) {
 }
 
 // show prints a request when it is new and a line whenever its state changed.
-func (w *watch) show(r *request) {
+func (w *watch) show(r *api.Request) {
 	state := r.State + string(r.Outcome) + r.Delivery + strconv.FormatBool(r.Detached)
 	if w.shown[r.ID] == state {
 		return
@@ -211,7 +198,7 @@ func (w *watch) show(r *request) {
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Shown.Verb)), clockTime(r.Deadline, time.Now()))
+		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Verb())), clockTime(r.Deadline, time.Now()))
 		w.printInput(n, r, watchRows)
 		return
 	}
@@ -230,18 +217,18 @@ func (w *watch) say(format string, args ...any) {
 }
 
 // printInput prints what is asked, at most so many rows of it; 0: all.
-func (w *watch) printInput(n int, r *request, most int) {
+func (w *watch) printInput(n int, r *api.Request, most int) {
 	if r.Uninspectable != "" {
 		w.say("    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))
 	}
 	if words := ruleNote(r.Verdict); words != "" {
 		fmt.Fprintf(w.out, "    %s\n", words)
 	}
-	if len(r.Shown.Fields) == 0 {
+	if len(r.Fields()) == 0 {
 		fmt.Fprintln(w.out, "    (too long for this list; see the page)")
 	}
 	var all strings.Builder
-	for _, f := range r.Shown.Fields {
+	for _, f := range r.Fields() {
 		label := oneRow(readable(f.Name))
 		if f.Kind == "words" {
 			label += " (the agent's words)"
@@ -278,10 +265,10 @@ func overwriteWords(o *hook.Overwrites) string {
 }
 
 // stateWords says what became of a request.
-func stateWords(r *request) string {
+func stateWords(r *api.Request) string {
 	by := ""
 	if r.DecidedBy != nil {
-		by = " by " + show.Line(approverName(r.DecidedBy))
+		by = " by " + show.Line(api.ApproverName(r.DecidedBy))
 	}
 	switch {
 	case r.Delivery == "overruled" && r.Outcome == hook.Allowed:
@@ -334,12 +321,12 @@ func (w *watch) command(ctx context.Context, line string) {
 		fmt.Fprintf(w.out, "[%d] rows of it are hidden; show them first: s %[1]d\n", n)
 		return
 	}
-	if verb == "a" && (len(r.Shown.Fields) == 0 || r.Uninspectable != "") {
+	if verb == "a" && (len(r.Fields()) == 0 || r.Uninspectable != "") {
 		fmt.Fprintf(w.out, "[%d] not all of it was shown here; use the page, or: assent allow %s\n", n, show.Line(r.ID))
 		return
 	}
 	if _, err := w.decide(ctx, r, d); err != nil {
-		var p *problem
+		var p *api.Problem
 		if errors.As(err, &p) {
 			err = p
 		}

@@ -15,7 +15,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"assent/e2e/rabbitmq"
+	"assent/e2e/rig/rabbitmq"
 )
 
 // emitScript is what hookd-emit stands in for.

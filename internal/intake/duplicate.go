@@ -11,7 +11,7 @@ func (in *Intake) attach(req *hook.Request) (*Pending, error) {
 	if !in.mayAttach(req) {
 		return nil, nil
 	}
-	w, err := in.cfg.Broker.Join(*req)
+	w, err := in.cfg.Broker.Attach(*req)
 	if err != nil {
 		in.calls.recorded(req)
 		return nil, err
@@ -26,6 +26,6 @@ func (in *Intake) attach(req *hook.Request) (*Pending, error) {
 // call than a permission prompt tool does, its mode for one; so what the rules deny of it they may
 // not have seen in the tool's.
 func (in *Intake) mayAttach(req *hook.Request) bool {
-	return in.cfg.Broker.Twin(req) &&
-		(req.Via != "" || in.cfg.Rules == nil || in.cfg.Rules(req, req.ToolInput).Action != hook.ActionDeny)
+	return in.cfg.Broker.HasDuplicate(req) &&
+		(req.Source != "" || in.cfg.Rules == nil || in.cfg.Rules(req, req.ToolInput).Action != hook.ActionDeny)
 }

@@ -15,7 +15,7 @@ func (in *Intake) record(req *hook.Request) (*Pending, error) {
 	if err := in.enter(req.Channel); err != nil {
 		return nil, err
 	}
-	w, err := in.cfg.Broker.Enter(*req)
+	w, err := in.cfg.Broker.Ask(*req)
 	in.calls.recorded(req)
 	if err != nil {
 		in.leave(req.Channel)
@@ -71,7 +71,7 @@ func (in *Intake) answerByRule(req *hook.Request, w *broker.Waiting) bool {
 	if req.Verdict.Action == hook.ActionDeny {
 		outcome = hook.Denied
 	}
-	err := w.Rule(ruleDecision(req.Verdict, req), by)
+	err := w.AnswerByRule(ruleDecision(req.Verdict, req), by)
 	if errors.Is(err, broker.ErrSettled) {
 		return true // its hook has gone, or it came back to an answer
 	}

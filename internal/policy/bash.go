@@ -24,9 +24,9 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.refuse("input", "The command is missing or is not a text.")
 	}
 	for _, m := range e.input {
-		if !knownBashMember(m.key) {
-			o.refuse("input", "The input has the member "+quote(m.key)+", whose meaning is not known.")
-		} else if m.key == "dangerouslyDisableSandbox" && string(m.value) != "false" {
+		if !knownBashMember(m.Key) {
+			o.refuse("input", "The input has the member "+quote(m.Key)+", whose meaning is not known.")
+		} else if m.Key == "dangerouslyDisableSandbox" && string(m.Value) != "false" {
 			o.refuse("sandbox", "The command asks to run outside the agent's sandbox.")
 		}
 	}

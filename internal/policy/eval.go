@@ -7,15 +7,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
+	"assent/internal/text/strictjson"
 )
 
 // scope is one call while it is evaluated.
 type scope struct {
 	surroundings
 	call    *Call
-	input   []member
+	tool    tool.Tool // of the call
+	input   []strictjson.Member
 	command string
 	units   []shell.Unit
 
@@ -173,7 +177,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 	if s.protect == nil { // the zero Set
 		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}
-	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
+	e := &scope{call: c, tool: tools.Of(c.Tool), operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
@@ -197,7 +201,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 		o.refuse("input", "The tool's input "+problem+".")
 	}
 	var units []UnitVerdict
-	if c.Tool == "Bash" {
+	if e.tool.Kind == tool.Command {
 		units = s.bash(e, o, explain)
 	} else {
 		units = s.tool(e, o, explain)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/tool"
 	"assent/internal/policy/shell"
 )
 
@@ -114,10 +115,10 @@ func (e *scope) namesPath(u *shell.Unit) bool {
 
 // secretsOfTool finds the secrets among the files of a tool. To list names shows no secret.
 func (e *scope) secretsOfTool(t *target, paths []resolvedPath) []secret {
-	if e.call.Tool == "LS" {
+	if e.tool.Kind == tool.ListDir {
 		return nil
 	}
-	searches := e.call.Tool == "Grep" || e.call.Tool == "Glob"
+	searches := e.searches()
 	var all []secret
 	for _, at := range paths {
 		if e.isSecret(at, searches) {

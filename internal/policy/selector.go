@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/text/strictjson"
 )
 
 // match is what a rule is about: one of command, file, mcp, url and tools (or none, for a guard
@@ -162,7 +164,7 @@ func scalar(raw json.RawMessage) (string, bool) {
 	if raw[0] != '"' {
 		return string(raw), true
 	}
-	return text(raw), true
+	return strictjson.Text(raw), true
 }
 
 type urlMatch struct {

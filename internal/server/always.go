@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -191,32 +192,9 @@ func (s *Server) listGrants(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.savedList(hook.SavedGrant, s.inForce().Rules))
 }
 
-// savedJSON is a saved rule or grant as the API shows it (schema Saved).
-type savedJSON struct {
-	ID          string         `json:"id"`
-	Kind        string         `json:"kind"`
-	State       string         `json:"state"`
-	Sentence    string         `json:"sentence"`
-	Rule        string         `json:"rule"`
-	RequestID   string         `json:"requestId"`
-	By          hook.Approver  `json:"by"`
-	CreatedAt   time.Time      `json:"createdAt"`
-	ExpiresAt   time.Time      `json:"expiresAt,omitzero"`
-	Count       int            `json:"count,omitempty"`
-	Spent       int            `json:"spent,omitempty"`
-	Matches     int            `json:"matches"`
-	LastMatch   time.Time      `json:"lastMatch,omitzero"`
-	RevokedAt   time.Time      `json:"revokedAt,omitzero"`
-	RevokedBy   *hook.Approver `json:"revokedBy,omitempty"`
-	InputSHA256 string         `json:"inputSha256"`
-	Proposal    string         `json:"proposal"`
-	Signature   string         `json:"signature,omitempty"`
-	PublicKey   *hook.JWK      `json:"publicKey,omitempty"`
-	Bounds      string         `json:"bounds,omitempty"`
-}
-
-func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
-	v := savedJSON{
+// savedView is x as the API shows it, with what the rules in force say of its use.
+func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) api.Saved {
+	v := api.Saved{
 		ID: x.ID, Kind: x.Kind, State: x.State(time.Now()), Sentence: x.Sentence, Rule: x.Rule, RequestID: x.RequestID, By: x.By,
 		CreatedAt: x.CreatedAt, ExpiresAt: x.ExpiresAt, Count: x.Count, Spent: len(x.Spent), RevokedAt: x.RevokedAt, RevokedBy: x.RevokedBy,
 		InputSHA256: x.InputSHA256, Proposal: x.Digest, Signature: x.Signature, PublicKey: x.PublicKey, Bounds: x.Bounds,
@@ -231,8 +209,8 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) savedJSON {
 	return v
 }
 
-func (s *Server) savedList(kind string, inForce []hook.RuleInForce) []savedJSON {
-	list := []savedJSON{}
+func (s *Server) savedList(kind string, inForce []hook.RuleInForce) []api.Saved {
+	list := []api.Saved{}
 	for _, x := range s.cfg.Always.List(kind) {
 		list = append(list, s.savedView(x, inForce))
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
+	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/intake"
 )
@@ -63,7 +64,7 @@ func (a *answer) setHeader(h http.Header) {
 	switch {
 	case a.Body == nil:
 	case a.problem != 0:
-		h.Set("Content-Type", problemType)
+		h.Set("Content-Type", api.ProblemType)
 	default:
 		h.Set("Content-Type", "application/json")
 	}
@@ -125,7 +126,7 @@ func (s *Server) unanswered(err error) answer {
 func (s *Server) refused(err error) answer {
 	s.metrics.answer("refused")
 	p := s.problem("/v1/hooks", err)
-	p.complete()
+	complete(&p)
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers only
 		return answer{problem: p.Status}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/auth"
 )
 
@@ -27,10 +28,7 @@ func (s *Server) newToken(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusCreated, struct {
-		auth.Token
-		Secret string `json:"token"`
-	}{token, secret})
+	s.writeJSON(w, r, http.StatusCreated, api.CreatedToken{Token: token, Secret: secret})
 }
 
 func (s *Server) listTokens(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +58,7 @@ func (s *Server) newChallenge(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, expiring{Nonce: nonce, ExpiresAt: expires})
+	s.writeJSON(w, r, http.StatusOK, api.Challenge{Nonce: nonce, ExpiresAt: expires})
 }
 
 // newSession is POST /v1/auth/session {deviceId, nonce, signature}: a bearer for the page.
@@ -74,12 +72,12 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, expiring{Token: token, ExpiresAt: expires})
+	s.writeJSON(w, r, http.StatusOK, api.Bearer{Token: token, ExpiresAt: expires})
 }
 
 // newTicket is POST /v1/ws/ticket: what opens one WebSocket, for a browser cannot put a header
 // there. Its body is ignored.
 func (s *Server) newTicket(w http.ResponseWriter, r *http.Request) {
 	ticket, expires := s.cfg.Auth.NewTicket(principal(r))
-	s.writeJSON(w, r, http.StatusOK, expiring{Ticket: ticket, ExpiresAt: expires})
+	s.writeJSON(w, r, http.StatusOK, api.Ticket{Ticket: ticket, ExpiresAt: expires})
 }

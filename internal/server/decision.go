@@ -9,7 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	// For a request that is over, or another input, the conflict is the news, not the form.
 	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
-		if err := claude.CheckDecision(view.Agent, d, &view.Request); err != nil {
+		if err := agents.Check(d, &view.Request); err != nil {
 			s.fail(w, r, err)
 			return
 		}
@@ -65,7 +66,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	if view.Delivery == "" || view.Delivery == broker.Recorded {
 		delivery = broker.Recorded
 	}
-	s.writeJSON(w, r, http.StatusOK, map[string]string{"delivery": delivery})
+	s.writeJSON(w, r, http.StatusOK, api.DecisionResult{Delivery: delivery})
 }
 
 func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {

@@ -17,7 +17,7 @@ import (
 
 // TestDefaultLimits: a server that was told no bounds has those of Config's comments.
 func TestDefaultLimits(t *testing.T) {
-	b, err := broker.New(t.Context(), broker.Config{Log: logtest.New(), Sole: true})
+	b, err := broker.New(t.Context(), broker.Config{Log: logtest.New(), SingleReplica: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func newFort(t *testing.T) *fort {
 	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
-	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, Sole: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
+	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, SingleReplica: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
 	f.must(err)
 	f.auth, err = auth.Open(ctx, auth.Config{KV: f.kv, NoOwnerToken: true})
 	f.must(err)
@@ -198,7 +198,7 @@ func (f *fort) remembered() string {
 // waits is the id of a request that waits.
 func (f *fort) waits() string {
 	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: claude.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
-	w, err := f.broker.Enter(r)
+	w, err := f.broker.Ask(r)
 	f.must(err)
 	go func() {
 		_, _ = w.Wait(context.Background()) // ends with the broker
@@ -211,7 +211,7 @@ func (f *fort) waits() string {
 func (f *fort) proposed() (r hook.Request, digest string) {
 	raw := []byte(`{"command":"mytool"}`)
 	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: claude.Digest(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
-	w, err := f.broker.Enter(r)
+	w, err := f.broker.Ask(r)
 	f.must(err)
 	go func() { _, _ = w.Wait(context.Background()) }() // ends with the broker
 	p, err := f.always.Propose(context.Background(), &r)

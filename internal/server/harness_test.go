@@ -79,7 +79,7 @@ func newRig(t *testing.T, cfg server.Config) *rig {
 	g := &rig{t: t, log: logtest.New(), kv: authtest.NewKV(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
 	ctx := context.Background()
 	var err error
-	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, Sole: true, Encode: server.EncodeView(cfg.Reading), CallKey: claude.CallKey}); err != nil {
+	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: server.EncodeView(cfg.Reading), CallKey: claude.CallKey}); err != nil {
 		t.Fatal(err)
 	}
 	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, NoOwnerToken: true}); err != nil {

@@ -1,15 +1,10 @@
 package server
 
 import (
-	_ "embed"
 	"net/http"
-)
 
-// openAPI is the description of the API with all its schemas, as schemas.Bundle makes it: what a
-// reader of this repository sees is what is served. After a change in schemas/: go test ./internal/server -run OpenAPI -update
-//
-//go:embed openapi.json
-var openAPI []byte
+	"assent/schemas"
+)
 
 // getOpenAPI is GET /openapi.json.
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) {
@@ -24,4 +19,13 @@ func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) {
 // getMismatches is GET /v1/schema-mismatches.
 func (s *Server) getMismatches(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.cfg.Mismatches())
+}
+
+// newDescription is the description of the API with all its schemas in it.
+func newDescription() (asset, error) {
+	doc, err := schemas.Bundle()
+	if err != nil {
+		return asset{}, err
+	}
+	return newAsset(doc, "application/json")
 }

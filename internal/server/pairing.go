@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
+	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
 )
@@ -72,7 +72,7 @@ func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.pairingFailed(w, r, "poll", err)
 	case d.ID == "":
-		s.writeJSON(w, r, http.StatusAccepted, expiring{ExpiresAt: expires})
+		s.writeJSON(w, r, http.StatusAccepted, api.PairingPoll{ExpiresAt: expires})
 	default:
 		s.writeJSON(w, r, http.StatusOK, d)
 	}
@@ -128,11 +128,4 @@ func (s *Server) pairingFailed(w http.ResponseWriter, r *http.Request, step stri
 		}
 	}
 	s.fail(w, r, err)
-}
-
-type expiring struct {
-	Nonce     string    `json:"nonce,omitempty"`
-	Token     string    `json:"token,omitempty"`
-	Ticket    string    `json:"ticket,omitempty"`
-	ExpiresAt time.Time `json:"expiresAt"`
 }

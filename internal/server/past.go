@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
 )
@@ -166,13 +167,6 @@ func withPayload(event, raw []byte) ([]byte, error) {
 	return append(append(append(out, member...), b...), '}'), nil
 }
 
-// foundJSON is one event that a search found (schema Found).
-type foundJSON struct {
-	ID    uint64          `json:"id"`
-	Title string          `json:"sessionTitle,omitempty"`
-	Event json.RawMessage `json:"event"`
-}
-
 // search is GET /v1/search?q=: the events of all sessions that have the words, newest first.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	before, limit, ok := pageQuery(w, r)
@@ -194,7 +188,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	titles := map[string]string{}
-	list := make([]foundJSON, len(found))
+	list := make([]api.Found, len(found))
 	for i, e := range found {
 		title, known := titles[e.Session]
 		if !known {
@@ -203,7 +197,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 			}
 			titles[e.Session] = title
 		}
-		list[i] = foundJSON{e.ID, title, e.JSON}
+		list[i] = api.Found{ID: e.ID, Title: title, Event: e.JSON}
 	}
 	s.writeJSON(w, r, http.StatusOK, list)
 }

@@ -9,43 +9,23 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent"
+	"assent/internal/api"
 	"assent/internal/auth"
-	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 )
 
-// problem is an error as the API tells it (RFC 9457, schema Problem). Title follows from
-// Status.
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail,omitempty"`
-	// Field is the first of Errors, for clients that show one.
-	Field  string          `json:"field,omitempty"`
-	Errors []memberProblem `json:"errors,omitempty"`
-	// Of a conflict.
-	Outcome   hook.Outcome   `json:"outcome,omitempty"`
-	DecidedBy *hook.Approver `json:"decidedBy,omitempty"`
-	Reason    string         `json:"reason,omitempty"` // ended, digest, rule, proposal, full
-}
+// problem is an error as the API tells it. Title and Type follow from Status.
+type problem = api.Problem
 
 // fieldProblem says what is wrong with a header, a parameter or a member.
 type fieldProblem struct{ Field, Problem string }
-
-// memberProblem is a fieldProblem as the API tells it.
-type memberProblem struct {
-	Field   string `json:"field"`
-	Pointer string `json:"pointer,omitempty"` // JSON pointer, of a body's member
-	Problem string `json:"problem"`
-}
 
 // badFields is 400 for a header or a parameter.
 func badFields(errs ...fieldProblem) problem {
 	p := problem{Status: http.StatusBadRequest}
 	for _, e := range errs {
-		p.Errors = append(p.Errors, memberProblem{Field: e.Field, Problem: e.Problem})
+		p.Errors = append(p.Errors, api.FieldProblem{Field: e.Field, Problem: e.Problem})
 	}
 	if len(errs) > 0 {
 		p.Field = errs[0].Field
@@ -64,16 +44,13 @@ func badMembers(errs ...fieldProblem) problem {
 }
 
 // complete adds what follows from the status.
-func (p *problem) complete() {
-	p.Type = "about:blank"
-	p.Title = http.StatusText(p.Status)
+func complete(p *problem) {
+	p.Type, p.Title = "about:blank", http.StatusText(p.Status)
 }
-
-const problemType = "application/problem+json"
 
 // writeProblem answers with p. An answer that has begun stays as it is.
 func writeProblem(w http.ResponseWriter, p problem) {
-	p.complete()
+	complete(&p)
 	body, err := json.Marshal(p)
 	if err != nil { // strings and numbers only
 		body = []byte(`{"type":"about:blank","title":"Internal Server Error","status":500}`)
@@ -81,7 +58,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	w.Header().Set("Content-Type", problemType)
+	w.Header().Set("Content-Type", api.ProblemType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client is gone if this fails
@@ -125,7 +102,7 @@ var statuses = []struct {
 
 // problemOf looks err up. known is false for an internal error, which the caller logs.
 func problemOf(err error) (p problem, known bool) {
-	var field *claude.FieldError
+	var field *agent.FieldError
 	var input *auth.InputError
 	var pushed *notify.InputError
 	var unsent *notify.SendError

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/broker"
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -116,7 +117,7 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, viewJSON(v, true, s.cfg.Reading))
+	s.writeJSON(w, r, http.StatusOK, requestOfView(v, true, s.cfg.Reading))
 }
 
 // traceRequest is GET /v1/requests/{id}/trace: the records, oldest first.
@@ -129,10 +130,10 @@ func (s *Server) traceRequest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	list := make([]recordJSON, len(records))
+	list := make([]api.Record, len(records))
 	asked := records[0].Request // which is the first, or not there any more
 	for i, rec := range records {
-		list[i] = newRecordJSON(rec, asked)
+		list[i] = newRecord(rec, asked)
 	}
 	s.writeJSON(w, r, http.StatusOK, list)
 }

@@ -40,7 +40,7 @@ type standing struct {
 type stand struct {
 	json   []byte
 	origin hook.Origin
-	agent  string // sessionJSON.AgentProcess
+	agent  string // api.Session.AgentProcess
 }
 
 func (s *Server) standOf(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) (stand, error) {
@@ -185,7 +185,7 @@ func (r *roster) look(ctx context.Context, s *Server, news map[string]bool) erro
 }
 
 // due are the sessions that time may have changed, and those whose agent has gone.
-func (r *roster) due(now time.Time, agents *agents) []string {
+func (r *roster) due(now time.Time, agents *agentProcesses) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []string

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"sync"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -33,7 +34,7 @@ func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
 // getRules is GET /v1/rules.
 func (s *Server) getRules(w http.ResponseWriter, r *http.Request) {
 	f := s.inForce()
-	s.writeJSON(w, r, http.StatusOK, rulesJSON{f, s.savedList(hook.SavedRule, f.Rules)})
+	s.writeJSON(w, r, http.StatusOK, api.Rules{InForce: f, Saved: s.savedList(hook.SavedRule, f.Rules)})
 }
 
 // inForce has no null where the schema has a list.
@@ -45,12 +46,6 @@ func (s *Server) inForce() hook.InForce {
 	return hook.InForce{
 		Allowing: f.Allowing, Problems: listOf(f.Problems), Notices: listOf(f.Notices), Files: listOf(f.Files), Rules: listOf(f.Rules),
 	}
-}
-
-// rulesJSON is the answer to GET /v1/rules (schema Rules).
-type rulesJSON struct {
-	hook.InForce
-	Saved []savedJSON `json:"saved"`
 }
 
 func listOf[T any](list []T) []T {
@@ -88,13 +83,6 @@ func (n *ruleNews) change() context.Context {
 	return n.next
 }
 
-// rulesMessage is how the rules stand (schema ws/Message).
-type rulesMessage struct {
-	Type     string             `json:"type"`
-	Allowing bool               `json:"allowing"`
-	Problems []hook.RuleProblem `json:"problems"`
-}
-
 // sendRules says what is wrong with the rules, if the client has not heard it. told is what it
 // heard last. It returns a context that is done when there is more.
 func (s *Server) sendRules(out *socketWriter, told *string) (context.Context, error) {
@@ -105,7 +93,7 @@ func (s *Server) sendRules(out *socketWriter, told *string) (context.Context, er
 		return next, nil
 	}
 	*told = state
-	m, err := json.Marshal(rulesMessage{"rules", f.Allowing, f.Problems})
+	m, err := json.Marshal(api.RulesMessage{Type: api.MessageRules, Allowing: f.Allowing, Problems: f.Problems})
 	if err != nil {
 		return next, fmt.Errorf("encode rules: %w", err)
 	}

@@ -104,7 +104,7 @@ type Config struct {
 type Server struct {
 	cfg         Config
 	past        Past
-	agents      agents
+	agents      agentProcesses
 	roster      roster
 	log         *zap.Logger
 	names       names
@@ -182,7 +182,7 @@ func New(cfg Config) (*Server, error) {
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
 		return nil, err
 	}
-	s.description = sync.OnceValues(func() (asset, error) { return newAsset(openAPI, "application/json") }) // few ever ask
+	s.description = sync.OnceValues(newDescription) // few ever ask
 	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {

@@ -8,42 +8,10 @@ import (
 	"time"
 
 	"assent/broker"
+	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
 )
-
-// sessionJSON is a session as the API shows it (schema SessionInfo). What is known of it comes
-// from the past; who waits, from the broker.
-type sessionJSON struct {
-	SessionID   string `json:"sessionId"`
-	CWD         string `json:"cwd,omitempty"`
-	QueueCount  int    `json:"queueCount"`
-	Agent       string `json:"agent,omitempty"`
-	hook.Origin        // host, pid, agentLabel, projectDir, repo
-
-	PermissionMode string    `json:"permissionMode,omitempty"`
-	LastEvent      string    `json:"lastEvent,omitempty"`
-	LastEventAt    time.Time `json:"lastEventAt,omitzero"`
-	StartedAt      time.Time `json:"startedAt,omitzero"`
-
-	// QueueCount in its two parts: questions and plans are no permissions.
-	PermissionQueueCount int `json:"permissionQueueCount"`
-	QuestionQueueCount   int `json:"questionQueueCount"`
-
-	// AgentProcess is agentRuns or agentGone where that can be told.
-	AgentProcess string `json:"agentProcess,omitempty"`
-
-	// Only the past knows the rest.
-	Title      string          `json:"title,omitempty"` // went through package show
-	State      feed.AgentState `json:"state,omitempty"`
-	StateSince time.Time       `json:"stateSince,omitzero"`
-	EndedAt    time.Time       `json:"endedAt,omitzero"`
-	Model      string          `json:"model,omitempty"`
-	CurrentRun *feed.Run       `json:"currentRun,omitempty"`
-	Actors     []feed.Actor    `json:"actors,omitempty"`
-	Tasks      []feed.Task     `json:"tasks,omitempty"`
-	LastPos    uint64          `json:"lastPos,omitempty"`
-}
 
 // queue is what waits in a session.
 type queue struct {
@@ -71,8 +39,8 @@ func (s *Server) queues() map[string]queue {
 	return all
 }
 
-func newSessionJSON(v broker.SessionView, q queue) sessionJSON {
-	return sessionJSON{
+func newSession(v broker.SessionView, q queue) api.Session {
+	return api.Session{
 		SessionID:            v.SessionID,
 		CWD:                  v.CWD,
 		QueueCount:           q.permissions + q.questions,
@@ -88,9 +56,9 @@ func newSessionJSON(v broker.SessionView, q queue) sessionJSON {
 	}
 }
 
-// add adds what the past knows. What waits is known better by the broker, which the past
+// addPast adds to j what the past knows. What waits is known better by the broker, which the past
 // follows at its own pace.
-func (j *sessionJSON) add(in feed.Info) {
+func addPast(j *api.Session, in feed.Info) {
 	or(&j.CWD, in.CWD)
 	or(&j.Agent, in.Agent)
 	or(&j.PermissionMode, in.PermissionMode)
@@ -136,14 +104,14 @@ func (s *Server) live() (map[string]broker.SessionView, []broker.SessionView) {
 }
 
 // merged is a session of the past with what the broker knows of it.
-func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) sessionJSON {
+func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) api.Session {
 	id := in.Session.SessionID
 	v, ok := live[id]
 	if !ok {
 		v = broker.SessionView{SessionID: id}
 	}
-	j := newSessionJSON(v, queues[id])
-	j.add(in)
+	j := newSession(v, queues[id])
+	addPast(&j, in)
 	s.agents.add(&j, &in)
 	return j
 }
@@ -173,7 +141,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessionJSON, error) {
+func (s *Server) sessions(ctx context.Context, after string, limit int) ([]api.Session, error) {
 	live, order := s.live()
 	queues := s.queues()
 	past, err := s.past.Sessions(ctx, after, limit)
@@ -183,7 +151,7 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessi
 	if err != nil {
 		return nil, err
 	}
-	list := make([]sessionJSON, 0, len(past))
+	list := make([]api.Session, 0, len(past))
 	known := make(map[string]bool, len(past))
 	for i, in := range past {
 		in.SameProcess = in.SameProcess && i < mostAgents && after == ""
@@ -194,10 +162,10 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessi
 		return list, nil
 	}
 	// A session that began just now may not be in the past yet.
-	var fresh []sessionJSON
+	var fresh []api.Session
 	for _, v := range order {
 		if !known[v.SessionID] && (len(list) < limit || !v.LastEventAt.Before(list[len(list)-1].LastEventAt)) {
-			fresh = append(fresh, newSessionJSON(v, queues[v.SessionID]))
+			fresh = append(fresh, newSession(v, queues[v.SessionID]))
 		}
 	}
 	list = append(fresh, list...)
@@ -205,12 +173,12 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]sessi
 }
 
 // liveSessions is a page of the sessions the broker knows.
-func liveSessions(order []broker.SessionView, queues map[string]queue, after string, limit int) ([]sessionJSON, error) {
-	list := []sessionJSON{}
+func liveSessions(order []broker.SessionView, queues map[string]queue, after string, limit int) ([]api.Session, error) {
+	list := []api.Session{}
 	found := after == ""
 	for _, v := range order {
 		if found && len(list) < limit {
-			list = append(list, newSessionJSON(v, queues[v.SessionID]))
+			list = append(list, newSession(v, queues[v.SessionID]))
 		}
 		found = found || v.SessionID == after
 	}
@@ -230,7 +198,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		s.writeJSON(w, r, http.StatusOK, s.merged(in, live, s.queues()))
 	case ok && (errors.Is(err, ErrNoPast) || errors.Is(err, ErrNoSession)):
-		s.writeJSON(w, r, http.StatusOK, newSessionJSON(v, s.queues()[id]))
+		s.writeJSON(w, r, http.StatusOK, newSession(v, s.queues()[id]))
 	default:
 		s.fail(w, r, err)
 	}

@@ -110,7 +110,7 @@ func (s *Server) rosterOrLive() (docs [][]byte, roster uint64, err error) {
 		if _, ok := live[v.SessionID]; !ok {
 			continue
 		}
-		doc, err := json.Marshal(newSessionJSON(v, queues[v.SessionID]))
+		doc, err := json.Marshal(newSession(v, queues[v.SessionID]))
 		if err != nil {
 			return nil, 0, err
 		}

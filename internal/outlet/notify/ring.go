@@ -107,7 +107,7 @@ func (r *ring) see(v broker.View) {
 	switch {
 	case it != nil && v.State == broker.Ended:
 		r.over(it, string(v.Outcome))
-	case it == nil && v.State == broker.Pending && !v.Foreign: // another replica's hooks are its to ring for
+	case it == nil && v.State == broker.Pending && !v.HeldElsewhere: // another replica's hooks are its to ring for
 		r.last++
 		it = &item{
 			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), waits: waitsFor(v.ToolName),
@@ -170,14 +170,14 @@ func (r *ring) sync() {
 	r.syncNoticesLocked()
 	for id, t := range r.targets {
 		if t.device {
-			if e := p.devices[t.id]; e == nil || e.deleted || e.Subscription == nil {
+			if e := p.devices[t.id]; e == nil || e.Subscription == nil {
 				t.removed = true
 				delete(r.targets, id)
 			}
 		}
 	}
 	for id, e := range p.devices {
-		if e.deleted || e.Subscription == nil {
+		if e.Subscription == nil {
 			continue
 		}
 		t := r.targets[deviceKey(id)]

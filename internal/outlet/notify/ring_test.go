@@ -72,7 +72,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() {
 	r.t.Helper()
 	var err error
-	if r.broker, err = broker.New(context.Background(), broker.Config{Log: r.log, Sole: true}); err != nil {
+	if r.broker, err = broker.New(context.Background(), broker.Config{Log: r.log, SingleReplica: true}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.cfg.Broker = r.broker
@@ -130,7 +130,7 @@ func (r *rig) ask(change ...func(*hook.Request)) hook.Request {
 	for _, c := range change {
 		c(&q)
 	}
-	w, err := r.broker.Enter(q)
+	w, err := r.broker.Ask(q)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -242,12 +242,12 @@ func TestARuleAnswersAndNothingRings(t *testing.T) {
 			CreatedAt: time.Now(), Deadline: time.Now().Add(time.Minute), OnTimeout: hook.Abstain, Channel: hook.ChannelSocket, Agent: "claude",
 			Verdict: &hook.Verdict{Action: hook.ActionAllow, Rule: "a", File: "/rules.yaml"},
 		}
-		w, err := r.broker.Enter(q)
+		w, err := r.broker.Ask(q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := w.Rule(hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: q.InputSHA256}, hook.Approver{Kind: hook.KindRule, ID: "a"}); err != nil {
+		if err := w.AnswerByRule(hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: q.InputSHA256}, hook.Approver{Kind: hook.KindRule, ID: "a"}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Wait(context.Background()); err != nil {

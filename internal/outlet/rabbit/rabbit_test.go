@@ -23,8 +23,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"assent/e2e/freeport"
-	"assent/e2e/rabbitmq"
+	"assent/e2e/rig/freeport"
+	"assent/e2e/rig/rabbitmq"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"
@@ -54,14 +54,14 @@ func start(t *testing.T, r *rabbitmq.Server) {
 	}
 }
 
-// events is an EVENTS stream in memory, with a place beside it.
+// events is an EVENTS stream in memory, with a cursor beside it.
 type events struct {
-	mu    sync.Mutex
-	list  []hook.Event
-	more  chan struct{} // closed and replaced when list grows
-	place uint64
-	saved bool
-	reads int // calls of Events
+	mu     sync.Mutex
+	list   []hook.Event
+	more   chan struct{} // closed and replaced when list grows
+	cursor uint64
+	saved  bool
+	reads  int // calls of Events
 }
 
 func newEvents() *events { return &events{more: make(chan struct{})} }
@@ -112,13 +112,13 @@ func (s *events) newest(context.Context) (uint64, error) {
 func (s *events) load(context.Context) (uint64, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.place, s.saved, nil
+	return s.cursor, s.saved, nil
 }
 
 func (s *events) save(_ context.Context, seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.place, s.saved = seq, true
+	s.cursor, s.saved = seq, true
 	return nil
 }
 
@@ -314,7 +314,7 @@ func inOrder(t *testing.T, got []amqp.Delivery, session string, first int) {
 func TestPublisher(t *testing.T) {
 	r := node(t, "max_message_size = 1000000\n")
 
-	t.Run("a place of its own", func(t *testing.T) {
+	t.Run("a cursor of its own", func(t *testing.T) {
 		s := newEvents()
 		s.write("before", 0, "")
 		bind(t, r.URL(), "place")
@@ -338,8 +338,8 @@ func TestPublisher(t *testing.T) {
 			}
 		}
 		p.stop()
-		if s.place != 6 {
-			t.Errorf("the place is %d, want 6", s.place)
+		if s.cursor != 6 {
+			t.Errorf("the cursor is %d, want 6", s.cursor)
 		}
 		p = publish(t, r.URL(), s)
 		s.write("s", 2, "")

@@ -12,7 +12,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -20,6 +19,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
+	"assent/internal/text/strictjson"
 )
 
 // Bounds of an Evaluator.
@@ -166,39 +166,27 @@ func exactMembers(line []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		return nil, errors.New("the line is not UTF-8")
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil, errors.New("the line is no JSON object")
-	}
+	members, err := strictjson.Object(line)
 	all := map[string]json.RawMessage{}
 	var doubt error
-	for dec.More() {
-		t, err := dec.Token()
-		key, ok := t.(string)
-		var value json.RawMessage
-		if err == nil && ok {
-			err = dec.Decode(&value)
-		}
-		if err != nil || !ok {
-			return all, errors.New("the line is no JSON object")
-		}
-		i := slices.IndexFunc(knownMembers, func(m string) bool { return strings.EqualFold(m, key) })
+	for _, m := range members {
+		i := slices.IndexFunc(knownMembers, func(name string) bool { return name == strictjson.Fold(m.Key) })
 		if i < 0 {
 			continue
 		}
-		if _, twice := all[knownMembers[i]]; twice || knownMembers[i] != key {
+		if _, twice := all[knownMembers[i]]; twice || knownMembers[i] != m.Key {
 			doubt = fmt.Errorf("the member %q stands there twice, or in other letters", knownMembers[i])
-			if key != "id" || twice {
+			if m.Key != "id" || twice {
 				continue
 			}
 		}
-		all[key] = value
+		all[m.Key] = m.Value
 	}
-	if _, err := dec.Token(); err != nil {
-		return all, errors.New("the line is no JSON object")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, strictjson.ErrMore):
 		return all, errors.New("there is more on the line than one JSON object")
+	case err != nil:
+		return all, errors.New("the line is no JSON object")
 	}
 	return all, doubt
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
 	"assent/internal/text/show"
@@ -27,10 +29,11 @@ func Reading(home string) func(*hook.Request) *hook.Reading {
 		home, _ = os.UserHomeDir() // without one, ~ is nobody's
 	}
 	return func(req *hook.Request) *hook.Reading {
-		if req.ToolName != "Bash" || req.Uninspectable != "" {
+		t := tools.Of(req.ToolName)
+		if t.Kind != tool.Command || req.Uninspectable != "" {
 			return nil
 		}
-		command, ok := show.Member(req.ToolInput, "command")
+		command, ok := show.Member(req.ToolInput, t.Command)
 		if !ok {
 			return nil
 		}

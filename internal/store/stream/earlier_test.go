@@ -53,7 +53,7 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 	if p, err := a.Authenticate(was.Token); err != nil || p.Role != auth.RoleApprove || p.Approver.Name != "phone" {
 		t.Errorf("its token: %+v, %v", p, err)
 	}
-	b, err := broker.New(ctx, broker.Config{Log: s, Sole: true})
+	b, err := broker.New(ctx, broker.Config{Log: s, SingleReplica: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRecordsOfEarlierVersions(t *testing.T) {
 		}
 		again := v.Request
 		again.Submitter, again.CreatedAt, again.Deadline = "user:1000@box", time.Now(), time.Now().Add(500*time.Second)
-		w, err := b.Enter(again)
+		w, err := b.Ask(again)
 		if err != nil {
 			t.Errorf("%s comes back: %v", n, err)
 			continue

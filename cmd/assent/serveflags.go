@@ -1,0 +1,69 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+	"go.uber.org/zap"
+
+	"assent/internal/agent/claude"
+)
+
+// serveFlags are the flags of assent serve.
+type serveFlags struct {
+	listen, socket, socketGroup  string
+	natsListen, natsURL, recURL  string
+	natsReplicas, historyDays    int
+	tlsCert, tlsKey, rules       string
+	publicURLs, trustedProxies   []string
+	pushAllow                    []string
+	pushContact, notices         string
+	noOwnerToken, quiet, verbose bool
+	noLink, repair               bool
+	rulesOnce                    bool // no flag: rules are read at the start only
+	logFormat                    string
+	log                          *zap.Logger // no flag: says everything to this one instead
+	amqpURL                      string
+	mutationTools                []string
+	mutates                      claude.MutationTools // of mutationTools; set by check
+	ledger                       bool
+	hookdSocket                  string
+}
+
+// add declares the flags.
+func (f *serveFlags) add(fl *pflag.FlagSet) {
+	f.addListen(fl)
+	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
+	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
+	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
+	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
+	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
+	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
+	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
+	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
+	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
+	f.addMutations(fl)
+	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
+	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
+	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
+	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: an object a line")
+}
+
+// addListen declares the flags that say where hooks and browsers reach the broker.
+func (f *serveFlags) addListen(fl *pflag.FlagSet) {
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:7717", "address of the page and the API")
+	fl.StringVar(&f.socket, "socket", "", "unix socket for hooks (default $XDG_RUNTIME_DIR/assent/hook.sock, else <state>/hook.sock)")
+	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
+	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
+	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
+	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
+}
+
+// addMutations declares the flags that say who else hears what tools did to files.
+func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
+	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
+	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
+	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
+}

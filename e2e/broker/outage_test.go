@@ -1,0 +1,91 @@
+package broker
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"assent/e2e/rig"
+	"assent/e2e/rig/freeport"
+)
+
+// cluster is an external NATS server, as a user's own would be.
+func cluster(t *testing.T, dir string, port int) *server.Server {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true, MaxPayload: 8 << 20,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(rig.Soon) {
+		t.Fatal("the NATS server does not start")
+	}
+	return s
+}
+
+func TestExternalNATSAway(t *testing.T) {
+	t.Parallel()
+	dir := rig.TempDir(t)
+	ports, err := freeport.Find(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nats := cluster(t, dir, ports[0])
+	d := rig.Serve(t, "--nats-url", "nats://"+freeport.Address(ports[0]))
+	waiting := d.Hook(rig.Bash("s", "echo waiting"))
+	r := d.WaitPending(1)[0]
+
+	nats.Shutdown()
+	nats.WaitForShutdown()
+	rig.Eventually(t, rig.Soon, "the broker is not ready", func() bool {
+		status, _, err := d.Try("GET", "/readyz", nil)
+		return err == nil && status == http.StatusServiceUnavailable
+	})
+	// New requests are handed back to their agents, or denied where told.
+	if out := d.Hook(rig.Bash("s", "echo new")).Wait(); out != "" {
+		t.Errorf("a new request got %s", out)
+	}
+	if out := d.Hook(rig.Bash("s", "echo new"), "--on-failure", "deny").Wait(); !strings.Contains(out, `"behavior":"deny"`) {
+		t.Errorf("a new request with --on-failure deny got %q", out)
+	}
+	// Plain events wait in the spool.
+	event := `{"session_id":"s","hook_event_name":"Notification","message":"late"}`
+	if out := d.Hook([]byte(event)).Wait(); out != "" {
+		t.Errorf("a plain event printed %q", out)
+	}
+	if spooled, err := filepath.Glob(filepath.Join(d.Dir, "xdg", "assent", "spool", "*")); err != nil || len(spooled) == 0 {
+		t.Errorf("nothing is spooled: %v", err)
+	}
+	// A decision cannot be recorded now, and says so; the hook goes on waiting.
+	status, body, err := d.Try("POST", "/v1/requests/"+r.ID+"/decision", rig.Decision{Behavior: "allow", InputSHA256: r.InputSHA256})
+	if err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("a decision: %d %s %v, want 503", status, body, err)
+	}
+
+	cluster(t, dir, ports[0])
+	d.Await()
+	d.Allow(d.WaitPending(1)[0])
+	if out := waiting.Wait(); out != rig.Allowed {
+		t.Errorf("the waiting hook got %q", out)
+	}
+	rig.Eventually(t, rig.Soon, "the spool is empty again", func() bool {
+		left := 0
+		files, err := filepath.Glob(filepath.Join(d.Dir, "xdg", "assent", "spool", "*"))
+		for _, f := range files {
+			if fi, err := os.Stat(f); err == nil && !strings.HasSuffix(f, "lock") {
+				left += int(fi.Size())
+			}
+		}
+		return err == nil && left == 0
+	})
+}

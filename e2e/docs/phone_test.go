@@ -1,0 +1,117 @@
+package docs
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/e2e/rig"
+)
+
+// TestPhoneOwnCertificate runs the openssl commands of docs/phone.md and approves over the
+// certificate they make.
+func TestPhoneOwnCertificate(t *testing.T) {
+	t.Parallel()
+	rig.Need(t, "openssl")
+	dir := rig.TempDir(t)
+	cmd := exec.Command("sh", "-eu", "-c", rig.DocsBlock(t, "phone.md", "A certificate of your own", "sh"))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the commands of docs/phone.md: %v\n%s", err, out)
+	}
+	ca := filepath.Join(dir, "ca.pem")
+	listen := rig.FreePort(t)
+	page := "https://box.example:" + portOf(listen)
+	d := rig.NewDaemon(t, "--listen", listen, "--tls-cert", filepath.Join(dir, "box.pem"), "--tls-key", filepath.Join(dir, "box.key"), "--public-url", page)
+	d.Client = rig.Trusting(t, ca)
+	d.Client.Transport.(*http.Transport).TLSClientConfig.ServerName = "box.example"
+	d.Start()
+	rig.NewBrowser(t, ca).ApprovesOver(d, page)
+}
+
+// TestPhoneCaddy puts the Caddyfile of docs/phone.md before the broker.
+func TestPhoneCaddy(t *testing.T) {
+	t.Parallel()
+	caddy := rig.Need(t, "caddy")
+	listen, front := rig.FreePort(t), rig.FreePort(t)
+	page := "https://box.example:" + portOf(front)
+	d := rig.Serve(t, "--listen", listen, "--public-url", page, "--trusted-proxy", "127.0.0.1")
+	file := rig.DocsBlock(t, "phone.md", "Caddy", "caddyfile")
+	for from, to := range map[string]string{"box.example {": "box.example:" + portOf(front) + " {", "127.0.0.1:7717": listen} {
+		if !strings.Contains(file, from) {
+			t.Fatalf("the Caddyfile of docs/phone.md does not say %q", from)
+		}
+		file = strings.Replace(file, from, to, 1)
+	}
+	dir := rig.TempDir(t)
+	path := filepath.Join(dir, "Caddyfile")
+	// It must not touch this machine's trust store or its other ports.
+	options := "{\n  admin off\n  skip_install_trust\n  auto_https disable_redirects\n  default_bind 127.0.0.1\n}\n"
+	if err := os.WriteFile(path, []byte(options+file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(caddy, "run", "--adapter", "caddyfile", "--config", path)
+	cmd.Env = []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	var said rig.Output
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // killed
+		if t.Failed() {
+			t.Logf("caddy said:\n%s", said.Tail(4000))
+		}
+	})
+	root := filepath.Join(dir, "caddy", "pki", "authorities", "local", "root.crt")
+	rig.Eventually(t, rig.Soon, "Caddy's certificate", func() bool {
+		if _, err := os.Stat(root); err != nil {
+			return false
+		}
+		c, err := tls.Dial("tcp", front, &tls.Config{ServerName: "box.example", InsecureSkipVerify: true}) // is it up?
+		if err != nil {
+			return false
+		}
+		_ = c.Close()
+		return true
+	})
+	rig.NewBrowser(t, root).ApprovesOver(d, page)
+}
+
+// TestPhoneForwardingProxy stands in for tailscale serve, which cannot run here: its proxy is
+// Go's, keeps the Host, and sets these headers.
+func TestPhoneForwardingProxy(t *testing.T) {
+	t.Parallel()
+	dir := rig.TempDir(t)
+	certFile, keyFile := rig.Certificate(t, dir)
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := rig.FreePort(t)
+	target := &url.URL{Scheme: "http", Host: listen}
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("X-Forwarded-Host", r.In.Host)
+		r.Out.Header.Set("X-Forwarded-Proto", "https")
+		r.Out.Header.Set("X-Forwarded-For", "100.101.102.103")
+		r.Out.Header.Set("Tailscale-User-Login", "alice@example.com")
+	}})
+	proxy.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	proxy.StartTLS()
+	t.Cleanup(proxy.Close)
+	d := rig.Serve(t, "--listen", listen, "--public-url", proxy.URL, "--trusted-proxy", "127.0.0.1")
+	rig.NewBrowser(t, certFile).ApprovesOver(d, proxy.URL)
+}
+
+// portOf is the port of a HOST:PORT.
+func portOf(address string) string { return address[strings.LastIndex(address, ":")+1:] }

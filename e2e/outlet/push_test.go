@@ -1,0 +1,88 @@
+package outlet
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"assent/e2e/rig"
+)
+
+// TestPhoneRings subscribes at a push service that decrypts what it gets, and checks the
+// signature of who sent it.
+func TestPhoneRings(t *testing.T) {
+	t.Parallel()
+	v, allow := rig.Vendor(t)
+	d := rig.NewDaemon(t, allow)
+	d.WriteRules(rig.SomeRules)
+	d.Start()
+	phone := d.PairBare("approve")
+	browser := phone.Subscribe(v)
+
+	// What a rule answers does not ring; what waits does, and its end replaces the notification.
+	if out := d.Hook(rig.Bash("s1", "git status")).Wait(); out != rig.Allowed {
+		t.Fatalf("the rule's answer is %q", out)
+	}
+	h := d.Hook(rig.Bash("s1", "echo secret-command"))
+	r := d.WaitPending(1)[0]
+	if m := rig.Arrived(t, v, 1); m.Type != "asked" || m.RequestID != r.ID || m.Waits != "permission" || m.Session != "" {
+		t.Errorf("%+v", m)
+	}
+	d.Allow(r)
+	h.Wait()
+	if m := rig.Arrived(t, v, 2); m.Type != "settled" || len(m.Gone) != 1 || m.Gone[0].ID != r.ID || m.Gone[0].Outcome != "allowed" {
+		t.Errorf("%+v", m)
+	}
+	d.Must("POST", "/v1/push/test", phone.Bearer(), nil, http.StatusNoContent, nil)
+	if m := rig.Arrived(t, v, 3); m.Type != "test" {
+		t.Errorf("%+v", m)
+	}
+
+	// The key and the subscription outlive a crash.
+	key := phone.State().PublicKey
+	d.Kill()
+	d.Start()
+	if s := phone.State(); s.PublicKey != key || !s.Subscribed {
+		t.Errorf("after a crash: %+v", s)
+	}
+	h = d.Hook(rig.Bash("s1", "echo secret-again"))
+	r = d.WaitPending(1)[0]
+	if m := rig.Arrived(t, v, 4); m.RequestID != r.ID {
+		t.Errorf("%+v", m)
+	}
+
+	// A browser that unsubscribed, and a device that was revoked, are told nothing more.
+	other := d.PairBare("view")
+	other.Subscribe(v)
+	v.Unsubscribe(browser)
+	d.Allow(r)
+	h.Wait()
+	rig.Eventually(t, rig.Soon, "the dead subscription is gone", func() bool { return !phone.State().Subscribed })
+	d.Must("DELETE", "/v1/devices/"+phone.ID, "", nil, http.StatusNoContent, nil)
+	h = d.Hook(rig.Bash("s1", "echo secret-third"))
+	r = d.WaitPending(1)[0]
+	if m := rig.Arrived(t, v, 5); m.RequestID != r.ID {
+		t.Errorf("%+v", m)
+	}
+	d.Allow(r)
+	h.Wait()
+	if said := d.Out.Tail(1 << 20); strings.Contains(said, "/send/") {
+		t.Errorf("the log shows an endpoint:\n%s", said)
+	}
+}
+
+// TestPushReachesNothingInside: without being told, the broker sends to public addresses only.
+func TestPushReachesNothingInside(t *testing.T) {
+	t.Parallel()
+	v, _ := rig.Vendor(t)
+	d := rig.Serve(t)
+	phone := d.PairBare("approve")
+	browser := v.Subscribe(phone.State().PublicKey)
+	for _, endpoint := range []string{browser.Endpoint, strings.Replace(browser.Endpoint, "http", "https", 1), "https://localhost/x", "https://169.254.169.254/latest/meta-data"} {
+		doc := strings.Replace(string(browser.JSON()), browser.Endpoint, endpoint, 1)
+		d.Must("PUT", "/v1/push", phone.Bearer(), phone.Change([]byte(doc), nil), http.StatusBadRequest, nil)
+	}
+	if phone.State().Subscribed {
+		t.Error("it is subscribed")
+	}
+}

@@ -1,0 +1,283 @@
+package page
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"assent/e2e/rig"
+)
+
+// request is the payload of a PermissionRequest for any tool.
+func permission(tool string, input, more map[string]any) []byte {
+	doc := map[string]any{
+		"session_id": "s-card", "transcript_path": "/tmp/t.jsonl", "cwd": "/home/dev/shop", "hook_event_name": "PermissionRequest",
+		"permission_mode": "default", "tool_name": tool, "tool_input": input,
+	}
+	for k, v := range more {
+		doc[k] = v
+	}
+	b, err := json.Marshal(doc)
+	if err != nil {
+		panic(err) // a bug in the test
+	}
+	return b
+}
+
+// output is the decision that a hook printed.
+func decided(t *testing.T, printed string) map[string]any {
+	t.Helper()
+	var out struct {
+		HookSpecificOutput struct{ Decision map[string]any }
+	}
+	if err := json.Unmarshal([]byte(printed), &out); err != nil {
+		t.Fatalf("the hook printed %q: %v", printed, err)
+	}
+	return out.HookSpecificOutput.Decision
+}
+
+const allowable = rig.Open + ` button.allow[aria-disabled="false"]`
+
+// TestCardShowsTheExactThing: each tool in its own form, on phone and desktop, light and dark.
+func TestCardShowsTheExactThing(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Rest()
+	show := func(name string, payload []byte, look func()) {
+		t.Helper()
+		h := d.Hook(payload)
+		d.WaitPending(1)
+		b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + " h3")))
+		look()
+		b.Looks("card-" + name)
+		b.Tap(rig.Open + " button.deny")
+		h.Wait()
+		b.See(rig.Over+" .outcome", "Denied")
+	}
+
+	show("command", permission("Bash", map[string]any{
+		"command":     "cd web && NODE_ENV=test timeout 60 npm test -- --run \"$SUITE\" > /tmp/out.log; bash -c 'git push origin main'",
+		"description": "Run the tests and push",
+	}, nil), func() {
+		b.See(rig.Open+" h3", "Run a command")
+		b.See(rig.Open+" .units", "parts, as the rules read them")
+		b.See(rig.Open+" .units", "git push origin main")
+		b.See(rig.Open+" .shell .program", "cd")
+		b.See(rig.Open+" .shell .flag", "--")
+		b.See(rig.Open+" .shell .expansion", "$SUITE")
+	})
+	show("edit", permission("Edit", map[string]any{
+		"file_path":  "/home/dev/shop/server.go",
+		"old_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 5 * time.Second\n}",
+		"new_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 30 * time.Second\n\tgrace := timeout / 2\n}",
+	}, nil), func() {
+		b.See(rig.Open+" h3", "Edit 2 lines in server.go")
+		b.See(rig.Open+" .diff .goes .word", "5")
+		b.See(rig.Open+" .diff .comes .word", "30")
+		if n := rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+rig.JSString(rig.Open+" .diff .stays")+`).length`)); n != 3 {
+			t.Errorf("%d lines stay, want 3", n)
+		}
+	})
+	show("multiedit", permission("MultiEdit", map[string]any{"file_path": "/a/main.go", "edits": []map[string]any{
+		{"old_string": "a := 1", "new_string": "a := 2"}, {"old_string": "b", "new_string": "b\n\n\n\n\n\n\n\nc", "replace_all": true},
+	}}, nil), func() {
+		b.See(rig.Open, "Change 2")
+		b.See(rig.Open, "empty lines⟧")
+		b.See(rig.Open, "replace_all")
+	})
+	notes := filepath.Join(d.Dir, "notes.md")
+	if err := os.WriteFile(notes, []byte("# Notes\n\nfive\nlines\nbefore"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	show("write", permission("Write", map[string]any{"file_path": notes, "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
+		b.See(rig.Open, "The whole file becomes")
+		b.See(rig.Open+" .notice", "Replaces the file, 5 lines before.")
+		b.See(rig.Open+" .gap", "⟦1 space⟧")
+		if !b.Has(rig.Open + " .tab") {
+			t.Error("a tab looks like spaces")
+		}
+	})
+	show("url", permission("WebFetch", map[string]any{"url": "https://github.com@evil.example/login?x=1", "prompt": "sum up"}, nil), func() {
+		b.See(rig.Open, "The browser reads the host evil.example")
+	})
+	show("mcp", permission("mcp__github__create_issue", map[string]any{
+		"owner": "acme", "title": "Checkout fails", "labels": []string{"bug", "prod"}, "size": json.RawMessage("12345678901234567890"), "body": map[string]any{"text": "a\u202eb", "deep": map[string]any{"n": 1}},
+	}, map[string]any{"mcp_server": map[string]any{"name": "github"}}), func() {
+		b.See(rig.Open+" .mcp", "create_issue")
+		b.See(rig.Open+" .tree", "⟦U+202E⟧")
+		b.See(rig.Open, "12345678901234567890")
+		b.Tap(rig.Open + " details.raw summary")
+		b.See(rig.Open+" details.raw pre", `"hook_event_name"`)
+	})
+	b.Quiet()
+}
+
+// TestCardAllowsNothingUnseen: Allow waits until all was on the screen, and counts what nobody can.
+func TestCardAllowsNothingUnseen(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	var lines []string
+	for i := range 38 {
+		lines = append(lines, "echo line "+strings.Repeat("x", i))
+	}
+	h := d.Hook(rig.Bash("s", strings.Join(lines[:28], "\n")+"\nrm -rf ~"))
+	b.See(rig.Open, "rm -rf ~")
+	b.See(rig.Open+" .obstacle", "not seen yet")
+	b.See(rig.Open+" .units", "rm -rf /") // no part is folded, least of all the last
+	if b.Has(allowable) {
+		t.Error("what was not on the screen can be allowed")
+	}
+	b.Looks("card-unseen")
+	b.Do(rig.Phone)
+	// A jump to the end leaves the middle unseen.
+	b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.body.scrollHeight)`))
+	b.Decide("button.allow", "Allowed")
+	if out := h.Wait(); out != rig.Allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+
+	// A long one is folded, its tail shown; then it has to be opened and read.
+	h = d.Hook(rig.Bash("s", strings.Join(lines, "\n")+strings.Repeat("\n", 5000)+"true"+strings.Repeat(" ", 300)+"; rm -rf ~"))
+	b.See(rig.Open+" .obstacle", "Show all of it")
+	b.See(rig.Open, "rm -rf ~")
+	b.See(rig.Open, "⟦4999 empty lines⟧")
+	b.See(rig.Open, "⟦300 spaces⟧")
+	b.Looks("card-folded")
+	rig.Value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
+	b.Tap(rig.Open + " .obstacle .link") // leads to what has to be opened
+	rig.Eventually(t, rig.Soon, "the way to the hidden lines", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`(box => box.top >= 0 && box.bottom <= document.querySelector(`+rig.JSString(rig.Open+" .foot")+`).getBoundingClientRect().top)(document.querySelector(`+rig.JSString(rig.Open+" .more")+`).getBoundingClientRect())`))
+	})
+	b.Tap(rig.Open + " .more")
+	b.See(rig.Open+" .obstacle", "not seen yet")
+	b.Tap(rig.Open + " button.deny")
+	h.Wait()
+	b.Quiet()
+}
+
+// TestCardGivesEveryAnswer: what the hook prints for each of them.
+func TestCardGivesEveryAnswer(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Rest()
+	suggestions := []map[string]any{
+		{"type": "addRules", "rules": []map[string]any{{"toolName": "Bash", "ruleContent": "npm test:*"}}, "behavior": "allow", "destination": "localSettings"},
+		{"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+	}
+	ask := func(tool string, input map[string]any) *rig.HookRun {
+		t.Helper()
+		h := d.Hook(permission(tool, input, map[string]any{"permission_suggestions": suggestions}))
+		d.WaitPending(1)
+		b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + " h3")))
+		return h
+	}
+	mode := func(m string) {
+		t.Helper()
+		b.Tap(rig.Open + " button.third")
+		b.Tap(rig.Open + ` [data-mode="` + m + `"]`)
+	}
+
+	h := ask("Bash", map[string]any{"command": "npm test", "timeout": 5000})
+	mode("edit")
+	b.See(rig.Open+" .obstacle", "Nothing is changed yet")
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), " -- --bail"))
+	b.See(rig.Open+" .edit .diff .comes", "npm test -- --bail")
+	b.Looks("answer-edit")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " button.allow")
+	if got := decided(t, h.Wait()); got["updatedInput"].(map[string]any)["command"] != "npm test -- --bail" || got["updatedInput"].(map[string]any)["timeout"] != 5000.0 {
+		t.Errorf("edited: %v", got)
+	}
+	b.See(rig.Over+" .said", "--bail")
+	if flex := b.Count(rig.Over + " .said .line"); flex != 2 || rig.Value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+rig.JSString(rig.Over+" .said .line")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
+		t.Errorf("the difference of an edit has %d lines, or falls into columns", flex)
+	}
+	r := d.Settled()[0]
+	if asked := d.Request(r.ID); !strings.Contains(string(asked.ToolInput), `"npm test"`) {
+		t.Errorf("the original is not kept: %s", asked.ToolInput)
+	}
+
+	h = ask("Bash", map[string]any{"command": "npm run lint"})
+	mode("stop")
+	b.See(rig.Open+" button.deny", "Deny and stop")
+	b.Looks("answer-stop")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " button.deny")
+	if got := decided(t, h.Wait()); got["behavior"] != "deny" || got["interrupt"] != true || got["message"] != nil {
+		t.Errorf("stopped: %v", got)
+	}
+
+	h = ask("Bash", map[string]any{"command": "npm test"})
+	mode("always")
+	b.See(rig.Open+" .obstacle", "Choose what the agent is to remember")
+	b.Tap(rig.Open + " .suggestion:nth-of-type(1) .option")
+	b.See(rig.Open, "This project, me")
+	b.See(rig.Open, ".claude/settings.local.json")
+	b.Tap(rig.Open + " .suggestion .chips label:nth-child(1)")
+	b.See(rig.Open, "In this session only")
+	b.Looks("answer-always")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " button.allow")
+	got := decided(t, h.Wait())
+	if updates, ok := got["updatedPermissions"].([]any); !ok || len(updates) != 1 || updates[0].(map[string]any)["destination"] != "session" {
+		t.Errorf("always: %v", got)
+	}
+	b.See(rig.Over+" .said", "npm test:*")
+
+	h = ask("Bash", map[string]any{"command": "git push"})
+	b.Tap(rig.Open + " button.third")
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "wait for the \u00abreview\u00bb"))
+	b.Tap(rig.Open + " button.deny")
+	h.Wait()
+	b.See(rig.Over+" .said", "wait for the «review»")
+	b.Looks("answer-denied")
+	b.Do(rig.Phone)
+	b.Quiet()
+}
+
+// TestCardOfAPlan: rendered, with nothing hidden and nothing alive, edited, and with a mode.
+func TestCardOfAPlan(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	const plan = "# Mend the checkout\n\n1. Write a **failing** test\n2. Call `retry()` ([why](https://evil.example \"t\"))\n\n<!-- and push to main -->\n<img src=x onerror=document.title='owned'>\n\n| File | Why |\n|---|---|\n| a.go | it fails |\n\n- [x] done\n- [ ] open\n\n```go\nfunc main() {}\n```\n![pic](javascript:alert(1))\n"
+	h := d.Hook(permission("ExitPlanMode", map[string]any{"plan": plan, "planFilePath": "/home/dev/.claude/plans/p.md"}, nil))
+	b.See(rig.Open+" .markdown h4", "Mend the checkout")
+	b.See(rig.Open+" .markdown strong", "failing")
+	b.See(rig.Open+" .markdown table", "it fails")
+	for _, shown := range []string{"<!-- and push to main -->", "https://evil.example", "<img src=x", "javascript:alert(1)"} {
+		b.See(rig.Open+" .markdown", shown)
+	}
+	if b.Has("#app img") || b.Has("#app .markdown a") {
+		t.Error("Markdown made something alive")
+	}
+	b.Looks("plan")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " .then label:nth-child(2)")
+	b.Tap(rig.Open + " button.third")
+	b.Tap(rig.Open + ` [data-mode="edit"]`)
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), "\nAnd tidy up."))
+	b.See(rig.Open+" .edit .diff", "And tidy up.")
+	b.Looks("plan-edit")
+	b.Do(rig.Phone)
+	b.Decide("button.allow", "Allowed")
+	got := decided(t, h.Wait())
+	if got["updatedInput"].(map[string]any)["plan"] != plan+"\nAnd tidy up." {
+		t.Errorf("plan: %v", got["updatedInput"])
+	}
+	if u := got["updatedPermissions"].([]any)[0].(map[string]any); u["type"] != "setMode" || u["mode"] != "acceptEdits" {
+		t.Errorf("mode: %v", u)
+	}
+	b.Quiet()
+}

@@ -1,0 +1,340 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/google/uuid"
+
+	"assent/e2e/rig"
+)
+
+// settledDay is a broker with something to tell of: decided by people and a rule.
+func settledDay(t *testing.T) *rig.Daemon {
+	t.Helper()
+	d := rig.Serve(t)
+	d.SetRules("version: 1\nallow: [\"Bash(go test:*)\"]\nrules:\n  - id: no-force\n    action: deny\n    message: Never force.\n    match: {command: {program: git, args: [push, ...], flags: {has: [--force]}}}\n")
+	project := d.Dir
+	for i := range 6 {
+		session := fmt.Sprintf("6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c1%d", i%2)
+		ch := d.Asks(t.Context(), session, project, "Bash", rig.Command(fmt.Sprintf("npm run build -- shard-%d", i)))
+		r := d.WaitPending(1)[0]
+		if i%3 == 2 {
+			d.Deny(r, "Not on a Friday.")
+		} else {
+			d.Allow(r)
+		}
+		<-ch
+	}
+	<-d.Asks(t.Context(), "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", project, "Bash", rig.Command("go test ./..."))
+	<-d.Asks(t.Context(), "6f1d7e0a-3b52-4c59-9a55-0d3a3f6b8c10", project, "Bash", rig.Command("git push --force origin main"))
+	return d
+}
+
+// TestPageTellsWhatWasDecided: history with its filters, charts, rules; each as axe wants it.
+func TestPageTellsWhatWasDecided(t *testing.T) {
+	t.Parallel()
+	d := settledDay(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+
+	b.View("History")
+	b.See(".history", "npm run build -- shard-5")
+	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count(".decided") == 8 })
+	b.See(".decided", "rule no-force")
+	b.Accessible("history")
+	b.NothingCut("history")
+	b.Chooses(".filters select", "denied")
+	rig.Eventually(t, rig.Soon, "only what was denied", func() bool { return b.Count(".decided") == 3 })
+	b.See(".history", "Not on a Friday.")
+	b.Chooses(".filters select:nth-of-type(2)", "rule")
+	rig.Eventually(t, rig.Soon, "only what a rule denied", func() bool { return b.Count(".decided") == 1 })
+	b.Chooses(".filters select", "")
+	rig.Eventually(t, rig.Soon, "what rules decided", func() bool { return b.Count(".decided") == 2 })
+	b.Click(".decided .link", "Show the request")
+	b.See(".decided .fields", "git push --force origin main")
+	b.Chooses(".filters select:nth-of-type(2)", "")
+	b.Do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard-4"))
+	rig.Eventually(t, rig.Soon, "what was looked for", func() bool { return b.Count(".decided") == 1 })
+	b.Accessible("history-filtered")
+	b.NothingCut("history-filtered")
+
+	b.View("Charts")
+	b.See(".charts", "8 decisions, 2 of them by rules.")
+	rig.Eventually(t, rig.Soon, "the charts are drawn", func() bool { return b.Count(".plot canvas") >= 2 })
+	b.Accessible("charts")
+	b.NothingCut("charts")
+	b.Click("summary", "The same as a table")
+	b.See(".charts .wide", "a command on the machine")
+	b.See(".charts details table", "Handed back")
+	b.Shot("charts-table.png")
+
+	b.View("Rules")
+	b.See(".book", "no-force")
+	b.See(".book", "once, last")
+	b.Accessible("rules")
+	b.Do(chromedp.SendKeys(chromedp.CSS(".find"), "go test"))
+	rig.Eventually(t, rig.Soon, "one rule", func() bool { return b.Count(".rule") == 1 })
+	b.Quiet()
+}
+
+// TestPageSettings opens every section.
+func TestPageSettings(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Tap("header button.small")
+	b.See(row(1), "this browser")
+	b.Accessible("settings-devices")
+	for _, section := range []string{"Notifications", "Answering", "Keyboard"} {
+		b.Click(".settings .tabs button", section)
+		b.See(".settings", map[string]string{"Notifications": "ring", "Answering": "3 seconds", "Keyboard": "Next request"}[section])
+		b.Accessible("settings-" + strings.ToLower(section))
+		b.NothingCut("settings-" + strings.ToLower(section))
+	}
+	b.Quiet()
+}
+
+// TestPageManyAtOnce decides exactly what was chosen, and nothing when that has changed meanwhile.
+func TestPageManyAtOnce(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	chans := map[string]<-chan string{}
+	ask := func(session, text string) {
+		n := len(d.Pending())
+		chans[text] = d.Asks(t.Context(), session, "/home/dev/"+session, "Bash", rig.Command(text))
+		d.WaitPending(n + 1) // in this order
+	}
+	for i := range 3 {
+		ask("shop", fmt.Sprintf("git push origin v%d", i))
+		ask("docs", fmt.Sprintf("npm install left-pad@%d", i))
+	}
+	long := "echo begin\n" + strings.Repeat("echo more\n", 60) + "rm -rf ~"
+	ask("docs", long)
+	d.WaitPending(7)
+	b.See("main", "git push origin v0")
+	b.Accessible("inbox")
+	b.Tap(".tools .switch")
+	b.See(".alike h3", "Bash")
+	rig.Eventually(t, rig.Soon, "groups by shape", func() bool { return b.Count(".alike") == 3 && b.Count(".one") == 7 })
+	b.Accessible("many")
+
+	// All of the pushes; then one is settled elsewhere, and another one comes.
+	b.ChoosesAlike("3 chosen")
+	for _, r := range d.Pending() {
+		if strings.Contains(string(r.ToolInput), "v1") {
+			d.Deny(r, "elsewhere")
+		}
+	}
+	<-chans["git push origin v1"]
+	ask("shop", "git push origin later")
+	d.WaitPending(7)
+	b.See(".one", "git push")
+	rig.Eventually(t, rig.Soon, "the new one is shown", func() bool { return strings.Contains(b.Text("main"), "origin later") })
+	b.Together(".allow", "Allow 3", "1 of 3 chosen requests no longer waits")
+	if n := len(d.Pending()); n != 7 {
+		t.Fatalf("%d wait after a stale choice, want 7", n)
+	}
+	b.Shot("many-stale.png")
+	b.Together(".allow", "Allow 2", "Allowed 2.")
+	for _, text := range []string{"git push origin v0", "git push origin v2"} {
+		if out := <-chans[text]; out != rig.Allowed {
+			t.Errorf("%s: the hook printed %s", text, out)
+		}
+	}
+	if n := len(d.Pending()); n != 5 {
+		t.Errorf("%d wait, want 5: what came later is not answered", n)
+	}
+
+	// What was not shown whole cannot be allowed among others; to be denied it need not be.
+	all := `[...document.querySelectorAll(".one:not(.over) .pick input")].filter(i => !i.disabled)`
+	rig.Eventually(t, rig.Soon, "the list is still", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](all+`.every(i => { if (!i.checked) i.click(); return i.checked })`))
+	})
+	b.See(".together", "5 chosen")
+	b.See(".together p", "1 chosen request was not on the screen whole")
+	if off := rig.Value(b, chromedp.Evaluate[string](`document.querySelector(".together .allow").ariaDisabled`)); off != "true" {
+		t.Error("what was not shown can be allowed")
+	}
+	rig.Value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`)) // so that the bar covers no half of a row
+	b.Accessible("many-chosen")
+	b.Together(".deny", "Deny 5", "Denied 5.")
+	if out := <-chans[long]; !strings.Contains(out, `"deny"`) {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.Quiet()
+}
+
+// TestPageTakesBack: an answer that waits can be taken back, and nothing was sent.
+func TestPageTakesBack(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	// The three seconds are over when the test says so.
+	b.Before(`try { localStorage.setItem("assent.preferences", JSON.stringify({undo: true})) } catch {}
+		const timeout = setTimeout;
+		window.setTimeout = (f, ms, ...more) => timeout(f, ms === 3000 && !window.hurry ? 3600e3 : ms, ...more);`)
+	b.Pair(d)
+	ch := d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command("make"))
+	d.WaitPending(1)
+	next := d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command("next"+strings.Repeat("; x", 20)))
+	d.WaitPending(2)
+	b.Tap(rig.Open + " button.allow")
+	b.See(".hold", "Allow: Run a command")
+	for _, at := range []string{"0", "document.body.scrollHeight / 3", "document.body.scrollHeight"} { // the bar lies over no answer
+		covered := rig.Value(b, chromedp.Evaluate[[]string](`(scrollTo(0, `+at+`), [...document.querySelectorAll(".foot button")].filter(e => {
+			const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.bottom - 2;
+			return box.bottom > 0 && box.top < innerHeight && !e.closest(".foot").contains(document.elementFromPoint(x, Math.min(y, innerHeight - 1)));
+		}).map(e => e.innerText))`))
+		if len(covered) > 0 {
+			t.Errorf("at %s the bar covers %q", at, covered)
+		}
+	}
+	b.See(rig.Open+" .sending", "Not sent yet.")
+	b.Shot("hold.png")
+	b.Click(".hold button", "Undo")
+	b.See(".hold", "Done")
+	if n := len(d.Pending()); n != 2 {
+		t.Fatal("an answer was sent that was taken back")
+	}
+	d.Deny(d.Pending()[1], "")
+	<-next
+	rig.Value(b, chromedp.Evaluate[bool](`window.hurry = true`))
+	b.Decide("button.deny", "Denied") // again, where the three seconds were so long that the page takes it for a sleep
+	if out := <-ch; out != rig.Denied("") && !strings.Contains(out, `"deny"`) {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.Quiet()
+}
+
+// keyboard presses and releases keys as a keyboard does. What chromedp.KeyEvent sends is no raw key,
+// so the page could not keep its letter from whatever gets the focus meanwhile.
+func keyboard(keys string) chromedp.Action[chromedp.Void] {
+	return chromedp.KeyEvent(keys, func(p *input.DispatchKeyEventParams) {
+		if p.Type == input.DispatchKeyEventTypeKeyDown {
+			p.Type = input.DispatchKeyEventTypeRawKeyDown
+		}
+	})
+}
+
+// TestPageByKeys answers with the keyboard alone; keys can be changed and switched off.
+func TestPageByKeys(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Do(rig.Desktop)
+	b.Pair(d)
+	b.Do(rig.Desktop)
+	one := d.Asks(t.Context(), "one", "/home/dev/one", "Bash", rig.Command("echo first"))
+	d.WaitPending(1)
+	two := d.Asks(t.Context(), "two", "/home/dev/two", "Bash", rig.Command("echo second"))
+	d.WaitPending(2)
+	b.See("main", "echo second")
+	press := func(key string) {
+		t.Helper()
+		b.Do(keyboard(key))
+	}
+	focused := func(text string) {
+		t.Helper()
+		rig.Eventually(t, rig.Soon, "the focus is on "+text, func() bool {
+			return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement.matches(".card") && document.activeElement.innerText.includes(`+rig.JSString(text)+`)`))
+		})
+	}
+	press("a") // nothing has the focus
+	press("j")
+	focused("echo first")
+	press("j")
+	focused("echo second")
+	b.Shot("keys.png")
+	press("k")
+	focused("echo first")
+	for _, text := range []string{"echo first", "echo second"} {
+		press("w")
+		rig.Eventually(t, rig.Soon, "only "+text+" is shown", func() bool { return b.Count(".card") == 1 && strings.Contains(b.Text(".card"), text) })
+		focused(text)
+	}
+	press("m")
+	b.See(rig.Open+" .reply", "Words for the agent")
+	rig.Eventually(t, rig.Soon, "the focus is on the words", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement.matches("textarea")`))
+	})
+	b.Do(keyboard("add a test"))
+	if got := rig.Value(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "add a test" {
+		t.Fatalf("typed %q", got)
+	}
+	b.Click(rig.Open+" button.deny", "Send back")
+	if out := <-two; out != rig.Denied("add a test") {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.Click(".rail button", "All")
+	press("?")
+	b.See(".settings", "Next request")
+	b.Shot("help.png")
+	rig.Value(b, chromedp.Evaluate[bool](`(i => { i.value = "y"; i.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.querySelector("[aria-label='Key for: Allow']"))`))
+	b.Click(".settings .top button", "Close")
+	rig.Eventually(t, rig.Soon, "the first one has the focus and is armed", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`(c => { c?.focus(); return !!c && c.querySelector(".allow")?.ariaDisabled === "false" })(document.querySelector(".card:not(.over)"))`))
+	})
+	press("a") // not any more
+	out := ""
+	rig.Eventually(t, rig.Soon, "the answer to the first one", func() bool {
+		press("y") // again, where the focus made the card move and it is not armed any more
+		select {
+		case out = <-one:
+		default:
+		}
+		return out != ""
+	})
+	if out != rig.Allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.Quiet()
+}
+
+// TestPageWithoutBroker: the installed page says that the broker is away, and comes back.
+func TestPageWithoutBroker(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t, "--listen", rig.FreePort(t))
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	rig.Eventually(t, rig.Soon, "the service worker is there", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`navigator.serviceWorker.getRegistration().then(r => !!r?.active)`, chromedp.EvalAwaitPromise))
+	})
+	b.Before(`const every = setInterval; window.setInterval = (f, ms, ...more) => ms === 10000 ? 0 : every(f, ms, ...more)`) // it does not try by itself before it is told to
+	d.Kill()
+	b.Do(chromedp.Reload())
+	b.See("main", "The broker does not answer")
+	b.Accessible("offline")
+	d.Start()
+	b.Click("main a", "Try again now")
+	b.See(".link-state", "Live")
+	b.Quiet()
+}
+
+// TestPageShowsTheRequestOfALink: a notification's link leads to the very card, also of what is over.
+func TestPageShowsTheRequestOfALink(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	url, _ := d.Owner()
+	ch := d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command("make once"))
+	id := d.WaitPending(1)[0].ID
+	d.Allow(d.Pending()[0])
+	<-ch
+	b.Do(chromedp.Navigate(url + "/?request=" + id))
+	b.See(".card.over", "make once")
+	b.See(".card.over .outcome", "Allowed by")
+	if at := rig.Value(b, chromedp.Location()); strings.Contains(at, id) {
+		t.Errorf("the address keeps the request: %s", at)
+	}
+	b.Do(chromedp.Navigate(url + "/?request=" + uuid.NewString()))
+	b.See("main", "There is no such request any more.")
+	b.Quiet()
+}

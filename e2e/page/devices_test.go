@@ -1,0 +1,146 @@
+package page
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"assent/e2e/rig"
+)
+
+// row is the row of a device in the panel, which shows this browser first.
+func row(n int) string { return ".device:nth-child(" + strconv.Itoa(n) + ")" }
+
+// TestPageRevokesADevice takes a lost phone out from another one. The lost one must show
+// nothing any more, and must know what to do.
+func TestPageRevokesADevice(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	lost := rig.NewBrowser(t)
+	lost.Pair(d)
+	b := lost.Device()
+	b.Pair(d)
+	h := d.Hook(rig.Bash("s", "echo secret-command"))
+	lost.See(rig.Open, "echo secret-command")
+	b.See(rig.Open, "echo secret-command")
+	d.Sockets(2)
+
+	b.Tap("header button.small")
+	b.See(row(1), "this browser")
+	b.See(row(2), "May answer")
+	b.See(".devices .more", "1 request waits")
+	b.Looks("devices")
+
+	// What follows the tap stands still, and a second tap at the same place is harmless.
+	before := b.Box(row(2))
+	button := b.Box(row(2) + " .ask")
+	b.Tap(row(2) + " .ask")
+	b.See(row(2), "Revoke now")
+	b.Looks("devices-sure")
+	if after := b.Box(row(2)); after != before {
+		t.Errorf("the row moved from %v to %v", before, after)
+	}
+	rig.Eventually(t, rig.Soon, "a second tap at the same place", func() bool {
+		return rig.Value(b, chromedp.Evaluate[bool](`!!(window.aimed = document.documentElement)`)) && b.Finger(rig.Point{X: button.X + button.Width/2, Y: button.Y + button.Height/2})
+	})
+	b.See(row(2)+" .ask", "Revoke")
+	if n := len(d.Devices()); n != 2 {
+		t.Fatalf("a double tap left %d devices", n)
+	}
+
+	b.Tap(row(2) + " .ask")
+	b.Tap(row(2) + " .deny")
+	b.See(row(2), "Revoked")
+	b.Looks("devices-revoked")
+	if after := b.Box(row(2)); after != before {
+		t.Errorf("the row moved from %v to %v", before, after)
+	}
+
+	lost.See(".door .notice", "This browser is no longer paired")
+	lost.Looks("revoked")
+	d.Sockets(1)
+	if s := lost.Text("body"); strings.Contains(s, "secret-command") {
+		t.Errorf("the revoked browser still shows %q", s)
+	}
+	if title := rig.Value(lost, chromedp.Title()); title != "assent" {
+		t.Errorf("its title is %q", title)
+	}
+	lost.Keeps("")
+	lost.Do(chromedp.Reload())
+	lost.See(rig.PairHere, "Pair from here")
+	lost.Pair(d) // the way back
+	lost.See(rig.Open, "echo secret-command")
+
+	b.Tap(".devices .top button")
+	b.Tap(rig.Open + " button.deny")
+	h.Wait()
+	b.See(".past .outcome", "Denied")
+	b.Quiet()
+	lost.Quiet()
+}
+
+// TestPageForgetsThisBrowser: the key goes, from here and from there. Without an answer of the
+// broker nothing changes.
+func TestPageForgetsThisBrowser(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t, "--listen", rig.FreePort(t)) // the same after the restart: the page's origin
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Keeps("this")
+	forget := func() {
+		b.Tap(row(1) + " .ask")
+		b.See(row(1), "Forget now")
+		b.Tap(row(1) + " .deny")
+	}
+	b.Tap("header button.small")
+	b.See(row(1)+" .ask", "Forget this browser")
+	d.Kill()
+	forget()
+	b.See(row(1), "Not forgotten: no answer from the broker.")
+	b.Looks("devices-failed")
+	b.Keeps("this")
+
+	d.Start()
+	forget()
+	b.See(".door .notice", "This browser is forgotten")
+	b.Keeps("")
+	if list := d.Devices(); len(list) != 0 {
+		t.Errorf("the broker still knows %+v", list)
+	}
+	b.Quiet()
+}
+
+// TestPageShowsDevicesOfOthers: their names are text, and those above this browser are not
+// offered to it.
+func TestPageShowsDevicesOfOthers(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Before(`Object.defineProperty(navigator, "userAgent", { get: () => "Firefox iPhone" })`)
+	b.Pair(d)
+	const name = "<img src=x onerror=document.title='owned'> &amp;"
+	admin := b.Device()
+	var link struct{ URL string }
+	status, body, err := d.Try("POST", "/v1/pair", map[string]string{"role": "admin", "name": name})
+	if err != nil || status != http.StatusCreated || json.Unmarshal(body, &link) != nil {
+		t.Fatalf("a pairing link: %d %s %v", status, body, err)
+	}
+	admin.Do(chromedp.Navigate(link.URL))
+	admin.See(".link-state", "Live")
+
+	b.Tap("header button.small")
+	b.See(row(1), "Firefox on iPhone")
+	b.See(row(2), name)
+	b.See(row(2), "May answer, and revoke any device")
+	if s := b.Text(row(2) + " .ask"); s != "" {
+		t.Errorf("an administrator's device offers %q to a browser that may answer", s)
+	}
+	if title := rig.Value(b, chromedp.Title()); title != "assent" {
+		t.Errorf("the title is %q", title)
+	}
+	b.Quiet()
+}

@@ -1,0 +1,45 @@
+package page
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"assent/e2e/rig"
+)
+
+// TestCardSavesAGrant: a proposal of the broker becomes a grant with a tap; the next request like
+// it asks nobody.
+func TestCardSavesAGrant(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Rest()
+	h := d.Hook(rig.Bash("s", "npm test"))
+	b.See(rig.Open, "npm test")
+	b.Tap(rig.Open + " button.third")
+	b.Tap(rig.Open + ` [data-mode="rule"]`)
+	b.See(rig.Open+" .obstacle", "Choose a rule")
+	b.Tap(rig.Open + " .suggestion .option")
+	b.See(rig.Open+" .chips:last-child", "15 minutes")
+	b.See(rig.Open+" .obstacle", "Will be saved for 15 minutes.")
+	b.Click(rig.Open+" .choice", "5 times")
+	b.See(rig.Open+" .obstacle", "Will be saved for 5 times.")
+	b.Click(rig.Open+" .choice", "15 minutes")
+	b.Looks("answer-rule")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " button.allow")
+	b.See(rig.Over+" .said", "Saved for 15 minutes, under Rules: Run npm test")
+	if out := h.Wait(); out != rig.Allowed {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.Do(chromedp.WaitNotPresent(chromedp.CSS(rig.Open)))
+	if out := d.Hook(rig.Bash("s", "npm test")).Wait(); out != rig.Allowed {
+		t.Errorf("the second one printed %s", out)
+	}
+	if r := d.Settled()[0]; r.DecidedBy == nil || r.DecidedBy.Kind != "rule" {
+		t.Errorf("decided by %+v, want the grant", r.DecidedBy)
+	}
+	b.Quiet()
+}

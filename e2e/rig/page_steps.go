@@ -1,0 +1,117 @@
+package rig
+
+import (
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+// The card of what waits, and the newest of those that are over and linger a while.
+const (
+	Open = ".card:not(.over)"
+	Over = ".card.over:last-of-type"
+)
+
+// Allows has a hook ask and answers on the page: the hook prints that it is allowed.
+func (b *Browser) Allows(d *Daemon, payload []byte) {
+	b.t.Helper()
+	h := d.Hook(payload)
+	b.See(Open, "touch /home/dev/project/out.txt")
+	b.See(Open, "project")
+	b.Shot("request.png")
+	b.Tap(Open + " button.allow")
+	if out := h.Wait(); out != Allowed {
+		b.t.Errorf("the hook printed %s", out)
+	}
+	b.See(Over+" .outcome", "Allowed")
+	b.See(Over+" .outcome", "Delivered")
+	b.Shot("allowed.png")
+	if r := d.Settled()[0]; r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
+		b.t.Errorf("decided by %+v, want the paired device", r.DecidedBy)
+	}
+}
+
+// DeniesWithWords has a hook ask and denies on the page, with words for the model.
+func (b *Browser) DeniesWithWords(d *Daemon, payload []byte) {
+	b.t.Helper()
+	h := d.Hook(payload)
+	b.Tap(Open + " button.third")
+	b.Do(chromedp.SendKeys(chromedp.CSS(Open+" textarea"), "not on a Friday"))
+	b.See(Open+" button.deny", "Send back")
+	b.See(Open+" .reply", "with a denial only")
+	if off := Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open+" button.allow")+`).ariaDisabled`)); off != "true" {
+		b.t.Error("words can be lost by a tap on Allow")
+	}
+	b.Shot("words.png")
+	b.Tap(Open + " button.deny")
+	if out := h.Wait(); out != Denied("not on a Friday") {
+		b.t.Errorf("the hook printed %s", out)
+	}
+	b.See(Over+" .outcome", "Denied")
+}
+
+// SaysWhoAnswered has another approver answer, and waits until the card says who.
+func (b *Browser) SaysWhoAnswered(d *Daemon, payload []byte) {
+	b.t.Helper()
+	h := d.Hook(payload)
+	b.See(Open, "touch /home/dev/project/out.txt")
+	d.Allow(d.WaitPending(1)[0])
+	h.Wait()
+	b.See(Over+" .outcome", "Allowed by")
+	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
+	b.Shot("elsewhere.png")
+	if s := b.Text(Over + " button.allow"); s != "" {
+		b.t.Errorf("a request that is over can still be answered: %q", s)
+	}
+}
+
+// SaysThatTheTerminalAnswered has a hook go away, and waits until the card says so.
+func (b *Browser) SaysThatTheTerminalAnswered(d *Daemon, payload []byte) {
+	b.t.Helper()
+	h := d.Hook(payload)
+	b.See(Open, "touch /home/dev/project/out.txt")
+	if err := h.Cmd.Process.Kill(); err != nil {
+		b.t.Fatal(err)
+	}
+	_ = h.Cmd.Wait() // killed
+	b.See(Over+" .outcome", "terminal")
+	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
+	b.Shot("withdrawn.png")
+}
+
+// ShowsHostileText has a hook ask with text that would be markup, and sees it as text.
+func (b *Browser) ShowsHostileText(d *Daemon) {
+	b.t.Helper()
+	const command = "echo safe \u202etxt.exe \u200b\x1b[2K <img src=x onerror=document.title='owned'> \u2066x\u2069"
+	h := d.Hook(Bash("s\u202e", command))
+	b.See(Open, "⟦U+202E⟧")
+	for _, visible := range []string{"⟦U+200B⟧", "⟦U+001B⟧", "⟦U+2066⟧", "<img src=x onerror=document.title='owned'>"} {
+		b.See(Open, visible)
+	}
+	title := Value(b, chromedp.Title())
+	raw := Value(b, chromedp.Evaluate[int](`[...document.body.innerText].filter(c => /[\u202e\u200b\u2066\u2069\x1b]/.test(c)).length`))
+	images := Value(b, chromedp.Evaluate[int](`document.querySelectorAll("#app img").length`))
+	if strings.Contains(title, "owned") || images != 0 || raw != 0 {
+		b.t.Errorf("title %q, %d images, %d invisible characters", title, images, raw)
+	}
+	b.Shot("hostile.png")
+	b.Tap(Open + " button.deny")
+	h.Wait()
+}
+
+// SurvivesARestart restarts the broker while a request waits, and answers it on the same page.
+func (b *Browser) SurvivesARestart(d *Daemon, payload []byte) {
+	b.t.Helper()
+	h := d.Hook(payload)
+	b.See(Open, "touch /home/dev/project/out.txt")
+	d.Kill()
+	b.See(".link-state", "No connection")
+	b.Shot("away.png")
+	d.Start()
+	b.See(".link-state", "Live")
+	b.See(Open, "touch /home/dev/project/out.txt")
+	b.Tap(Open + " button.allow")
+	if out := h.Wait(); out != Allowed {
+		b.t.Errorf("the hook printed %s", out)
+	}
+}

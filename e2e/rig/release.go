@@ -1,0 +1,63 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What releases of tests are called.
+const (
+	ReleaseVersion = "9.8.7-rc.1"
+	ReleaseCommit  = "0123456789abcdef0123456789abcdef01234567"
+	ReleaseDate    = "2001-02-03T04:05:06Z"
+)
+
+// ReleaseTargets are this machine's platform and a foreign one; ASSENT_E2E_RELEASE=all makes all
+// four, and has the second release compile everything anew, which takes many minutes.
+func ReleaseTargets() string {
+	if os.Getenv("ASSENT_E2E_RELEASE") == "all" {
+		return "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64"
+	}
+	targets := []string{"linux/" + runtime.GOARCH, "darwin/arm64"}
+	if host := runtime.GOOS + "/" + runtime.GOARCH; !slices.Contains(targets, host) {
+		targets = append(targets, host)
+	}
+	return strings.Join(targets, ",")
+}
+
+// released is one release that the tests of a package share.
+var released = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp(scratch, "release-")
+	if err != nil {
+		return "", err
+	}
+	return dir, MakeRelease(root, filepath.Join(dir, "dist"))
+})
+
+// MakeRelease makes a release of the sources in root, into out.
+func MakeRelease(root, out string, env ...string) error {
+	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", ReleaseTargets(),
+		"-version", ReleaseVersion, "-commit", ReleaseCommit, "-date", ReleaseDate, "-homepage", "https://example.net/assent")
+	c.Dir, c.Env = root, append(os.Environ(), env...)
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("release: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// TheRelease is the directory of a release that the tests of a package share.
+func TheRelease(t *testing.T) string {
+	t.Helper()
+	dir, err := released()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "dist")
+}

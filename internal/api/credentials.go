@@ -1,0 +1,47 @@
+package api
+
+import "time"
+
+// NewToken is what is posted to make a token (schema NewToken).
+type NewToken struct {
+	Role string `json:"role"`
+	Name string `json:"name"`
+	TTL  string `json:"ttl,omitempty"` // a duration such as "720h"; empty: it never expires
+}
+
+// CreatedToken is the answer, and the only place where the secret stands.
+type CreatedToken struct {
+	Token
+	Secret string `json:"token"`
+}
+
+// NewPairing is what is posted to invite a device, or with its Code to let one in (schemas
+// NewPairing, ConfirmPairing).
+type NewPairing struct {
+	Code string `json:"code,omitempty"`
+	Role string `json:"role"`
+	Name string `json:"name,omitempty"`
+}
+
+// Challenge is what a device signs to open a session (schema Challenge).
+type Challenge struct {
+	Nonce     string    `json:"nonce"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Bearer is the credential of a device's session (schema Bearer).
+type Bearer struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Ticket opens one WebSocket (schema Ticket).
+type Ticket struct {
+	Ticket    string    `json:"ticket"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// PairingPoll is the answer to a device that was neither let in nor refused yet (schema PairingPoll).
+type PairingPoll struct {
+	ExpiresAt time.Time `json:"expiresAt"`
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"assent/internal/feed"
+	"assent/internal/hook"
+)
+
+// Session is a session of an agent (schema SessionInfo). Who waits in it is the broker's to say;
+// most of the rest comes from history, and is absent without one.
+type Session struct {
+	SessionID   string `json:"sessionId"`
+	CWD         string `json:"cwd,omitempty"`
+	QueueCount  int    `json:"queueCount"`
+	Agent       string `json:"agent,omitempty"`
+	hook.Origin        // host, pid, agentLabel, projectDir, repo
+
+	PermissionMode string    `json:"permissionMode,omitempty"`
+	LastEvent      string    `json:"lastEvent,omitempty"`
+	LastEventAt    time.Time `json:"lastEventAt,omitzero"`
+	StartedAt      time.Time `json:"startedAt,omitzero"`
+
+	// QueueCount in its two parts: questions and plans are no permissions.
+	PermissionQueueCount int `json:"permissionQueueCount"`
+	QuestionQueueCount   int `json:"questionQueueCount"`
+
+	// AgentProcess is AgentRuns or AgentGone where that can be told.
+	AgentProcess string `json:"agentProcess,omitempty"`
+
+	// Only history knows the rest.
+	Title      string          `json:"title,omitempty"` // one line, safe to show
+	State      feed.AgentState `json:"state,omitempty"`
+	StateSince time.Time       `json:"stateSince,omitzero"`
+	EndedAt    time.Time       `json:"endedAt,omitzero"`
+	Model      string          `json:"model,omitempty"`
+	CurrentRun *feed.Run       `json:"currentRun,omitempty"`
+	Actors     []feed.Actor    `json:"actors,omitempty"`
+	Tasks      []feed.Task     `json:"tasks,omitempty"`
+	LastPos    uint64          `json:"lastPos,omitempty"` // of its newest event
+}
+
+// The values of Session.AgentProcess.
+const (
+	AgentRuns = "running"
+	AgentGone = "gone"
+)
+
+// Found is one event that a search found (schema Found).
+type Found struct {
+	// ID is what a search goes on behind. It is new when history is made anew.
+	ID    uint64          `json:"id"`
+	Title string          `json:"sessionTitle,omitempty"`
+	Event json.RawMessage `json:"event"` // schema feed/Event
+}
