@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 )
 
@@ -137,7 +137,7 @@ func TestDenialIsTheCodecs(t *testing.T) {
 				}
 				continue
 			}
-			want, err := claude.EncodeDeny(agent, words)
+			want, err := agents.Deny(agent, words)
 			if err != nil || string(got) != string(want) {
 				t.Errorf("%s: got %s, codec %s, %v", agent, got, want, err)
 			}

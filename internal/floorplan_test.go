@@ -16,6 +16,7 @@ var plan = []struct {
 	{"cmd/assent", `
 		broker
 		hookclient
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/claude/install
 		internal/agent/claude/tools
@@ -34,15 +35,20 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/outlet/rabbit
 		internal/policy
+		internal/policy/batch
 		internal/policy/files
 		internal/policy/grants
+		internal/policy/importer
+		internal/policy/replay
 		internal/policy/suggest
 		internal/server
+		internal/setup/doctor
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
 		internal/store/reader
 		internal/store/stream
+		internal/text/layout
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -52,7 +58,9 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent/claude", "internal/agent/claude/tools internal/agent/tool internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -63,7 +71,7 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/claude internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -75,23 +83,28 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
-	{"internal/mcp", "", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
+	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
-	{"internal/outlet/hookd", "internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
+	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/hook internal/policy/shell", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
-	{"internal/policy/files", "internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
+	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
+	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
+	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 
-	{"internal/policy/suggest", "internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", ""},
 	{"internal/server", `
 		broker
+		internal/agent
+		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
 		internal/api
@@ -99,21 +112,25 @@ var plan = []struct {
 		internal/feed
 		internal/hook
 		internal/host/peercred
-		internal/intake
 		internal/host/process
+		internal/intake
 		internal/outlet/notify
 		internal/text/show
+		internal/text/strictjson
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
-	{"internal/store/kvmirror", "", "it knows keys and revisions, not what the values mean"},
-	{"internal/store/reader", "internal/hook internal/store/stream", "it reads as an outside program does, and opens no engine"},
+	{"internal/store/kvmirror", "", ""},
+	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
-	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
+	{"internal/text/layout", "internal/text/show", ""},
+	{"internal/text/show", "internal/text/strictjson", "foreign text is made safe on the ground floor"},
+	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an
@@ -125,6 +142,7 @@ var modules = []struct {
 }{
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
+	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
@@ -142,7 +160,7 @@ var modules = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
-	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
+	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
@@ -153,8 +171,12 @@ var modules = []struct {
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},
 }
 
-// forbidden lists what a package may not import even through others. A path that ends in /... stands
-// for everything below.
+// jsonReader is below internal/text/strictjson, and so below whoever takes an object apart. It reads
+// bytes, and imports nothing but the standard library.
+const jsonReader = "github.com/go-json-experiment/json/"
+
+// forbidden lists what a package may not import even through others, jsonReader excepted. A path that
+// ends in /... stands for everything below.
 var forbidden = []struct{ from, to, why string }{
 	{"internal/hook", "encoding/json", "the hook client imports it and must start quickly"},
 	{"internal/hook", "fmt", "the hook client imports it and must start quickly"},

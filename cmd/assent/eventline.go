@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/store/reader"
 	"assent/internal/text/show"
@@ -82,7 +82,7 @@ func claimsMarker(raw []byte) bool {
 
 // eventLine is one event for a person: when, what, where, and what it was about.
 func eventLine(e hook.Event) string {
-	p, err := claude.Decode(e.Agent, e.Type, e.Raw) // what cannot be read stays empty
+	p, err := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what cannot be read stays empty
 	about := aboutEvent(p, e.Raw)
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)

@@ -19,6 +19,7 @@ import (
 
 	"assent/broker"
 	"assent/hookclient"
+	"assent/internal/agent/agents"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
@@ -279,7 +280,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
-			p, _ := claude.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
+			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 		})
 	})
@@ -375,6 +376,7 @@ func closing(err *error, part string, close func() error) {
 
 // readPayload reads what is readable of a hook's payload.
 func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
-	p, _ := claude.Decode(agent, event, raw)
-	return p, claude.Detail(agent, event, raw)
+	reader := agents.Reader(agent)
+	p, _ := reader.Decode(event, raw)
+	return p, reader.Detail(event, raw)
 }

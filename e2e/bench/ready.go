@@ -107,7 +107,7 @@ func fill(dir string, ended, pending int) error {
 
 func fillOne(ctx context.Context, st *stream.Stream, i int, pending bool) error {
 	raw := payload("PermissionRequest", fmt.Sprintf("bench-%d", i%50), i)
-	p, err := claude.Decode("claude", "", raw)
+	p, err := claude.Agent{}.Decode("", raw)
 	if err != nil {
 		return err
 	}

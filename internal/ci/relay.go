@@ -1,11 +1,16 @@
-// Package ci stands between the hooks of one run of an agent and the broker they ask, and keeps
-// what became of each permission request.
+// Package ci runs an agent without a person (assent ci run). Run finds the agent in a command line,
+// gives it settings with our hooks, hands on signals, and writes a report.
 //
-// It is there for runs without a person (assent ci run). It answers every request: with what the
-// broker says, or with a denial that says why nobody said anything, and always before the hook's own
-// patience ends. It allows nothing by itself. Because it asks the broker, the agent needs no token.
+// A Relay stands between the hooks of the run and the broker they ask, and keeps what became of each
+// permission request. It answers every request: with the broker's answer, or with a denial that says
+// why there was none, and always before the hook's own timeout. It allows nothing by itself. Because
+// it asks the broker, the agent needs no token.
 //
 // # Concurrency
+//
+// A run has three goroutines besides the agent's: one waits for an early signal, one serves the
+// hooks, one waits for the agent's end. Run waits for all of them. A broker of our own is in a
+// fourth, for which Broker.Stop waits.
 //
 // A Relay is an http.Handler and may serve any number of hooks at a time. Settled may be called at
 // any time, End when the server is closed. Config.Ended is called by one goroutine at a time.
@@ -24,7 +29,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/hookclient"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/ci/report"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -123,7 +128,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	e := eventOf(q.Header, raw)
-	p, unreadable := claude.Decode(e.Agent, e.Type, raw)
+	p, unreadable := agents.Reader(e.Agent).Decode(e.Type, raw)
 	e.Type = p.Type
 	r.mu.Lock()
 	r.events++
@@ -200,7 +205,7 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.Answer, agent string) []byte {
 	deny := func(kind, words string) []byte {
 		rec.Verdict, rec.By, rec.Message = report.Denied, report.By{Kind: kind}, show.Text(words)
-		body, err := claude.EncodeDeny(agent, words)
+		body, err := agents.Deny(agent, words)
 		if err != nil { // an agent that is not known: its hook was told to deny, and cannot either
 			rec.Reason = show.Line(err.Error())
 		}

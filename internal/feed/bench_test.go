@@ -38,8 +38,8 @@ func BenchmarkFold(b *testing.B) {
 func BenchmarkDecodeFold(b *testing.B) {
 	fold(b, func(s *feed.Session, x in) int {
 		if x.record == nil {
-			x.payload, _ = claude.Decode(x.event.Agent, x.event.Type, x.event.Raw)
-			x.detail = claude.Detail(x.event.Agent, x.event.Type, x.event.Raw)
+			x.payload, _ = claude.Agent{}.Decode(x.event.Type, x.event.Raw)
+			x.detail = claude.Agent{}.Detail(x.event.Type, x.event.Raw)
 		}
 		return len(x.fold(s))
 	})

@@ -60,8 +60,8 @@ func (i in) fold(s *feed.Session) []feed.Event {
 
 // event is an input as the stream and the codec give it.
 func event(e hook.Event) in {
-	p, _ := claude.Decode(e.Agent, e.Type, e.Raw) // what is unreadable is the fold's to mark
-	return in{session: feed.SessionID(p), event: e, payload: p, detail: claude.Detail(e.Agent, e.Type, e.Raw)}
+	p, _ := claude.Agent{}.Decode(e.Type, e.Raw) // what is unreadable is the fold's to mark
+	return in{session: feed.SessionID(p), event: e, payload: p, detail: claude.Agent{}.Detail(e.Type, e.Raw)}
 }
 
 // script reads the lines of a script. Records belong to the session that asked.

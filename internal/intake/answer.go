@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -30,9 +30,9 @@ func (in *Intake) answer(req *hook.Request, a broker.Answer) Answer {
 	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
 	switch {
 	case decides:
-		body, err = claude.Encode(req.Agent, *a.Decision, req)
+		body, err = agents.Encode(*a.Decision, req)
 	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates as it was told
-		body, err = claude.EncodeDeny(req.Agent, hook.TimeoutWords(in.waited(req)))
+		body, err = agents.Deny(req.Agent, hook.TimeoutWords(in.waited(req)))
 	}
 	if err != nil {
 		in.cfg.Log.Errorw("an answer could not be written for the agent, so its own prompt decides",

@@ -1,7 +1,7 @@
 package intake
 
 import (
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 )
 
@@ -47,7 +47,7 @@ func (in *Intake) verdict(req *hook.Request) hook.Verdict {
 
 // refusesAllow says why no rule may allow req; empty if v may.
 func refusesAllow(v *hook.Verdict, req *hook.Request) string {
-	err := claude.CheckDecision(req.Agent, ruleDecision(v, req), req)
+	err := agents.Check(ruleDecision(v, req), req)
 	switch {
 	case req.Uninspectable != "":
 		return "two readers could take this request for two things"

@@ -3,7 +3,8 @@ package intake
 import (
 	"errors"
 
-	"assent/internal/agent/claude"
+	"assent/internal/agent"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -13,7 +14,7 @@ type payload struct {
 	hook.Payload
 	asks   bool      // it asks for permission, and can be answered
 	isForm bool      // an MCP server wants a form filled in; asks says whether that is held
-	form   hook.JSON // what claude.Form made of it
+	form   hook.JSON // what the agent's Form made of it
 }
 
 const eventPermissionRequest = "PermissionRequest"
@@ -24,21 +25,22 @@ var errNoSession = errors.New("a PermissionRequest without a session or a tool")
 // nothing for the agent: it asks for nothing, and is published as it came.
 func (in *Intake) read(a *Arrival) payload {
 	e := &a.Event
-	decoded, unreadable := claude.Decode(e.Agent, e.Type, e.Raw)
+	decoded, unreadable := agents.Reader(e.Agent).Decode(e.Type, e.Raw)
 	p := payload{Payload: decoded}
 	e.Type = p.Type
 	in.cfg.Count.Event(e.Type)
-	if e.Type == hook.EventElicitation && unreadable == nil && e.Via == "" {
+	if e.Type == hook.EventElicitation && unreadable == nil && e.Source == "" {
 		in.readForm(e, &p)
 		return p
 	}
 	asks := e.Type == eventPermissionRequest && !e.Spooled
 	if unreadable == nil && asks {
+		_, unknown := agents.Named(e.Agent)
 		switch {
 		case p.SessionID == "" || p.ToolName == "":
 			unreadable = errNoSession
-		case !claude.Known(e.Agent): // nobody could answer it
-			unreadable = claude.ErrUnknownAgent
+		case unknown != nil: // nobody could answer it
+			unreadable = agent.ErrUnknown
 		}
 	}
 	p.asks = asks && unreadable == nil
@@ -57,9 +59,10 @@ func (in *Intake) read(a *Arrival) payload {
 func (in *Intake) readForm(e *hook.Event, p *payload) {
 	var err error
 	p.isForm = true
-	if p.form, err = claude.Form(e.Raw); err != nil {
+	if p.form, err = agents.Reader(e.Agent).Form(e.Raw); err != nil {
 		in.cfg.Log.Infow("an MCP server's form is left to the agent", "id", e.ID, "why", show.Logged(err.Error()))
 	}
-	p.asks = err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && claude.Known(e.Agent) &&
+	_, unknown := agents.Named(e.Agent)
+	p.asks = err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && unknown == nil &&
 		len(e.Raw) <= hook.MaxRequest && in.cfg.FormsSeen()
 }

@@ -42,8 +42,8 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		CallKey:        p.CallKey,
 		Channel:        a.Channel,
 		ToolUseID:      call.toolUseID,
-		Via:            e.Via,
-		Alone:          call.ambiguous,
+		Source:         e.Source,
+		NoDedup:        call.ambiguous,
 		Submitter:      e.Submitter,
 		ReattachSHA256: a.ReattachSHA256,
 	}
@@ -86,7 +86,8 @@ func timeoutOf(ahead time.Duration) time.Duration {
 // overwrites looks at the file that a request would write anew. It does so only where the hook's
 // host is this one: elsewhere the path means another file.
 func overwrites(r *hook.Request) *hook.Overwrites {
-	if tools.Of(r.ToolName).Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
+	t := tools.Of(r.ToolName)
+	if t.Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
 		return nil
 	}
 	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
@@ -94,7 +95,7 @@ func overwrites(r *hook.Request) *hook.Overwrites {
 	}
 	var members map[string]json.RawMessage // by their exact names
 	var path string
-	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members["file_path"], &path) != nil || path == "" {
+	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members[t.Path[0]], &path) != nil || path == "" {
 		return nil
 	}
 	if !filepath.IsAbs(path) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	"assent/internal/text/strictjson"
 )
 
 // nobody tells the model that the denial is not a person's judgement.
@@ -12,42 +14,33 @@ const nobody = "No person has seen this request and refused it. Go on without th
 // question is a call of the tool: what the agent would run.
 type question struct {
 	tool, toolUseID string
-	input           json.RawMessage // as received
+	input           json.RawMessage // as received, a part of the arguments
 }
 
-// readQuestion reads the arguments of a call. Keys are matched exactly and must not come twice:
-// what is shown must be what is meant.
+// readQuestion reads the arguments of a call. Keys are matched exactly, and none may stand there a
+// second time, or in other letters: what is shown must be what is meant.
 func readQuestion(args json.RawMessage) (question, error) {
 	var q question
-	dec := json.NewDecoder(bytes.NewReader(args))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	members, err := strictjson.Object(args)
+	_, twice := strictjson.Repeated(members)
+	_, varied := strictjson.Variant(members, "tool_name", "tool_use_id", "input")
+	if err != nil || twice || varied {
 		return q, errUnreadable
 	}
-	seen := map[string]bool{}
-	for dec.More() {
-		t, err := dec.Token()
-		key, ok := t.(string)
-		if err != nil || !ok || seen[key] {
-			return q, errUnreadable
-		}
-		seen[key] = true
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return q, errUnreadable
-		}
-		switch key {
+	for _, m := range members {
+		switch m.Key {
 		case "tool_name":
-			err = json.Unmarshal(v, &q.tool)
+			err = json.Unmarshal(m.Value, &q.tool)
 		case "tool_use_id":
-			err = json.Unmarshal(v, &q.toolUseID)
+			err = json.Unmarshal(m.Value, &q.toolUseID)
 		case "input":
-			q.input = v
+			q.input = m.Value
 		}
 		if err != nil {
 			return q, errUnreadable
 		}
 	}
-	if _, err := dec.Token(); err != nil || q.tool == "" || len(q.input) == 0 || q.input[0] != '{' {
+	if q.tool == "" || len(q.input) == 0 || q.input[0] != '{' {
 		return q, errUnreadable
 	}
 	return q, nil

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 )
 
 // match compiles what a rule is about.
@@ -27,7 +30,7 @@ func (c *compiler) match(n *yaml.Node, guard bool) *match {
 			for _, w := range c.texts(n, "the name of a tool") {
 				if !toolName.MatchString(w.text) {
 					c.problem(w.at, "%q is no name of a tool", short(w.text))
-				} else if !guard && (w.text == "Bash" || strings.Contains(w.text, "*")) {
+				} else if !guard && (tools.Of(w.text).Kind == tool.Command || strings.Contains(w.text, "*")) {
 					c.problem(w.at, "a rule that allows must name one tool in full, and for Bash a program (command:)")
 				}
 				if err := toolMistake(w.text); err != nil {

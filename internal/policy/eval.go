@@ -7,25 +7,29 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
+	"assent/internal/text/strictjson"
 )
 
 // scope is one call while it is evaluated.
 type scope struct {
 	surroundings
 	call    *Call
-	input   []member
+	tool    tool.Tool // of the call
+	input   []strictjson.Member
 	command string
 	units   []shell.Unit
 
-	operands  []shell.Word     // scratch
-	secrets   []secret         // of the unit or the call that is looked at
-	realState []string         // assent's state and the home with links resolved; filled when needed
-	places    map[string]place // paths that were resolved, with their directory
-	dir       dirFacts         // of the last unit: most commands run in one
-	work      int              // steps taken; beyond maxWork nothing is allowed
-	foreign   bool             // work is that of repositories' rules, and other the rest; else the other way round
+	operands  []shell.Word            // scratch
+	secrets   []secret                // of the unit or the call that is looked at
+	realState []string                // assent's state and the home with links resolved; filled when needed
+	resolved  map[string]resolvedPath // paths that were resolved, with their directory
+	dir       dirFacts                // of the last unit: most commands run in one
+	work      int                     // steps taken; beyond maxWork nothing is allowed
+	foreign   bool                    // work is that of repositories' rules, and other the rest; else the other way round
 	other     int
 }
 
@@ -78,23 +82,23 @@ func (e *scope) meets(a, b []token) bool {
 	return met
 }
 
-// place remembers what it resolved.
-func (e *scope) place(dir, text string) (place, bool) {
+// resolvePath is that of surroundings, and remembers what it resolved.
+func (e *scope) resolvePath(dir, text string) (resolvedPath, bool) {
 	if strings.IndexByte(text, 0) >= 0 {
-		return place{}, false
+		return resolvedPath{}, false
 	}
 	key := text
 	if !strings.HasPrefix(text, "/") {
 		key = dir + "\x00" + text
 	}
-	if at, ok := e.places[key]; ok {
+	if at, ok := e.resolved[key]; ok {
 		return at, at.spelled != ""
 	}
-	at, ok := e.surroundings.place(dir, text)
-	if e.places == nil {
-		e.places = map[string]place{}
+	at, ok := e.surroundings.resolvePath(dir, text)
+	if e.resolved == nil {
+		e.resolved = map[string]resolvedPath{}
 	}
-	e.places[key] = at
+	e.resolved[key] = at
 	return at, ok
 }
 
@@ -173,7 +177,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 	if s.protect == nil { // the zero Set
 		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}
-	e := &scope{call: c, operands: make([]shell.Word, 0, 8)}
+	e := &scope{call: c, tool: tools.Of(c.Tool), operands: make([]shell.Word, 0, 8)}
 	e.readlink = s.readlink
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
@@ -197,7 +201,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 		o.refuse("input", "The tool's input "+problem+".")
 	}
 	var units []UnitVerdict
-	if c.Tool == "Bash" {
+	if e.tool.Kind == tool.Command {
 		units = s.bash(e, o, explain)
 	} else {
 		units = s.tool(e, o, explain)

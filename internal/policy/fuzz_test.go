@@ -155,8 +155,8 @@ func FuzzMembers(f *testing.F) {
 			t.Errorf("%q has %d members, want %d", raw, len(all), len(want))
 		}
 		for _, m := range all {
-			if string(m.value) != string(want[m.key]) {
-				t.Errorf("%q: member %q is %q, want %q", raw, m.key, m.value, want[m.key])
+			if string(m.Value) != string(want[m.Key]) {
+				t.Errorf("%q: member %q is %q, want %q", raw, m.Key, m.Value, want[m.Key])
 			}
 		}
 	})

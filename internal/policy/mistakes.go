@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
 )
@@ -47,7 +49,7 @@ func (s *Set) Mistakes() []Problem {
 			continue // the file's reader said so
 		}
 		alone := &Set{protect: s.protect}
-		alone.place(r)
+		alone.addRule(r)
 		alone.rules = []*rule{r}
 		if v, never := alone.never(examples); never {
 			note(r, "this allow never matches: %s%s", v.Reason, seen(examples[0]))
@@ -110,7 +112,7 @@ func (s *Set) beaten(examples []Call) *rule {
 
 // seen says what is left of a command for rules to look at, where that is not what it says.
 func seen(c Call) string {
-	if c.Tool != "Bash" {
+	if tools.Of(c.Tool).Kind != tool.Command {
 		return ""
 	}
 	var in struct{ Command string }
@@ -141,14 +143,14 @@ func (r *rule) examples() []Call {
 	m := r.match
 	switch {
 	case m.command != nil && m.command.script != nil:
-		return []Call{call("Bash", map[string]string{"command": spec})}
+		return []Call{call(tools.Bash, map[string]string{"command": spec})}
 	case m.command != nil:
 		text := strings.TrimSuffix(spec, ":*")
 		text, open := strings.CutSuffix(text, " *")
 		text = strings.ReplaceAll(text, "*", "x")
-		all := []Call{call("Bash", map[string]string{"command": text})}
+		all := []Call{call(tools.Bash, map[string]string{"command": text})}
 		if open || text+":*" == spec {
-			all = append(all, call("Bash", map[string]string{"command": text + " x"}))
+			all = append(all, call(tools.Bash, map[string]string{"command": text + " x"}))
 		}
 		return all
 	case m.file != nil && has:
@@ -157,11 +159,11 @@ func (r *rule) examples() []Call {
 			return nil
 		}
 		if m.file.ops&opRead == 0 {
-			return []Call{call("Edit", map[string]string{"file_path": path})}
+			return []Call{call(tools.Edit, map[string]string{"file_path": path})}
 		}
-		return []Call{call("Read", map[string]string{"file_path": path})}
+		return []Call{call(tools.Read, map[string]string{"file_path": path})}
 	case m.url != nil:
-		return []Call{call("WebFetch", map[string]string{"url": "https://" + strings.ReplaceAll(m.url.hosts[0].src, "*", "x") + "/"})}
+		return []Call{call(tools.WebFetch, map[string]string{"url": "https://" + strings.ReplaceAll(m.url.hosts[0].src, "*", "x") + "/"})}
 	case m.mcp != nil:
 		name := strings.ReplaceAll(tool, "*", "x")
 		if m.mcp.tool == nil {
@@ -203,9 +205,9 @@ func examplePath(spec string, r *rule) string {
 // rootPath is the path of a rule string about files that begins with one / and the name of a
 // directory of the system, so that its author most likely meant the absolute path.
 func rootPath(text string) string {
-	tool, spec, _ := strings.Cut(text, "(")
+	name, spec, _ := strings.Cut(text, "(")
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
-	if !slices.Contains([]string{"Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"}, tool) || !strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "//") {
+	if !tools.Of(name).AboutFiles() || !strings.HasPrefix(spec, "/") || strings.HasPrefix(spec, "//") {
 		return ""
 	}
 	if !systemRoot(spec) {

@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/policy/shell"
 )
 
@@ -16,54 +17,58 @@ var toolName = regexp.MustCompile(`^[A-Za-z_*][A-Za-z0-9_.*-]*$`)
 // readRuleString compiles a permission rule of Claude Code's settings: Tool, Tool(specifier) or
 // mcp__server__tool. guard: the rule denies or asks, and is read as wide as it can be meant.
 func readRuleString(s, settingsDir string, guard bool) (*match, error) {
-	tool, spec, has := strings.Cut(s, "(")
+	name, spec, has := strings.Cut(s, "(")
+	t := tools.Of(name)
 	if has {
 		var ok bool
 		if spec, ok = strings.CutSuffix(spec, ")"); !ok {
 			return nil, errors.New("the ( has no ) at the end")
 		}
 	}
-	if !toolName.MatchString(tool) {
-		return nil, fmt.Errorf("expected the name of a tool, such as Bash(npm test:*), Read(./docs/**), WebFetch(domain:go.dev), mcp__github__get_*; got %q", short(tool))
+	if !toolName.MatchString(name) {
+		return nil, fmt.Errorf("expected the name of a tool, such as Bash(npm test:*), Read(./docs/**), %s(domain:go.dev), mcp__github__get_*; got %q", tools.WebFetch, short(name))
 	}
-	if err := toolMistake(tool); err != nil {
+	if err := toolMistake(name); err != nil {
 		return nil, err
 	}
 	if has && strings.TrimSpace(spec) == "" {
 		return nil, errors.New("there is nothing between ( and )")
 	}
-	if has && strings.TrimSpace(spec) == "*" && tool != "Bash" {
+	if has && strings.TrimSpace(spec) == "*" && t.Kind != tool.Command {
 		has = false
 	}
 	if has {
-		switch p, sure, ok := parameter(tool, spec); {
-		case tool == "WebFetch" && p.key != "url" && p.key != "prompt": // WebFetch(https://HOST) is no member https
+		switch p, sure, ok := parameter(name, spec); {
+		case t.Kind == tool.Fetch && p.key != "url" && p.key != "prompt": // WebFetch(https://HOST) is no member https
 		case ok && sure && !guard:
-			return nil, fmt.Errorf("%s(%s) is about the parameter %s, which only a rule that denies or asks may be about", tool, short(spec), p.key)
+			return nil, fmt.Errorf("%s(%s) is about the parameter %s, which only a rule that denies or asks may be about", name, short(spec), p.key)
 		case ok && sure && p.key == "file_path" || ok && sure && p.key == "notebook_path":
 			_, spec, _ = strings.Cut(spec, ":")
-		case ok && sure, ok && guard && (strings.HasPrefix(tool, "mcp__") || !slices.Contains(withSpecifiers, tool)):
-			m := &match{tools: sameTools(tool), agents: []inputMatch{p}}
-			if strings.HasPrefix(tool, "mcp__") {
-				m.tools = append(m.tools, textGlob(tool+"__*"))
+		case ok && sure, ok && guard && (strings.HasPrefix(name, tools.MCP) || !t.Specified):
+			m := &match{tools: sameTools(name), agents: []inputMatch{p}}
+			if strings.HasPrefix(name, tools.MCP) {
+				m.tools = append(m.tools, textGlob(name+"__*"))
 			}
 			return m, nil
 		}
 	}
-	if strings.HasPrefix(tool, "mcp__") {
+	if strings.HasPrefix(name, tools.MCP) {
 		if has {
 			return nil, errors.New("a rule for an MCP tool has no (…); use rules: with match: {mcp: …}")
 		}
-		return mcpString(tool, guard)
+		return mcpString(name, guard)
 	}
 	if !has {
-		return bareTool(tool, guard)
+		return bareTool(name, guard)
 	}
-	switch tool {
-	case "Bash":
+	switch {
+	case !t.Specified:
+	case t.Kind == tool.Command:
 		return bashString(spec, guard)
-	case "Read", "Grep", "Glob", "LS":
-		if guard && tool == "Read" { // as Claude Code has it: who may not read a file may not change it
+	case t.AboutFiles() && t.MayWrite():
+		return fileString(opEdit|opWrite, spec, settingsDir, guard)
+	case t.AboutFiles():
+		if guard && t.Kind == tool.Read { // as Claude Code has it: who may not read a file may not change it
 			m, err := fileString(opRead, spec, settingsDir, guard)
 			if err == nil {
 				m.file.also = opEdit | opWrite
@@ -71,45 +76,40 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 			return m, err
 		}
 		return fileString(opRead, spec, settingsDir, guard)
-	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		return fileString(opEdit|opWrite, spec, settingsDir, guard)
-	case "WebFetch":
+	case t.Kind == tool.Fetch:
 		host, ok := strings.CutPrefix(spec, "domain:")
 		host = strings.TrimRight(strings.ToLower(strings.TrimSpace(host)), ".")
 		if !ok || host == "" || strings.ContainsAny(host, "/: ") {
-			return nil, errors.New("expected WebFetch(domain:HOST), with * for parts of the host")
+			return nil, errors.New("expected " + name + "(domain:HOST), with * for parts of the host")
 		}
 		if !guard && strings.Trim(host, "*.") == "" {
 			return nil, errors.New("a rule that allows needs a host")
 		}
 		return &match{url: &urlMatch{hosts: []glob{textGlob(host)}}}, nil
-	case "Task", "Agent":
-		m := &match{tools: sameTools(tool), agents: []inputMatch{{"subagent_type", []glob{textGlob(strings.TrimSpace(spec))}}}}
-		if p, _, ok := parameter(tool, spec); ok && guard { // plugin:agent is a name, too
+	case t.Kind == tool.Subagent:
+		m := &match{tools: sameTools(name), agents: []inputMatch{{"subagent_type", []glob{textGlob(strings.TrimSpace(spec))}}}}
+		if p, _, ok := parameter(name, spec); ok && guard { // plugin:agent is a name, too
 			m.orInput = &p
 		}
 		return m, nil
-	case "Skill":
-		name := strings.TrimSuffix(spec, ":*")
-		name = strings.TrimSuffix(name, " *")
-		return &match{tools: []glob{{src: tool, exact: true}}, agents: []inputMatch{{"skill", []glob{textGlob(strings.TrimSpace(name))}}}}, nil
+	case t.Kind == tool.Skill:
+		skill := strings.TrimSuffix(spec, ":*")
+		skill = strings.TrimSuffix(skill, " *")
+		return &match{tools: []glob{{src: name, exact: true}}, agents: []inputMatch{{"skill", []glob{textGlob(strings.TrimSpace(skill))}}}}, nil
 	}
-	return nil, fmt.Errorf("what %s(…) means is not known here; a bare %s means the whole tool", tool, tool)
+	return nil, fmt.Errorf("what %s(…) means is not known here; a bare %s means the whole tool", name, name)
 }
 
-// withSpecifiers are the tools for which (…) means something of its own.
-var withSpecifiers = []string{"Bash", "Read", "Grep", "Glob", "LS", "Edit", "Write", "MultiEdit", "NotebookEdit", "WebFetch", "Task", "Agent", "Skill"} // read-only
-
-func bareTool(tool string, guard bool) (*match, error) {
+func bareTool(name string, guard bool) (*match, error) {
 	if !guard {
 		switch {
-		case tool == "Bash":
+		case tools.Of(name).Kind == tool.Command:
 			return nil, errors.New("a rule that allows must name a program; this one allows every command")
-		case strings.Contains(tool, "*"):
+		case strings.Contains(name, "*"):
 			return nil, errors.New("a rule that allows must name the tool in full")
 		}
 	}
-	return &match{tools: sameTools(tool)}, nil
+	return &match{tools: sameTools(name)}, nil
 }
 
 func mcpString(tool string, guard bool) (*match, error) {
@@ -170,7 +170,7 @@ func bashString(spec string, guard bool) (*match, error) {
 		return &match{command: m}, nil
 	}
 	if len(words) == 0 {
-		return bareTool("Bash", guard)
+		return bareTool(tools.Bash, guard)
 	}
 	if last := words[len(words)-1]; last == "*" {
 		m.rest, words = true, words[:len(words)-1]
@@ -182,7 +182,7 @@ func bashString(spec string, guard bool) (*match, error) {
 			return nil, errors.New("a rule that allows must name a program; a * in its place allows every command")
 		}
 		if len(words) == 0 {
-			return bareTool("Bash", guard)
+			return bareTool(tools.Bash, guard)
 		}
 	}
 	m.programs = []glob{textGlob(words[0])}

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"assent/internal/hook"
-
 	"go.yaml.in/yaml/v3"
+
+	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 )
 
 // testCase is one entry of a file's tests.
@@ -162,7 +163,7 @@ func (c *compiler) test(n *yaml.Node) testCase {
 	}
 	members := map[string]any{}
 	if command != "" {
-		t.call.Tool, t.name, members["command"] = "Bash", command, command
+		t.call.Tool, t.name, members["command"] = tools.Bash, command, command
 	} else {
 		t.call.Tool, t.name = tool, tool
 		if input != nil {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"assent/internal/agent/tool"
 )
 
 // target is what a tool other than Bash works on.
@@ -20,9 +22,13 @@ type target struct {
 // readTarget reads the input of the tools whose meaning is known.
 func readTarget(e *scope) target {
 	t := target{}
-	pathOf := func(op operation, key string) target {
+	pathOf := func(op operation) target {
 		t.op = op
-		s, ok := e.text(key)
+		i := slices.IndexFunc(e.tool.Path, func(key string) bool { return e.member(key) != nil })
+		if i < 0 {
+			i = len(e.tool.Path) - 1
+		}
+		s, ok := e.text(e.tool.Path[i])
 		if !ok {
 			t.why = "its path is missing"
 			return t
@@ -30,48 +36,38 @@ func readTarget(e *scope) target {
 		t.paths, t.fileful = []string{s}, true
 		return t
 	}
-	switch e.call.Tool {
-	case "Read", "NotebookRead":
-		if e.member("file_path") == nil && e.call.Tool == "NotebookRead" {
-			return pathOf(opRead, "notebook_path")
-		}
-		return pathOf(opRead, "file_path")
-	case "Edit", "MultiEdit":
-		return pathOf(opEdit, "file_path")
-	case "NotebookEdit":
-		return pathOf(opEdit, "notebook_path")
-	case "Write":
-		return pathOf(opWrite, "file_path")
-	case "LS":
-		return pathOf(opRead, "path")
-	case "Glob", "Grep":
+	switch e.tool.Kind {
+	case tool.Read, tool.ListDir:
+		return pathOf(opRead)
+	case tool.Edit:
+		return pathOf(opEdit)
+	case tool.Write:
+		return pathOf(opWrite)
+	case tool.Find, tool.Search:
 		t.op, t.fileful = opRead, true
 		at := e.cwd
-		if raw := e.member("path"); raw != nil && string(raw) != "null" {
+		if raw := e.member(e.tool.Path[0]); raw != nil && string(raw) != "null" {
 			var ok bool
-			if at, ok = e.text("path"); !ok {
+			if at, ok = e.text(e.tool.Path[0]); !ok {
 				t.fileful, t.why = false, "its path is not a text"
 			}
 		}
 		t.paths = []string{at}
-		key := "glob"
-		if e.call.Tool == "Glob" {
-			key = "pattern"
-		}
+		key := e.tool.Pattern
 		if raw := e.member(key); raw != nil && string(raw) != "null" {
 			p, ok := e.text(key)
 			if !ok || strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") || strings.Contains(p, "..") || strings.Contains(p, "\\") {
 				t.fileful, t.why = false, "its pattern may leave the directory"
 			}
-			if e.call.Tool == "Grep" {
+			if e.tool.Kind == tool.Search {
 				t.search = p
 			} else if t.names = p; strings.HasPrefix(p, "/") {
 				t.paths = append(t.paths, path.Dir(p[:len(p)-len(strings.TrimLeft(p, "/"))+strings.IndexAny(p+"*", "*?[{")]))
 			}
 		}
 		return t
-	case "WebFetch":
-		if s, ok := e.text("url"); ok {
+	case tool.Fetch:
+		if s, ok := e.text(e.tool.URL); ok {
 			if a, ok := readAddress(s); ok {
 				t.url = &a
 			}
@@ -83,20 +79,18 @@ func readTarget(e *scope) target {
 // tool evaluates a call of a tool other than Bash.
 func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	t := readTarget(e)
-	switch e.call.Tool {
-	case "AskUserQuestion", "ExitPlanMode":
+	switch {
+	case e.tool.NeedsAnswer():
 		o.refuse("question", "It wants an answer from a person.")
-	case "WebFetch":
-		if t.url == nil {
-			o.refuse("address", "Its address cannot be read.")
-		}
+	case e.tool.Kind == tool.Fetch && t.url == nil:
+		o.refuse("address", "Its address cannot be read.")
 	}
-	places, ok := e.toolPlaces(&t)
+	paths, ok := e.toolPaths(&t)
 	if t.paths != nil {
-		for _, at := range places {
+		for _, at := range paths {
 			if s.protect.touches(at, e, t.op != opRead) {
-				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
-			} else if (e.call.Tool == "Grep" || e.call.Tool == "Glob") && s.protect.above(at, e) {
+				o.refuse("self", quote(at.spelled)+" is "+notAllowed)
+			} else if e.searches() && s.protect.above(at, e) {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
 			}
 		}
@@ -105,7 +99,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		} else if key := e.strangeMember(); key != "" {
 			t.fileful, t.why = false, "its member "+quote(key)+" may name another file"
 		}
-		e.secrets = e.secretsOfTool(&t, places)
+		e.secrets = e.secretsOfTool(&t, paths)
 	}
 	var misses []Miss
 	miss := func(r *rule, f fault) {
@@ -117,7 +111,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	for _, r := range s.guardFiles {
 		e.charge(r)
 		found := no
-		for _, at := range places {
+		for _, at := range paths {
 			if !e.spend(10 + 4*len(r.match.file.paths)) {
 				found = found.or(perhaps)
 			} else if r.match.file.guards(t.op, at, e) {
@@ -147,12 +141,12 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			if !t.fileful {
 				return false, fault{"file", "it is about files, and " + orText(t.why, "this tool's files are not known")}
 			}
-			for _, at := range places {
+			for _, at := range paths {
 				if !m.file.allows(t.op, at, e) {
 					return false, fault{"file", "the path or what is done to it is another one"}
 				}
 			}
-			if len(places) == 0 {
+			if len(paths) == 0 {
 				return false, fault{"file", "it names no path"}
 			}
 		case m.url != nil:
@@ -207,29 +201,23 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	u := UnitVerdict{Kind: "tool", Text: e.call.Tool, Misses: misses, Refused: o.refused}
 	if len(t.paths) > 0 {
 		u.Text += " " + t.paths[0]
-	} else if address, ok := e.text("url"); ok && t.url != nil {
+	} else if t.url != nil {
+		address, _ := e.text(e.tool.URL)
 		u.Text += " " + address
 	}
 	u.own(o, o.allow)
 	return []UnitVerdict{u}
 }
 
-// readMembers are the members of tools that read, of which it is known what they mean.
-var readMembers = map[string][]string{
-	"Read":         {"file_path", "offset", "limit", "pages"},
-	"NotebookRead": {"file_path", "notebook_path", "cell_id"},
-	"LS":           {"path", "ignore"},
-	"Glob":         {"path", "pattern"},
-	"Grep":         {"path", "pattern", "glob", "output_mode", "type"},
-}
+// searches says that the tool looks below a directory.
+func (e *scope) searches() bool { return e.tool.Kind == tool.Find || e.tool.Kind == tool.Search }
 
 // strangeMember returns the name of a member that may say where a tool reads: one that is not known
 // and holds more than a number or a yes. Agents and versions of them name their paths differently.
 func (e *scope) strangeMember() string {
-	known, reads := readMembers[e.call.Tool]
 	for _, m := range e.input {
-		if reads && !slices.Contains(known, m.key) && len(m.value) > 0 && strings.IndexByte("\"[{", m.value[0]) >= 0 && string(m.value) != `""` {
-			return m.key
+		if len(e.tool.Known) > 0 && !slices.Contains(e.tool.Known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
+			return m.Key
 		}
 	}
 	return ""
@@ -266,10 +254,10 @@ func searchTokens(p string) []token {
 	return []token{{kind: anything}}
 }
 
-// toolPlaces reads the paths of a tool. ~ is expanded by some tools and not by others: both
+// toolPaths reads the paths of a tool. ~ is expanded by some tools and not by others: both
 // readings count.
-func (e *scope) toolPlaces(t *target) ([]place, bool) {
-	var all []place
+func (e *scope) toolPaths(t *target) ([]resolvedPath, bool) {
+	var all []resolvedPath
 	plain := true
 	for _, s := range t.paths {
 		for _, c := range s {
@@ -281,7 +269,7 @@ func (e *scope) toolPlaces(t *target) ([]place, bool) {
 			plain = false
 		}
 		if s == "~" || strings.HasPrefix(s, "~/") {
-			if at, ok := e.place(e.home, "./"+strings.TrimPrefix(s[1:], "/")); ok && e.home != "" {
+			if at, ok := e.resolvePath(e.home, "./"+strings.TrimPrefix(s[1:], "/")); ok && e.home != "" {
 				all = append(all, at)
 			} else {
 				plain = false
@@ -289,7 +277,7 @@ func (e *scope) toolPlaces(t *target) ([]place, bool) {
 		} else if strings.HasPrefix(s, "~") {
 			plain = false
 		}
-		at, ok := e.place(e.cwd, s)
+		at, ok := e.resolvePath(e.cwd, s)
 		if !ok {
 			plain = false
 			continue

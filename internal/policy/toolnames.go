@@ -4,23 +4,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-// knownTools are the tools that Claude Code has or had.
-var knownTools = []string{ // read-only
-	"Agent", "AskUserQuestion", "Bash", "BashOutput", "Config", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree",
-	"ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "LS", "LSP", "ListMcpResourcesTool", "Monitor", "MultiEdit", "NotebookEdit",
-	"NotebookRead", "PowerShell", "PushNotification", "Read", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "SendUserFile",
-	"Skill", "SlashCommand", "StructuredOutput", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate",
-	"TeamDelete", "TodoRead", "TodoWrite", "ToolSearch", "WaitForMcpServers", "WebFetch", "WebSearch", "Workflow", "Write",
-}
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
+)
 
 // MeantTool is the tool that a misspelt name was most likely meant for; empty for others.
 func MeantTool(name string) string {
 	if toolMistake(name) == nil {
 		return ""
 	}
-	for _, known := range knownTools {
+	for _, known := range tools.Names() {
 		if misspelt(known, name) {
 			return known
 		}
@@ -38,13 +32,13 @@ func misspelt(known, name string) bool {
 
 // toolMistake says that a name was most likely meant to be that of another tool.
 func toolMistake(name string) error {
-	if slices.Contains(knownTools, name) || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
+	if slices.Contains(tools.Names(), name) || strings.Contains(name, "*") || strings.HasPrefix(name, "mcp__") {
 		return nil
 	}
 	if strings.HasPrefix(strings.ToLower(name), "mcp_") {
 		return fmt.Errorf("there is no tool %q; the tools of an MCP server are mcp__SERVER__TOOL", short(name))
 	}
-	for _, known := range knownTools {
+	for _, known := range tools.Names() {
 		if misspelt(known, name) {
 			return fmt.Errorf("there is no tool %q; did you mean %s?", short(name), known)
 		}
@@ -55,7 +49,7 @@ func toolMistake(name string) error {
 // unknownTool says whether no tool of that name, or that fits the pattern, is known.
 func unknownTool(name string) bool {
 	g := textGlob(name)
-	return !strings.HasPrefix(name, "mcp_") && !slices.ContainsFunc(knownTools, g.match)
+	return !strings.HasPrefix(name, "mcp_") && !slices.ContainsFunc(tools.Names(), g.match)
 }
 
 // near says whether two words differ by at most so many letters that are added, left out, changed
@@ -87,44 +81,34 @@ func near(a, b string, most int) bool {
 
 // sameTools are the names that a tool has or had: what is said of one holds for the other.
 func sameTools(name string) []glob {
-	switch name {
-	case "Task", "Agent":
-		return []glob{textGlob("Task"), textGlob("Agent")}
-	case "KillBash", "KillShell":
-		return []glob{textGlob("KillBash"), textGlob("KillShell")}
+	if same := tools.Of(name).Same; same != "" {
+		return []glob{textGlob(name), textGlob(same)}
 	}
 	g := textGlob(name)
-	if strings.Contains(name, "*") && g.match("Task") != g.match("Agent") {
-		return []glob{g, textGlob("Task"), textGlob("Agent")}
+	if strings.Contains(name, "*") && g.match(tools.Task) != g.match(tools.Agent) {
+		return []glob{g, textGlob(tools.Task), textGlob(tools.Agent)}
 	}
 	return []glob{g}
 }
 
-// parameters are members of the inputs of tools, as Tool(parameter:value) names them.
-var parameters = []string{ // read-only
-	"allowed_domains", "args", "background", "blocked_domains", "cell_id", "cell_type", "command", "content", "dangerouslyDisableSandbox", "description", "edit_mode", "edits", "file_path",
-	"glob", "head_limit", "isolation", "limit", "max_turns", "mode", "model", "multiline", "name", "new_source", "new_string", "notebook_path", "offset", "old_string",
-	"output_mode", "pages", "path", "pattern", "prompt", "query", "replace_all", "resume", "run_in_background", "shell_id", "skill", "subagent_type", "task_id", "team_name", "timeout", "type", "url",
-}
-
 // parameter reads the specifier parameter:value. sure: it cannot be anything else.
-func parameter(tool, spec string) (m inputMatch, sure, ok bool) {
+func parameter(name, spec string) (m inputMatch, sure, ok bool) {
 	key, value, has := strings.Cut(spec, ":")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	if !has || value == "" || !memberName(key) {
 		return m, false, false
 	}
-	known := slices.Contains(parameters, key)
-	switch tool {
-	case "Bash":
+	known := slices.Contains(tools.Parameters, key)
+	switch tools.Of(name).Kind {
+	case tool.Command:
 		// timeout:* is a program's name with anything behind it.
 		sure = slices.Contains([]string{"run_in_background", "dangerouslyDisableSandbox"}, key) || value != "*" && slices.Contains([]string{"command", "description", "timeout"}, key)
 		if !sure {
 			return m, false, false
 		}
-	case "Skill": // plugin:name and name:* are others
+	case tool.Skill: // plugin:name and name:* are others
 		sure = key == "skill" || key == "args" && value != "*"
-	case "WebFetch":
+	case tool.Fetch:
 		sure = key != "domain"
 	default:
 		sure = known

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 	"assent/schemas"
 )
 
@@ -29,58 +29,32 @@ func decodeObject(body []byte, fields map[string]any) []fieldProblem {
 	if !utf8.Valid(body) {
 		return []fieldProblem{{"", "the body is not UTF-8"}}
 	}
+	members, err := strictjson.Object(body)
+	if err != nil {
+		return []fieldProblem{{"", errNotObject.Error()}}
+	}
 	var errs []fieldProblem
 	seen := map[string]bool{}
-	err := members(body, func(key string, value json.RawMessage) {
-		target, ok := fields[key]
+	for _, m := range members {
+		target, ok := fields[m.Key]
 		switch {
 		case !ok:
-			errs = append(errs, fieldProblem{key, "unknown"})
-		case seen[key]:
-			errs = append(errs, fieldProblem{key, "given twice"})
+			errs = append(errs, fieldProblem{m.Key, "unknown"})
+		case seen[m.Key]:
+			errs = append(errs, fieldProblem{m.Key, "given twice"})
 		default:
-			if why := assign(target, value); why != "" {
-				errs = append(errs, fieldProblem{key, why})
+			if why := assign(target, m.Value); why != "" {
+				errs = append(errs, fieldProblem{m.Key, why})
 			}
 		}
-		seen[key] = true
-	})
-	if err != nil {
-		return []fieldProblem{{"", err.Error()}}
+		seen[m.Key] = true
 	}
 	const enough = 20
 	return errs[:min(len(errs), enough)]
 }
 
-// members calls fn for each member of the object that body is.
-func members(body []byte, fn func(key string, value json.RawMessage)) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errNotObject
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		name, ok := key.(string)
-		if err != nil || !ok {
-			return errNotObject
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return errNotObject
-		}
-		fn(name, value)
-	}
-	if _, err := dec.Token(); err != nil {
-		return errNotObject
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errNotObject
-	}
-	return nil
-}
-
 // assign stores value and says what else it wants. null is no value of any type.
-func assign(target any, value json.RawMessage) (want string) {
+func assign(target any, value []byte) (want string) {
 	if string(value) == "null" {
 		return "must not be null"
 	}
@@ -157,22 +131,22 @@ var opaque = map[string]any{"updatedInput": map[string]any{}, "updatedPermission
 // is missing is no error of form: it is refused as a wrong one is, and counted with those.
 func conform(schema string, body []byte) ([]schemas.Difference, error) {
 	doc := map[string]any{}
-	var failed error
-	err := members(body, func(key string, value json.RawMessage) {
-		if stand, ok := opaque[key]; ok {
-			doc[key] = stand
-			return
+	members, err := strictjson.Object(body)
+	if err != nil {
+		return nil, fmt.Errorf("read body: %w", err)
+	}
+	for _, m := range members {
+		if stand, ok := opaque[m.Key]; ok {
+			doc[m.Key] = stand
+			continue
 		}
-		d := json.NewDecoder(bytes.NewReader(value))
+		d := json.NewDecoder(bytes.NewReader(m.Value))
 		d.UseNumber()
 		var v any
 		if err := d.Decode(&v); err != nil {
-			failed = err
+			return nil, fmt.Errorf("read body: %w", err)
 		}
-		doc[key] = v
-	})
-	if err := errors.Join(err, failed); err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
+		doc[m.Key] = v
 	}
 	found, err := schemas.Differences(schema, doc)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/api"
 	"assent/internal/hook"
 )
@@ -45,7 +45,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	// For a request that is over, or another input, the conflict is the news, not the form.
 	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
-		if err := claude.CheckDecision(view.Agent, d, &view.Request); err != nil {
+		if err := agents.Check(d, &view.Request); err != nil {
 			s.fail(w, r, err)
 			return
 		}

@@ -54,7 +54,7 @@ func newMemory(t *testing.T) *memory {
 func (m *memory) hook(session, event, more string) {
 	m.t.Helper()
 	raw := []byte(fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"cwd":"/home/dev/project"%s}`, session, event, more))
-	p, err := claude.Decode("claude", event, raw)
+	p, err := claude.Agent{}.Decode(event, raw)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (m *memory) hook(session, event, more string) {
 	m.seq++
 	e := hook.Event{ID: fmt.Sprint("e", m.seq), Seq: m.seq, Type: event, Agent: "claude", Time: clock(), Raw: raw}
 	var news []server.FeedEvent
-	for _, f := range s.fold.Event(e, p, claude.Detail("claude", event, raw)) {
+	for _, f := range s.fold.Event(e, p, claude.Agent{}.Detail(event, raw)) {
 		if f.Raw != nil {
 			s.raw[f.Pos] = f.Raw
 			f.Raw = nil

@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent"
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/outlet/notify"
@@ -102,7 +102,7 @@ var statuses = []struct {
 
 // problemOf looks err up. known is false for an internal error, which the caller logs.
 func problemOf(err error) (p problem, known bool) {
-	var field *claude.FieldError
+	var field *agent.FieldError
 	var input *auth.InputError
 	var pushed *notify.InputError
 	var unsent *notify.SendError

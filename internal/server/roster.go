@@ -185,7 +185,7 @@ func (r *roster) look(ctx context.Context, s *Server, news map[string]bool) erro
 }
 
 // due are the sessions that time may have changed, and those whose agent has gone.
-func (r *roster) due(now time.Time, agents *agents) []string {
+func (r *roster) due(now time.Time, agents *agentProcesses) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var ids []string

@@ -104,7 +104,7 @@ type Config struct {
 type Server struct {
 	cfg         Config
 	past        Past
-	agents      agents
+	agents      agentProcesses
 	roster      roster
 	log         *zap.Logger
 	names       names

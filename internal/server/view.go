@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -118,7 +118,7 @@ func response(v broker.View) *api.Response {
 	if v.Decision == nil {
 		return nil
 	}
-	out, err := claude.Encode(v.Agent, *v.Decision, &v.Request)
+	out, err := agents.Encode(*v.Decision, &v.Request)
 	if err != nil {
 		return nil // an agent that another version of us knew
 	}

@@ -10,36 +10,40 @@ import (
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
-// checkClaude holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
+// Check holds a decision against what Claude Code 2.1.329 accepts, found by experiment:
 // a plain allow of AskUserQuestion does nothing, and one malformed entry of
 // updatedPermissions voids the whole decision.
-func checkClaude(d hook.Decision, r *hook.Request) error {
+func (Agent) Check(d hook.Decision, r *hook.Request) error {
+	if d.Behavior != hook.BehaviorAllow && d.Behavior != hook.BehaviorDeny {
+		return refuse("behavior", `want "allow" or "deny"`)
+	}
 	if r.Event == hook.EventElicitation {
 		return checkForm(d, r)
 	}
 	if d.Behavior == hook.BehaviorDeny {
 		switch {
 		case len(d.UpdatedInput) > 0:
-			return &FieldError{"updatedInput", "goes with allow only"}
+			return refuse("updatedInput", "goes with allow only")
 		case len(d.UpdatedPermissions) > 0:
-			return &FieldError{"updatedPermissions", "goes with allow only"}
+			return refuse("updatedPermissions", "goes with allow only")
 		}
 		return nil
 	}
 	switch {
 	case d.Message != "":
-		return &FieldError{"message", "goes with deny only"}
+		return refuse("message", "goes with deny only")
 	case d.Interrupt:
-		return &FieldError{"interrupt", "goes with deny only"}
+		return refuse("interrupt", "goes with deny only")
 	}
 	question := tools.Of(r.ToolName).Kind == tool.Question
 	if len(d.UpdatedInput) > 0 {
-		if ms, err := object(d.UpdatedInput); err != nil {
-			return &FieldError{"updatedInput", "want a JSON object"}
+		if ms, err := strictjson.Object(d.UpdatedInput); err != nil {
+			return refuse("updatedInput", "want a JSON object")
 		} else if why := ambiguous(d.UpdatedInput); why != "" {
-			return &FieldError{"updatedInput", why}
+			return refuse("updatedInput", why)
 		} else if question {
 			if err := checkAnswers(ms, d, r); err != nil {
 				return err
@@ -48,7 +52,7 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 			return err
 		}
 	} else if question {
-		return &FieldError{"updatedInput", "a question is answered with its questions and answers {question: label}"}
+		return refuse("updatedInput", "a question is answered with its questions and answers {question: label}")
 	}
 	if len(d.UpdatedPermissions) > 0 {
 		return checkUpdates(d.UpdatedPermissions, r.Suggestions)
@@ -59,8 +63,8 @@ func checkClaude(d hook.Decision, r *hook.Request) error {
 // checkKinds wants the members of a changed input to be what they were: a text a text, under the
 // same name. Rules that deny commands and paths look at texts, and what an agent makes of a list in
 // the place of a command nobody knows.
-func checkKinds(ms []member, r *hook.Request) error {
-	before, err := object(r.ToolInput)
+func checkKinds(ms []strictjson.Member, r *hook.Request) error {
+	before, err := strictjson.Object(r.ToolInput)
 	if err != nil {
 		return nil // there was nothing to change
 	}
@@ -78,31 +82,31 @@ func checkKinds(ms []member, r *hook.Request) error {
 	for _, m := range ms {
 		for _, was := range before {
 			switch {
-			case !strings.EqualFold(m.key, was.key):
-			case m.key != was.key:
-				return &FieldError{"updatedInput", "has " + m.key + " where the request has " + was.key}
-			case kind(m.value) != kind(was.value):
-				return &FieldError{"updatedInput", m.key + " is no longer of the kind that it was"}
+			case strictjson.Fold(m.Key) != strictjson.Fold(was.Key):
+			case m.Key != was.Key:
+				return refuse("updatedInput", "has "+m.Key+" where the request has "+was.Key)
+			case kind(m.Value) != kind(was.Value):
+				return refuse("updatedInput", m.Key+" is no longer of the kind that it was")
 			}
 		}
 	}
 	return nil
 }
 
-func checkAnswers(ms []member, d hook.Decision, r *hook.Request) error {
+func checkAnswers(ms []strictjson.Member, d hook.Decision, r *hook.Request) error {
 	if CallKey(r.ToolName, d.UpdatedInput) != CallKey(r.ToolName, r.ToolInput) {
-		return &FieldError{"updatedInput", "its questions must be those that were asked"}
+		return refuse("updatedInput", "its questions must be those that were asked")
 	}
 	for _, m := range ms {
-		if m.key == "answers" {
+		if m.Key == "answers" {
 			var answers map[string]any
-			if json.Unmarshal(m.value, &answers) != nil || len(answers) == 0 {
+			if json.Unmarshal(m.Value, &answers) != nil || len(answers) == 0 {
 				break
 			}
 			return nil
 		}
 	}
-	return &FieldError{"updatedInput", "answers is missing: want {question: label}"}
+	return refuse("updatedInput", "answers is missing: want {question: label}")
 }
 
 // Words of permission updates, read from the client's own types and checked by experiment.
@@ -117,11 +121,11 @@ var (
 // {"type":"toolAlwaysAllow","tool":…} alike.
 func checkUpdates(updates, suggestions hook.JSON) error {
 	bad := func(i int, problem string) error {
-		return &FieldError{fmt.Sprintf("updatedPermissions[%d]", i), problem}
+		return refuse(fmt.Sprintf("updatedPermissions[%d]", i), problem)
 	}
 	var entries, own []json.RawMessage
 	if err := json.Unmarshal(updates, &entries); err != nil {
-		return &FieldError{"updatedPermissions", "want an array of permission updates"}
+		return refuse("updatedPermissions", "want an array of permission updates")
 	}
 	_ = json.Unmarshal(suggestions, &own) // none, or no array: nothing was suggested
 	for i, e := range entries {
@@ -189,9 +193,12 @@ func text(raw json.RawMessage) string {
 	return s
 }
 
-// encodeClaude writes the members in a fixed order and only those the decision has.
+// Encode writes the members in a fixed order and only those the decision has.
 // ExitPlanMode is approved with an updatedInput or not at all: {} stands for "as it is".
-func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
+func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if err := a.Check(d, r); err != nil {
+		return nil, err
+	}
 	if r.Event == hook.EventElicitation {
 		return encodeForm(d)
 	}
@@ -223,7 +230,7 @@ func encodeClaude(d hook.Decision, r *hook.Request) ([]byte, error) {
 		}
 		b.WriteString(`,"` + m.key + `":`)
 		if err := json.Compact(&b, m.value); err != nil {
-			return nil, &FieldError{m.key, "not JSON"}
+			return nil, refuse(m.key, "not JSON")
 		}
 	}
 	b.WriteString("}}}")

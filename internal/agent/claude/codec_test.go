@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 )
+
+var codec Agent
 
 const bash = `{"session_id":"s1","hook_event_name":"PermissionRequest","cwd":"/p","permission_mode":"default","tool_name":"Bash","tool_input":{"command":"ls -la"},"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}`
 
 func TestDecodeReadsExactly(t *testing.T) {
-	p, err := Decode("claude", "", []byte(bash))
+	p, err := codec.Decode("", []byte(bash))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +29,7 @@ func TestDecodeReadsExactly(t *testing.T) {
 	if p.Uninspectable != "" {
 		t.Errorf("uninspectable: %s", p.Uninspectable)
 	}
-	if p, _ := Decode("claude", "Stop", []byte(bash)); p.Type != "Stop" {
+	if p, _ := codec.Decode("Stop", []byte(bash)); p.Type != "Stop" {
 		t.Errorf("the registered event must win, got %q", p.Type)
 	}
 }
@@ -43,7 +46,7 @@ func TestDecodeRefusesToGuess(t *testing.T) {
 		"invalid UTF-8":              "{\"session_id\":\"s\",\"hook_event_name\":\"PermissionRequest\",\"tool_name\":\"X\",\"tool_input\":{\"a\":\"\xff\"}}",
 		"another spelling of a name": `{"session_id":"s","Session_ID":"t","hook_event_name":"PermissionRequest","tool_name":"X","tool_input":{}}`,
 	} {
-		p, err := Decode("claude", "", []byte(raw))
+		p, err := codec.Decode("", []byte(raw))
 		if err != nil || p.Uninspectable == "" {
 			t.Errorf("%s: err %v, uninspectable %q", name, err, p.Uninspectable)
 		}
@@ -53,7 +56,7 @@ func TestDecodeRefusesToGuess(t *testing.T) {
 		"tool_input repeated": `{"hook_event_name":"PermissionRequest","tool_name":"X","tool_input":{"a":1},"tool_input":{"a":2}}`,
 		"tool_input varied":   `{"hook_event_name":"PermissionRequest","tool_name":"X","tool_input":{"a":1},"Tool_Input":{"a":2}}`,
 	} {
-		p, _ := Decode("claude", "", []byte(raw))
+		p, _ := codec.Decode("", []byte(raw))
 		if p.InputSHA256 != whole(raw) {
 			t.Errorf("%s: the digest must be the whole payload's", name)
 		}
@@ -71,11 +74,11 @@ func TestDecodeRefusesToGuess(t *testing.T) {
 		"300 levels":    `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"X","tool_input":{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,
 		"20,000 levels": strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000),
 	} {
-		if _, err := Decode("claude", "", []byte(raw)); !errors.Is(err, ErrUnreadable) {
+		if _, err := codec.Decode("", []byte(raw)); !errors.Is(err, agent.ErrUnreadable) {
 			t.Errorf("%s: err %v, want ErrUnreadable", name, err)
 		}
 	}
-	p, err := Decode("claude", "", []byte(`{"session_id":5,"hook_event_name":"Stop","cwd":"/p"}`))
+	p, err := codec.Decode("", []byte(`{"session_id":5,"hook_event_name":"Stop","cwd":"/p"}`))
 	if err == nil || p.Type != "Stop" || p.CWD != "/p" {
 		t.Errorf("what is readable must be read: %+v, %v", p, err)
 	}
@@ -90,8 +93,8 @@ func TestDecodeFilesWhatIsBroken(t *testing.T) {
 		`{"session_id":"` + strings.Repeat("x", 2000) + `",`:                "",
 		`{"tool_input":{"session_id":"inner"},`:                             "",
 	} {
-		p, err := Decode("claude", "PostToolUse", []byte(raw))
-		if !errors.Is(err, ErrUnreadable) || p.SessionID != want || p.CallKey != "" || p.ToolName != "" {
+		p, err := codec.Decode("PostToolUse", []byte(raw))
+		if !errors.Is(err, agent.ErrUnreadable) || p.SessionID != want || p.CallKey != "" || p.ToolName != "" {
 			t.Errorf("%.60s: %+v, %v", raw, p, err)
 		}
 	}
@@ -145,7 +148,7 @@ func TestEncodeClaude(t *testing.T) {
 		"always": {hook.Decision{Behavior: "allow", UpdatedPermissions: hook.JSON(`[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls:*"}],"behavior":"allow","destination":"session"}]`)}, "Bash",
 			`"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls:*"}],"behavior":"allow","destination":"session"}]`},
 	} {
-		got, err := Encode("claude", c.d, &hook.Request{ToolName: c.tool, ToolInput: hook.JSON(`{}`)})
+		got, err := codec.Encode(c.d, &hook.Request{ToolName: c.tool, ToolInput: hook.JSON(`{}`)})
 		if err != nil || string(got) != open+c.want+"}}}" {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, open+c.want+"}}}")
 		}
@@ -186,24 +189,21 @@ func TestCheckDecisionNamesTheField(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.d), &d); err != nil {
 			t.Fatal(name, err)
 		}
-		var fe *FieldError
-		if err := CheckDecision("claude", d, c.r); !errors.As(err, &fe) || fe.Field != c.field {
+		var fe *agent.FieldError
+		if err := codec.Check(d, c.r); !errors.As(err, &fe) || fe.Field != c.field {
 			t.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
 		}
-		if out, err := Encode("claude", d, c.r); err == nil {
+		if out, err := codec.Encode(d, c.r); err == nil {
 			t.Errorf("%s: encoded %s", name, out)
 		}
 	}
 	good := hook.Decision{Behavior: "allow", UpdatedPermissions: b.Suggestions}
-	if err := CheckDecision("claude", good, b); err != nil {
+	if err := codec.Check(good, b); err != nil {
 		t.Errorf("the agent's own suggestion: %v", err)
 	}
 	answered := hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"questions":[{"question":"Q?"}],"answers":{"Q?":"A"}}`)}
-	if err := CheckDecision("claude", answered, q); err != nil {
+	if err := codec.Check(answered, q); err != nil {
 		t.Errorf("an answered question: %v", err)
-	}
-	if _, err := Encode("nobody", hook.Decision{Behavior: "allow"}, b); !errors.Is(err, ErrUnknownAgent) {
-		t.Errorf("unknown agent: %v", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"tool_input":{"a":1},"Tool_Input":{}}`))
 	f.Add([]byte(`{"a":[{"b":1,"B":2}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := Decode("claude", "", raw)
+		p, err := codec.Decode("", raw)
 		if err == nil && !json.Valid(raw) {
 			t.Fatalf("accepted what is not JSON: %q", raw)
 		}
@@ -231,10 +231,10 @@ func FuzzCheckDecision(f *testing.F) {
 	r := &hook.Request{ToolName: "Bash", ToolInput: hook.JSON(`{"command":"ls"}`)}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var d hook.Decision
-		if json.Unmarshal(raw, &d) != nil || CheckDecision("claude", d, r) != nil {
+		if json.Unmarshal(raw, &d) != nil || codec.Check(d, r) != nil {
 			return
 		}
-		out, err := Encode("claude", d, r)
+		out, err := codec.Encode(d, r)
 		if err != nil {
 			t.Fatalf("checked but not encoded: %v", err)
 		}

@@ -1,16 +1,16 @@
 package claude
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // maxDepth is how deep a PermissionRequest may nest; readers differ in where they give up.
@@ -31,32 +31,31 @@ var known = []string{
 // Decode reads the members of a payload that assent acts on. event, when not empty, is the
 // type the hook was registered for and wins over the payload's own.
 //
-// An error wraps ErrUnreadable: the text is no JSON object, or a member has the wrong type.
+// An error wraps agent.ErrUnreadable: the text is no JSON object, or a member has the wrong type.
 // The Payload then holds what could be read, for the stream takes every event; a
 // PermissionRequest with an error must not be asked.
-func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
+func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	var p hook.Payload
 	p.Type = event
 	p.InputSHA256 = digest(raw)
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
 		p.SessionID = sessionOf(members)
-		return p, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return p, fmt.Errorf("%w: %w", agent.ErrUnreadable, err)
 	}
 	var problem error
-	text := func(dst *string, m member) {
-		if string(m.value) == "null" {
+	text := func(dst *string, m strictjson.Member) {
+		if string(m.Value) == "null" {
 			return
 		}
-		if err := json.Unmarshal(m.value, dst); err != nil && problem == nil {
-			problem = fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.key)
+		if err := json.Unmarshal(m.Value, dst); err != nil && problem == nil {
+			problem = fmt.Errorf("%w: %s is not a text", agent.ErrUnreadable, m.Key)
 		}
 	}
 	exact := map[string]int{}
-	varied := ""
 	for _, m := range members {
-		exact[m.key]++
-		switch m.key {
+		exact[m.Key]++
+		switch m.Key {
 		case "hook_event_name":
 			if event == "" {
 				text(&p.Type, m)
@@ -74,19 +73,13 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 		case "tool_name":
 			text(&p.ToolName, m)
 		case "tool_use_id":
-			_ = json.Unmarshal(m.value, &p.ToolUseID) // of another type: not known
+			_ = json.Unmarshal(m.Value, &p.ToolUseID) // of another type: not known
 		case "error":
-			_ = json.Unmarshal(m.value, &p.Failure) // of another type: not known
+			_ = json.Unmarshal(m.Value, &p.Failure) // of another type: not known
 		case "tool_input":
-			p.ToolInput = hook.JSON(m.value)
+			p.ToolInput = hook.JSON(m.Value)
 		case "permission_suggestions":
-			p.Suggestions = hook.JSON(m.value)
-		default:
-			for _, k := range known {
-				if strings.EqualFold(k, m.key) {
-					varied = k
-				}
-			}
+			p.Suggestions = hook.JSON(m.Value)
 		}
 	}
 	if p.Type != "PostToolUseFailure" {
@@ -100,7 +93,7 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 	if len(p.SessionID) > maxID || len(p.AgentID) > maxID {
 		p.SessionID, p.AgentID = "", "" // both: the event is not the main thread's
 		if problem == nil {
-			problem = fmt.Errorf("%w: a session or agent id of more than %d bytes", ErrUnreadable, maxID)
+			problem = fmt.Errorf("%w: a session or agent id of more than %d bytes", agent.ErrUnreadable, maxID)
 		}
 	}
 	twice := ""
@@ -109,24 +102,25 @@ func Decode(agentName, event string, raw []byte) (hook.Payload, error) {
 			twice = k
 		}
 	}
-	if exact["tool_input"] == 1 && !hasVariant(members, "tool_input") {
+	if _, varied := strictjson.Variant(members, "tool_input"); exact["tool_input"] == 1 && !varied {
 		p.InputSHA256 = digest(p.ToolInput)
 	}
 	if p.ToolInput != nil && p.ToolInput[0] != '{' && problem == nil {
-		problem = fmt.Errorf("%w: tool_input is not an object", ErrUnreadable)
+		problem = fmt.Errorf("%w: tool_input is not an object", agent.ErrUnreadable)
 	}
+	name, varied := strictjson.Variant(members, known...)
 	switch {
 	case !utf8.Valid(raw):
 		p.Uninspectable = "invalid UTF-8"
 	case twice != "":
 		p.Uninspectable = "repeated member " + twice
-	case varied != "":
-		p.Uninspectable = "another spelling of member " + varied
+	case varied:
+		p.Uninspectable = "another spelling of member " + name
 	case p.Type == "PermissionRequest", p.Type == hook.EventElicitation:
 		p.Uninspectable = ambiguous(raw)
 	}
 	if p.Uninspectable == tooDeep && problem == nil {
-		problem = fmt.Errorf("%w: %s", ErrUnreadable, tooDeep)
+		problem = fmt.Errorf("%w: %s", agent.ErrUnreadable, tooDeep)
 	}
 	if p.ToolName != "" && p.ToolInput != nil {
 		p.CallKey = CallKey(p.ToolName, p.ToolInput)
@@ -144,10 +138,10 @@ func ends(s string) string {
 
 // sessionOf is the session that a text names before it breaks: what cannot be read is filed, found
 // and forgotten with its session all the same.
-func sessionOf(members []member) string {
+func sessionOf(members []strictjson.Member) string {
 	var id string
 	for _, m := range members {
-		if m.key == "session_id" && json.Unmarshal(m.value, &id) != nil {
+		if m.Key == "session_id" && json.Unmarshal(m.Value, &id) != nil {
 			return ""
 		}
 	}
@@ -157,114 +151,18 @@ func sessionOf(members []member) string {
 	return id
 }
 
-// member is one top-level member; value is a part of the payload, without white space around.
-type member struct {
-	key   string
-	value []byte
-}
-
-// object splits a JSON object into its members, in order, repeated ones included.
-func object(raw []byte) ([]member, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	t, err := dec.Token()
-	if err != nil {
-		return nil, fmt.Errorf("not JSON: %w", err)
-	}
-	if t != json.Delim('{') {
-		return nil, fmt.Errorf("not a JSON object")
-	}
-	var ms []member
-	for dec.More() {
-		k, err := dec.Token()
-		if err != nil {
-			return ms, fmt.Errorf("not JSON: %w", err)
-		}
-		key, ok := k.(string)
-		if !ok {
-			return ms, fmt.Errorf("not JSON: a member without a name")
-		}
-		var v json.RawMessage
-		if err := dec.Decode(&v); err != nil {
-			return ms, fmt.Errorf("not JSON at member %q: %w", key, err)
-		}
-		ms = append(ms, member{key, v})
-	}
-	if _, err := dec.Token(); err != nil {
-		return ms, fmt.Errorf("not JSON: %w", err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return ms, fmt.Errorf("not JSON: text after the object")
-	}
-	return ms, nil
-}
-
-func hasVariant(ms []member, key string) bool {
-	for _, m := range ms {
-		if m.key != key && strings.EqualFold(m.key, key) {
-			return true
-		}
-	}
-	return false
-}
-
-// ambiguous says why two readers could take a JSON text for two things: a member repeated, or
-// spelled twice with a difference of case only, in one object at any depth; or nesting so
-// deep that readers differ in giving up. Empty: they cannot.
+// ambiguous says why two readers could take a JSON text for two things, at any depth; empty: they
+// cannot.
 func ambiguous(raw []byte) string {
-	type level struct {
-		keys  map[string]struct{} // nil in an array
-		isKey bool                // the next string is a member's name
-	}
-	var stack []level
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	for {
-		t, err := dec.Token()
-		if err != nil {
-			return "" // the end; the text was found to be JSON before
-		}
-		var top *level
-		if len(stack) > 0 {
-			top = &stack[len(stack)-1]
-		}
-		if d, ok := t.(json.Delim); ok {
-			switch d {
-			case '{', '[':
-				if len(stack) == maxDepth {
-					return tooDeep
-				}
-				if top != nil && top.keys != nil {
-					top.isKey = true
-				}
-				l := level{}
-				if d == '{' {
-					l = level{keys: map[string]struct{}{}, isKey: true}
-				}
-				stack = append(stack, l)
-			default:
-				stack = stack[:len(stack)-1]
-			}
-			continue
-		}
-		if top == nil || top.keys == nil {
-			continue
-		}
-		if !top.isKey {
-			top.isKey = true
-			continue
-		}
-		key := fold(t.(string))
-		if _, ok := top.keys[key]; ok {
-			return "repeated or case-varied member " + t.(string)
-		}
-		top.keys[key] = struct{}{}
-		top.isKey = false
+	switch a := strictjson.Ambiguous(raw, maxDepth); {
+	case a == nil:
+		return ""
+	case a.TooDeep:
+		return tooDeep
+	default:
+		return "repeated or case-varied member " + a.Key
 	}
 }
-
-// fold maps names that differ in case only to one; ToUpper first, for the long s and the
-// Kelvin sign, which encoding/json folds too.
-func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
 func digest(b []byte) string {
 	h := sha256.Sum256(b)

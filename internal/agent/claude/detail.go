@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Detail reads what an event says beyond Decode's Payload, for the feed. It never fails: what
@@ -12,9 +13,9 @@ import (
 // counts, as in Decode.
 //
 // The members were found in payloads of Claude Code 2.1.329.
-func Detail(agentName, event string, raw []byte) hook.Detail {
+func (Agent) Detail(event string, raw []byte) hook.Detail {
 	var r detailReader
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
 		r.d.NotJSON = true
 		r.d.Problem = err.Error()
@@ -50,23 +51,23 @@ type detailReader struct {
 	unused    string // for members that Decode gives, and of which only the type matters here
 }
 
-func (r *detailReader) member(m member) {
+func (r *detailReader) member(m strictjson.Member) {
 	d := &r.d
-	if dst := r.textMember(m.key); dst != nil {
+	if dst := r.textMember(m.Key); dst != nil {
 		r.read(m, dst, "a text")
 		return
 	}
-	switch m.key {
+	switch m.Key {
 	case "tool_input":
-		if r.toolInput = m.value; m.value[0] != '{' && d.Problem == "" {
+		if r.toolInput = m.Value; m.Value[0] != '{' && d.Problem == "" {
 			d.Problem = "tool_input is not an object"
 		}
 	case "tool_response":
-		d.ToolResponse = hook.JSON(m.value)
+		d.ToolResponse = hook.JSON(m.Value)
 	case "requested_schema":
-		d.Schema = hook.JSON(m.value)
+		d.Schema = hook.JSON(m.Value)
 	case "content":
-		d.Content = hook.JSON(m.value)
+		d.Content = hook.JSON(m.Value)
 	case "is_interrupt":
 		r.read(m, &d.IsInterrupt, "true or false")
 	case "stop_hook_active":
@@ -82,7 +83,7 @@ func (r *detailReader) member(m member) {
 			d.DurationMS = int64(ms)
 		}
 	case "tool_calls":
-		d.Calls, d.CallCount = batchCalls(m.value)
+		d.Calls, d.CallCount = batchCalls(m.Value)
 	}
 }
 
@@ -169,15 +170,15 @@ func (r *detailReader) textMember(key string) *string {
 	return nil
 }
 
-func (r *detailReader) read(m member, dst any, want string) {
+func (r *detailReader) read(m strictjson.Member, dst any, want string) {
 	if s, ok := dst.(*string); ok {
-		if plain, ok := plainText(m.value); ok {
+		if plain, ok := plainText(m.Value); ok {
 			*s = plain
 			return
 		}
 	}
-	if err := json.Unmarshal(m.value, dst); err != nil && r.d.Problem == "" {
-		r.d.Problem = fmt.Sprintf("%.64s is not %s", m.key, want)
+	if err := json.Unmarshal(m.Value, dst); err != nil && r.d.Problem == "" {
+		r.d.Problem = fmt.Sprintf("%.64s is not %s", m.Key, want)
 	}
 }
 

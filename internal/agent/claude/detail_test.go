@@ -22,11 +22,11 @@ func TestDetailOfRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		typ, _, _ := strings.Cut(name, "-")
-		d := Detail("claude", typ, raw)
+		d := codec.Detail(typ, raw)
 		if d.Problem != "" || d.NotJSON {
 			t.Errorf("%s: %s", name, d.Problem)
 		}
-		if !reflect.DeepEqual(d, Detail("claude", "", raw)) {
+		if !reflect.DeepEqual(d, codec.Detail("", raw)) {
 			t.Errorf("%s: the payload's own type does not count", name)
 		}
 		return d
@@ -169,12 +169,12 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 		`{"index":1.5}`:         "index is not a whole number",
 		`{"prompt":null}`:       "",
 	} {
-		if d := Detail("claude", "Stop", []byte(raw)); d.Problem != want || d.NotJSON {
+		if d := codec.Detail("Stop", []byte(raw)); d.Problem != want || d.NotJSON {
 			t.Errorf("%s: %q, want %q", raw, d.Problem, want)
 		}
 	}
 	for _, raw := range []string{``, `[]`, `{`, `{"prompt":"x"} {}`} {
-		if d := Detail("claude", "Stop", []byte(raw)); d.Problem == "" || !d.NotJSON {
+		if d := codec.Detail("Stop", []byte(raw)); d.Problem == "" || !d.NotJSON {
 			t.Errorf("%q: %+v", raw, d)
 		}
 	}
@@ -199,7 +199,7 @@ func FuzzDetail(f *testing.F) {
 	}
 	f.Add("TaskUpdate", []byte(`{"tool_calls":[{}],"tool_response":"x","content":[1],"requested_schema":null}`))
 	f.Fuzz(func(t *testing.T, event string, raw []byte) {
-		d := Detail("claude", event, raw)
+		d := codec.Detail(event, raw)
 		for _, j := range []hook.JSON{d.ToolResponse, d.Schema, d.Content} {
 			if len(j) > 0 && (!bytes.Contains(raw, j) || !json.Valid(j)) {
 				t.Fatalf("%q of %q", j, raw)

@@ -8,6 +8,7 @@ import (
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // toolArg returns what a person knows a call by: one member, the questions of a question, and
@@ -17,7 +18,7 @@ func toolArg(name string, input []byte) string {
 	if len(input) == 0 {
 		return ""
 	}
-	ms, err := object(input)
+	ms, err := strictjson.Object(input)
 	if err != nil || len(ms) == 0 {
 		return "" // {}
 	}
@@ -33,11 +34,11 @@ func toolArg(name string, input []byte) string {
 	}
 	var value []byte
 	for _, m := range ms {
-		if fold(m.key) == fold(key) {
-			if value != nil || m.key != key {
+		if strictjson.Fold(m.Key) == strictjson.Fold(key) {
+			if value != nil || m.Key != key {
 				return string(input)
 			}
-			value = m.value
+			value = m.Value
 		}
 	}
 	if len(value) == 0 || value[0] != '"' {
@@ -115,17 +116,17 @@ func resultText(response []byte) string {
 
 // answers are the answers to questions, in the order in which they were written.
 func answers(v []byte) string {
-	ms, err := object(v)
+	ms, err := strictjson.Object(v)
 	if err != nil {
 		return ""
 	}
 	var lines []string
 	for _, m := range ms {
-		a := text(m.value)
+		a := text(m.Value)
 		if a == "" {
-			a = string(m.value)
+			a = string(m.Value)
 		}
-		lines = append(lines, m.key+" "+a)
+		lines = append(lines, m.Key+" "+a)
 	}
 	return strings.Join(lines, "\n")
 }

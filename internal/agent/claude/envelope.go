@@ -7,7 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // maxEventID is the length of a UUID.
@@ -21,27 +23,27 @@ const Unknown = "Unknown"
 // write. cwd is where the caller stood, empty if nobody said; the event has neither an ID if the
 // envelope has none, nor a Time, nor a repository.
 //
-// An error wraps ErrUnreadable. The event is then to be kept all the same: it has what could be
+// An error wraps agent.ErrUnreadable. The event is then to be kept all the same: it has what could be
 // read, or the whole line. Mistakes in what is optional cost no more than that.
 func Envelope(line []byte) (e hook.Event, cwd string, err error) {
 	unknown := func(format string, args ...any) (hook.Event, string, error) {
-		return hook.Event{Type: Unknown, Agent: "claude", Attempt: 1, Emitted: true, Raw: line}, "", fmt.Errorf("%w: "+format, append([]any{ErrUnreadable}, args...)...)
+		return hook.Event{Type: Unknown, Agent: "claude", Attempt: 1, Emitted: true, Raw: line}, "", fmt.Errorf("%w: "+format, append([]any{agent.ErrUnreadable}, args...)...)
 	}
 	e = hook.Event{Agent: "claude", Attempt: 1, Emitted: true}
-	members, err := object(line)
+	members, err := strictjson.Object(line)
 	if err != nil {
 		return unknown("%w", err)
 	}
 	// Another reader may take any spelling, or another one of several.
 	known := map[string]json.RawMessage{}
 	for _, m := range members {
-		key := fold(m.key)
+		key := strictjson.Fold(m.Key)
 		switch key {
 		case "event_type", "tool_name", "payload", "timestamp", "pid", "agent_id", "event_id", "cwd", "repo":
-			if known[key] != nil || key != m.key {
-				return unknown("repeated or case-varied member %.64q", m.key)
+			if known[key] != nil || key != m.Key {
+				return unknown("repeated or case-varied member %.64q", m.Key)
 			}
-			known[key] = m.value
+			known[key] = m.Value
 		}
 	}
 	var kind string
@@ -60,7 +62,7 @@ func Envelope(line []byte) (e hook.Event, cwd string, err error) {
 
 	flawed := func(name string) {
 		if err == nil {
-			err = fmt.Errorf("%w: %s is not as it should be, and is left out", ErrUnreadable, name)
+			err = fmt.Errorf("%w: %s is not as it should be, and is left out", agent.ErrUnreadable, name)
 		}
 	}
 	// What would be too long in a header is left out: a part of a path would be another path.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 	"assent/schemas"
 )
@@ -63,7 +64,7 @@ func TestEnvelopeFlaws(t *testing.T) {
 	} {
 		e, cwd, err := Envelope([]byte(`{"event_type":"pre_tool_use","payload":{"a":1},` + member + `}`))
 		want := hook.Event{Type: "PreToolUse", Agent: "claude", Attempt: 1, Emitted: true, Raw: []byte(`{"a":1}`)}
-		if !errors.Is(err, ErrUnreadable) || !reflect.DeepEqual(e, want) || cwd != "" {
+		if !errors.Is(err, agent.ErrUnreadable) || !reflect.DeepEqual(e, want) || cwd != "" {
 			t.Errorf("%.80s: %+v, %q, %v", member, e, cwd, err)
 		}
 	}
@@ -85,7 +86,7 @@ func TestEnvelopeUnknown(t *testing.T) {
 	} {
 		e, cwd, err := Envelope([]byte(line))
 		want := hook.Event{Type: Unknown, Agent: "claude", Attempt: 1, Emitted: true, Raw: []byte(line)}
-		if !errors.Is(err, ErrUnreadable) || !reflect.DeepEqual(e, want) || cwd != "" {
+		if !errors.Is(err, agent.ErrUnreadable) || !reflect.DeepEqual(e, want) || cwd != "" {
 			t.Errorf("%s: %+v, %q, %v", line, e, cwd, err)
 		}
 	}

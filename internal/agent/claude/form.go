@@ -8,7 +8,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Bounds of a form that is held for a person, and drawn on a phone. MCP means forms to be short.
@@ -18,48 +20,45 @@ const (
 	maxFormOptions = 256 // of all its fields together
 )
 
-// ErrNoForm is wrapped by Form's errors.
-var ErrNoForm = errors.New("no form that can be answered here")
-
 // Form reads an event of Claude Code in which an MCP server asks the person for something
 // (Elicitation) as the input of a request: every member but those that all events have. The bytes
 // of the members are those of raw.
 //
-// An error wraps ErrNoForm: it is a web address to open, or a form of which anything is not known
+// An error wraps agent.ErrNoForm: it is a web address to open, or a form of which anything is not known
 // by name and meaning. The client does not hold an answer against the form (seen with 2.1.329), so
 // assent must know all of the form.
-func Form(raw []byte) (hook.JSON, error) {
+func (Agent) Form(raw []byte) (hook.JSON, error) {
 	if len(raw) > maxFormBytes {
-		return nil, fmt.Errorf("%w: it has %d bytes", ErrNoForm, len(raw))
+		return nil, fmt.Errorf("%w: it has %d bytes", agent.ErrNoForm, len(raw))
 	}
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoForm, err)
 	}
 	if why := ambiguous(raw); why != "" || !utf8.Valid(raw) {
-		return nil, fmt.Errorf("%w: not to be read in one way only", ErrNoForm)
+		return nil, fmt.Errorf("%w: not to be read in one way only", agent.ErrNoForm)
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, m := range members {
-		switch m.key {
+		switch m.Key {
 		case "session_id", "transcript_path", "cwd", "prompt_id", "hook_event_name", "permission_mode", "effort", "agent_id", "agent_type":
 			continue
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		name, err := quote(m.key)
+		name, err := quote(m.Key)
 		if err != nil {
 			return nil, err
 		}
 		b.Write(name)
 		b.WriteByte(':')
-		b.Write(m.value)
+		b.Write(m.Value)
 	}
 	b.WriteByte('}')
 	if _, err := formOf(b.Bytes()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
+		return nil, fmt.Errorf("%w: %w", agent.ErrNoForm, err)
 	}
 	return b.Bytes(), nil
 }
@@ -120,13 +119,13 @@ func formOf(input []byte) (form, error) {
 // members are the values of an object by their exact names. Form has refused objects in which two
 // names are equal or differ in case only.
 func members(raw []byte) (map[string]json.RawMessage, error) {
-	ms, err := object(raw)
+	ms, err := strictjson.Object(raw)
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[string]json.RawMessage, len(ms))
 	for _, m := range ms {
-		out[m.key] = m.value
+		out[m.Key] = m.Value
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 )
 
@@ -19,7 +20,7 @@ func properties(p string) []byte { return elicitation(`{"type":"object","propert
 func TestFormKeepsItsMembersAsTheyCame(t *testing.T) {
 	raw := []byte(`{"session_id":"s", "effort":{"level":"low"},"mcp_server_name":"l\u0061b","message": "a  b","mode":"form","new":1e2,` +
 		`"requested_schema": {"type":"object", "properties":{}}}`)
-	got, err := Form(raw)
+	got, err := codec.Form(raw)
 	want := `{"mcp_server_name":"l\u0061b","message":"a  b","mode":"form","new":1e2,"requested_schema":{"type":"object", "properties":{}}}`
 	if err != nil || string(got) != want {
 		t.Errorf("Form = %s, %v; want %s", got, err, want)
@@ -34,11 +35,11 @@ func TestFormKnowsAllKindsOfMCP(t *testing.T) {
 		`"a":{"type":"string","enum":["x","y"],"enumNames":["X","Y"],"default":"y"},"b":{"type":"string","oneOf":[{"const":"x","title":"X"}]}`,
 		`"a":{"type":"array","minItems":0,"maxItems":2,"items":{"type":"string","enum":["x","y"]},"default":["x"]},"b":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"}]}}`,
 	} {
-		if _, err := Form(properties(p)); err != nil {
+		if _, err := codec.Form(properties(p)); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
-	if _, err := Form(elicitation(`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"t","description":"d","additionalProperties":false,"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)); err != nil {
+	if _, err := codec.Form(elicitation(`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"t","description":"d","additionalProperties":false,"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)); err != nil {
 		t.Error(err)
 	}
 }
@@ -91,7 +92,7 @@ func TestFormRefusesWhatItDoesNotKnow(t *testing.T) {
 		refused[p] = properties(`"a":` + p)
 	}
 	for name, raw := range refused {
-		if in, err := Form(raw); !errors.Is(err, ErrNoForm) {
+		if in, err := codec.Form(raw); !errors.Is(err, agent.ErrNoForm) {
 			t.Errorf("%s: Form = %s, %v; want ErrNoForm", name, in, err)
 		}
 	}
@@ -99,7 +100,7 @@ func TestFormRefusesWhatItDoesNotKnow(t *testing.T) {
 
 func formRequest(t *testing.T, p string) *hook.Request {
 	t.Helper()
-	in, err := Form(elicitation(`{"type":"object","properties":{` + p + `},"required":["a"]}`))
+	in, err := codec.Form(elicitation(`{"type":"object","properties":{` + p + `},"required":["a"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +123,13 @@ func TestFormsAnswerIsHeldAgainstIt(t *testing.T) {
 	} {
 		r := formRequest(t, `"a":`+c.property)
 		for _, v := range strings.Fields(c.good) {
-			if err := CheckDecision("claude", hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"a":` + v + `}`)}, r); err != nil {
+			if err := codec.Check(hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"a":` + v + `}`)}, r); err != nil {
 				t.Errorf("%s takes %s: %v", c.property, v, err)
 			}
 		}
 		for _, v := range strings.Fields(c.bad) {
-			var bad *FieldError
-			if err := CheckDecision("claude", hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"a":` + v + `}`)}, r); !errors.As(err, &bad) || bad.Field != "updatedInput" {
+			var bad *agent.FieldError
+			if err := codec.Check(hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"a":` + v + `}`)}, r); !errors.As(err, &bad) || bad.Field != "updatedInput" {
 				t.Errorf("%s takes %s: %v", c.property, v, err)
 			}
 		}
@@ -142,7 +143,7 @@ func TestFormsDecisions(t *testing.T) {
 		`"action":"decline"}}`:                          {Behavior: "deny"},
 		`"action":"cancel"}}`:                           {Behavior: "deny", Interrupt: true},
 	} {
-		got, err := Encode("claude", d, r)
+		got, err := codec.Encode(d, r)
 		if want := `{"hookSpecificOutput":{"hookEventName":"Elicitation",` + want; err != nil || string(got) != want {
 			t.Errorf("%+v: %s, %v; want %s", d, got, err, want)
 		}
@@ -153,19 +154,19 @@ func TestFormsDecisions(t *testing.T) {
 		"interrupt":          {Behavior: "allow", Interrupt: true, UpdatedInput: hook.JSON(`{"a":"x"}`)},
 		"updatedInput":       {Behavior: "allow"},
 	} {
-		var bad *FieldError
-		if err := CheckDecision("claude", d, r); !errors.As(err, &bad) || bad.Field != field {
+		var bad *agent.FieldError
+		if err := codec.Check(d, r); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want a problem of %s", d, err, field)
 		}
 	}
 	for _, in := range []string{`{}`, `{"a":"x","b":1}`, `{"a":"x","a":"y"}`, `{"A":"x"}`, `[]`, `{"a":"x"} 1`, `{"updatedInput":{}}`} {
-		if err := CheckDecision("claude", hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(in)}, r); err == nil {
+		if err := codec.Check(hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(in)}, r); err == nil {
 			t.Errorf("%s is taken", in)
 		}
 	}
 	// What is a tool call to one reader is never answered as a form, nor the other way round.
 	call := &hook.Request{ToolName: hook.EventElicitation, ToolInput: r.ToolInput}
-	if out, err := Encode("claude", hook.Decision{Behavior: "allow"}, call); err != nil || !strings.Contains(string(out), `"PermissionRequest"`) {
+	if out, err := codec.Encode(hook.Decision{Behavior: "allow"}, call); err != nil || !strings.Contains(string(out), `"PermissionRequest"`) {
 		t.Errorf("a tool of that name: %s, %v", out, err)
 	}
 }
@@ -176,7 +177,7 @@ func FuzzForm(f *testing.F) {
 	f.Add(properties(`"a":{"type":"string","default":"x"}`), []byte(`{"a":"y"}`))
 	f.Add(properties(`"a":{"type":"array","items":{"enum":["x"]}},"b":{"type":"integer","minimum":1}`), []byte(`{"a":["x"],"b":2}`))
 	f.Fuzz(func(t *testing.T, raw, answer []byte) {
-		in, err := Form(raw)
+		in, err := codec.Form(raw)
 		if err != nil {
 			return
 		}
@@ -185,10 +186,10 @@ func FuzzForm(f *testing.F) {
 		}
 		r := &hook.Request{Event: hook.EventElicitation, ToolInput: in}
 		d := hook.Decision{Behavior: "allow", UpdatedInput: answer}
-		if CheckDecision("claude", d, r) != nil {
+		if codec.Check(d, r) != nil {
 			return
 		}
-		if out, err := Encode("claude", d, r); err != nil || !json.Valid(out) {
+		if out, err := codec.Encode(d, r); err != nil || !json.Valid(out) {
 			t.Fatalf("%q passes and is written as %q, %v", answer, out, err)
 		}
 	})

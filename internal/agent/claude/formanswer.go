@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // checkForm holds an answer against the form: an accepted one brings what was asked for and nothing
@@ -19,41 +20,41 @@ import (
 func checkForm(d hook.Decision, r *hook.Request) error {
 	switch {
 	case d.Message != "":
-		return &FieldError{"message", "an MCP server takes no words; answer its form, or decline"}
+		return refuse("message", "an MCP server takes no words; answer its form, or decline")
 	case len(d.UpdatedPermissions) > 0:
-		return &FieldError{"updatedPermissions", "goes with a tool call only"}
+		return refuse("updatedPermissions", "goes with a tool call only")
 	case d.Behavior == hook.BehaviorDeny && len(d.UpdatedInput) > 0:
-		return &FieldError{"updatedInput", "goes with allow only"}
+		return refuse("updatedInput", "goes with allow only")
 	case d.Behavior == hook.BehaviorDeny:
 		return nil
 	case d.Interrupt:
-		return &FieldError{"interrupt", "goes with deny only"}
+		return refuse("interrupt", "goes with deny only")
 	case len(d.UpdatedInput) == 0:
-		return &FieldError{"updatedInput", "a form is answered with {name: value} for what it asks"}
+		return refuse("updatedInput", "a form is answered with {name: value} for what it asks")
 	}
 	f, err := formOf(r.ToolInput)
 	if err != nil {
-		return &FieldError{"updatedInput", "the form cannot be read: " + err.Error()}
+		return refuse("updatedInput", "the form cannot be read: "+err.Error())
 	}
-	given, err := object(d.UpdatedInput)
+	given, err := strictjson.Object(d.UpdatedInput)
 	if err != nil {
-		return &FieldError{"updatedInput", "want a JSON object"}
+		return refuse("updatedInput", "want a JSON object")
 	}
 	if why := ambiguous(d.UpdatedInput); why != "" {
-		return &FieldError{"updatedInput", why}
+		return refuse("updatedInput", why)
 	}
 	for _, m := range given {
-		i := slices.IndexFunc(f.fields, func(x formField) bool { return x.name == m.key })
+		i := slices.IndexFunc(f.fields, func(x formField) bool { return x.name == m.Key })
 		if i < 0 {
-			return &FieldError{"updatedInput", m.key + " is not asked for"}
+			return refuse("updatedInput", m.Key+" is not asked for")
 		}
-		if why := f.fields[i].check(m.value); why != "" {
-			return &FieldError{"updatedInput", m.key + " " + why}
+		if why := f.fields[i].check(m.Value); why != "" {
+			return refuse("updatedInput", m.Key+" "+why)
 		}
 	}
 	for _, name := range f.required {
-		if !slices.ContainsFunc(given, func(m member) bool { return m.key == name }) {
-			return &FieldError{"updatedInput", name + " is missing"}
+		if !slices.ContainsFunc(given, func(m strictjson.Member) bool { return m.Key == name }) {
+			return refuse("updatedInput", name+" is missing")
 		}
 	}
 	return nil
@@ -144,7 +145,7 @@ func encodeForm(d hook.Decision) ([]byte, error) {
 	case d.Behavior == hook.BehaviorAllow:
 		b.WriteString(`accept","content":`)
 		if err := json.Compact(&b, d.UpdatedInput); err != nil {
-			return nil, &FieldError{"updatedInput", "not JSON"}
+			return nil, refuse("updatedInput", "not JSON")
 		}
 	case d.Interrupt:
 		b.WriteString(`cancel"`)

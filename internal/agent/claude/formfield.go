@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"assent/internal/text/strictjson"
 )
 
 // formField is one value that the form asks for.
@@ -20,7 +22,7 @@ type formField struct {
 }
 
 func formFields(raw []byte) ([]formField, error) {
-	ms, err := object(raw)
+	ms, err := strictjson.Object(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -29,14 +31,14 @@ func formFields(raw []byte) ([]formField, error) {
 	}
 	fields, offered := []formField{}, 0
 	for _, m := range ms {
-		x, err := formFieldOf(m.value)
+		x, err := formFieldOf(m.Value)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", m.key, err)
+			return nil, fmt.Errorf("%q: %w", m.Key, err)
 		}
 		if offered += len(x.options); offered > maxFormOptions {
 			return nil, fmt.Errorf("it offers more than %d options", maxFormOptions)
 		}
-		x.name = m.key
+		x.name = m.Key
 		fields = append(fields, x)
 	}
 	return fields, nil

@@ -10,7 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Mutation is MutationOf for the tools of DefaultMutationTools.
@@ -21,7 +23,7 @@ func Mutation(e hook.Event) (m hook.Mutation, ok bool, err error) {
 var defaultMutations = MutationOf(DefaultMutationTools())
 
 // MutationOf returns what reads what an event says about a tool call that may change files. ok is
-// false for an event of another kind or of another tool. An error wraps ErrUnreadable: the event
+// false for an event of another kind or of another tool. An error wraps agent.ErrUnreadable: the event
 // tells of a tool call, but not of which, or not in a way that can be passed on.
 //
 // The members of inputs are those of Claude Code's tools.
@@ -78,15 +80,15 @@ type call struct {
 func readCall(e hook.Event) (c call, err error) {
 	raw := e.Raw
 	if !utf8.Valid(raw) {
-		return c, fmt.Errorf("%w: invalid UTF-8", ErrUnreadable)
+		return c, fmt.Errorf("%w: invalid UTF-8", agent.ErrUnreadable)
 	}
-	members, err := object(raw)
+	members, err := strictjson.Object(raw)
 	if err != nil {
-		return c, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return c, fmt.Errorf("%w: %w", agent.ErrUnreadable, err)
 	}
 	for _, m := range members {
 		var dst *string
-		switch m.key {
+		switch m.Key {
 		case "session_id":
 			dst = &c.session
 		case "tool_name":
@@ -94,30 +96,30 @@ func readCall(e hook.Event) (c call, err error) {
 		case "tool_use_id":
 			dst = &c.useID
 		case "tool_input":
-			if c.input = m.value; m.value[0] != '{' {
-				return c, fmt.Errorf("%w: tool_input is not an object", ErrUnreadable)
+			if c.input = m.Value; m.Value[0] != '{' {
+				return c, fmt.Errorf("%w: tool_input is not an object", agent.ErrUnreadable)
 			}
 			continue
 		case "assent_oversize":
-			return c, fmt.Errorf("%w: the payload was too large to be kept", ErrUnreadable)
+			return c, fmt.Errorf("%w: the payload was too large to be kept", agent.ErrUnreadable)
 		default:
 			continue
 		}
-		if string(m.value) == "null" {
+		if string(m.Value) == "null" {
 			continue
 		}
-		if err := json.Unmarshal(m.value, dst); err != nil {
-			return c, fmt.Errorf("%w: %s is not a text", ErrUnreadable, m.key)
+		if err := json.Unmarshal(m.Value, dst); err != nil {
+			return c, fmt.Errorf("%w: %s is not a text", agent.ErrUnreadable, m.Key)
 		}
 	}
 	if len(c.session) > maxID || len(c.useID) > maxID {
-		return c, fmt.Errorf("%w: a session or tool use id of more than %d bytes", ErrUnreadable, maxID)
+		return c, fmt.Errorf("%w: a session or tool use id of more than %d bytes", agent.ErrUnreadable, maxID)
 	}
 	if c.tool == "" {
 		c.tool = e.Tool
 	}
 	if c.tool == "" {
-		return c, fmt.Errorf("%w: a tool event that names no tool", ErrUnreadable)
+		return c, fmt.Errorf("%w: a tool event that names no tool", agent.ErrUnreadable)
 	}
 	return c, nil
 }
@@ -229,28 +231,28 @@ func EncodeMutation(m hook.Mutation) ([]byte, error) {
 }
 
 // DecodeMutation reads a document that EncodeMutation, or another program, wrote. An error wraps
-// ErrUnreadable. What passes is as hook.Mutation says.
+// agent.ErrUnreadable. What passes is as hook.Mutation says.
 func DecodeMutation(doc []byte) (m hook.Mutation, err error) {
 	bad := func(format string, args ...any) (hook.Mutation, error) {
-		return hook.Mutation{}, fmt.Errorf("%w: "+format, append([]any{ErrUnreadable}, args...)...)
+		return hook.Mutation{}, fmt.Errorf("%w: "+format, append([]any{agent.ErrUnreadable}, args...)...)
 	}
 	if !utf8.Valid(doc) {
 		return bad("invalid UTF-8")
 	}
-	members, err := object(doc)
+	members, err := strictjson.Object(doc)
 	if err != nil {
 		return bad("%w", err)
 	}
 	// encoding/json takes any spelling, and the last of several.
 	seen := map[string]bool{}
 	for _, member := range members {
-		key := fold(member.key)
+		key := strictjson.Fold(member.Key)
 		if seen[key] {
-			return bad("repeated or case-varied member %.64q", member.key)
+			return bad("repeated or case-varied member %.64q", member.Key)
 		}
 		seen[key] = true
 		if key == "repo" {
-			if why := ambiguous(member.value); why != "" {
+			if why := ambiguous(member.Value); why != "" {
 				return bad("repo: %s", why)
 			}
 		}

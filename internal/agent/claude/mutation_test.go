@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/agent"
 	"assent/internal/hook"
 	"assent/schemas"
 )
@@ -165,7 +166,7 @@ func TestMutationRefuses(t *testing.T) {
 		`{"tool_name":"Write","session_id":{}}`, `{"tool_name":"Write","tool_use_id":"` + strings.Repeat("x", 1025) + `"}`, "{\"tool_name\":\"Write\",\"x\":\"\xff\"}", `{"tool_name":"Write"} {}`, `{"Tool_Name":"Write"}`,
 		`{"assent_oversize":{"length":9000000,"sha256":"00"},"hook_event_name":"PostToolUse"}`,
 	} {
-		if _, ok, err := Mutation(toolEvent("PostToolUse", raw)); ok || !errors.Is(err, ErrUnreadable) {
+		if _, ok, err := Mutation(toolEvent("PostToolUse", raw)); ok || !errors.Is(err, agent.ErrUnreadable) {
 			t.Errorf("%s: %v, %v", raw, ok, err)
 		}
 		if _, ok, err := Mutation(toolEvent("Stop", raw)); ok || err != nil {
@@ -220,7 +221,7 @@ func TestDecodeMutationRefuses(t *testing.T) {
 		if bytes.Equal(doc, good) {
 			t.Fatalf("the example has no %s", old)
 		}
-		if m, err := DecodeMutation(doc); !errors.Is(err, ErrUnreadable) {
+		if m, err := DecodeMutation(doc); !errors.Is(err, agent.ErrUnreadable) {
 			t.Errorf("%s: %+v, %v", changed, m, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // completeFirst adds to a document of the first form what it does not have. Other programs write
@@ -19,16 +20,16 @@ func completeFirst(m *hook.Mutation, doc []byte) {
 		m.EventType = hook.MutationPrefix + m.ToolName
 	}
 	m.EventID = nameID("document", digest(doc))
-	payload, err := object(m.RawPayload)
+	payload, err := strictjson.Object(m.RawPayload)
 	if err != nil {
 		return
 	}
 	for _, member := range payload {
-		switch member.key {
+		switch member.Key {
 		case "session_id":
-			m.SessionID = text(member.value)
+			m.SessionID = text(member.Value)
 		case "tool_use_id":
-			m.ToolUseID = text(member.value)
+			m.ToolUseID = text(member.Value)
 		}
 	}
 	if len(m.SessionID) > maxID || len(m.ToolUseID) > maxID {

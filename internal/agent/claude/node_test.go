@@ -63,7 +63,7 @@ func TestAsNodeReads(t *testing.T) {
 		if err := json.Unmarshal([]byte(lines[i]), &want); err != nil {
 			t.Fatal(err)
 		}
-		p, err := Decode("claude", "PermissionRequest", raw)
+		p, err := codec.Decode("PermissionRequest", raw)
 		switch {
 		case err != nil:
 			continue

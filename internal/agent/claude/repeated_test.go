@@ -34,7 +34,7 @@ func TestRepeatedMembersAreMarked(t *testing.T) {
 					parts = append([]string{one}, append(parts, two)...)
 				}
 				raw := "{" + strings.Join(parts, ",") + "}"
-				p, err := Decode("claude", "", []byte(raw))
+				p, err := codec.Decode("", []byte(raw))
 				if err != nil || !strings.Contains(p.Uninspectable, "repeated member "+name) {
 					t.Errorf("%s: %v, %q", raw, err, p.Uninspectable)
 				}

@@ -25,7 +25,7 @@ func TestSessionMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := claude.Detail("claude", "UserPromptSubmit", raw).Notice; got != want {
+		if got := (claude.Agent{}).Detail("UserPromptSubmit", raw).Notice; got != want {
 			t.Errorf("%q\n got %+v\nwant %+v", prompt, got, want)
 		}
 	}

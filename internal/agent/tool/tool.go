@@ -44,6 +44,8 @@ type Tool struct {
 	// there counts. Pattern is the member with a pattern of file names below it.
 	Path    []string
 	Pattern string
+	// Command is the member with a shell command, URL the one with an address.
+	Command, URL string
 	// Title is the member that a person knows a call by: the command, the file, the address.
 	Title string
 	// Known are the members of which it is known what they mean, for tools that read. Others may

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"assent/internal/agent/agents"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/host/gitrepo"
@@ -66,7 +67,7 @@ func (r *Receiver) take(line []byte) {
 		e.Time = time.Now()
 	}
 	e.Origin.Host, e.Submitter = r.cfg.Host, r.cfg.Submitter
-	p, _ := claude.Decode(e.Agent, e.Type, e.Raw) // what is readable counts
+	p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 	if repo := &e.Origin.Repo; repo.Root != "" {
 		repo.Remote = gitrepo.StripCredentials(repo.Remote)
 	} else if e.Type != claude.Unknown {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/policy/shell"
@@ -191,11 +192,11 @@ func (ec *execContext) redirect(u *shell.Unit) (draft, string, string) {
 	if !ok || !ec.narrowProject() || !ec.inProject(at) {
 		return draft{}, "", why
 	}
-	op, verb, tool := "write", "Write", "Write"
+	op, verb, name := "write", "Write", tools.Write
 	if u.Kind == shell.ReadFile {
-		op, verb, tool = "read", "Read", "Read"
+		op, verb, name = "read", "Read", tools.Read
 	}
 	d := draft{match: match{File: &file{Op: []string{op}, Path: patterns}}}
-	d.test = test{Tool: tool, Input: map[string]any{"file_path": at}}
+	d.test = test{Tool: name, Input: map[string]any{tools.Of(name).Path[0]: at}}
 	return d, verb + " the file " + at + ec.really(at), ""
 }

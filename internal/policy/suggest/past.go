@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -63,10 +65,11 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 // near is a quick look that spares most requests the whole one: the same tool, and for a command
 // a word that the rule is about.
 func (x *prepared) near(req *hook.Request) bool {
-	if req.ToolName == "Bash" && x.program != "" {
+	command := tools.Of(req.ToolName).Kind == tool.Command
+	if command && x.program != "" {
 		return strings.Contains(string(req.ToolInput), x.program)
 	}
-	return req.ToolName == "Bash" || x.program == ""
+	return command || x.program == ""
 }
 
 func pastRequest(req *hook.Request, outcome hook.Outcome) hook.PastRequest {

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/policy/files"
@@ -204,7 +206,7 @@ func (p *Proposer) candidates(req *hook.Request) ([]candidate, string) {
 	if !ok {
 		return nil, "it is not certain which files it is about: the agent runs elsewhere, or its directory cannot be named in a rule"
 	}
-	if c.Tool != "Bash" {
+	if tools.Of(c.Tool).Kind != tool.Command {
 		return ec.tool()
 	}
 	var in struct{ Command string }

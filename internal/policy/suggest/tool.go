@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
 	"assent/internal/text/show"
 )
 
@@ -25,28 +27,28 @@ func (ec *execContext) tool() ([]candidate, string) {
 		return s
 	}
 	name := ec.call.Tool
-	switch name {
-	case "Edit", "MultiEdit", "Write":
-		return ec.file(name, text("file_path"), []string{"edit", "write"}, "Edit and write")
-	case "NotebookEdit":
-		return ec.file(name, text("notebook_path"), []string{"edit", "write"}, "Edit and write")
-	case "Read":
-		return ec.file(name, text("file_path"), []string{"read"}, "Read")
-	case "WebFetch":
-		return ec.fetch(text("url"))
-	case "WebSearch":
+	switch t := tools.Of(name); t.Kind {
+	case tool.Edit, tool.Write:
+		return ec.file(t, text(t.Path[0]), []string{"edit", "write"}, "Edit and write")
+	case tool.Read:
+		if t.AboutFiles() {
+			return ec.file(t, text(t.Path[0]), []string{"read"}, "Read")
+		}
+	case tool.Fetch:
+		return ec.fetch(t, text(t.URL))
+	case tool.WebSearch:
 		return []candidate{{sentence: "Search the web, with any words", drafts: []draft{{
-			match: match{Tool: name}, test: test{Tool: name, Input: map[string]any{"query": "x"}},
+			match: match{Tool: name}, test: test{Tool: name, Input: map[string]any{t.Title: "x"}},
 		}}}}, ""
 	}
-	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+	if rest, ok := strings.CutPrefix(name, tools.MCP); ok {
 		return ec.mcp(rest, in)
 	}
 	return nil, "for the tool " + name + " no rule is narrow enough"
 }
 
 // file proposes one file, and the files beside it.
-func (ec *execContext) file(tool, at string, op []string, verb string) ([]candidate, string) {
+func (ec *execContext) file(t tool.Tool, at string, op []string, verb string) ([]candidate, string) {
 	if ec.elsewhere {
 		return nil, "the agent's files cannot be seen from here"
 	}
@@ -62,13 +64,10 @@ func (ec *execContext) file(tool, at string, op []string, verb string) ([]candid
 		return nil, "its path cannot be named in a rule"
 	}
 	inside := ec.inProject(at) && ec.narrowProject()
-	if !inside && verb != "Read" {
+	if !inside && t.MayWrite() {
 		return nil, "it changes a file outside the project"
 	}
-	call := test{Tool: tool, Input: map[string]any{"file_path": at}}
-	if tool == "NotebookEdit" {
-		call.Input = map[string]any{"notebook_path": at}
-	}
+	call := test{Tool: t.Name, Input: map[string]any{t.Path[0]: at}}
 	all := []candidate{{sentence: verb + " the file " + at + ec.really(at), drafts: []draft{{match: match{File: &file{Op: op, Path: patterns}}, test: call}}}}
 	dir := path.Dir(at)
 	beside, ok := ec.patterns(dir)
@@ -86,13 +85,13 @@ func (ec *execContext) file(tool, at string, op []string, verb string) ([]candid
 }
 
 // fetch proposes one address without its query, and its host.
-func (ec *execContext) fetch(text string) ([]candidate, string) {
+func (ec *execContext) fetch(t tool.Tool, text string) ([]candidate, string) {
 	u, err := neturl.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Port() != "" || strings.ContainsAny(u.Host, "*") {
 		return nil, "its address is not plain"
 	}
 	host := strings.ToLower(u.Hostname())
-	call := test{Tool: "WebFetch", Input: map[string]any{"url": text}}
+	call := test{Tool: t.Name, Input: map[string]any{t.URL: text}}
 	var all []candidate
 	if p := u.EscapedPath(); p != "" && !strings.ContainsAny(p, "*?[]{}\\") {
 		all = append(all, candidate{
@@ -132,7 +131,7 @@ func (ec *execContext) mcp(name string, in map[string]json.RawMessage) ([]candid
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
-	call := test{Tool: "mcp__" + name}
+	call := test{Tool: tools.MCP + name}
 	var all []candidate
 	if small {
 		with := make([]string, len(keys))

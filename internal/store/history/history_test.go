@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/broker"
-	"assent/internal/agent/claude"
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/store/stream"
 	"assent/internal/tool/leaktest"
@@ -70,8 +70,8 @@ func newRig(t testing.TB) *rig {
 }
 
 func decode(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
-	p, _ := claude.Decode(agent, event, raw)
-	return p, claude.Detail(agent, event, raw)
+	p, _ := agents.Reader(agent).Decode(event, raw)
+	return p, agents.Reader(agent).Detail(event, raw)
 }
 
 func (r *rig) logf(format string, args ...any) {

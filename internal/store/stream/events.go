@@ -60,7 +60,7 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 		put(jetstream.MsgIDHeader, e.ID)
 	}
 	named := e
-	named.Via = "" // a matter between the agent and the broker
+	named.Source = "" // a matter between the agent and the broker
 	named.Headers(put)
 	if len(e.Raw) > limit {
 		put(HeaderOversize, strconv.Itoa(len(e.Raw)))
@@ -115,7 +115,7 @@ func EventOf(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	}
 	e := hook.EventFromHeaders(get)
 	e.ID = hook.UnescapeHeader(get(jetstream.MsgIDHeader))
-	e.Via = ""
+	e.Source = ""
 	e.Seq, e.Stored, e.Raw = seq, stored, m.Data()
 	if e.Time.IsZero() {
 		e.Time = stored

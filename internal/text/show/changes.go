@@ -57,7 +57,7 @@ func Edited(tool string, asked, allowed []byte) *Allowed {
 		return nil
 	}
 	if tool == "Elicitation" {
-		members, ok := object(string(allowed))
+		members, ok := object(allowed)
 		if !ok {
 			members = []member{{wholeInput, string(allowed)}}
 		}
@@ -67,8 +67,8 @@ func Edited(tool string, asked, allowed []byte) *Allowed {
 		}
 		return a
 	}
-	before, okBefore := object(string(asked))
-	after, okAfter := object(string(allowed))
+	before, okBefore := object(asked)
+	after, okAfter := object(allowed)
 	if !okBefore || !okAfter {
 		if string(asked) == string(allowed) {
 			return nil
@@ -116,7 +116,7 @@ func Edited(tool string, asked, allowed []byte) *Allowed {
 // input itself where no one member can be named. The caller makes it safe to look at.
 func Summary(tool string, raw []byte) string {
 	if first := tools[tool].first; len(first) > 0 {
-		if members, ok := object(string(raw)); ok {
+		if members, ok := object(raw); ok {
 			if v := input(members).raw(first[0].key); v != "" && v[0] == '"' {
 				return unquote(v)
 			}
@@ -127,7 +127,7 @@ func Summary(tool string, raw []byte) string {
 
 // answersOf are the answers in the order of the questions, then those to no question that was asked.
 func answersOf(asked []member, raw string) []Answer {
-	given, ok := object(raw)
+	given, ok := object([]byte(raw))
 	if !ok {
 		return []Answer{{"answers", answerText(raw)}}
 	}
@@ -147,7 +147,7 @@ func answersOf(asked []member, raw string) []Answer {
 		}
 		list, _ := elements(m.raw)
 		for _, q := range list {
-			if members, ok := object(q); ok {
+			if members, ok := object([]byte(q)); ok {
 				if text := input(members).raw("question"); text != "" && text[0] == '"' {
 					take(unquote(text))
 				}

@@ -1,108 +1,43 @@
 package show
 
 import (
-	"encoding/json"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"assent/internal/text/strictjson"
 )
 
-// member is one key and value of a JSON object. encoding/json is not asked for them because
-// it loses what matters here: it folds the case of keys, lets the last of two equal keys win,
-// and turns every lone surrogate into U+FFFD.
+// member is one key and value of a JSON object.
 type member struct {
 	key string // decoded; a lone surrogate stands in generalised UTF-8
 	raw string // the value's JSON text
 }
 
 // object splits a JSON object into its members, in order. ok is false for anything that is not
-// exactly one object in valid UTF-8 whose keys differ by more than their case.
-func object(in string) (members []member, ok bool) {
-	if !utf8.ValidString(in) || !json.Valid([]byte(in)) {
+// exactly one object in valid UTF-8 of whose keys no reader takes one for another.
+func object(raw []byte) (members []member, ok bool) {
+	all, err := strictjson.Object(raw)
+	if err != nil || !utf8.Valid(raw) {
 		return nil, false
 	}
-	return split(in)
-}
-
-// split is object for text that is known to be valid JSON.
-func split(in string) (members []member, ok bool) {
-	i := space(in, 0)
-	if in[i] != '{' {
+	if _, twice := strictjson.Repeated(all); twice {
 		return nil, false
 	}
-	seen := map[string]bool{}
-	for i = space(in, i+1); in[i] != '}'; {
-		end := valueEnd(in, i)
-		key := unquote(in[i:end])
-		if f := fold(key); seen[f] {
-			return nil, false
-		} else {
-			seen[f] = true
-		}
-		i = space(in, space(in, end)+1) // past the colon
-		end = valueEnd(in, i)
-		members = append(members, member{key, in[i:end]})
-		if i = space(in, end); in[i] == ',' {
-			i = space(in, i+1)
-		}
+	in := string(raw) // once, for all values
+	members = make([]member, len(all))
+	for i, m := range all {
+		members[i] = member{unquote(string(m.Name)), in[m.At : m.At+len(m.Value)]}
 	}
 	return members, true
 }
 
 // elements splits valid JSON text into the elements of an array; ok is false when it is none.
 func elements(in string) (raws []string, ok bool) {
-	i := space(in, 0)
-	if in[i] != '[' {
-		return nil, false
+	all, err := strictjson.Array([]byte(in))
+	for _, v := range all {
+		raws = append(raws, string(v))
 	}
-	for i = space(in, i+1); in[i] != ']'; {
-		end := valueEnd(in, i)
-		raws = append(raws, in[i:end])
-		if i = space(in, end); in[i] == ',' {
-			i = space(in, i+1)
-		}
-	}
-	return raws, true
-}
-
-func space(in string, i int) int {
-	for i < len(in) && (in[i] == ' ' || in[i] == '\t' || in[i] == '\n' || in[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// valueEnd returns where the value that starts at i ends. It keeps no stack: in valid JSON
-// counting brackets is enough.
-func valueEnd(in string, i int) int {
-	depth := 0
-	for ; i < len(in); i++ {
-		switch in[i] {
-		case '"':
-			for i++; in[i] != '"'; i++ {
-				if in[i] == '\\' {
-					i++
-				}
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 { // the end of what a number or word stands in
-				return i
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\t', '\n', '\r':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return i
+	return raws, err == nil
 }
 
 // unquote decodes a valid JSON string literal. Escaped surrogates that form no pair become
@@ -166,16 +101,4 @@ func hex4(s string) rune {
 		r = r<<4 | rune(c)
 	}
 	return r
-}
-
-// fold maps keys that a careless reader may take for each other to the same string: the
-// smallest rune of each case orbit, so that K and the Kelvin sign agree.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		low := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			low = min(low, f)
-		}
-		return low
-	}, s)
 }

@@ -8,7 +8,7 @@ import (
 // Member returns a string member of a JSON object, as a Field shows it before Text. ok is false
 // where the input is taken apart by nobody, or the member is missing or no string.
 func Member(raw []byte, key string) (value string, ok bool) {
-	members, ok := object(string(raw))
+	members, ok := object(raw)
 	if !ok {
 		return "", false
 	}

@@ -138,7 +138,7 @@ func Request(name string, raw []byte) (verb string, fields []Field) {
 	if short := shorten(Line(name)); short != Line(name) {
 		fields = append(fields, Field{"tool name", Text(name), KindText})
 	}
-	members, ok := object(string(raw))
+	members, ok := object(raw)
 	if !ok {
 		return "Use " + toolName(name) + " with an input that cannot be taken apart",
 			append(fields, Field{wholeInput, Text(string(raw)), KindJSON})
@@ -177,7 +177,7 @@ func (l *list) fields(prefix, raw string) (fields []Field, ok bool) {
 		return nil, false
 	}
 	for i, e := range elems {
-		members, ok := split(e)
+		members, ok := object([]byte(e))
 		if !ok || len(members) == 0 {
 			return nil, false
 		}
@@ -254,7 +254,11 @@ func depth(raw string) (deepest int) {
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '"':
-			i = valueEnd(raw, i) - 1
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
 		case '{', '[':
 			d++
 			deepest = max(deepest, d)

@@ -61,7 +61,7 @@ var all = append([]tool.Tool{
 		Members: []tool.Member{path("notebook_path"), code("new_source")},
 	},
 	{
-		Name: Bash, Kind: tool.Command, Title: "command", Specified: true, Described: true,
+		Name: Bash, Kind: tool.Command, Command: "command", Title: "command", Specified: true, Described: true,
 		Members: []tool.Member{code("command"), words("description")},
 	},
 	{
@@ -88,7 +88,7 @@ var all = append([]tool.Tool{
 		Members: []tool.Member{code("pattern"), path("path"), code("glob")},
 	},
 	{
-		Name: WebFetch, Kind: tool.Fetch, Title: "url", Specified: true, Described: true,
+		Name: WebFetch, Kind: tool.Fetch, URL: "url", Title: "url", Specified: true, Described: true,
 		Members: []tool.Member{address("url"), text("prompt")},
 	},
 	{
@@ -130,6 +130,13 @@ var plain = named(
 	"PowerShell", "PushNotification", "ReadMcpResourceTool", "RemoteTrigger", "ScheduleWakeup", "SendMessage", "SendUserFile",
 	"StructuredOutput", "TaskOutput", "TaskStop", "TeamCreate", "TeamDelete", "TodoRead", "ToolSearch", "WaitForMcpServers", "Workflow",
 )
+
+// Parameters are the members of inputs that a rule Name(parameter:value) may name.
+var Parameters = []string{ // read-only
+	"allowed_domains", "args", "background", "blocked_domains", "cell_id", "cell_type", "command", "content", "dangerouslyDisableSandbox", "description", "edit_mode", "edits", "file_path",
+	"glob", "head_limit", "isolation", "limit", "max_turns", "mode", "model", "multiline", "name", "new_source", "new_string", "notebook_path", "offset", "old_string",
+	"output_mode", "pages", "path", "pattern", "prompt", "query", "replace_all", "resume", "run_in_background", "shell_id", "skill", "subagent_type", "task_id", "team_name", "timeout", "type", "url",
+}
 
 func named(names ...string) []tool.Tool {
 	all := make([]tool.Tool, len(names))

@@ -1,0 +1,63 @@
+// Package agents is the list of the coding agents that assent knows. To add one is to add its
+// folder beside agent/claude, and a line here.
+package agents
+
+import (
+	"fmt"
+	"strings"
+
+	"assent/internal/agent"
+	"assent/internal/agent/claude"
+	"assent/internal/hook"
+)
+
+var all = []agent.Agent{claude.Agent{}} // read-only
+
+// Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
+// agent.ErrUnknown.
+func Named(name string) (agent.Agent, error) {
+	if name == "" {
+		return all[0], nil
+	}
+	names := make([]string, len(all))
+	for i, a := range all {
+		if names[i] = a.Name(); names[i] == name {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(names, ", "))
+}
+
+// Reader returns what reads the payloads of the named agent. Those of an unknown agent are read as
+// the first agent's: an event is kept whatever is in it, and a session's name is often there.
+func Reader(name string) agent.Agent {
+	if a, err := Named(name); err == nil {
+		return a
+	}
+	return all[0]
+}
+
+// Check says whether r's agent can be given d as the answer: nil, an *agent.FieldError, or an error
+// that wraps agent.ErrUnknown. What passes here, Encode writes.
+func Check(d hook.Decision, r *hook.Request) error {
+	a, err := Named(r.Agent)
+	if err != nil {
+		return err
+	}
+	return a.Check(d, r)
+}
+
+// Encode returns the exact bytes that the hook prints for d, or an error where Check has one.
+func Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	a, err := Named(r.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return a.Encode(d, r)
+}
+
+// Deny returns the bytes of a denial that nobody decided: the answer to a deadline where the hook
+// was told to deny.
+func Deny(name, message string) ([]byte, error) {
+	return Encode(hook.Decision{Behavior: hook.BehaviorDeny, Message: message}, &hook.Request{Agent: name})
+}

@@ -1,0 +1,39 @@
+package agents
+
+import (
+	"errors"
+	"testing"
+
+	"assent/internal/agent"
+	"assent/internal/hook"
+)
+
+// TestUnknown: nobody can be answered in the words of an agent that is not known, and its payloads are
+// read all the same.
+func TestUnknown(t *testing.T) {
+	r, allow := &hook.Request{Agent: "nobody"}, hook.Decision{Behavior: hook.BehaviorAllow}
+	if _, err := Encode(allow, r); !errors.Is(err, agent.ErrUnknown) || err.Error() != `unknown agent "nobody"; known: claude` {
+		t.Errorf("Encode: %v", err)
+	}
+	if err := Check(allow, r); !errors.Is(err, agent.ErrUnknown) {
+		t.Errorf("Check: %v", err)
+	}
+	if _, err := Deny("nobody", "no"); !errors.Is(err, agent.ErrUnknown) {
+		t.Errorf("Deny: %v", err)
+	}
+	if p, err := Reader("nobody").Decode("Stop", []byte(`{"session_id":"s"}`)); err != nil || p.SessionID != "s" {
+		t.Errorf("Decode: %+v, %v", p, err)
+	}
+}
+
+// TestNamed: a hook that does not name its agent is the first one's.
+func TestNamed(t *testing.T) {
+	for _, name := range []string{"", "claude"} {
+		if a, err := Named(name); err != nil || a.Name() != "claude" {
+			t.Errorf("%q: %v, %v", name, a, err)
+		}
+	}
+	if out, err := Deny("", "no"); err != nil || len(out) == 0 {
+		t.Errorf("Deny: %s, %v", out, err)
+	}
+}
