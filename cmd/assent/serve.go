@@ -257,9 +257,9 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
-		Always: remembered{saved, suggest.NewProposer(book, endedOf(b))},
+		Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: room.sockets, MaxWaiting: room.waiting, MaxRemote: room.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),

@@ -43,11 +43,6 @@ var (
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 
-// InputError says which field of a request cannot be taken.
-type InputError struct{ Field, Problem string }
-
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
-
 // Config is what an Auth needs. KV is required.
 type Config struct {
 	KV kvmirror.KV
@@ -164,10 +159,10 @@ func secret(n int) string {
 // checkName accepts what may stand in lists and records as a name.
 func checkName(name string) error {
 	if name == "" || len(name) > 100 {
-		return &InputError{"name", "want 1 to 100 bytes"}
+		return hook.BadField("name", "want 1 to 100 bytes")
 	}
 	if show.Line(name) != name {
-		return &InputError{"name", "want text without control or invisible characters"}
+		return hook.BadField("name", "want text without control or invisible characters")
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func (o *ownerToken) authenticate(secret string) (Principal, bool) {
 	if o.path == "" || subtle.ConstantTimeCompare(h[:], o.digest[:]) != 1 {
 		return Principal{}, false
 	}
-	return Principal{Role: RoleAdmin, Approver: hook.Approver{Kind: "owner-cli", Name: "owner"}}, true
+	return Principal{Role: RoleAdmin, Approver: hook.Approver{Kind: hook.KindOwner, Name: "owner"}}, true
 }
 
 // remove deletes the file, unless another broker has written its own there since.

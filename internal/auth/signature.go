@@ -122,9 +122,9 @@ func VerifyDecision(requestID string, d hook.Decision) bool {
 	return err == nil && verify(pub, DecisionText(requestID, d), d.Signature)
 }
 
-// parseKey returns the key or an *InputError; a point that is not on the curve is one.
+// parseKey returns the key or an *hook.FieldError; a point that is not on the curve is one.
 func parseKey(k hook.JWK) (*ecdsa.PublicKey, error) {
-	bad := &InputError{"publicKey", "want a JWK of an EC public key on P-256"}
+	bad := hook.BadField("publicKey", "want a JWK of an EC public key on P-256")
 	if k.Kty != "EC" || k.Crv != "P-256" {
 		return nil, bad
 	}

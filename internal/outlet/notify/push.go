@@ -69,11 +69,6 @@ var (
 	ErrBusy          = errors.New("a test was sent just now; wait a moment")
 )
 
-// InputError says which field of a subscription or of settings cannot be taken.
-type InputError struct{ Field, Problem string }
-
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
-
 // SendError says, for people, why a push service did not take a message.
 type SendError struct{ Problem string }
 

@@ -66,7 +66,7 @@ func hostOf(endpoint string) string {
 	return u.Host
 }
 
-// Put stores a device's subscription and settings; what is nil stays as it is. *InputError,
+// Put stores a device's subscription and settings; what is nil stays as it is. *hook.FieldError,
 // ErrFull, ErrUnavailable.
 func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *Settings) error {
 	if sub != nil {

@@ -25,7 +25,7 @@ const (
 func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
-		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
+		_, d := decode(r.Agent, cmp.Or(r.Event, hook.EventPermissionRequest), r.Raw)
 		if d.ToolArg != "" {
 			arg = d.ToolArg
 		} else if r.Event == hook.EventElicitation {
