@@ -49,6 +49,7 @@ var plan = []struct {
 		internal/store/reader
 		internal/store/stream
 		internal/text/layout
+		internal/text/roff
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -131,6 +132,7 @@ var plan = []struct {
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
 	{"internal/text/layout", "internal/text/show", ""},
+	{"internal/text/roff", "", "it knows man(7), and no command"},
 	{"internal/text/show", "internal/text/strictjson", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
