@@ -120,7 +120,7 @@ var plan = []struct {
 		internal/store/history
 		internal/text/show
 		internal/text/strictjson
-		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
+		schemas`, "the rules and the stream are handed in; what is only read or kept, it asks itself"},
 
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},

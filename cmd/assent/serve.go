@@ -192,7 +192,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "saved rules", saved.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
-	sources.Own, sources.Saved, sources.Owed = "", saved.Sources, saved.Owed
+	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
 
 	// What tells of tool calls beside the agent's own hooks.

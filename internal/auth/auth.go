@@ -4,7 +4,7 @@
 // paired and prove themselves by a key that never leaves the browser, the owner's token in a
 // file of the state directory, and single-use tickets for WebSockets. Of every secret only
 // the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
-// and a lookup by hash tells an attacker's clock nothing.
+// and the time that a lookup by hash takes says nothing about a secret.
 //
 // A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
 // alone, which could be stolen, does not decide.

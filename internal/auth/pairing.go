@@ -109,8 +109,9 @@ func checkDeviceRole(role Role) error {
 	return nil
 }
 
-// freeName tells a device from those that call themselves the same: the second Chrome on Linux is
-// Chrome on Linux 2. Two that are paired at one moment may still share a name.
+// freeName returns name, with a number behind it if another device has that name: the second
+// "Chrome on Linux" is "Chrome on Linux 2". Two devices that are paired at the same moment may still
+// share a name.
 func (a *Auth) freeName(name string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -45,7 +45,7 @@ func newKeeper(t *testing.T, kv kvmirror.KV) *keeper {
 	if m.store, err = grants.Open(context.Background(), grants.Config{KV: kv, Logf: t.Logf}); err != nil {
 		t.Fatal(err)
 	}
-	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
+	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Outstanding: m.store.Outstanding})
 	m.proposer = suggest.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })

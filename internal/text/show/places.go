@@ -5,21 +5,6 @@ import (
 	"unicode/utf16"
 )
 
-// Member returns a string member of a JSON object, as a Field shows it before Text. ok is false
-// where the input is taken apart by nobody, or the member is missing or no string.
-func Member(raw []byte, key string) (value string, ok bool) {
-	members, ok := object(raw)
-	if !ok {
-		return "", false
-	}
-	for _, m := range members {
-		if m.key == key && m.raw[0] == '"' {
-			return unquote(m.raw), true
-		}
-	}
-	return "", false
-}
-
 // Places says where places in s, in bytes, stand in Text(s), in UTF-16 code units. A place inside
 // of a character counts as after it or as its beginning; one beyond s as its end.
 func Places(s string, at []int) []int {

@@ -1,4 +1,4 @@
-package show
+package describe
 
 import (
 	"strings"
@@ -41,7 +41,7 @@ func elements(in string) (raws []string, ok bool) {
 }
 
 // unquote decodes a valid JSON string literal. Escaped surrogates that form no pair become
-// generalised UTF-8, which Text shows as what they are.
+// generalised UTF-8, which show.Text shows as what they are.
 func unquote(lit string) string {
 	lit = lit[1 : len(lit)-1]
 	if strings.IndexByte(lit, '\\') < 0 {
@@ -101,4 +101,19 @@ func hex4(s string) rune {
 		r = r<<4 | rune(c)
 	}
 	return r
+}
+
+// Member returns a string member of a JSON object, as a Field shows it before Text. ok is false
+// where the input is taken apart by nobody, or the member is missing or no string.
+func Member(raw []byte, key string) (value string, ok bool) {
+	members, ok := object(raw)
+	if !ok {
+		return "", false
+	}
+	for _, m := range members {
+		if m.key == key && m.raw[0] == '"' {
+			return unquote(m.raw), true
+		}
+	}
+	return "", false
 }

@@ -1,4 +1,4 @@
-package show
+package describe
 
 import (
 	"encoding/json"
@@ -8,79 +8,85 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"assent/internal/text/show"
 )
 
-func TestRequest(t *testing.T) {
+func TestCall(t *testing.T) {
 	for _, c := range []struct {
 		tool, in, verb string
-		fields         []Field
+		fields         [][3]string
 	}{
-		{"Bash", `{"description":"Commit","command":"git commit","timeout":120000}`, "Run a command", []Field{
+		{"Bash", `{"description":"Commit","command":"git commit","timeout":120000}`, "Run a command", [][3]string{
 			{"command", "git commit", "code"}, {"description", "Commit", "words"}, {"timeout", "120000", "json"}}},
-		{"Bash", `{"command":"npm run dev","run_in_background":true}`, "Run a command in the background", []Field{
+		{"Bash", `{"command":"npm run dev","run_in_background":true}`, "Run a command in the background", [][3]string{
 			{"command", "npm run dev", "code"}, {"run_in_background", "true", "json"}}},
-		{"Bash", `{"command":["ls"]}`, "Run a command", []Field{{"command", "[\n  \"ls\"\n]", "json"}}},
-		{"Edit", `{"file_path":"/a/server.go","old_string":"a","new_string":"b","replace_all":false}`, "Edit server.go", []Field{
+		{"Bash", `{"command":["ls"]}`, "Run a command", [][3]string{{"command", "[\n  \"ls\"\n]", "json"}}},
+		{"Edit", `{"file_path":"/a/server.go","old_string":"a","new_string":"b","replace_all":false}`, "Edit server.go", [][3]string{
 			{"file_path", "/a/server.go", "path"}, {"old_string", "a", "diff-old"}, {"new_string", "b", "diff-new"}, {"replace_all", "false", "json"}}},
-		{"Edit", `{"file_path":"/a/b.go","replace_all":true}`, "Edit every match in b.go", []Field{
+		{"Edit", `{"file_path":"/a/b.go","replace_all":true}`, "Edit every match in b.go", [][3]string{
 			{"file_path", "/a/b.go", "path"}, {"replace_all", "true", "json"}}},
-		{"MultiEdit", `{"edits":[{"new_string":"y","old_string":"x"},{"old_string":"1","new_string":"2","odd key":3}],"file_path":"/m.go"}`, "Edit m.go in 2 places", []Field{
+		{"MultiEdit", `{"edits":[{"new_string":"y","old_string":"x"},{"old_string":"1","new_string":"2","odd key":3}],"file_path":"/m.go"}`, "Edit m.go in 2 places", [][3]string{
 			{"file_path", "/m.go", "path"},
 			{"edits[0].old_string", "x", "diff-old"}, {"edits[0].new_string", "y", "diff-new"},
 			{"edits[1].old_string", "1", "diff-old"}, {"edits[1].new_string", "2", "diff-new"}, {`edits[1]."odd key"`, "3", "json"}}},
-		{"MultiEdit", `{"edits":[{"old_string":"x","OLD_STRING":"y"}],"file_path":"/m.go"}`, "Edit m.go in one place", []Field{
+		{"MultiEdit", `{"edits":[{"old_string":"x","OLD_STRING":"y"}],"file_path":"/m.go"}`, "Edit m.go in one place", [][3]string{
 			{"file_path", "/m.go", "path"},
 			{"edits", "[\n  {\n    \"old_string\": \"x\",\n    \"OLD_STRING\": \"y\"\n  }\n]", "json"}}},
-		{"MultiEdit", `{"edits":[],"file_path":"/m.go"}`, "Edit m.go", []Field{{"file_path", "/m.go", "path"}, {"edits", "[]", "json"}}},
-		{"Write", `{"file_path":"/a/\u202egpj.sh","content":"x\n"}`, "Write ⟦U+202E⟧gpj.sh", []Field{
+		{"MultiEdit", `{"edits":[],"file_path":"/m.go"}`, "Edit m.go", [][3]string{{"file_path", "/m.go", "path"}, {"edits", "[]", "json"}}},
+		{"Write", `{"file_path":"/a/\u202egpj.sh","content":"x\n"}`, "Write ⟦U+202E⟧gpj.sh", [][3]string{
 			{"file_path", "/a/⟦U+202E⟧gpj.sh", "path"}, {"content", "x\n", "code"}}},
-		{"Write", `{"content":"x"}`, "Write a file", []Field{{"content", "x", "code"}}},
-		{"Read", `{"file_path":"/etc/passwd"}`, "Read passwd", []Field{{"file_path", "/etc/passwd", "path"}}},
-		{"WebFetch", `{"url":"https://example.org/b","prompt":"sum"}`, "Fetch a web page", []Field{
+		{"Write", `{"content":"x"}`, "Write a file", [][3]string{{"content", "x", "code"}}},
+		{"Read", `{"file_path":"/etc/passwd"}`, "Read passwd", [][3]string{{"file_path", "/etc/passwd", "path"}}},
+		{"WebFetch", `{"url":"https://example.org/b","prompt":"sum"}`, "Fetch a web page", [][3]string{
 			{"url", "https://example.org/b", "url"}, {"prompt", "sum", "text"}}},
-		{"WebSearch", `{"query":"go"}`, "Search the web", []Field{{"query", "go", "text"}}},
-		{"Glob", `{"pattern":"**"}`, "Find files by name", []Field{{"pattern", "**", "code"}}},
-		{"Grep", `{"pattern":"x","-i":true}`, "Search in files", []Field{{"pattern", "x", "code"}, {"-i", "true", "json"}}},
-		{"NotebookEdit", `{"notebook_path":"/n.ipynb","new_source":"1","edit_mode":"delete"}`, "Edit the notebook n.ipynb", []Field{
+		{"WebSearch", `{"query":"go"}`, "Search the web", [][3]string{{"query", "go", "text"}}},
+		{"Glob", `{"pattern":"**"}`, "Find files by name", [][3]string{{"pattern", "**", "code"}}},
+		{"Grep", `{"pattern":"x","-i":true}`, "Search in files", [][3]string{{"pattern", "x", "code"}, {"-i", "true", "json"}}},
+		{"NotebookEdit", `{"notebook_path":"/n.ipynb","new_source":"1","edit_mode":"delete"}`, "Edit the notebook n.ipynb", [][3]string{
 			{"notebook_path", "/n.ipynb", "path"}, {"new_source", "1", "code"}, {"edit_mode", "delete", "text"}}},
-		{"AskUserQuestion", `{"questions":[{"question":"Which?","header":"H","options":[{"label":"Red","description":"Warm"}],"multiSelect":false}]}`, "Answer a question", []Field{
+		{"AskUserQuestion", `{"questions":[{"question":"Which?","header":"H","options":[{"label":"Red","description":"Warm"}],"multiSelect":false}]}`, "Answer a question", [][3]string{
 			{"questions[0].question", "Which?", "text"}, {"questions[0].header", "H", "text"}, {"questions[0].multiSelect", "false", "json"},
 			{"questions[0].options[0].label", "Red", "text"}, {"questions[0].options[0].description", "Warm", "words"}}},
-		{"AskUserQuestion", `{"questions":[{"question":"Which?","options":["a"]},{"question":"?"}]}`, "Answer 2 questions", []Field{
+		{"AskUserQuestion", `{"questions":[{"question":"Which?","options":["a"]},{"question":"?"}]}`, "Answer 2 questions", [][3]string{
 			{"questions[0].question", "Which?", "text"}, {"questions[0].options", "[\n  \"a\"\n]", "json"}, {"questions[1].question", "?", "text"}}},
-		{"ExitPlanMode", `{"plan":"# Plan\n","planFilePath":"/p.md"}`, "Approve a plan", []Field{{"plan", "# Plan\n", "text"}, {"planFilePath", "/p.md", "path"}}},
-		{"Agent", `{"description":"d","prompt":"p","subagent_type":"s"}`, "Start a subagent", []Field{
+		{"ExitPlanMode", `{"plan":"# Plan\n","planFilePath":"/p.md"}`, "Approve a plan", [][3]string{{"plan", "# Plan\n", "text"}, {"planFilePath", "/p.md", "path"}}},
+		{"Agent", `{"description":"d","prompt":"p","subagent_type":"s"}`, "Start a subagent", [][3]string{
 			{"subagent_type", "s", "text"}, {"prompt", "p", "text"}, {"description", "d", "words"}}},
-		{"Task", `{"prompt":"p"}`, "Start a subagent", []Field{{"prompt", "p", "text"}}},
-		{"mcp__lab__echo", `{"text":"hi","nested":{"a":1}}`, "Use echo of the MCP server lab", []Field{
+		{"Task", `{"prompt":"p"}`, "Start a subagent", [][3]string{{"prompt", "p", "text"}}},
+		{"mcp__lab__echo", `{"text":"hi","nested":{"a":1}}`, "Use echo of the MCP server lab", [][3]string{
 			{"text", "hi", "text"}, {"nested", "{\n  \"a\": 1\n}", "json"}}},
-		{"mcp__", `{}`, "Use mcp__", []Field{}},
-		{"New\nTool", `{"":null,"a.b":"x","say \"hi\"":1}`, "Use New⟦U+000A⟧Tool", []Field{
+		{"mcp__", `{}`, "Use mcp__", [][3]string{}},
+		{"New\nTool", `{"":null,"a.b":"x","say \"hi\"":1}`, "Use New⟦U+000A⟧Tool", [][3]string{
 			{`""`, "null", "json"}, {`"a.b"`, "x", "text"}, {`"say \"hi\""`, "1", "json"}}},
-		{"", ` {"a" : "\ud83d\ude00 \ud800 \/" } `, "Use a tool without a name", []Field{{"a", "😀 ⟦U+D800⟧ /", "text"}}},
+		{"", ` {"a" : "\ud83d\ude00 \ud800 \/" } `, "Use a tool without a name", [][3]string{{"a", "😀 ⟦U+D800⟧ /", "text"}}},
 
 		// What cannot be taken apart is shown as it came.
-		{"Bash", `{"command":"rm -rf ~","COMMAND":"ls"}`, "Use Bash with an input that cannot be taken apart", []Field{
+		{"Bash", `{"command":"rm -rf ~","COMMAND":"ls"}`, "Use Bash with an input that cannot be taken apart", [][3]string{
 			{wholeInput, `{"command":"rm -rf ~","COMMAND":"ls"}`, "json"}}},
-		{"Bash", `{"command":"rm","comm\u0061nd":"ls"}`, "Use Bash with an input that cannot be taken apart", []Field{
+		{"Bash", `{"command":"rm","comm\u0061nd":"ls"}`, "Use Bash with an input that cannot be taken apart", [][3]string{
 			{wholeInput, `{"command":"rm","comm\u0061nd":"ls"}`, "json"}}},
-		{"X", `{"key":1,"` + "\u212a" + `ey":2}`, "Use X with an input that cannot be taken apart", []Field{
+		{"X", `{"key":1,"` + "\u212a" + `ey":2}`, "Use X with an input that cannot be taken apart", [][3]string{
 			{wholeInput, `{"key":1,"` + "\u212a" + `ey":2}`, "json"}}},
-		{"Bash", `["ls"]`, "Use Bash with an input that cannot be taken apart", []Field{{wholeInput, `["ls"]`, "json"}}},
-		{"Bash", "{\"command\":\"\xff\"}", "Use Bash with an input that cannot be taken apart", []Field{{wholeInput, `{"command":"⟦xFF⟧"}`, "json"}}},
-		{"Bash", `{"command":"ls"} {}`, "Use Bash with an input that cannot be taken apart", []Field{{wholeInput, `{"command":"ls"} {}`, "json"}}},
-		{"Bash", ``, "Use Bash with an input that cannot be taken apart", []Field{{wholeInput, ``, "json"}}},
+		{"Bash", `["ls"]`, "Use Bash with an input that cannot be taken apart", [][3]string{{wholeInput, `["ls"]`, "json"}}},
+		{"Bash", "{\"command\":\"\xff\"}", "Use Bash with an input that cannot be taken apart", [][3]string{{wholeInput, `{"command":"⟦xFF⟧"}`, "json"}}},
+		{"Bash", `{"command":"ls"} {}`, "Use Bash with an input that cannot be taken apart", [][3]string{{wholeInput, `{"command":"ls"} {}`, "json"}}},
+		{"Bash", ``, "Use Bash with an input that cannot be taken apart", [][3]string{{wholeInput, ``, "json"}}},
 	} {
-		verb, fields := Request(c.tool, []byte(c.in))
-		if verb != c.verb || !reflect.DeepEqual(fields, c.fields) {
-			t.Errorf("Request(%q, %s)\n got %q %q\nwant %q %q", c.tool, c.in, verb, fields, c.verb, c.fields)
+		verb, fields := Call(c.tool, []byte(c.in))
+		got := [][3]string{}
+		for _, f := range fields {
+			got = append(got, [3]string{f.Name, f.Text, f.Kind})
+		}
+		if verb != c.verb || fields == nil || !reflect.DeepEqual(got, c.fields) {
+			t.Errorf("Call(%q, %s)\n got %q %q\nwant %q %q", c.tool, c.in, verb, got, c.verb, c.fields)
 		}
 	}
 }
 
 func TestLongNamesAreShownWhole(t *testing.T) {
 	name := strings.Repeat("a", 100) + "tail"
-	verb, fields := Request(name, []byte(`{}`))
+	verb, fields := Call(name, []byte(`{}`))
 	if want := "Use " + strings.Repeat("a", 40) + "…" + strings.Repeat("a", 16) + "tail"; verb != want {
 		t.Errorf("verb %q, want %q", verb, want)
 	}
@@ -98,7 +104,7 @@ func TestHostileSizes(t *testing.T) {
 		"many members":     `{"a":[` + strings.Repeat("1,", 400000) + `1]}`,
 	} {
 		total := 0
-		_, fields := Request("Bash", []byte(in))
+		_, fields := Call("Bash", []byte(in))
 		for _, f := range fields {
 			total += len(f.Text)
 		}
@@ -213,17 +219,17 @@ func genJSON(depth int) *rapid.Generator[string] {
 	})
 }
 
-// TestRequestIsInjective: inputs that look the same are the same, up to the order of members.
-func TestRequestIsInjective(t *testing.T) {
+// TestCallIsInjective: inputs that look the same are the same, up to the order of members.
+func TestCallIsInjective(t *testing.T) {
 	type look struct {
 		Verb   string
-		Fields []Field
+		Fields []show.Field
 	}
 	for _, tool := range []string{"Bash", "MultiEdit", "AskUserQuestion", "mcp__a__b"} {
 		seen := map[string]string{} // what was shown → the input
 		rapid.Check(t, func(t *rapid.T) {
 			in := genJSON(3).Draw(t, "input")
-			verb, fields := Request(tool, []byte(in))
+			verb, fields := Call(tool, []byte(in))
 			key, err := json.Marshal(look{verb, fields})
 			if err != nil {
 				t.Fatal(err)
@@ -267,7 +273,7 @@ func TestEveryByteCounts(t *testing.T) {
 		"AskUserQuestion": `{"questions":[{"question":"Which?","header":"H","options":[{"label":"Red","description":"Warm"}],"multiSelect":false}]}`,
 		"Other":           `{"a":"x","b":[1,{"c":"d"}]}`,
 	} {
-		verb, fields := Request(tool, []byte(in))
+		verb, fields := Call(tool, []byte(in))
 		for i := range in {
 			for _, c := range []byte{'0', 'q', 'Z', '"', ' ', 0x01, 0xff} {
 				if in[i] == c {
@@ -275,7 +281,7 @@ func TestEveryByteCounts(t *testing.T) {
 				}
 				other := []byte(in)
 				other[i] = c
-				v, f := Request(tool, other)
+				v, f := Call(tool, other)
 				if v == verb && reflect.DeepEqual(f, fields) {
 					t.Errorf("%s and %s look the same", in, other)
 				}
@@ -284,13 +290,13 @@ func TestEveryByteCounts(t *testing.T) {
 	}
 }
 
-func FuzzRequest(f *testing.F) {
+func FuzzCall(f *testing.F) {
 	f.Add("Bash", `{"command":"ls","description":"\ud800"}`)
 	f.Add("MultiEdit", `{"edits":[{"old_string":"x"}]}`)
 	f.Add("AskUserQuestion", `{"questions":[{"options":[{"label":1}]}]}`)
 	f.Add("mcp__a__b", `{"a":1,"A":2}`)
 	f.Fuzz(func(t *testing.T, tool, in string) {
-		verb, fields := Request(tool, []byte(in))
+		verb, fields := Call(tool, []byte(in))
 		all := []string{verb}
 		for _, f := range fields {
 			all = append(all, f.Name, f.Text)
@@ -300,14 +306,14 @@ func FuzzRequest(f *testing.F) {
 				t.Errorf("%+q is not UTF-8", s)
 			}
 			for _, r := range s {
-				if r != '\n' && r != '\t' && r != '⟦' && r != '…' && !safe(r) {
+				if r != '\n' && r != '\t' && r != '⟦' && r != '…' && show.Line("a"+string(r)) != "a"+string(r) { // it is not safe
 					t.Errorf("%+q has %U", s, r)
 				}
 			}
 		}
 		members, ok := object([]byte(in))
 		if !ok {
-			if want := Text(in); len(fields) == 0 || fields[len(fields)-1].Text != want {
+			if want := show.Text(in); len(fields) == 0 || fields[len(fields)-1].Text != want {
 				t.Errorf("%q is not shown whole: %q", in, fields)
 			}
 			return

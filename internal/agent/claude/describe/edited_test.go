@@ -1,10 +1,10 @@
-package show_test
+package describe_test
 
 import (
 	"strings"
 	"testing"
 
-	"assent/internal/text/show"
+	"assent/internal/agent/claude/describe"
 )
 
 // Whatever differs between what was asked for and what was allowed is told, and nothing else is.
@@ -30,7 +30,7 @@ func TestEdited(t *testing.T) {
 		{"a form", "Elicitation", `{"message":"m"}`, `{"name":"x","n":[1]}`, "name → x|n → [1]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := show.Edited(c.tool, []byte(c.asked), []byte(c.allowed))
+			a := describe.Edited(c.tool, []byte(c.asked), []byte(c.allowed))
 			if got := strings.Join(a.Summary(), "|"); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
@@ -39,7 +39,7 @@ func TestEdited(t *testing.T) {
 			}
 		})
 	}
-	a := show.Edited("ExitPlanMode", []byte(`{"plan":"1","planFilePath":"/p"}`), []byte(`{"plan":"2"}`))
+	a := describe.Edited("ExitPlanMode", []byte(`{"plan":"1","planFilePath":"/p"}`), []byte(`{"plan":"2"}`))
 	if f := a.Shown.Fields; len(f) != 2 || f[0].Text != "2" || f[1].Text != "/p" {
 		t.Errorf("an edited plan is shown as %+v", f)
 	}
