@@ -103,7 +103,6 @@ var plan = []struct {
 
 	{"internal/server", `
 		broker
-		internal/agent
 		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
