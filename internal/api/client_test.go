@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -147,7 +148,7 @@ func TestUnreachable(t *testing.T) {
 
 func TestUntrusted(t *testing.T) {
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
-	srv.Config.ErrorLog = nil
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
 	c := NewClient(ClientConfig{URL: srv.URL, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Hint: "start it", UntrustedHint: "name it"})

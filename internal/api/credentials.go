@@ -12,7 +12,7 @@ type NewToken struct {
 // CreatedToken is the answer, and the only place where the secret stands.
 type CreatedToken struct {
 	Token
-	Secret string `json:"token"`
+	Secret string `json:"token,omitempty"`
 }
 
 // NewPairing is what is posted to invite a device, or with its Code to let one in (schemas
