@@ -4,10 +4,18 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /out/ ./cmd/assent ./cmd/assent-hook \
+# What assent version says; there is no repository in here to ask. make image fills them in.
+ARG VERSION=devel
+ARG COMMIT=
+ARG DATE=
+RUN ./internal/tool/release/build.sh /out "$VERSION" "$COMMIT" "$DATE" \
  && mkdir -p /out/state && chmod 0700 /out/state
 
 FROM scratch
+ARG VERSION=devel
+ARG COMMIT=
+ARG DATE=
+LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${COMMIT} org.opencontainers.image.created=${DATE}
 # Whose files the state is: give your own id (--build-arg UID=$(id -u)) to share the hook socket.
 ARG UID=65532
 COPY --from=build /out/assent /out/assent-hook /usr/local/bin/

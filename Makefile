@@ -1,24 +1,32 @@
 # make build needs Go only. make test and make check set up what else they need.
 GO      ?= go
+DOCKER  ?= docker
 VERSION := $(or $(patsubst v%,%,$(shell git describe --tags --always --dirty 2>/dev/null)),devel)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
-LDFLAGS  = -s -w -X main.built=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
-GOFLAGS_STATIC = -trimpath -ldflags='$(LDFLAGS)'
 
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
-.PHONY: build run test check bench vuln release web fmt clean help
+# Runs go test, says how far it is, and ends with the number of tests that passed.
+RUNTESTS = $(GO) run ./internal/tool/runtests
+
+.PHONY: build run test test-fast e2e check bench vuln release image web fmt clean help
 
 build: ## bin/assent and bin/assent-hook
-	CGO_ENABLED=0 $(GO) build $(GOFLAGS_STATIC) -o bin/ ./cmd/assent ./cmd/assent-hook
+	GO='$(GO)' ./internal/tool/release/build.sh bin '$(VERSION)' '$(COMMIT)' '$(DATE)'
 
 run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(GO) test $(RACE) -shuffle=on -timeout 40m ./...
+	$(RUNTESTS) -slowest 10 ./... -- $(RACE) -shuffle=on -timeout 40m
+
+test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
+	$(RUNTESTS) $$($(GO) list ./... | grep -v /e2e) -- -short
+
+e2e: ## the tests over the built programs; RUN=TestName for some of them
+	$(RUNTESTS) -slowest 10 ./e2e/... -- $(if $(RUN),-run '$(RUN)') -timeout 40m
 
 check: ## all that CI runs
 	./.ci/check
@@ -32,6 +40,9 @@ vuln: ## known vulnerabilities; needs the network
 release: ## dist: archives, checksums, .deb, install script, formula. RELEASE='-version 0.1.0 -url https://…'
 	$(GO) run ./internal/tool/release $(RELEASE)
 
+image: ## the container image assent:VERSION and assent:latest; needs docker, or DOCKER=podman
+	$(DOCKER) build --build-arg VERSION='$(VERSION)' --build-arg COMMIT='$(COMMIT)' --build-arg DATE='$(DATE)' -t assent:$(VERSION) -t assent:latest .
+
 web: ## rebuild web/dist and the generated types; needs Node
 	cd web && npm ci --no-audit --no-fund && npm run build
 
@@ -42,4 +53,4 @@ clean: ## remove bin and dist
 	rm -rf bin dist
 
 help: ## this list
-	@sed -n 's/^\([a-z][a-z]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-8s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'

@@ -6,11 +6,11 @@
 //
 // # The states of a request
 //
-// A request in memory is in one of these states. They are told by the fields of its entry; where
+// A request in memory is in one of these states. The fields of its entry say which; where
 // several rows hold, the lowest counts. "Shown" says whether approvers see it wait, "a decision" what
 // Decide makes of one.
 //
-//	state                  told by                     newest record    shown  a decision
+//	state                  fields                      newest record    shown  a decision
 //	waiting                waiters                     asked            yes    is recorded
 //	detached               Detached                    asked            yes    is recorded
 //	held elsewhere         HeldElsewhere               asked            yes    is recorded

@@ -58,7 +58,7 @@ func (b *Broker) registerDuplicate(r *hook.Request) (x *Waiting, unrecorded *hoo
 // the very bytes of the input must be, and it must be the only such request that waits.
 func (b *Broker) duplicateLocked(r *hook.Request) *entry {
 	s := b.sessions[r.SessionID]
-	if s == nil || r.Event != "" || r.Alone || r.Uninspectable != "" || r.Verdict.Decides() {
+	if s == nil || r.Event != "" || r.NoDedup || r.Uninspectable != "" || r.Verdict.Decides() {
 		return nil
 	}
 	var found *entry
@@ -92,9 +92,9 @@ func (b *Broker) duplicateLocked(r *hook.Request) *entry {
 // sameCall reports whether e may be about the call that r is about, asked in the other way.
 func (e *entry) sameCall(r *hook.Request) bool {
 	named := e.ToolUseID != "" && r.ToolUseID != ""
-	return e.Via != r.Via && e.Event == r.Event && !e.Alone && e.Uninspectable == "" && e.Agent == r.Agent &&
+	return e.Source != r.Source && e.Event == r.Event && !e.NoDedup && e.Uninspectable == "" && e.Agent == r.Agent &&
 		e.ToolName == r.ToolName && e.InputSHA256 == r.InputSHA256 && e.sameContext(r) &&
-		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Via != "" || r.AgentID == "" && r.Via != ""))
+		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Source != "" || r.AgentID == "" && r.Source != ""))
 }
 
 // sameContext reports whether approvers and rules would see both in the same surroundings. Whoever
@@ -103,7 +103,7 @@ func (e *entry) sameContext(r *hook.Request) bool {
 	here, there := e.Origin, r.Origin
 	here.PID, there.PID = 0, 0 // one is the tool's
 	return e.Submitter == r.Submitter && e.CWD == r.CWD && here == there &&
-		(e.PermissionMode == r.PermissionMode || e.PermissionMode == "" && e.Via != "" || r.PermissionMode == "" && r.Via != "")
+		(e.PermissionMode == r.PermissionMode || e.PermissionMode == "" && e.Source != "" || r.PermissionMode == "" && r.Source != "")
 }
 
 // attachDuplicateLocked lets the hook of r wait for the answer to e. The agent takes the first answer,

@@ -11,8 +11,8 @@ import (
 	"assent/internal/hook"
 )
 
-func mcp(q *hook.Request)   { q.Via = hook.ViaMCP }
-func alone(q *hook.Request) { q.Alone = true }
+func mcp(q *hook.Request)   { q.Source = hook.SourceMCP }
+func alone(q *hook.Request) { q.NoDedup = true }
 
 func call(id string) func(*hook.Request) {
 	return func(q *hook.Request) { q.ToolUseID = id }
@@ -253,7 +253,7 @@ func TestAloneAfterARestart(t *testing.T) {
 		first := r.request(`"ls"`, alone)
 		r.ask(first)
 		r.kill()
-		first.Alone = false // nothing is known of its call any more
+		first.NoDedup = false // nothing is known of its call any more
 		r.ask(first)
 		tool := r.request(`"ls"`, mcp, call("t1"))
 		two := r.ask(tool)

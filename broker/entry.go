@@ -24,7 +24,7 @@ type entry struct {
 	duplicateSecret   string    // its Request.ReattachSHA256
 	duplicateDeadline time.Time // when its agent gives up
 
-	// askedAt is the sequence of asked as Append told it; the tail may be a little later.
+	// askedAt is the sequence of asked as Append returned it; the tail may be a little later.
 	askedAt uint64
 
 	// States of a pending request, beside View.Detached and View.HeldElsewhere.
@@ -71,20 +71,6 @@ type entry struct {
 
 	// moved is closed when the request is settled or delivered; nil while nobody watches.
 	moved chan struct{}
-}
-
-// waiter is one attached hook. Its channel takes the one answer.
-type waiter struct {
-	answer chan Answer
-	notify func() // see Waiting.Notify; guarded by Broker.mu
-}
-
-// wakeLocked tells whoever asked to be told that Wait would return.
-func (w *waiter) wakeLocked() {
-	if f := w.notify; f != nil {
-		w.notify = nil
-		f()
-	}
 }
 
 // ending is an end that somebody wants recorded.

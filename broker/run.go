@@ -251,7 +251,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 	b.dropLocked(e)
 }
 
-// admitLocked takes up a request whose asked record has come by.
+// admitLocked takes in a request whose asked record has come by.
 func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	local := e.Request
 	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
@@ -262,11 +262,11 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		// The same bytes stand in the server's hands; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
-		e.Alone = local.Alone // not recorded
+		e.NoDedup = local.NoDedup // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {
-		e.Alone = e.ToolUseID == "" // whoever knew more has gone
+		e.NoDedup = e.ToolUseID == "" // whoever knew more has gone
 		e.awaitRuleLocked()
 	}
 	b.linkLocked(e)
@@ -294,7 +294,7 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	b.showLocked(e)
 }
 
-// recordedLocked tells whoever counts of a step, unless it is one of an earlier run.
+// recordedLocked reports a step to Config.Recorded, unless it is one of an earlier run.
 func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 	if b.cfg.Recorded != nil && b.ready {
 		b.cfg.Recorded(step, &e.View)

@@ -115,7 +115,7 @@ func (b *Broker) dropSessionLocked(s *session) {
 	delete(b.sessions, s.view.SessionID)
 }
 
-// seenLocked takes what an event or request tells about its session. What comes late changes
+// seenLocked keeps what an event or request says about its session. What comes late changes
 // nothing that is newer.
 func (s *session) seenLocked(agent, cwd, mode, event string, origin hook.Origin, at time.Time) {
 	v := &s.view

@@ -30,7 +30,7 @@ func Question(ctx context.Context, cfg Config, via string, payload []byte) ([]by
 	if len(payload) > MaxPayload {
 		return nil, errors.New("the request is larger than the broker takes")
 	}
-	c.event = hook.Event{ID: newID(), Type: permissionRequest, Agent: cfg.Agent, Time: start, Via: via, Raw: payload, Origin: origin(cfg.Env)}
+	c.event = hook.Event{ID: newID(), Type: permissionRequest, Agent: cfg.Agent, Time: start, Source: via, Raw: payload, Origin: origin(cfg.Env)}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
 	r, end := persist(ctx, func(n int) reply { return c.put(ctx, n) })

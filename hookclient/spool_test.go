@@ -47,7 +47,7 @@ func equal(t *testing.T, got []string, want ...string) {
 func TestSpoolRecordKeepsEverything(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "assent", "spool")
 	e := event("id", "Post\nToolUse", "\x00\xff{\"a\":\"\xf8AS1\r\n\r\n\"}")
-	e.Emitted, e.Tool, e.Via = true, "write it", hook.ViaMCP
+	e.Emitted, e.Tool, e.Source = true, "write it", hook.SourceMCP
 	e.Origin = hook.Origin{Host: "h", PID: 5, Process: "5@1", Attended: hook.AttendedNo, AgentLabel: "ü: %41", ProjectDir: "/a b",
 		Repo: hook.Repo{Root: "/r", Branch: "b/c", Head: "abc", Remote: "git@h:x"}}
 	put(t, dir, "s", "/run/a b.sock", e)
@@ -61,7 +61,7 @@ func TestSpoolRecordKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestSpoolOfBefore reads a file that hook clients wrote before Via was kept.
+// TestSpoolOfBefore reads a file that hook clients wrote before Source was kept.
 func TestSpoolOfBefore(t *testing.T) {
 	file, err := os.ReadFile("testdata/spool-before-via")
 	if err != nil {

@@ -36,16 +36,21 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/outlet/rabbit
 		internal/policy
+		internal/policy/batch
 		internal/policy/files
 		internal/policy/grants
+		internal/policy/importer
+		internal/policy/replay
 		internal/policy/suggest
 		internal/server
+		internal/setup/doctor
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
+		internal/store/reader
 		internal/store/stream
+		internal/text/layout
 		internal/text/show
-		internal/text/strictjson
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
 
@@ -66,9 +71,9 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/auth", "internal/hook internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -86,12 +91,15 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
+	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
+	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 	{"internal/policy/suggest", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 
@@ -114,12 +122,16 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "rules, grants, history and the stream are handed in"},
 
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
+	{"internal/store/kvmirror", "", ""},
+	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
+	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
@@ -134,7 +146,7 @@ var modules = []struct {
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/stream", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
@@ -143,7 +155,7 @@ var modules = []struct {
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/mcp", ""},
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
-	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/stream", "everybody else knows a Log or a KV"},
+	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
 	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
@@ -151,7 +163,7 @@ var modules = []struct {
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
-	{"github.com/tailscale/hujson", "cmd/assent internal/agent/claude/install", ""},
+	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},

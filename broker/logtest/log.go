@@ -158,7 +158,7 @@ func (l *Log) appendLocked(rec hook.Record, after uint64) (uint64, error) {
 	if rec.Request != nil {
 		rec.After = max(rec.After, rec.Request.EventSeq)
 		q := *rec.Request
-		q.Alone = false // which a record does not keep
+		q.NoDedup = false // which a record does not keep
 		rec.Request = &q
 	}
 	l.byID[rec.RequestID] = append(places, len(l.records))

@@ -13,8 +13,8 @@ import (
 	"assent/internal/store/stream"
 )
 
-// amqpPlace is the key of the last event that RabbitMQ has confirmed.
-const amqpPlace = "amqp.place"
+// amqpCursor is the key of the sequence of the last event that RabbitMQ has confirmed.
+const amqpCursor = "amqp.place"
 
 // amqpAddress is the URL of --amqp-url, else of ASSENT_AMQP_URL, which other users cannot see among
 // the processes. Empty: there is no RabbitMQ.
@@ -46,7 +46,7 @@ func amqpInClear(address string) bool {
 	return u.Hostname() != "" && !loopback(u.Hostname())
 }
 
-// newRabbit makes what passes mutations on to RabbitMQ. Its place lies with the record, where it is
+// newRabbit makes what passes mutations on to RabbitMQ. Its cursor lies with the record, where it is
 // on disk before anything depends on it.
 func newRabbit(ctx context.Context, address string, streams *stream.Stream, tools claude.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
 	if amqpInClear(address) {
@@ -56,7 +56,7 @@ func newRabbit(ctx context.Context, address string, streams *stream.Stream, tool
 		URL:    address,
 		Events: streams.Events, Newest: streams.LastEventSeq,
 		Load: func(ctx context.Context) (uint64, bool, error) {
-			text, _, err := streams.Get(ctx, amqpPlace)
+			text, _, err := streams.Get(ctx, amqpCursor)
 			if errors.Is(err, stream.ErrKeyNotFound) {
 				return 0, false, nil
 			}
@@ -65,12 +65,12 @@ func newRabbit(ctx context.Context, address string, streams *stream.Stream, tool
 			}
 			seq, err := strconv.ParseUint(string(text), 10, 64)
 			if err != nil {
-				return 0, false, fmt.Errorf("the place %.32q is no number", text)
+				return 0, false, fmt.Errorf("the cursor %.32q is no number", text)
 			}
 			return seq, true, nil
 		},
 		Save: func(ctx context.Context, seq uint64) error {
-			_, err := streams.Put(ctx, amqpPlace, strconv.AppendUint(nil, seq, 10))
+			_, err := streams.Put(ctx, amqpCursor, strconv.AppendUint(nil, seq, 10))
 			return err
 		},
 		Mutation: claude.MutationOf(tools), Encode: claude.EncodeMutation, Logf: logf,

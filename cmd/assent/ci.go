@@ -2,24 +2,26 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
+	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"assent/hookclient"
 	"assent/internal/agent/claude/install"
+	"assent/internal/auth"
 	"assent/internal/ci"
 	"assent/internal/ci/report"
-	"assent/internal/text/show"
+	"assent/internal/hook"
+	"assent/internal/policy/files"
+	"assent/internal/policy/suggest"
 )
 
 // ciFlags are the flags of assent ci run.
@@ -70,11 +72,7 @@ what became of it and why, and for the denied ones a rule that would have allowe
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.keep = cmd.Flags().Changed("state-dir")
-			r, err := a.newCIRun(f, args)
-			if err != nil {
-				return err
-			}
-			return r.run(cmd.Context())
+			return a.ciRun(cmd.Context(), f, args)
 		},
 	}
 	fl := c.Flags()
@@ -93,240 +91,151 @@ const (
 	longestCI  = 24 * time.Hour
 )
 
-// ciRun is one run of the command.
-type ciRun struct {
-	*app
-	f     ciFlags
-	agent ciAgent
-	dir   string // of this run alone: settings, the sockets, and the broker's state unless kept
-	relay *ci.Relay
-	rep   report.Run
-
-	signals <-chan os.Signal // those of ciSignals, from the start until the report is written
-
-	mu sync.Mutex // guards writes to err
-}
-
-// newCIRun checks what was asked for, before anything is done.
-func (a *app) newCIRun(f ciFlags, args []string) (*ciRun, error) {
+// ciRun checks what was asked for, before anything is done, and runs it.
+func (a *app) ciRun(ctx context.Context, f ciFlags, args []string) error {
 	switch {
 	case f.timeout < shortestCI || f.timeout > longestCI:
-		return nil, usagef("--timeout %v: want %v to %v", f.timeout, shortestCI, longestCI)
+		return usagef("--timeout %v: want %v to %v", f.timeout, shortestCI, longestCI)
 	case a.url != "" && f.rules != "":
-		return nil, usagef("--rules is for the command's own broker; the one at %s has its own rules", a.url)
+		return usagef("--rules is for the command's own broker; the one at %s has its own rules", a.url)
 	case a.url != "" && os.Getenv("ASSENT_TOKEN") == "":
-		return nil, usagef("set ASSENT_TOKEN to a token of the broker at %s; there: assent token create --role submit --name ci --ttl 2h", a.url)
+		return usagef("set ASSENT_TOKEN to a token of the broker at %s; there: assent token create --role submit --name ci --ttl 2h", a.url)
 	}
-	agent, err := newCIAgent(args)
+	agent, err := ci.ParseAgent(args)
 	if err != nil {
-		return nil, err
+		return usagef("%w", err)
 	}
 	if f.report != "" {
 		if err := report.Writable(f.report); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	r := &ciRun{app: a, f: f, agent: agent}
-	r.rep = report.Run{Version: version(), Broker: "private", StartedAt: time.Now().UTC(), Timeout: f.timeout.Seconds()}
-	if a.url != "" {
-		r.rep.Broker = a.url
-	}
-	for _, w := range args {
-		r.rep.Command = append(r.rep.Command, show.Short(w, 200))
-	}
-	return r, nil
-}
-
-// run runs the agent and reports. Whatever fails before the agent starts, is in the report too.
-func (r *ciRun) run(ctx context.Context) error {
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, ciSignals...)
-	defer signal.Stop(signals)
-	r.signals = signals
-	code, err := r.guarded(ctx)
-	if err != nil {
-		r.problem("not-started", err.Error(), true)
-		r.rep.Exit = exitFailed
-		var e *exitError
-		if errors.As(err, &e) {
-			r.rep.Exit = e.code
-		}
-	} else {
-		r.rep.AgentExit, r.rep.Exit = &code, code
-	}
-	r.rep.EndedAt = time.Now().UTC()
-	if err == nil && r.f.failOnDeny && r.rep.Failed() {
-		r.rep.Exit = exitDenied
-	}
-	if r.f.report != "" {
-		if werr := report.Write(r.f.report, r.rep); werr != nil {
-			if err = errors.Join(err, werr); r.rep.Exit == 0 {
-				r.rep.Exit = exitFailed
+	o := ci.Options{
+		Agent: agent, Timeout: f.timeout, ClientVersion: f.claudeVersion, FailOnDeny: f.failOnDeny, Report: f.report,
+		Command: args, Version: version(), URL: a.url,
+		In: a.in, Out: a.out, Err: a.err, Terminal: isTerminal(a.in),
+		Listen: func(path string) (net.Listener, func(), error) {
+			l, err := listenUnix("--state-dir", path, "")
+			if err != nil {
+				return nil, nil, err
 			}
+			return l, l.remove, nil
+		},
+		Hook:     func(socket string) ([]string, error) { return a.hookCommand(installFlags{socket: socket}) },
+		Settings: a.settingsHere,
+		ExitCode: func(err error) int {
+			if e := (*exitError)(nil); errors.As(err, &e) {
+				return e.code
+			}
+			return exitFailed
+		},
+	}
+	if f.keep {
+		o.StateDir = a.stateDir
+	}
+	o.Start = func(ctx, early context.Context, stateDir string) (*ci.Broker, error) {
+		if a.url != "" {
+			return a.ciRemote()
 		}
+		a.stateDir = stateDir
+		return a.ciOwn(ctx, early, f)
 	}
-	if r.rep.AgentExit != nil {
-		r.sum()
-	}
-	if err == nil && r.rep.Exit == 0 {
+	code, err := ci.Run(ctx, o)
+	if err == nil && code == 0 {
 		return nil
 	}
-	return &exitError{code: r.rep.Exit, err: err}
+	return &exitError{code: code, err: err}
 }
 
-// guarded starts the broker, the relay and the agent, and returns the agent's exit code.
-func (r *ciRun) guarded(ctx context.Context) (code int, err error) {
-	// A signal is for the agent: what it asks on its way out is still answered.
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	if r.dir, err = privateDir(); err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(r.dir) }()
-	early, interrupted := r.untilSignal(ctx)
-	refuse := r.checkVersion(early)
-	if early.Err() != nil {
-		return 0, interrupted()
-	}
-
-	b, err := r.startBroker(ctx, early)
-	if early.Err() != nil && err != nil {
-		return 0, interrupted()
-	}
+// settingsHere are the agent's settings that count in the current directory, none if they cannot be
+// found: the agent says that itself.
+func (a *app) settingsHere() []install.Settings {
+	o, err := a.agentOptions()
 	if err != nil {
-		return 0, err
+		return nil
 	}
-	defer b.close()
-	if refuse != "" {
-		r.problem("unknown-version", refuse, true)
-	}
-
-	socket := filepath.Join(r.guardedDir(), "ci.sock")
-	l, err := listenUnix("--state-dir", socket, "")
+	w, err := here()
 	if err != nil {
-		return 0, err
+		return nil
 	}
-	r.relay = ci.New(ci.Config{
-		Ask: b.ask, Tell: b.tell, Timeout: r.f.timeout, Refuse: refuse, Propose: b.propose,
-		Waits: func(q report.Request) {
-			r.say("waits, for %v at most: %s: %s (request %s)", r.f.timeout, q.Tool, q.Summary, q.ID)
-		},
-		Ended: func(q report.Request) { r.say("%s", q.Line()) },
-	})
-	srv := &http.Server{Handler: r.relay, ReadHeaderTimeout: 10 * time.Second}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = srv.Serve(l) // until Close
-	}()
-	defer func() {
-		_ = srv.Close()
-		<-served
-		l.remove()
-	}()
+	return install.Survey(o, w.cwd, w.root)
+}
 
-	settings, err := r.writeSettings(socket)
+// ciRemote is the broker of --url.
+func (a *app) ciRemote() (*ci.Broker, error) {
+	b := &ci.Broker{Target: hookclient.Config{URL: a.url, Token: os.Getenv("ASSENT_TOKEN")}}
+	config, err := a.remoteTLS()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	defer func() { _ = os.Remove(settings) }() // the directory may be one that stays
-	r.checkOthers()
-	r.say("%s", r.about())
-	if err := interrupted(); err != nil {
-		return 0, err
-	}
-	code, err = r.agent.run(r.app, settings, socket, r.signals)
-	if err != nil {
-		return 0, err
-	}
-	_ = srv.Close() // a hook that the agent left behind is one that nobody hears
-	r.relay.End()
-	r.settled()
-	return code, nil
-}
-
-// about says what is about to happen.
-func (r *ciRun) about() string {
-	if r.url != "" {
-		return fmt.Sprintf("asks the broker at %s; a request waits for %v at most", r.url, r.f.timeout)
-	}
-	if !r.f.keep {
-		return fmt.Sprintf("asks a broker of its own, where only rules decide; any other request is denied after %v", r.f.timeout)
-	}
-	return fmt.Sprintf("asks a broker of its own; a request waits for %v at most; to answer one: assent pending --state-dir %s", r.f.timeout, show.Line(r.stateDir))
-}
-
-// guardedDir is the directory whose files no rule of a private broker lets anybody touch.
-func (r *ciRun) guardedDir() string {
-	if r.url == "" {
-		return r.stateDir
-	}
-	return r.dir
-}
-
-// settled takes over what the relay kept.
-func (r *ciRun) settled() {
-	requests, omitted, events, lost := r.relay.Settled()
-	r.rep.Requests, r.rep.Omitted = requests, omitted
-	switch {
-	case events == 0:
-		r.problem("no-hooks", "no hook of this run ever asked assent: claude did not read the settings it was given, or ended before it did anything", true)
-	case lost != "":
-		r.problem("events", "not every event reached the broker: "+lost, false)
-	}
-}
-
-// sum ends the output with what became of it all.
-func (r *ciRun) sum() {
-	allowed, denied := 0, 0
-	for _, q := range r.rep.Requests {
-		switch q.Verdict {
-		case report.Allowed:
-			allowed++
-		case report.Denied:
-			denied++
+	if dial := dialTLS(a.url, config); dial != nil {
+		b.Target.Dial = func(ctx context.Context) (net.Conn, error) {
+			conn, err := dial(ctx)
+			return conn, certificateError(err)
 		}
 	}
-	where := ""
-	if r.f.report != "" {
-		where = "; see " + r.f.report + ".md"
-	}
-	r.say("%d allowed, %d denied%s", allowed, denied, where)
+	// Which rules hold there is not known here.
+	b.Propose = proposals(files.Open(files.Config{}))
+	return b, nil
 }
 
-// problem notes something about the run, and says it.
-func (r *ciRun) problem(key, text string, bad bool) {
-	if slices.ContainsFunc(r.rep.Problems, func(p report.Problem) bool { return p.Text == text }) {
-		return
+// certificateError says what to do about a certificate that is not trusted.
+func certificateError(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var verify *tls.CertificateVerificationError
+	if errors.As(err, &unknown) {
+		return fmt.Errorf("%w; if the certificate is your own, name it: --cacert FILE", err)
 	}
-	text = show.Line(text)
-	r.rep.Problems = append(r.rep.Problems, report.Problem{Key: key, Text: text, Error: bad})
-	if key != "not-started" { // that one is said as the command's error
-		r.say("%s", text)
+	if errors.As(err, &verify) {
+		return fmt.Errorf("%w; is the URL right?", err)
 	}
+	return err
 }
 
-// say writes a line of ours beside the agent's output.
-func (r *ciRun) say(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, _ = io.WriteString(r.err, "assent: "+noCommand.Replace(fmt.Sprintf(format, args...))+"\n")
-}
-
-// noCommand takes the meaning from what GitHub's and Azure's runners carry out wherever it stands in
-// a line of a job's output.
-var noCommand = strings.NewReplacer("##[", "## [", "##vso[", "## vso[")
-
-// privateDir makes a directory of our own with a path that is short enough for a socket in it.
-func privateDir() (string, error) {
-	const room = 60
-	parent := os.TempDir()
-	if len(parent) > room {
-		parent = "/tmp"
+// ciOwn runs a broker in this process. Nobody else knows of it, unless --state-dir says where it is.
+func (a *app) ciOwn(ctx, early context.Context, flags ciFlags) (*ci.Broker, error) {
+	var f serveFlags
+	f.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults
+	f.listen, f.natsListen, f.rules = "127.0.0.1:0", "off", flags.rules
+	f.socket = filepath.Join(a.stateDir, "hook.sock")
+	f.quiet, f.noLink = true, true
+	// The agent runs as the same person and would find a token that decides; and it may be allowed
+	// to write files, but not the rules that it works under.
+	f.noOwnerToken, f.rulesOnce = !flags.keep, true
+	f.notices = noNotices // nobody who was notified could answer
+	if f.rules != "" {
+		if _, err := os.Stat(f.rules); err != nil {
+			return nil, usagef("--rules: %w", err)
+		}
 	}
-	dir, err := os.MkdirTemp(parent, "assent-ci-")
+	// A file with a mistake would allow nothing, one denial after the other until the time is up.
+	nothing := func(string, ...any) {}
+	book := files.Open(a.rulebook(f, f.socket, nothing, nothing))
+	if problems := book.InForce().Problems; len(problems) > 0 {
+		p := problems[0]
+		return nil, fmt.Errorf("rules: %s:%d: %s; fix it, and see: assent rules check %s", p.File, p.Line, p.Message, p.File)
+	}
+	stop, err := ci.StartOwn(ctx, early, a.stateDir, func(ctx context.Context, ready func()) error {
+		return a.serve(ctx, f, func(*auth.Auth, string, runtimeInfo) { ready() })
+	})
 	if err != nil {
-		return "", fmt.Errorf("make a directory for this run: %w; set TMPDIR to one that can be written", err)
+		return nil, err
 	}
-	return dir, nil
+	return &ci.Broker{Target: hookclient.Config{Socket: f.socket}, Stop: stop, Propose: proposals(book)}, nil
+}
+
+// proposals makes rules that would have allowed a request under the rules of book.
+func proposals(book *files.Book) func(context.Context, *hook.Request) ([]report.Proposal, string) {
+	proposer := suggest.NewProposer(book, nil)
+	return func(ctx context.Context, req *hook.Request) ([]report.Proposal, string) {
+		p, err := proposer.Propose(ctx, req)
+		if err != nil {
+			return nil, "there was no time to make one"
+		}
+		var list []report.Proposal
+		for _, x := range p.Proposals {
+			list = append(list, report.Proposal{Sentence: x.Sentence, Warnings: x.Warnings, Rule: x.Rule})
+		}
+		return list, p.Reason
+	}
 }

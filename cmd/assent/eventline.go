@@ -11,7 +11,7 @@ import (
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
-	"assent/internal/store/stream"
+	"assent/internal/store/reader"
 	"assent/internal/text/show"
 )
 
@@ -43,14 +43,14 @@ func (p *eventPrinter) event(e hook.Event) error {
 	return err
 }
 
-func (p *eventPrinter) note(n stream.Note) error {
+func (p *eventPrinter) marker(m reader.Marker) error {
 	if !p.json {
-		_, err := fmt.Fprintf(p.out, "*** %s\n", n.Message)
+		_, err := fmt.Fprintf(p.out, "*** %s\n", m.Message)
 		return err
 	}
-	b, err := json.Marshal(n)
+	b, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("encode a note: %w", err)
+		return fmt.Errorf("encode a marker: %w", err)
 	}
 	_, err = fmt.Fprintf(p.out, "%s\n", b)
 	return err

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/hook"
-	"assent/internal/store/stream"
+	"assent/internal/store/reader"
 )
 
 func (a *app) eventsCmd() *cobra.Command {
-	var opt stream.SubscribeOptions
+	var opt reader.Options
 	var since time.Duration
 	var remove bool
 	c := &cobra.Command{
@@ -69,19 +69,19 @@ Where events left the stream before they were read, a line says how many.`,
 }
 
 // follow prints events until ctx is done, which is no failure.
-func (a *app) follow(ctx context.Context, opt stream.SubscribeOptions) error {
-	opt.Places = filepath.Join(a.stateDir, "readers")
+func (a *app) follow(ctx context.Context, opt reader.Options) error {
+	opt.CursorDir = filepath.Join(a.stateDir, "readers")
 	opt.Logf = func(format string, args ...any) { fmt.Fprintf(a.err, "assent: "+format+"\n", args...) }
 	p := eventPrinter{out: a.out, json: a.json}
-	opt.Note = p.note
-	err := stream.Subscribe(ctx, a.natsInfo, opt, p.event)
-	var busy *stream.BusyError
+	opt.Marker = p.marker
+	err := reader.Read(ctx, a.natsInfo, opt, p.event)
+	var busy *reader.BusyError
 	switch {
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return nil
-	case errors.Is(err, stream.ErrNoServer):
+	case errors.Is(err, reader.ErrNoServer):
 		return noBroker(err)
-	case errors.Is(err, stream.ErrToken), errors.As(err, &busy):
+	case errors.Is(err, reader.ErrToken), errors.As(err, &busy):
 		return &exitError{exitRefused, err}
 	}
 	return err
@@ -92,12 +92,12 @@ func (a *app) removeDurable(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = stream.RemoveDurable(ctx, info, filepath.Join(a.stateDir, "readers"), name)
-	var busy *stream.BusyError
+	err = reader.RemoveDurable(ctx, info, filepath.Join(a.stateDir, "readers"), name)
+	var busy *reader.BusyError
 	switch {
-	case errors.Is(err, stream.ErrNoServer):
+	case errors.Is(err, reader.ErrNoServer):
 		return noBroker(err)
-	case errors.Is(err, stream.ErrToken), errors.As(err, &busy):
+	case errors.Is(err, reader.ErrToken), errors.As(err, &busy):
 		return &exitError{exitRefused, err}
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"assent/internal/hook"
-	"assent/internal/store/stream"
+	"assent/internal/store/reader"
 	"assent/schemas"
 )
 
@@ -59,7 +59,7 @@ func TestEventLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.note(stream.Note{Message: "3 events missing here"}); err != nil {
+	if err := p.marker(reader.Marker{Message: "3 events missing here"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `— Friday, 20 November 2026

@@ -138,7 +138,7 @@ type outcome struct {
 // install plans, shows, asks and writes. errDeclined says that the person at the terminal said no.
 func (a *app) install(ctx context.Context, f installFlags) (done outcome, err error) {
 	defer func() { err = shown(err) }()
-	o, place, err := a.installOptions(f)
+	o, at, err := a.installOptions(f)
 	if err != nil {
 		return done, err
 	}
@@ -149,17 +149,23 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	if o.Command, err = a.hookCommand(f); err != nil {
 		return done, err
 	}
-	if o.AskRules, err = askRules(f.ask); err != nil {
-		return done, err
+	switch f.ask {
+	case "":
+	case defaultAsk:
+		o.AskRules = install.DefaultAsk
+	default:
+		if o.AskRules, err = install.ParseAsk(f.ask); err != nil {
+			return done, usagef("%w", err)
+		}
 	}
 	if o.DefaultMode = f.defaultMode; o.DefaultMode != "" && !slices.Contains(install.Modes, o.DefaultMode) {
 		return done, usagef("--default-mode %s: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(install.Modes, ", "))
 	}
-	settings := install.Survey(o, place.dir(), place.root)
-	if id := pluginOf(settings); id != "" {
+	settings := install.Survey(o, at.dir(), at.root)
+	if id := install.Plugin(settings); id != "" {
 		notes = append(notes, install.Note{Key: "plugin", Text: "the plugin " + id + " brings the same hooks, and every request will be asked twice; take it out with: claude plugin uninstall " + id})
 	}
-	if auto(settings, o) {
+	if install.Auto(settings, o) {
 		if a.interactive() && !f.yes && !f.print && !f.keepMode && !a.json {
 			// No question whose answer could not be carried out.
 			plan, err := install.Install(o)
@@ -173,24 +179,24 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 				return done, err
 			}
 		} else {
-			notes = append(notes, autoNote())
+			notes = append(notes, install.AutoNote())
 		}
 	}
 	plan, err := install.Install(o)
 	if err != nil {
 		return done, err
 	}
-	notes = append(append(notes, plan.Notes...), place.notes(o, plan, settings)...)
+	notes = append(append(notes, plan.Notes...), install.Surroundings(o, plan, settings, at.cwd)...)
 	plan.Notes = notes
-	done.silent = auto(settings, o)
-	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, startsInAuto)
+	done.silent = install.Auto(settings, o)
+	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
 	done.changed, err = a.carryOut(ctx, f, plan, o)
 	return done, err
 }
 
 func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	defer func() { err = shown(err) }()
-	o, place, err := a.installOptions(f)
+	o, at, err := a.installOptions(f)
 	if err != nil {
 		return err
 	}
@@ -198,7 +204,7 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	plan.Notes = append(plan.Notes, place.left(o, plan)...)
+	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
 	gone, err := a.carryOut(ctx, f, plan, o)
 	if gone && !a.json {
 		a.leftOver()

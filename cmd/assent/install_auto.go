@@ -3,82 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"assent/internal/agent/claude/install"
 )
 
-// auto reports whether Claude Code will start in auto mode in a terminal, where hardly a call
-// reaches assent, and nothing that the settings or the options say makes it ask.
-func auto(settings []install.Settings, o install.Options) bool {
-	if len(o.AskRules) > 0 || o.DefaultMode != "" || !slices.ContainsFunc(o.Versions, startsInAuto) {
-		return false
-	}
-	mode, asks := permissionMode(settings)
-	return asks == 0 && (mode == "" || mode == "auto")
-}
-
-// startsInAuto reports whether a version's own default mode in a terminal is auto. 2.1.197 is the
-// last one that is known to start otherwise.
-func startsInAuto(version string) bool { return install.Older(install.Oldest, version) }
-
-// permissionMode is the default mode that the settings give, the last file's, and how many
-// permissions.ask rules there are.
-func permissionMode(settings []install.Settings) (mode string, asks int) {
-	for _, s := range settings {
-		if s.DefaultMode != "" {
-			mode = s.DefaultMode
-		}
-		asks += len(s.Ask)
-	}
-	return mode, asks
-}
-
-const aboutAuto = "in a terminal Claude Code starts in auto mode, where most calls run or are refused without asking any hook"
-
-func autoNote() install.Note {
-	return install.Note{Key: "auto-mode", Text: aboutAuto + "; --ask makes risky commands reach assent all the same, --default-mode default makes everything reach it that needs permission"}
-}
-
 // keepManual is for whoever chose the default mode: the client offers auto mode once more, and
 // Enter would take it.
 const keepManual = `When it starts, Claude Code may offer to make auto mode your default: choose "No, keep manual mode".`
-
-// askRules takes the rules of --ask apart: commas inside of brackets belong to a rule.
-func askRules(list string) ([]string, error) {
-	switch list {
-	case "":
-		return nil, nil
-	case defaultAsk:
-		return install.DefaultAsk, nil
-	}
-	var rules []string
-	depth, from := 0, 0
-	for i, r := range list + "," {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case r == ',' && depth <= 0:
-			if rule := strings.TrimSpace(list[from:i]); rule != "" {
-				rules = append(rules, rule)
-			}
-			from = i + 1
-		}
-	}
-	if depth != 0 || len(rules) == 0 {
-		return nil, usagef("--ask %s: want rules such as Bash(git push:*) with commas between", list)
-	}
-	for _, r := range rules {
-		tool, _, pattern := strings.Cut(r, "(")
-		if tool == "" || strings.ContainsAny(tool, " )") || pattern && !strings.HasSuffix(r, ")") {
-			return nil, usagef("--ask: %q is no permission rule; want a tool, or a tool and a pattern like Bash(git push:*)", r)
-		}
-	}
-	return rules, nil
-}
 
 // offerAuto asks what to do about auto mode. Enter is no answer: whoever hurries past the question
 // would end with hooks that hardly ever run, and not know why.

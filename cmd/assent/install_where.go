@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"assent/hookclient"
@@ -59,15 +57,15 @@ func here() (whereabouts, error) {
 
 // agentOptions is where the agent keeps its own settings.
 func (a *app) agentOptions() (install.Options, error) {
-	o := install.Options{Home: os.Getenv("HOME"), ConfigDir: os.Getenv("CLAUDE_CONFIG_DIR"), StateDir: a.stateDir}
-	if o.ConfigDir != "" && !filepath.IsAbs(o.ConfigDir) {
-		return o, usagef("CLAUDE_CONFIG_DIR is %q, which Claude Code takes from wherever it is started; make it an absolute path", o.ConfigDir)
+	o, err := install.OptionsFrom(os.Getenv, a.stateDir)
+	if err != nil {
+		return o, usagef("%w", err)
 	}
 	return o, nil
 }
 
 // versions finds the clients that will read the settings, and refuses those that are too old.
-func (a *app) versions(ctx context.Context, f installFlags, o *install.Options) ([]install.Note, error) {
+func (a *app) versions(ctx context.Context, f installFlags, o *install.Options) (notes []install.Note, err error) {
 	if f.claudeVersion != "" {
 		o.Versions = []string{f.claudeVersion}
 		if _, err := install.Events(o.Versions); err != nil {
@@ -75,30 +73,8 @@ func (a *app) versions(ctx context.Context, f installFlags, o *install.Options) 
 		}
 		return nil, nil
 	}
-	clients := install.Clients(ctx, os.Getenv("PATH"), o.Home)
-	if len(clients) == 0 {
-		return nil, errors.New("no claude was found on PATH, nor in ~/.local/bin and ~/.claude/local; install Claude Code first, or say which version will read the settings: --claude-version " + install.Newest)
-	}
-	var notes []install.Note
-	var seen []string
-	for _, c := range clients {
-		if c.Err != nil {
-			notes = append(notes, install.Note{Key: "no-version", Text: fmt.Sprintf("%v; it is left out of account", c.Err)})
-			continue
-		}
-		if _, err := install.Events([]string{c.Version}); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Path, err)
-		}
-		o.Versions = append(o.Versions, c.Version)
-		seen = append(seen, c.Version+" at "+c.Path)
-	}
-	if len(o.Versions) == 0 {
-		return nil, fmt.Errorf("no claude says its version: %w; run it by hand, or say --claude-version V", clients[0].Err)
-	}
-	if len(seen) > 1 {
-		notes = append(notes, install.Note{Key: "several-versions", Text: "several Claude Codes are here (" + strings.Join(seen, ", ") + "); only events that all of them know are written"})
-	}
-	return notes, nil
+	o.Versions, notes, err = install.Versions(install.Clients(ctx, os.Getenv("PATH"), o.Home))
+	return notes, err
 }
 
 // hookCommand is the argv that the hooks run, with absolute paths.
@@ -163,54 +139,4 @@ func stable(program string) string {
 		return program
 	}
 	return found
-}
-
-// notes says what is special about the place of the settings.
-func (w whereabouts) notes(o install.Options, plan install.Plan, settings []install.Settings) []install.Note {
-	var notes []install.Note
-	if o.Scope != install.User && w.cwd != o.Dir {
-		text := "Claude Code reads " + plan.Path + " when it is started in " + o.Dir
-		if o.Scope == install.Local {
-			text += ", and newer ones below it too"
-		}
-		notes = append(notes, install.Note{Key: "directory", Text: text})
-	}
-	for _, s := range settings {
-		if s.Path == plan.Path {
-			continue
-		}
-		ours, others := 0, 0
-		for _, h := range s.Hooks {
-			switch {
-			case h.Ours:
-				ours++
-			case h.Event == "PermissionRequest":
-				others++
-			}
-		}
-		if ours > 0 {
-			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s runs assent's hook for %s too; Claude Code runs a hook once only if both are written alike, so keep one: assent uninstall --scope %s", s.Path, counted(ours, "event"), s.Scope)})
-		}
-		if others > 0 {
-			notes = append(notes, install.Note{Key: "second-decider", Text: "a hook in " + s.Path + " answers permission requests too: both are asked, and the first decision counts"})
-		}
-		if s.DisableAllHooks {
-			notes = append(notes, install.Note{Key: "hooks-disabled", Text: s.Path + " says disableAllHooks: no hook runs until you take that out"})
-		}
-	}
-	if p := o.Command[0]; strings.HasPrefix(p, filepath.Clean(os.TempDir())+string(filepath.Separator)) {
-		notes = append(notes, install.Note{Key: "temporary-path", Text: p + " lies in a directory for temporary files; when it is gone, Claude Code asks in its terminal only"})
-	}
-	return notes
-}
-
-// left says where assent's hooks stay when they go from this file.
-func (w whereabouts) left(o install.Options, plan install.Plan) []install.Note {
-	var notes []install.Note
-	for _, s := range install.Survey(o, w.dir(), w.root) {
-		if s.Path != plan.Path && slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Ours }) {
-			notes = append(notes, install.Note{Key: "other-scope", Text: fmt.Sprintf("%s still runs assent's hook: assent uninstall --scope %s", s.Path, s.Scope)})
-		}
-	}
-	return notes
 }

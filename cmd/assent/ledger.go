@@ -3,15 +3,13 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"assent/internal/host/gitrepo"
+	"assent/internal/outlet/ledger"
 )
 
 // queryName is the other name of the program, under which it is assent ledger query.
@@ -61,10 +59,10 @@ func (s *span) read(now time.Time) (root string, since, until time.Time, err err
 			return "", since, until, usagef("--%s is empty: want how long ago, such as 1h, or a time; leave it out for all", name)
 		}
 	}
-	if since, err = moment(s.since, now); err != nil {
+	if since, err = ledger.ParseTime(s.since, now); err != nil {
 		return "", since, until, usagef("--since %w", err)
 	}
-	if until, err = moment(s.until, now); err != nil {
+	if until, err = ledger.ParseTime(s.until, now); err != nil {
 		return "", since, until, usagef("--until %w", err)
 	}
 	if !until.IsZero() && !since.Before(until) {
@@ -78,51 +76,4 @@ func (s *span) read(now time.Time) (root string, since, until time.Time, err err
 		return "", since, until, fmt.Errorf("%s is in no git work tree; say which one with --repo DIR", dir)
 	}
 	return root, since, until, nil
-}
-
-// moment reads a time, or how long ago it was. The empty text is the zero time.
-func moment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	ago, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 16)
-		ago = time.Duration(n) * 24 * time.Hour
-	}
-	if err != nil || ago < 0 {
-		return time.Time{}, fmt.Errorf("%q: want how long ago, such as 1h or 7d, or a time such as 2026-02-06T15:04", text)
-	}
-	return now.Add(-ago), nil
-}
-
-// fileNames are the names under which a ledger may have a file: as it was said, and in full, for
-// agents mostly say the latter.
-func fileNames(root, file string) []string {
-	if file == "" {
-		return nil
-	}
-	names := []string{file}
-	if !filepath.IsAbs(file) {
-		if abs, err := filepath.Abs(file); err == nil {
-			names = append(names, abs)
-		}
-		names = append(names, filepath.Join(root, file))
-	}
-	for _, n := range slices.Clone(names) {
-		if !filepath.IsAbs(n) {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(filepath.Dir(n)); err == nil {
-			names = append(names, filepath.Join(real, filepath.Base(n)))
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/agent/claude"
-	"assent/internal/hook"
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/rabbit"
-	"assent/internal/text/show"
 )
 
 func (a *app) ledgerConsumeCmd() *cobra.Command {
@@ -65,113 +62,20 @@ func (a *app) consume(ctx context.Context, address, queue string) error {
 		}
 		queue = "assent.ledger." + host + "." + who.Username
 	}
-	s := &ledgerSink{host: host, said: map[string]string{}, rest: map[string]rest{}, logf: func(format string, args ...any) {
+	s := &ledger.Sink{Host: host, Decode: claude.DecodeMutation, Logf: func(format string, args ...any) {
 		fmt.Fprintln(a.err, "assent:", readable(fmt.Sprintf(format, args...)))
 	}}
 	if amqpInClear(address) {
-		s.logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
+		s.Logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
 	}
-	consumer, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: address, Queue: queue, Store: s.store, Logf: s.logf})
+	consumer, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: address, Queue: queue, Store: s.Store, Logf: s.Logf})
 	if err != nil {
 		return err
 	}
 	err = consumer.Run(ctx)
-	s.logf("%d mutations stored, %d of other machines or of no repository here passed over, %d failures", s.stored, s.passed, s.failed)
+	s.Logf("%d mutations stored, %d of other machines or of no repository here passed over, %d failures", s.Stored, s.Passed, s.Failed)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
-}
-
-// ledgerSink stores messages of RabbitMQ in ledgers. It belongs to one goroutine.
-type ledgerSink struct {
-	host string
-	logf func(string, ...any)
-	said map[string]string // by root, why its ledger cannot be written
-	rest map[string]rest   // by root; ledgers that are locked
-
-	stored, passed, failed int
-}
-
-// rest is the time for which a locked ledger is left alone: to find out that it still is takes
-// seconds, in which nothing else is stored.
-type rest struct {
-	until time.Time
-	pause time.Duration
-	why   error
-}
-
-const (
-	restFirst = 30 * time.Second
-	restLast  = 10 * time.Minute
-)
-
-// maxSaid bounds said and rest; beyond it everything may be said, and tried, again.
-const maxSaid = 1000
-
-// store is rabbit's Store: an error for each message, nil for what is done with.
-func (s *ledgerSink) store(ctx context.Context, bodies [][]byte) []error {
-	errs := make([]error, len(bodies))
-	list := make([]hook.Mutation, len(bodies)) // without a root where there is nothing to store
-	for i, body := range bodies {
-		m, err := claude.DecodeMutation(body)
-		switch {
-		case err != nil:
-			errs[i] = err
-			s.failed++
-			s.say("", fmt.Sprintf("a message cannot be read: %v", err))
-		case m.Repo.GitRoot == "" || m.Host != "" && m.Host != s.host:
-			s.passed++
-		case time.Now().Before(s.rest[m.Repo.GitRoot].until):
-			errs[i] = s.rest[m.Repo.GitRoot].why
-			s.failed++
-		default:
-			list[i] = m
-		}
-	}
-	why := ledger.Store(ctx, list)
-	for root, err := range why {
-		if errors.Is(err, ledger.ErrBusy) {
-			s.leave(root, err)
-		}
-	}
-	for i, m := range list {
-		root := m.Repo.GitRoot
-		err := why[root]
-		switch {
-		case root == "":
-		case err == nil:
-			s.stored++
-			delete(s.said, root)
-			delete(s.rest, root)
-		case m.Host == "" && errors.Is(err, ledger.ErrGone): // of another machine, most likely
-			s.passed++
-		default:
-			errs[i] = err
-			s.failed++
-			s.say(root, fmt.Sprintf("%v; it is tried again later", err))
-		}
-	}
-	return errs
-}
-
-// leave leaves a locked ledger alone, each time longer.
-func (s *ledgerSink) leave(root string, why error) {
-	pause := min(max(restFirst, 2*s.rest[root].pause), restLast)
-	if len(s.rest) >= maxSaid {
-		clear(s.rest)
-	}
-	s.rest[root] = rest{time.Now().Add(pause), pause, why}
-}
-
-// say logs what is new about a root.
-func (s *ledgerSink) say(root, what string) {
-	if s.said[root] == what {
-		return
-	}
-	if len(s.said) >= maxSaid {
-		clear(s.said)
-	}
-	s.said[root] = what
-	s.logf("ledger: %s", show.Line(what))
 }

@@ -62,7 +62,7 @@ Also runs under the name hookd-query.`,
 			if root, f.Since, f.Until, err = s.read(time.Now()); err != nil {
 				return err
 			}
-			f.Files, f.Tool = fileNames(root, file), strings.ToLower(f.Tool)
+			f.Files, f.Tool = ledger.FileNames(root, file), strings.ToLower(f.Tool)
 			if err := ledger.Query(cmd.Context(), root, f, print.row); err != nil {
 				return err
 			}

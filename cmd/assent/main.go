@@ -24,7 +24,6 @@ const (
 	exitUsage    = 2
 	exitNoBroker = 3
 	exitRefused  = 4
-	exitDenied   = 86 // of assent ci run --fail-on-deny
 )
 
 // exitError carries the exit code of an error. Without one nothing is left to say.

@@ -144,7 +144,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 			if len(payload) > hook.MaxRequest {
 				return nil, errors.New("the call is too large to be held; the limit is 1 MiB")
 			}
-			out, err := hookclient.Question(ctx, cfg, hook.ViaMCP, payload)
+			out, err := hookclient.Question(ctx, cfg, hook.SourceMCP, payload)
 			if errors.Is(err, hookclient.ErrNoAnswer) {
 				err = fmt.Errorf("nobody answered this permission request within %v", cfg.Timeout)
 			}

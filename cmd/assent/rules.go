@@ -14,6 +14,7 @@ import (
 
 	"assent/internal/policy"
 	"assent/internal/policy/files"
+	"assent/internal/text/layout"
 )
 
 func (a *app) rulesCmd() *cobra.Command {
@@ -184,7 +185,7 @@ func (a *app) loadedRules(name, root string) (*policy.Set, *ruleFiles, error) {
 // printProblems prints each problem with its line and a caret below the place.
 func (a *app) printProblems(w io.Writer, f *ruleFiles, problems []policy.Problem) {
 	for _, p := range problems {
-		fmt.Fprintln(w, wrapped(readable(p.String()), "", "    "))
+		fmt.Fprintln(w, layout.Wrap(readable(p.String()), "", "    "))
 		for _, s := range f.files {
 			if s.Name == p.File && p.Line > 0 {
 				printLine(w, string(s.Data), p.Line, p.Column)
@@ -208,7 +209,7 @@ func printLine(w io.Writer, text string, line, column int) {
 		}
 	}
 	number := fmt.Sprintf("%5d | ", line)
-	row, marks := underlined(strings.TrimSuffix(lines[line-1], "\r"), from, from, ruleColumns-len(number))
+	row, marks := layout.Underline(strings.TrimSuffix(lines[line-1], "\r"), from, from, layout.Most-len(number))
 	fmt.Fprintf(w, "%s%s\n%s%s\n", number, row, strings.Repeat(" ", len(number)-2)+"| ", marks)
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"assent/internal/policy"
 	"assent/internal/policy/files"
+	"assent/internal/policy/importer"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -126,7 +128,7 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 		fmt.Fprintln(a.out)
 	}
 	for _, p := range notices {
-		fmt.Fprintln(a.out, wrapped(readable("note: "+p.String()), "", "    "))
+		fmt.Fprintln(a.out, layout.Wrap(readable("note: "+p.String()), "", "    "))
 	}
 	return nil
 }
@@ -149,7 +151,7 @@ func (c *checkedFile) count(file ruleFile, o policy.LoadOptions) []policy.Proble
 	notices := append(set.Notices(), set.Mistakes()...)
 	for _, r := range set.Rules() {
 		text, ok := strings.CutPrefix(r.Text, "allow: ")
-		if meaning := runsAnything(text); ok && r.Layer != policy.Builtin && meaning != "" {
+		if meaning := importer.RunsAnything(text); ok && r.Layer != policy.Builtin && meaning != "" {
 			notices = append(notices, policy.Problem{File: r.File, Line: r.Line, Message: text + " allows " + meaning})
 		}
 	}
@@ -169,9 +171,4 @@ func (c *checkedFile) line() string {
 }
 
 // counted is a number of things.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func counted(n int, what string) string { return show.Count(n, what) }

@@ -17,6 +17,8 @@ import (
 	"assent/internal/host/gitrepo"
 	"assent/internal/policy"
 	"assent/internal/policy/files"
+	"assent/internal/policy/replay"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -124,17 +126,18 @@ func (a *app) explainedCall(ctx context.Context, f explainFlags, args []string) 
 			return call, usagef("--time %s: want such as 2026-01-07T12:00:00Z", f.time)
 		}
 	}
-	stand(&call)
+	in := callIn(call.Cwd)
+	call.Project, call.Repo, call.Branch, call.Home = in.Project, in.Repo, in.Branch, in.Home
 	return call, nil
 }
 
-// stand fills in what the call's directory says about it.
-func stand(call *policy.Call) {
-	req := hook.Request{CWD: call.Cwd}
-	req.Repo = gitrepo.Find(call.Cwd)
+// callIn is a call in a directory, with what that says about it.
+func callIn(cwd string) policy.Call {
+	req := hook.Request{CWD: cwd}
+	req.Repo = gitrepo.Find(cwd)
 	found := files.Call(&req, nil, "")
-	call.Project, call.Repo, call.Branch = found.Project, found.Repo, found.Branch
-	call.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
+	home, _ := os.UserHomeDir() // without one, ~ is nobody's
+	return policy.Call{Cwd: cwd, Project: found.Project, Repo: found.Repo, Branch: found.Branch, Home: home}
 }
 
 // shellWords writes arguments as one command that has them.
@@ -187,27 +190,27 @@ func requestCall(r *api.Request) policy.Call {
 // explain says what the rules make of a call. r is the request that it came from, or nil.
 func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 	v := set.Explain(call)
-	if forBroker(&v.Verdict, call.Tool) {
+	if replay.WithoutPlainYes(&v.Verdict, call.Tool) {
 		v.Layer = ""
 	}
 	if a.json {
 		return a.printJSON(explanationOf(call, &v))
 	}
 	if r != nil {
-		fmt.Fprintln(a.out, wrapped(fmt.Sprintf("Request %s of %s: %s", show.Line(r.ID), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), fate(r)), "", "  "))
+		fmt.Fprintln(a.out, layout.Wrap(fmt.Sprintf("Request %s of %s: %s", show.Line(r.ID), r.CreatedAt.Local().Format("2006-01-02 15:04:05"), fate(r)), "", "  "))
 		fmt.Fprintln(a.out)
 	}
 	what := map[hook.Action]string{hook.ActionAllow: "ALLOW", hook.ActionAsk: "ASK", hook.ActionDeny: "DENY"}[v.Action]
 	if v.Rule != "" {
-		fmt.Fprintln(a.out, wrapped(what+" by "+ruleName(v.Rule, v.File), "", "  "))
+		fmt.Fprintln(a.out, layout.Wrap(what+" by "+ruleName(v.Rule, v.File), "", "  "))
 	} else {
-		fmt.Fprintln(a.out, wrapped(what+": "+show.Line(v.Reason), "", "  "))
+		fmt.Fprintln(a.out, layout.Wrap(what+": "+show.Line(v.Reason), "", "  "))
 	}
 	if v.Message != "" {
-		fmt.Fprintln(a.out, wrapped("the agent reads: "+show.Line(v.Message), "  ", "    "))
+		fmt.Fprintln(a.out, layout.Wrap("the agent reads: "+show.Line(v.Message), "  ", "    "))
 	}
 	if v.Note != "" {
-		fmt.Fprintln(a.out, wrapped("the approver reads: "+show.Line(v.Note), "  ", "    "))
+		fmt.Fprintln(a.out, layout.Wrap("the approver reads: "+show.Line(v.Note), "  ", "    "))
 	}
 	if v.Action == hook.ActionAsk && v.Timeout > 0 {
 		then := "the agent's own prompt decides"
@@ -217,21 +220,11 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 		fmt.Fprintf(a.out, "  an approver has %s, then %s\n", shortDuration(v.Timeout), then)
 	}
 	for _, s := range v.Shadow {
-		fmt.Fprintln(a.out, wrapped(fmt.Sprintf("on trial: %s would say %s", ruleName(s.Rule, s.File), s.Action), "  ", "    "))
+		fmt.Fprintln(a.out, layout.Wrap(fmt.Sprintf("on trial: %s would say %s", ruleName(s.Rule, s.File), s.Action), "  ", "    "))
 	}
 	fmt.Fprintln(a.out)
 	a.printUnits(&v, "")
 	return nil
-}
-
-// forBroker is a verdict after what the broker makes of it: a question of the agent wants an answer,
-// and no rule says yes to it.
-func forBroker(v *hook.Verdict, name string) (changed bool) {
-	if v.Action != hook.ActionAllow || !tools.Of(name).NeedsAnswer() {
-		return false
-	}
-	v.Action, v.Rule, v.File, v.Reason = hook.ActionAsk, "", "", "the agent takes no plain yes here"
-	return true
 }
 
 // shortDuration is 10m rather than 10m0s.

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,38 +25,5 @@ func TestCheckNotes(t *testing.T) {
 	}
 	if strings.Contains(said, "Bash(ls *)") {
 		t.Error("Bash(ls *) is nagged about")
-	}
-}
-
-// What settings say and rules cannot match is left out or asked about, with the reason.
-func TestImportSaysWhatCannotMatch(t *testing.T) {
-	settings, err := json.Marshal(map[string]any{"permissions": map[string]any{
-		"allow": []string{"Bash(timeout 60 npm test)", "Bash(PYTHONPATH=. pytest:*)", "Bash(git -C /Users/me/x status)", "Bash(npm test)", "Agent(model:opus)", "Raed"},
-		"deny":  []string{"Agent(model:opus)", "Bash(run_in_background:true)", "Bash(git:* push)", "Bsh"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "settings.json")
-	if err := os.WriteFile(path, settings, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m := &imported{path: path, everywhere: true}
-	if err := m.read(); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{
-		"allow Bash(timeout 60 npm test)": "left", "allow Bash(PYTHONPATH=. pytest:*)": "left", "allow Bash(git -C /Users/me/x status)": "left", "allow Bash(npm test)": "carried",
-		"allow Agent(model:opus)": "left", "allow Raed": "left", "deny Agent(model:opus)": "carried", "deny Bash(run_in_background:true)": "carried", "deny Bash(git:* push)": "changed", "deny Bsh": "changed",
-	}
-	for _, e := range m.entries {
-		if got := e.State; got != want[e.Action+" "+e.Text] || got != "carried" && e.Why == "" {
-			t.Errorf("%s %s: %s (%s), want %s", e.Action, e.Text, got, e.Why, want[e.Action+" "+e.Text])
-		}
-	}
-	if text, err := m.file(); err != nil {
-		t.Error(err)
-	} else if !strings.Contains(string(text), "ask:\n") {
-		t.Errorf("no ask in %s", text)
 	}
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
-	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/policy/replay"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -42,15 +43,15 @@ are now.`,
 			if err != nil {
 				return err
 			}
-			r := &replay{a: a, b: b, file: file, sets: map[string]replaySet{}}
+			r := &replay.Replay{Load: a.replayRules(file), OwnFiles: file == ""}
 			from := time.Now().Add(-ago)
-			if err := r.run(cmd.Context(), from); err != nil {
+			if err := b.replay(cmd.Context(), r, from); err != nil {
 				return err
 			}
 			if a.json {
-				return r.printJSON(from)
+				return a.printReplayJSON(r, from)
 			}
-			r.print(from, all)
+			a.printReplay(r, from, all)
 			return nil
 		},
 	}
@@ -76,100 +77,8 @@ func longDuration(text string) (time.Duration, error) {
 	return d, err
 }
 
-// replay judges past requests.
-type replay struct {
-	a    *app
-	b    *client
-	file string
-	sets map[string]replaySet // by the root of the repository whose file counts, "" for none
-
-	judged  int
-	same    int
-	changed [len(replayKinds)][]replayed
-}
-
-// replaySet is the rules for the requests of one repository.
-type replaySet struct {
-	*policy.Set
-	broken bool // the repository's file is: nothing is allowed by rule there
-}
-
-// replayed is a request that would have gone otherwise.
-type replayed struct {
-	Kind    string      `json:"kind"`
-	Request string      `json:"request"`
-	Time    time.Time   `json:"time"`
-	Tool    string      `json:"tool"`
-	What    string      `json:"what"` // one line, shortened
-	Was     string      `json:"was"`  // its outcome
-	By      string      `json:"by,omitempty"`
-	Verdict hook.Action `json:"verdict"`
-	Rule    string      `json:"rule,omitempty"`
-	File    string      `json:"file,omitempty"`
-	Reason  string      `json:"reason"`
-}
-
-// replayKinds are the ways in which a request can go otherwise, the most telling first.
-var replayKinds = [...]struct{ name, words string }{ // read-only
-	{"denied-now-allowed", "denied by a person, would be ALLOWED BY RULE"},
-	{"ruled-denied-now-allowed", "denied by a rule, would be ALLOWED BY RULE"},
-	{"open-now-allowed", "allowed by nobody, would be ALLOWED BY RULE"},
-	{"changed-now-allowed", "allowed by a person with changes, would be allowed as it came"},
-	{"allowed-now-denied", "allowed, would be denied by rule"},
-	{"open-now-denied", "answered by nobody, would be denied by rule"},
-	{"denied-now-denied", "denied by a person, would be denied by rule"},
-	{"denied-now-asked", "denied by a rule, would be asked"},
-	{"ruled-now-asked", "allowed by a rule, would be asked"},
-	{"allowed-now-allowed", "allowed by a person, would be allowed by rule"},
-}
-
-// replayKind says how a request would go otherwise; ok is false when it would go as it went.
-func replayKind(r *api.Request, now hook.Action) (kind int, ok bool) {
-	ruled := r.DecidedBy != nil && r.DecidedBy.Kind == hook.KindRule
-	allowed := r.Outcome == hook.Allowed || r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonToolRan
-	denied := r.Outcome == hook.Denied
-	name := ""
-	switch now {
-	case hook.ActionAllow:
-		switch {
-		case denied && ruled:
-			name = "ruled-denied-now-allowed"
-		case denied:
-			name = "denied-now-allowed"
-		case !allowed:
-			name = "open-now-allowed"
-		case len(r.Response.UpdatedInput()) > 0:
-			name = "changed-now-allowed"
-		case !ruled:
-			name = "allowed-now-allowed"
-		}
-	case hook.ActionDeny:
-		switch {
-		case allowed:
-			name = "allowed-now-denied"
-		case !denied:
-			name = "open-now-denied"
-		case !ruled:
-			name = "denied-now-denied"
-		}
-	case hook.ActionAsk:
-		switch {
-		case ruled && denied:
-			name = "denied-now-asked"
-		case ruled && allowed:
-			name = "ruled-now-asked"
-		}
-	}
-	for i, k := range replayKinds {
-		if k.name == name {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// run goes through the requests that ended since then, newest first.
-func (r *replay) run(ctx context.Context, since time.Time) error {
+// replay has r judge the requests that ended since then, newest first.
+func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) error {
 	after := ""
 	for {
 		path := "/v1/requests?state=ended&limit=1000"
@@ -177,7 +86,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 			path += "&after=" + url.QueryEscape(after)
 		}
 		var page []api.Request
-		if err := r.b.call(ctx, "GET", path, nil, &page); err != nil {
+		if err := c.call(ctx, "GET", path, nil, &page); err != nil {
 			return err
 		}
 		for i := range page {
@@ -188,7 +97,7 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 			if q.CreatedAt.Before(since) {
 				continue
 			}
-			if err := r.judge(q); err != nil {
+			if err := r.Judge(pastOf(q)); err != nil {
 				return err
 			}
 		}
@@ -199,136 +108,89 @@ func (r *replay) run(ctx context.Context, since time.Time) error {
 	}
 }
 
-func (r *replay) judge(q *api.Request) error {
-	if q.Event != "" {
-		return nil // an MCP server's form, which no rule is about
+func pastOf(q *api.Request) *replay.Past {
+	return &replay.Past{
+		Request: q.Request, Call: requestCall(q), Outcome: q.Outcome, Reason: q.Reason, By: q.DecidedBy,
+		Edited: len(q.Response.UpdatedInput()) > 0, Summary: summary(q, 200),
 	}
-	call := requestCall(q)
-	root := ""
-	if r.file == "" && !call.Elsewhere {
-		root = q.Repo.Root
-	}
-	set, err := r.set(root)
-	if err != nil {
-		return err
-	}
-	v := set.Eval(call)
-	forBroker(&v, q.ToolName)
-	if set.broken && v.Action == hook.ActionAllow {
-		v = hook.Verdict{Action: hook.ActionAsk, Reason: "the repository's rules are broken"}
-	}
-	r.judged++
-	kind, ok := replayKind(q, v.Action)
-	if !ok {
-		r.same++
-		return nil
-	}
-	c := replayed{
-		Kind: replayKinds[kind].name, Request: q.ID, Time: q.CreatedAt, Tool: q.ToolName, What: summary(q, 200), Was: string(q.Outcome),
-		Verdict: v.Action, Rule: v.Rule, File: v.File, Reason: v.Reason,
-	}
-	if q.DecidedBy != nil {
-		c.By = q.DecidedBy.Who()
-	}
-	r.changed[kind] = append(r.changed[kind], c)
-	return nil
 }
 
-// set returns the rules for requests from the repository at root.
-func (r *replay) set(root string) (replaySet, error) {
-	if set, known := r.sets[root]; known {
-		return set, nil
-	}
-	var set replaySet
-	f, err := r.a.readRules(r.file, root)
-	if err != nil {
-		return set, err
-	}
-	var problems []policy.Problem
-	set.Set, problems = f.load(root != "") // the broker runs no tests of a repository's file
-	switch {
-	case len(problems) > 0 && root == "":
-		r.a.printProblems(r.a.err, f, problems)
-		return set, errors.New("the rules have mistakes, which the broker would not load either")
-	case len(problems) > 0:
-		if set, err = r.set(""); err != nil {
-			return set, err
+// replayRules returns the function that loads the rules for the requests of one repository: those of
+// the file that the user named, or else those that the broker would load.
+func (a *app) replayRules(name string) func(root string) (replay.Rules, error) {
+	var base *policy.Set // without a repository's
+	var load func(root string) (replay.Rules, error)
+	load = func(root string) (replay.Rules, error) {
+		if root == "" && base != nil {
+			return replay.Rules{Set: base}, nil
 		}
-		r.a.printProblems(r.a.err, f, problems)
-		set.broken = true
+		f, err := a.readRules(name, root)
+		if err != nil {
+			return replay.Rules{}, err
+		}
+		set, problems := f.load(root != "") // the broker runs no tests of a repository's file
+		switch {
+		case len(problems) > 0 && root == "":
+			a.printProblems(a.err, f, problems)
+			return replay.Rules{}, errors.New("the rules have mistakes, which the broker would not load either")
+		case len(problems) > 0:
+			rules, err := load("")
+			if err != nil {
+				return rules, err
+			}
+			a.printProblems(a.err, f, problems)
+			rules.Broken = true
+			return rules, nil
+		case root == "":
+			base = set
+		}
+		return replay.Rules{Set: set}, nil
 	}
-	if len(r.sets) >= 100 {
-		clear(r.sets)
-	}
-	r.sets[root] = set
-	return set, nil
+	return load
 }
 
 const maxReplayLines = 15
 
-func (r *replay) print(since time.Time, all bool) {
-	out := r.a.out
-	if r.judged == 0 {
+func (a *app) printReplay(r *replay.Replay, since time.Time, all bool) {
+	out := a.out
+	if r.Judged == 0 {
 		fmt.Fprintf(out, "No request has ended since %s.\n", since.Local().Format("2006-01-02 15:04"))
 		return
 	}
-	fmt.Fprintf(out, "%s since %s\n\n", counted(r.judged, "request"), since.Local().Format("2006-01-02 15:04"))
-	for i, k := range replayKinds {
-		if n := len(r.changed[i]); n > 0 {
-			fmt.Fprintf(out, "%6d  %s\n", n, k.words)
+	fmt.Fprintf(out, "%s since %s\n\n", counted(r.Judged, "request"), since.Local().Format("2006-01-02 15:04"))
+	for i, k := range replay.Kinds {
+		if n := len(r.Changed[i]); n > 0 {
+			fmt.Fprintf(out, "%6d  %s\n", n, k.Words)
 		}
 	}
-	fmt.Fprintf(out, "%6d  as it went\n", r.same)
-	for i, k := range replayKinds {
-		if len(r.changed[i]) == 0 {
+	fmt.Fprintf(out, "%6d  as it went\n", r.Same)
+	for i, k := range replay.Kinds {
+		if len(r.Changed[i]) == 0 {
 			continue
 		}
 		fmt.Fprintln(out)
 		if i == 0 {
-			fmt.Fprintf(out, "!!! WARNING: A PERSON DENIED %s THAT THESE RULES WOULD ALLOW !!!\n", map[bool]string{true: "ONE REQUEST", false: fmt.Sprint(len(r.changed[i])) + " REQUESTS"}[len(r.changed[i]) == 1])
+			fmt.Fprintf(out, "!!! WARNING: A PERSON DENIED %s THAT THESE RULES WOULD ALLOW !!!\n", map[bool]string{true: "ONE REQUEST", false: fmt.Sprint(len(r.Changed[i])) + " REQUESTS"}[len(r.Changed[i]) == 1])
 		} else {
-			fmt.Fprintf(out, "%s:\n", k.words)
+			fmt.Fprintf(out, "%s:\n", k.Words)
 		}
-		lines := folded(r.changed[i])
+		lines := replay.Fold(r.Changed[i])
 		for j, l := range lines {
 			if j == maxReplayLines && !all && i > 0 {
 				fmt.Fprintf(out, "  … and %d more; --all prints them\n", len(lines)-j)
 				break
 			}
-			l.print(r.a)
+			a.printReplayLine(l)
 		}
 	}
 }
 
-// foldedLine is requests that look the same and were judged the same.
-type foldedLine struct {
-	replayed
-	times int
-}
-
-func folded(list []replayed) []*foldedLine {
-	type key struct{ what, was, by, rule, file string }
-	var lines []*foldedLine
-	known := map[key]*foldedLine{}
-	for _, c := range list {
-		k := key{c.What, c.Was, c.By, c.Rule, c.File}
-		if l := known[k]; l != nil {
-			l.times++
-			continue
-		}
-		l := &foldedLine{c, 1}
-		known[k] = l
-		lines = append(lines, l)
-	}
-	return lines
-}
-
-func (l *foldedLine) print(a *app) {
+func (a *app) printReplayLine(l *replay.Line) {
 	times := ""
-	if l.times > 1 {
-		times = fmt.Sprintf(" (%d times)", l.times)
+	if l.Times > 1 {
+		times = fmt.Sprintf(" (%d times)", l.Times)
 	}
-	fmt.Fprintln(a.out, wrapped(elide(l.What, 100), "  ", "      ")+times)
+	fmt.Fprintln(a.out, layout.Wrap(elide(l.What, 100), "  ", "      ")+times)
 	by := ""
 	if l.By != "" {
 		by = " by " + show.Short(l.By, 40)
@@ -338,8 +200,8 @@ func (l *foldedLine) print(a *app) {
 	if l.Rule != "" {
 		now = fmt.Sprintf("%s by %s", l.Verdict, ruleName(l.Rule, l.File))
 	}
-	fmt.Fprintln(a.out, wrapped(then, "      then: ", "            "))
-	fmt.Fprintln(a.out, wrapped(now, "      now:  ", "            "))
+	fmt.Fprintln(a.out, layout.Wrap(then, "      then: ", "            "))
+	fmt.Fprintln(a.out, layout.Wrap(now, "      now:  ", "            "))
 	fmt.Fprintln(a.out, "      id:   "+show.Line(l.Request))
 }
 
@@ -351,17 +213,17 @@ type replayCounts struct {
 	Kinds  map[string]int `json:"kinds"`
 }
 
-func (r *replay) printJSON(since time.Time) error {
-	counts := replayCounts{since.UTC(), r.judged, r.same, map[string]int{}}
-	for i, k := range replayKinds {
-		counts.Kinds[k.name] = len(r.changed[i])
+func (a *app) printReplayJSON(r *replay.Replay, since time.Time) error {
+	counts := replayCounts{since.UTC(), r.Judged, r.Same, map[string]int{}}
+	for i, k := range replay.Kinds {
+		counts.Kinds[k.Name] = len(r.Changed[i])
 	}
-	if err := r.a.printJSON(counts); err != nil {
+	if err := a.printJSON(counts); err != nil {
 		return err
 	}
-	for _, list := range r.changed {
+	for _, list := range r.Changed {
 		for _, c := range list {
-			if err := r.a.printJSON(c); err != nil {
+			if err := a.printJSON(c); err != nil {
 				return err
 			}
 		}

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"assent/internal/hook"
 	"assent/internal/policy"
@@ -62,37 +60,4 @@ func (a *app) warnOfRules(ctx context.Context) {
 			fmt.Fprintln(a.err, "assent: "+words)
 		}
 	}
-}
-
-// checkRules is the doctor's look at the rules.
-func (a *app) checkRules(ctx context.Context) check {
-	c := check{Name: "rules", Status: "ok"}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	b, err := a.broker()
-	var f hook.InForce
-	if err == nil {
-		f, err = b.ruleState(ctx)
-	}
-	if err != nil {
-		c.Status, c.Detail, c.Fix = "warn", "not known: "+err.Error(), "set ASSENT_TOKEN to a token of role view"
-		return c
-	}
-	if words := ruleTrouble(&f); words != "" {
-		c.Status, c.Detail, c.Fix = "warn", strings.TrimPrefix(words, "rules: "), "fix the file; it is read again by itself. assent rules check FILE says all that is wrong"
-		if !f.Allowing {
-			c.Status = "fail"
-		}
-		return c
-	}
-	if len(f.Files) == 0 {
-		c.Detail = "no file of rules; every request waits for a person"
-		return c
-	}
-	var paths []string
-	for _, file := range f.Files {
-		paths = append(paths, file.Path)
-	}
-	c.Detail = counted(len(f.Rules), "rule") + " of " + strings.Join(paths, ", ")
-	return c
 }

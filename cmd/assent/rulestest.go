@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -78,11 +79,11 @@ func (a *app) printTests(results []policy.TestResult, verbose bool) error {
 			}
 			continue
 		}
-		name := show.Short(r.Name, ruleColumns-16)
+		name := show.Short(r.Name, layout.Most-16)
 		switch {
 		case r.Failed != "":
 			fmt.Fprintf(a.out, "FAIL  %s\n", name)
-			fmt.Fprintln(a.out, wrapped(readable(fmt.Sprintf("%s:%d:%d: %s", r.File, r.Line, r.Column, r.Failed)), "      ", "      "))
+			fmt.Fprintln(a.out, layout.Wrap(readable(fmt.Sprintf("%s:%d:%d: %s", r.File, r.Line, r.Column, r.Failed)), "      ", "      "))
 			a.printUnits(&r.Got, "      ")
 			fmt.Fprintln(a.out)
 		case verbose:

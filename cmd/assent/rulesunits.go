@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -40,7 +41,7 @@ func (a *app) printUnits(v *policy.Explanation, indent string) {
 		u := &units[i]
 		switch {
 		case u.Kind == "tool":
-			fmt.Fprintln(a.out, indent+show.Short(u.Text, ruleColumns-len(indent)))
+			fmt.Fprintln(a.out, indent+show.Short(u.Text, layout.Most-len(indent)))
 		case u.End > u.Start:
 			a.printPlace(v.Command, u.Start, u.End, indent)
 		}
@@ -68,7 +69,7 @@ func shownUnits(v *policy.Explanation) []policy.UnitVerdict {
 
 // labelled is a text behind a short word, wrapped.
 func labelled(indent, label, text string) string {
-	return wrapped(text, indent+fmt.Sprintf("%-7s", label), indent+"       ")
+	return layout.Wrap(text, indent+fmt.Sprintf("%-7s", label), indent+"       ")
 }
 
 // printPlace shows the line of the command that holds the first of the bytes, with marks.
@@ -87,7 +88,7 @@ func (a *app) printPlace(command string, start, end int, indent string) {
 	if strings.Contains(command, "\n") {
 		prefix += fmt.Sprintf("%d: ", number)
 	}
-	text, marks := underlined(line, start-from, end-from, ruleColumns-len(prefix))
+	text, marks := layout.Underline(line, start-from, end-from, layout.Most-len(prefix))
 	fmt.Fprintf(a.out, "%s%s\n%s%s\n", prefix, text, strings.Repeat(" ", len(prefix)), marks)
 }
 

@@ -249,7 +249,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		"history": func() uint64 { event, _ := hist.Cursor(); return event },
 	}
 	if mutations != nil {
-		followers["rabbitmq"] = mutations.Place
+		followers["rabbitmq"] = mutations.Cursor
 	}
 	if ledgers != nil {
 		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }

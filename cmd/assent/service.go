@@ -332,21 +332,3 @@ func (a *app) serviceUninstallCmd() *cobra.Command {
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON, as status prints it")
 	return c
 }
-
-// checkService says, for doctor, when an installed service is down.
-func (a *app) checkService(ctx context.Context) []check {
-	st := a.serviceStatus(ctx)
-	if !st.Installed {
-		return nil
-	}
-	c := check{Name: "service", Status: "ok", Detail: "runs; " + st.Unit}
-	switch {
-	case st.Problem != "":
-		c.Status, c.Detail, c.Fix = "warn", st.Problem, "see: assent service status"
-	case !st.Running:
-		c.Status, c.Detail, c.Fix = "fail", "installed, but it does not run", "assent service install starts it; its log: "+st.Logs
-	case !st.Ready:
-		c.Status, c.Detail, c.Fix = "fail", "is started again and again, or does not answer", "read its log: "+st.Logs
-	}
-	return []check{c}
-}

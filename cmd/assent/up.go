@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -264,7 +265,7 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 	case info := <-ready:
 		fmt.Fprintf(u.out, "It runs in this terminal, at %s\n", info.HTTPURL)
 		for _, said := range u.log.take() {
-			fmt.Fprintln(u.out, wrapped(readable("Note: "+said+"."), "", "  "))
+			fmt.Fprintln(u.out, layout.Wrap(readable("Note: "+said+"."), "", "  "))
 		}
 		return nil
 	case err := <-u.ended:

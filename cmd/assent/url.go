@@ -1,20 +1,16 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"assent/internal/api"
 )
 
 // localOnly reports whether a command works with this machine's files only. --url is none of those,
@@ -90,36 +86,6 @@ func brokerURL(text string) (string, error) {
 		return "", fmt.Errorf("%s: want https: a token would travel in the clear", text)
 	}
 	return u.Scheme + "://" + u.Host, nil
-}
-
-// examineRemote says, for doctor, whether the broker of --url answers and what the token may do.
-func (a *app) examineRemote(ctx context.Context) []check {
-	c, err := a.reach()
-	if err != nil {
-		return []check{{"broker", "fail", err.Error(), "say the right --url and --cacert"}}
-	}
-	status, err := c.Status(ctx, "/readyz")
-	switch {
-	case err != nil:
-		return []check{{"broker", "fail", err.Error(), "on that machine: assent doctor"}}
-	case status == http.StatusMisdirectedRequest:
-		return []check{{"broker", "fail", a.url + " does not answer to that name", "start it with --public-url " + a.url}}
-	case status != http.StatusNoContent:
-		return []check{{"broker", "warn", fmt.Sprintf("%s answers but is not ready (%d)", a.url, status), "on that machine: assent doctor"}}
-	}
-	checks := []check{{"broker", "ok", a.url + " is ready", ""}}
-	if c, err = a.broker(); err != nil {
-		return append(checks, check{"token", "warn", err.Error(), ""})
-	}
-	var p *api.Problem
-	switch err := c.call(ctx, "GET", "/v1/requests?state=pending&limit=1", nil, nil); {
-	case err == nil:
-		return append(checks, check{"token", "ok", "may look at requests", ""}, a.checkRules(ctx), a.checkSchemas(ctx))
-	case errors.As(err, &p) && p.Status == http.StatusForbidden:
-		return append(checks, check{"token", "ok", "may not look at requests; enough for a hook if its role is submit", ""})
-	default:
-		return append(checks, check{"token", "fail", err.Error(), "make another there: assent token create"})
-	}
 }
 
 // remoteTLS verifies the broker of --url, by the system's roots or by those of --cacert alone.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/reader"
 	"assent/internal/store/stream"
 )
 
@@ -41,7 +42,7 @@ func (b *bench) stored() ([]row, error) {
 	late, odd := 0, 0
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err = stream.Subscribe(ctx, s.natsInfo, stream.SubscribeOptions{All: true, Count: n}, func(e hook.Event) error {
+	err = reader.Read(ctx, s.natsInfo, reader.Options{All: true, Count: n}, func(e hook.Event) error {
 		if !missing[string(e.Raw)] {
 			odd++
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/internal/hook"
+	"assent/internal/store/reader"
 	"assent/internal/store/stream"
 )
 
@@ -99,7 +100,7 @@ func (d *Daemon) Streamed() (list []hook.Event) {
 	ctx, cancel := context.WithTimeout(d.T.Context(), 3*Soon)
 	defer cancel()
 	enough := errors.New("enough")
-	err := stream.Subscribe(ctx, info, stream.SubscribeOptions{All: true}, func(e hook.Event) error {
+	err := reader.Read(ctx, info, reader.Options{All: true}, func(e hook.Event) error {
 		if bytes.Contains(e.Raw, []byte(end)) {
 			return enough
 		}

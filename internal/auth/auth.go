@@ -9,14 +9,13 @@
 // A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
 // alone, which could be stolen, does not decide.
 //
-// Tokens and devices live in a KV that replicas share; memory is a copy of it that Watch
-// keeps current. Pairings under way, challenges, bearers and tickets live in memory only: they
+// Tokens and devices live in a KV that replicas share; memory is a mirror of it. Pairings under way, challenges, bearers and tickets live in memory only: they
 // are minutes old at most, and a restart or another replica sends the page back one step.
 //
 // # Concurrency
 //
-// Open starts two goroutines, one that watches the store and one that writes lastUsed; Close
-// ends them and waits. All methods may be called from any goroutine. One mutex guards the
+// Open starts two goroutines, that of the mirror and one that writes lastUsed; Close ends them and
+// waits. All methods may be called from any goroutine. One mutex guards the
 // maps; nothing slow runs under it.
 package auth
 
@@ -32,24 +31,9 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror"
 	"assent/internal/text/show"
 )
-
-// KV is the durable, shared place of tokens and devices: the ASSENT_STATE bucket.
-//
-// Keys are made of letters, digits, "-", "_" and ".".
-type KV interface {
-	// Create fails when the key exists.
-	Create(ctx context.Context, key string, value []byte) (rev uint64, err error)
-	// Update fails when rev is not the key's last revision, so that it cannot bring back
-	// what was deleted.
-	Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error)
-	Delete(ctx context.Context, key string) error
-	// Watch calls fn from one goroutine, in order, with the present value of every key that
-	// begins with prefix, which ends with a dot, then caughtUp once, then fn with every
-	// change, until ctx is done. A nil value says that the key was deleted. Revisions grow.
-	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
-}
 
 // Errors of an Auth.
 var (
@@ -66,7 +50,7 @@ func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
 
 // Config is what an Auth needs. KV is required.
 type Config struct {
-	KV KV
+	KV kvmirror.KV
 	// StateDir is where the owner's token is written, as owner.token, unless NoOwnerToken.
 	StateDir     string
 	NoOwnerToken bool
@@ -77,6 +61,7 @@ type Config struct {
 // Auth holds the credentials of one broker. Make it with Open.
 type Auth struct {
 	cfg   Config
+	kv    *kvmirror.Mirror
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 	owner ownerToken
@@ -84,15 +69,11 @@ type Auth struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	tokens  map[digest]*tokenEntry
-	devices map[string]*deviceEntry
-	// deleted remembers every key whose deletion was seen, so that older news on its way from
-	// the watch cannot bring it back. Keys are never used again; it grows by one short text
-	// for each revocation.
-	deleted    map[string]struct{}
-	bearers    *slips[bearer]
-	tickets    *slips[Principal]
-	challenges *slips[string]
+	tokens     map[digest]*tokenEntry
+	devices    map[string]*deviceEntry
+	bearers    *ttlMap[bearer]
+	tickets    *ttlMap[Principal]
+	challenges *ttlMap[string]
 	pairings   map[string]*pairing
 	starts     map[digest]*start
 }
@@ -116,24 +97,21 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		used:       make(chan usage, 64),
 		tokens:     map[digest]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
-		deleted:    map[string]struct{}{},
-		bearers:    newSlips[bearer](maxBearers, bearerLife),
-		tickets:    newSlips[Principal](maxTickets, ticketLife),
-		challenges: newSlips[string](maxChallenges, challengeLife),
+		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
+		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
+		challenges: newTTLMap[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
 		starts:     map[digest]*start{},
 	}
+	var err error
+	if a.kv, err = kvmirror.Open(ctx, kvmirror.Config{
+		KV: cfg.KV, Prefix: keyPrefix, Apply: a.apply, Final: true, What: "credentials", Logf: cfg.Logf,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: load credentials: %w", ErrUnavailable, err)
+	}
 	var run context.Context
 	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	loaded := make(chan struct{})
-	a.done.Go(func() { a.watch(run, sync.OnceFunc(func() { close(loaded) })) })
 	a.done.Go(func() { a.writeUsage(run) })
-	select {
-	case <-loaded:
-	case <-ctx.Done():
-		_ = a.Close()
-		return nil, fmt.Errorf("%w: load credentials: %w", ErrUnavailable, context.Cause(ctx))
-	}
 	if !cfg.NoOwnerToken {
 		if err := a.owner.create(filepath.Join(cfg.StateDir, "owner.token")); err != nil {
 			_ = a.Close()
@@ -147,23 +125,8 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 func (a *Auth) Close() error {
 	a.stop()
 	a.done.Wait()
+	a.kv.Close()
 	return a.owner.remove()
-}
-
-// watch follows the store until ctx is done. While the store is away, what is known stays.
-func (a *Auth) watch(ctx context.Context, caughtUp func()) {
-	for {
-		err := a.cfg.KV.Watch(ctx, keyPrefix, a.apply, caughtUp)
-		if ctx.Err() != nil {
-			return
-		}
-		a.cfg.Logf("auth: the watch on credentials ended, so revocations by other replicas wait; trying again: %v", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
 }
 
 // Authenticate says who holds the token or bearer, or ErrUnauthenticated.

@@ -15,10 +15,11 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror"
 )
 
 // open returns an Auth on kv, closed at the end of the test, without an owner's token.
-func open(t *testing.T, kv auth.KV) *auth.Auth {
+func open(t *testing.T, kv kvmirror.KV) *auth.Auth {
 	t.Helper()
 	a, err := auth.Open(context.Background(), auth.Config{KV: kv, NoOwnerToken: true, Logf: t.Logf})
 	if err != nil {

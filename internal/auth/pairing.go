@@ -146,6 +146,6 @@ func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.J
 	if err != nil {
 		return Device{}, fmt.Errorf("%w: store device: %w", ErrUnavailable, err)
 	}
-	a.apply(storeKey, value, rev)
+	a.kv.Offer(storeKey, value, rev)
 	return d.Device, nil
 }

@@ -8,30 +8,19 @@ import (
 	"time"
 )
 
-// apply brings memory up to date with one key of the store. Older news than what is known
-// changes nothing, so the watch and our own writes may come in any order.
-func (a *Auth) apply(key string, value []byte, rev uint64) {
-	var gone func()
+// apply takes in the news of one key of the store, see kvmirror.Config.
+func (a *Auth) apply(key string, value []byte, rev uint64) (after func()) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
 	case value == nil:
-		a.deleted[key] = struct{}{}
-		gone = a.removeLocked(key)
-	case a.isDeletedLocked(key):
+		return a.removeLocked(key)
 	case strings.HasPrefix(key, tokenPrefix):
 		a.applyTokenLocked(key, value, rev)
 	case strings.HasPrefix(key, devicePrefix):
 		a.applyDeviceLocked(key, value, rev)
 	}
-	a.mu.Unlock()
-	if gone != nil {
-		gone()
-	}
-}
-
-func (a *Auth) isDeletedLocked(key string) bool {
-	_, ok := a.deleted[key]
-	return ok
+	return nil
 }
 
 func (a *Auth) applyTokenLocked(key string, value []byte, rev uint64) {
@@ -44,7 +33,7 @@ func (a *Auth) applyTokenLocked(key string, value []byte, rev uint64) {
 	e := a.tokens[h]
 	if e == nil {
 		a.tokens[h] = &tokenEntry{Token: t, entry: newEntry(key, rev)}
-	} else if rev > e.rev {
+	} else {
 		e.Token, e.rev = t, rev
 	}
 }
@@ -63,7 +52,7 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 	e := a.devices[d.ID]
 	if e == nil {
 		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, entry: newEntry(key, rev)}
-	} else if rev > e.rev {
+	} else {
 		e.storedDevice, e.rev = d, rev
 	}
 }
@@ -132,7 +121,7 @@ func (a *Auth) writeUsage(ctx context.Context) {
 			rev, err := a.cfg.KV.Update(call, u.key, value, rev)
 			cancel()
 			if err == nil {
-				a.apply(u.key, value, rev)
+				a.kv.Offer(u.key, value, rev)
 			}
 		}
 	}

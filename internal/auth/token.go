@@ -84,7 +84,7 @@ func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time
 	if err != nil {
 		return "", Token{}, fmt.Errorf("%w: store token: %w", ErrUnavailable, err)
 	}
-	a.apply(key, value, rev)
+	a.kv.Offer(key, value, rev)
 	return text, t, nil
 }
 
@@ -119,9 +119,10 @@ func (a *Auth) revoke(ctx context.Context, key string) error {
 	if key == "" {
 		return ErrNotFound
 	}
-	if err := a.cfg.KV.Delete(ctx, key); err != nil {
+	rev, err := a.cfg.KV.Delete(ctx, key)
+	if err != nil {
 		return fmt.Errorf("%w: revoke: %w", ErrUnavailable, err)
 	}
-	a.apply(key, nil, 0)
+	a.kv.Offer(key, nil, rev)
 	return nil
 }

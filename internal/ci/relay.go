@@ -1,11 +1,16 @@
-// Package ci stands between the hooks of one run of an agent and the broker they ask, and keeps
-// what became of each permission request.
+// Package ci runs an agent without a person (assent ci run). Run finds the agent in a command line,
+// gives it settings with our hooks, hands on signals, and writes a report.
 //
-// It is there for runs without a person (assent ci run). It answers every request: with what the
-// broker says, or with a denial that says why nobody said anything, and always before the hook's own
-// patience ends. It allows nothing by itself. Because it asks the broker, the agent needs no token.
+// A Relay stands between the hooks of the run and the broker they ask, and keeps what became of each
+// permission request. It answers every request: with the broker's answer, or with a denial that says
+// why there was none, and always before the hook's own timeout. It allows nothing by itself. Because
+// it asks the broker, the agent needs no token.
 //
 // # Concurrency
+//
+// A run has three goroutines besides the agent's: one waits for an early signal, one serves the
+// hooks, one waits for the agent's end. Run waits for all of them. A broker of our own is in a
+// fourth, for which Broker.Stop waits.
 //
 // A Relay is an http.Handler and may serve any number of hooks at a time. Settled may be called at
 // any time, End when the server is closed. Config.Ended is called by one goroutine at a time.

@@ -19,7 +19,7 @@ func (f *folding) actor() string {
 		return ActorIDRoot
 	case KindSubagentStop:
 		i := s.actorIndex(id)
-		if i < 0 && p.AgentType == "" && s.Mood.Compacting {
+		if i < 0 && p.AgentType == "" && s.Activity.Compacting {
 			f.hidden = true
 			return ActorIDSystem
 		}

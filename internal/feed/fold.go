@@ -65,7 +65,7 @@ func (f *folding) fold() {
 	}
 	if f.drives {
 		f.after()
-		s.Mood.event(f)
+		s.Activity.event(f)
 	}
 }
 

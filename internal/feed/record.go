@@ -152,9 +152,9 @@ func (f *recording) settled(i int) {
 	s.Requests[i].Decision, s.Requests[i].Edited = ev.EventID, d.Edited
 	s.settle(i)
 	if mark == "" {
-		said := *d
-		said.Interrupt = d.Interrupt && q.Tool != hook.EventElicitation // a form that is dismissed stops no turn
-		s.Mood.settled(s, r, &said, q.AgentID == "", f.at())
+		answer := *d
+		answer.Interrupt = d.Interrupt && q.Tool != hook.EventElicitation // a form that is dismissed stops no turn
+		s.Activity.settled(s, r, &answer, q.AgentID == "", f.at())
 	}
 }
 
@@ -260,19 +260,19 @@ func decisionOf(r *hook.Record, denies bool) (*PermissionDecisionData, Level) {
 }
 
 // settled follows the end of a request that waited.
-func (m *mood) settled(s *state, r *hook.Record, d *PermissionDecisionData, main bool, at int64) {
-	if m.State == StateExited {
+func (a *activity) settled(s *state, r *hook.Record, d *PermissionDecisionData, main bool, at int64) {
+	if a.State == StateExited {
 		return
 	}
 	switch {
 	case d.Interrupt, r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonHangup:
 		if main {
-			m.interrupted(s, at)
+			a.interrupted(s, at)
 		} else {
-			m.rest(at)
+			a.idle(at)
 		}
 	case d.DecisionType == DecideAllow, d.DecisionType == DecideDeny:
-		m.now(StateWorking, at)
+		a.now(StateWorking, at)
 	}
 	// Otherwise the agent's own prompt waits on, or the event that proved the end has spoken.
 }

@@ -67,7 +67,7 @@ func (s *state) unfinished() bool {
 	if s.Run == nil || !s.Run.Open {
 		return false
 	}
-	return s.Mood.Turn || slices.ContainsFunc(s.Calls, func(c call) bool { return !c.Done })
+	return s.Activity.Turn || slices.ContainsFunc(s.Calls, func(c call) bool { return !c.Done })
 }
 
 // status is how a run that is open stands now.

@@ -54,7 +54,7 @@ type state struct {
 	TaskSeq  int       `json:"task_seq,omitempty"` // names tasks that have no id of their own
 	Seen     seenIDs   `json:"seen,omitzero"`
 	Clock    clock     `json:"clock,omitzero"`
-	Mood     mood      `json:"mood,omitzero"`
+	Activity activity  `json:"mood,omitzero"`
 	Hooked   bool      `json:"hooked,omitempty"` // an event came from the agent's own hooks
 
 	Agent          string      `json:"agent,omitempty"`

@@ -28,7 +28,7 @@ const (
 	BySystem Actors = "system"
 )
 
-// Effect is what an event does to the agent's state, see mood.
+// Effect is what an event does to the agent's state, see activity.
 type Effect string
 
 // The effects.

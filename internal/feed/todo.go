@@ -121,7 +121,7 @@ func (l *todoList) addTask(t task, it hook.Todo) int {
 	}
 	t.Status = hook.TodoOpen
 	s.Tasks = append(s.Tasks, t)
-	l.tell(KindTodoAdd, &TodoAddData{
+	l.emit(KindTodoAdd, &TodoAddData{
 		TodoID: t.TodoID, Text: clean(it.Text, maxDataText), Details: clean(it.Details, maxDataText), Priority: t.Priority,
 		LinkedEventID: l.parent, AssignedActorID: t.AssignedActorID, Tags: t.Tags,
 	}, "＋ "+t.Text)
@@ -159,11 +159,11 @@ func (l *todoList) update(i int, it hook.Todo) {
 	}
 	if status == hook.TodoDone && t.Status != hook.TodoDone {
 		if !p.empty() {
-			l.tell(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: p}, "✎ "+t.Text)
+			l.emit(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: p}, "✎ "+t.Text)
 		}
 		t.Status = hook.TodoDone
 		id := t.TodoID
-		l.tell(KindTodoDone, &TodoDoneData{TodoID: id}, "☑ "+t.Text)
+		l.emit(KindTodoDone, &TodoDoneData{TodoID: id}, "☑ "+t.Text)
 		l.unblock(id)
 		return
 	}
@@ -180,7 +180,7 @@ func (l *todoList) update(i int, it hook.Todo) {
 	case hook.TodoOpen:
 		title = "☐ " + t.Text
 	}
-	l.tell(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: p}, title)
+	l.emit(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: p}, title)
 }
 
 // remove takes a task off the list: it is done, or no longer wanted.
@@ -188,7 +188,7 @@ func (l *todoList) remove(i int) {
 	t := l.s.Tasks[i]
 	l.s.Tasks = slices.Delete(l.s.Tasks, i, i+1)
 	if t.Status != hook.TodoDone {
-		l.tell(KindTodoDone, &TodoDoneData{TodoID: t.TodoID, Reason: "removed"}, "☒ "+t.Text+" (removed)")
+		l.emit(KindTodoDone, &TodoDoneData{TodoID: t.TodoID, Reason: "removed"}, "☒ "+t.Text+" (removed)")
 	}
 	l.unblock(t.TodoID)
 }
@@ -206,13 +206,13 @@ func (l *todoList) unblock(id string) {
 			t.BlockedBy = nil // as it reads back
 			if t.Status == hook.TodoBlocked {
 				t.Status = hook.TodoOpen
-				l.tell(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: TodoPatch{Status: hook.TodoOpen}}, "☐ "+t.Text)
+				l.emit(KindTodoUpdate, &TodoUpdateData{TodoID: t.TodoID, Patch: TodoPatch{Status: hook.TodoOpen}}, "☐ "+t.Text)
 			}
 		}
 	}
 }
 
-func (l *todoList) tell(k Kind, data any, title string) {
+func (l *todoList) emit(k Kind, data any, title string) {
 	l.add(k, LevelInfo, l.actor, content{data: data, title: title})
 }
 

@@ -17,8 +17,8 @@ func (e *Event) Headers(put func(name, value string)) { e.eachHeader(headerWrite
 func EventFromHeaders(get func(name string) string) Event {
 	var e Event
 	e.eachHeader(headerReader(get))
-	if e.Via != ViaMCP {
-		e.Via = ""
+	if e.Source != SourceMCP {
+		e.Source = ""
 	}
 	if a := e.Origin.Attended; a != AttendedYes && a != AttendedNo {
 		e.Origin.Attended = ""
@@ -34,7 +34,7 @@ func (e *Event) eachHeader(h headerVisitor) {
 	h.time(HeaderEventTime, &e.Time)
 	h.flag(HeaderEmitted, &e.Emitted)
 	h.text(HeaderTool, &e.Tool)
-	h.text(HeaderVia, &e.Via)
+	h.text(HeaderSource, &e.Source)
 	h.text(HeaderSubmitter, &e.Submitter)
 	o := &e.Origin
 	h.text(HeaderHost, &o.Host)

@@ -24,7 +24,7 @@ func travel(t testing.TB, e Event) Event {
 // headers does not come back.
 func TestEveryFieldHasAHeader(t *testing.T) {
 	without := map[string]bool{"Seq": true, "Stored": true, "Missed": true, "Raw": true}
-	allowed := map[string]string{"Via": ViaMCP, "Origin.Attended": AttendedYes}
+	allowed := map[string]string{"Source": SourceMCP, "Origin.Attended": AttendedYes}
 	full := Event{}
 	var walk func(path string, v reflect.Type, field func(*Event) reflect.Value)
 	walk = func(path string, v reflect.Type, field func(*Event) reflect.Value) {
@@ -84,7 +84,7 @@ func TestUnreadableHeadersAreNoValue(t *testing.T) {
 	for _, tt := range []struct{ name, value string }{
 		{HeaderEventTime, "yesterday"}, {HeaderEventTime, "0000-01-01T00:00:00Z"}, {HeaderEventTime, "9999-12-31T23:59:59-14:00"},
 		{HeaderPID, "-5"}, {HeaderPID, "0"}, {HeaderPID, "2147483648"}, {HeaderPID, "12x"}, {HeaderAttempt, "1.5"}, {HeaderAttempt, "-1"},
-		{HeaderVia, "psychic"}, {HeaderAttended, "perhaps"}, {HeaderRequestID, ""}, {HeaderSpooled, ""}, {"Assent-Unknown", "x"},
+		{HeaderSource, "psychic"}, {HeaderAttended, "perhaps"}, {HeaderRequestID, ""}, {HeaderSpooled, ""}, {"Assent-Unknown", "x"},
 	} {
 		t.Run(tt.name+"="+tt.value, func(t *testing.T) {
 			got := EventFromHeaders(func(name string) string {
@@ -106,12 +106,12 @@ func FuzzEventHeaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, kind, agent string, nanos int64, attempt int32, spooled, emitted bool, tool, via, submitter,
 		host string, pid int32, process, attended, label, project, root, branch, head, remote string) {
 		e := Event{ID: id, Type: kind, Agent: agent, Time: time.Unix(0, nanos).UTC(), Attempt: int(attempt), Spooled: spooled, Emitted: emitted,
-			Tool: tool, Via: via, Submitter: submitter, Origin: Origin{Host: host, PID: int(pid), Process: process, Attended: attended,
+			Tool: tool, Source: via, Submitter: submitter, Origin: Origin{Host: host, PID: int(pid), Process: process, Attended: attended,
 				AgentLabel: label, ProjectDir: project, Repo: Repo{Root: root, Branch: branch, Head: head, Remote: remote}}}
 		got := travel(t, e)
 		e.Attempt, e.Origin.PID = max(0, e.Attempt), max(0, e.Origin.PID)
-		if via != ViaMCP {
-			e.Via = ""
+		if via != SourceMCP {
+			e.Source = ""
 		}
 		if attended != AttendedYes && attended != AttendedNo {
 			e.Origin.Attended = ""

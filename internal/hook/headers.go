@@ -42,8 +42,8 @@ const (
 	// request: it proves that who comes back is who asked. It is kept as a hash only, and does not
 	// travel on.
 	HeaderReattachSecret = "Assent-Reattach-Secret"
-	// HeaderVia says how a PermissionRequest was asked, see Request.Via.
-	HeaderVia = "Assent-Via"
+	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
+	HeaderSource = "Assent-Via"
 )
 
 // Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.

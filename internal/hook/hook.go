@@ -36,8 +36,8 @@ type Event struct {
 	Tool string
 	// Attempt counts from 1; a retry with the same ID is a reattach.
 	Attempt int
-	// Via is how a PermissionRequest came, see Request.Via. It does not travel on the stream.
-	Via string
+	// Source is how a PermissionRequest came, see Request.Source. It does not travel on the stream.
+	Source string
 	// Origin is where the hook ran.
 	Origin Origin
 	// Submitter is whom the broker took the event from: "token:ID" of a credential, or "user:UID@HOST"

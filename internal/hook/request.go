@@ -68,13 +68,13 @@ type Request struct {
 	// CallKey identifies the tool call, see Payload.
 	CallKey string  `json:"callKey,omitempty"`
 	Channel Channel `json:"channel"`
-	// ToolUseID is the agent's own name of the call, where it is known, and Via how the agent
-	// asked: empty for its hook, ViaMCP. An agent may ask both ways about one call.
+	// ToolUseID is the agent's own name of the call, where it is known, and Source how the agent
+	// asked: empty for its hook, SourceMCP. An agent may ask both ways about one call.
 	ToolUseID string `json:"toolUseId,omitempty"`
-	Via       string `json:"via,omitempty"`
-	// Alone says that nobody can tell which of several equal calls this is about, so that it must
+	Source    string `json:"via,omitempty"`
+	// NoDedup says that nobody can tell which of several equal calls this is about, so that it must
 	// not share the answer to another request.
-	Alone bool `json:"-"`
+	NoDedup bool `json:"-"`
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`
@@ -91,8 +91,8 @@ type Overwrites struct {
 	Lines *int64 `json:"lines,omitempty"`
 }
 
-// ViaMCP is the Request.Via of an agent that asked through assent's MCP server.
-const ViaMCP = "mcp"
+// SourceMCP is the Request.Source of an agent that asked through assent's MCP server.
+const SourceMCP = "mcp"
 
 // Behavior is what a decision says.
 type Behavior string

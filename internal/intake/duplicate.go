@@ -27,5 +27,5 @@ func (in *Intake) attach(req *hook.Request) (*Pending, error) {
 // not have seen in the tool's.
 func (in *Intake) mayAttach(req *hook.Request) bool {
 	return in.cfg.Broker.HasDuplicate(req) &&
-		(req.Via != "" || in.cfg.Rules == nil || in.cfg.Rules(req, req.ToolInput).Action != hook.ActionDeny)
+		(req.Source != "" || in.cfg.Rules == nil || in.cfg.Rules(req, req.ToolInput).Action != hook.ActionDeny)
 }

@@ -155,14 +155,14 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	p := in.read(&a)
 	e := a.Event // by now its type is known
 	var err error
-	if e.Via == "" {
+	if e.Source == "" {
 		if e.Seq, err = in.publish(ctx, e, p.asks); err != nil {
 			return nil, err
 		}
 		in.calls.observe(&e, &p.Payload)
 	}
 	if !p.asks {
-		if e.Via == "" && !p.isForm { // what a permission prompt tool brings is no event
+		if e.Source == "" && !p.isForm { // what a permission prompt tool brings is no event
 			in.cfg.Count.Published(time.Since(a.At))
 		}
 		return nil, nil
@@ -174,7 +174,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	if pending, err := in.attach(req); pending != nil || err != nil {
 		return pending, err
 	}
-	if e.Via != "" { // nobody else tells subscribers that the agent asks
+	if e.Source != "" { // nobody else tells subscribers that the agent asks
 		if e.Seq, err = in.publish(ctx, e, true); err != nil {
 			return nil, err
 		}

@@ -267,7 +267,7 @@ func TestRequestsDoNotChange(t *testing.T) {
 		}
 		first := r.pending(arrival(payload("PermissionRequest", "Bash")))
 		tool := arrival(strings.Replace(payload("PermissionRequest", "Bash"), `"tool_name"`, `"tool_use_id":"t1","tool_name"`, 1))
-		tool.Event.Via = hook.ViaMCP
+		tool.Event.Source = hook.SourceMCP
 		second := r.pending(tool)
 		if second.ID() != first.ID() {
 			t.Error("they are two requests")

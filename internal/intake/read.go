@@ -29,7 +29,7 @@ func (in *Intake) read(a *Arrival) payload {
 	p := payload{Payload: decoded}
 	e.Type = p.Type
 	in.cfg.Count.Event(e.Type)
-	if e.Type == hook.EventElicitation && unreadable == nil && e.Via == "" {
+	if e.Type == hook.EventElicitation && unreadable == nil && e.Source == "" {
 		in.readForm(e, &p)
 		return p
 	}

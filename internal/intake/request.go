@@ -42,8 +42,8 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		CallKey:        p.CallKey,
 		Channel:        a.Channel,
 		ToolUseID:      call.toolUseID,
-		Via:            e.Via,
-		Alone:          call.ambiguous,
+		Source:         e.Source,
+		NoDedup:        call.ambiguous,
 		Submitter:      e.Submitter,
 		ReattachSHA256: a.ReattachSHA256,
 	}

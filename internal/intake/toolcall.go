@@ -34,7 +34,7 @@ const (
 	hookHeadStart = time.Second
 )
 
-// sessionKey names a session as one submitter tells of it: another may name the same one.
+// sessionKey names a session of one submitter: another may use the same name.
 type sessionKey struct{ submitter, session string }
 
 type sessionCalls struct {
@@ -132,7 +132,7 @@ func (c *toolCalls) identify(ctx context.Context, e *hook.Event, p *hook.Payload
 	if id.toolUseID == "" { // an equal call may be asked about at the same moment
 		id.ambiguous = true
 	}
-	if t == nil || e.Via == "" || id.ambiguous {
+	if t == nil || e.Source == "" || id.ambiguous {
 		return id
 	}
 	limit := time.NewTimer(hookHeadStart)
@@ -153,7 +153,7 @@ func (c *toolCalls) find(e *hook.Event, p *hook.Payload) (identity, *toolCall) {
 	defer c.mu.Unlock()
 	known := c.of(sessionKey{e.Submitter, p.SessionID})
 	var mine *toolCall
-	if e.Via != "" {
+	if e.Source != "" {
 		for _, t := range known {
 			if t.id == p.ToolUseID {
 				mine, id.agentID, id.agentType = t, t.agentID, t.agentType
@@ -166,7 +166,7 @@ func (c *toolCalls) find(e *hook.Event, p *hook.Payload) (identity, *toolCall) {
 		case t.agentID != id.agentID || t.key != p.CallKey:
 		case t.asked == "":
 			equal++
-			if e.Via == "" && mine == nil {
+			if e.Source == "" && mine == nil {
 				mine = t
 			}
 		case t.asked == e.ID: // it comes back
@@ -180,7 +180,7 @@ func (c *toolCalls) find(e *hook.Event, p *hook.Payload) (identity, *toolCall) {
 	case mine.asked == "" && equal > 1:
 		id.ambiguous = true
 		return id, nil
-	case e.Via == "":
+	case e.Source == "":
 		mine.asked, id.toolUseID = e.ID, mine.id
 	}
 	return id, mine
@@ -195,7 +195,7 @@ func (c *toolCalls) of(key sessionKey) []*toolCall {
 
 // recorded says that the broker holds the request of a hook, or will not.
 func (c *toolCalls) recorded(req *hook.Request) {
-	if req.Via != "" || req.ToolUseID == "" {
+	if req.Source != "" || req.ToolUseID == "" {
 		return
 	}
 	c.mu.Lock()

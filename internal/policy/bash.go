@@ -233,7 +233,7 @@ func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *sco
 		return no // rm dist/* is not about .env
 	}
 	if t == yes && m.not != nil {
-		if at, ok := e.place(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
+		if at, ok := e.resolvePath(u.Dir, w.Text); ok && u.DirKnown && e.inside(at, m.not) {
 			return no
 		}
 	}
@@ -333,7 +333,7 @@ func (s *Set) fileCovered(u *shell.Unit, e *scope, covered, shadowed []*rule) (c
 	if !u.Path.Static || !u.DirKnown && !path.IsAbs(u.Path.Text) {
 		return nil, nil
 	}
-	at, ok := e.place(u.Dir, u.Path.Text)
+	at, ok := e.resolvePath(u.Dir, u.Path.Text)
 	if !ok {
 		return nil, nil
 	}
@@ -402,7 +402,7 @@ func (e *scope) streamIn(set streams, s shell.Stream, u *shell.Unit, kind shell.
 		if f.Kind != kind || f.Of < 0 || &e.units[f.Of] != u {
 			continue
 		}
-		at, ok := e.place(f.Dir, f.Path.Text)
+		at, ok := e.resolvePath(f.Dir, f.Path.Text)
 		if !ok || !f.Path.Static || !f.DirKnown && !path.IsAbs(f.Path.Text) || !e.inside(at, projectFiles) {
 			return false
 		}

@@ -35,7 +35,7 @@ type commandMatch struct {
 	home bool
 }
 
-// streams is a set of the places that standard input or output may be connected to.
+// streams is a set of what standard input or output may be connected to.
 type streams uint8
 
 const (
@@ -263,7 +263,7 @@ func (m *commandMatch) pathsAllowed(operands []shell.Word, u *shell.Unit, e *sco
 		return fault{"paths", "the directory it runs in is not known"}
 	}
 	if len(operands) == 0 {
-		if at, ok := e.place(u.Dir, u.Dir); !ok || !e.inside(at, m.paths) {
+		if at, ok := e.resolvePath(u.Dir, u.Dir); !ok || !e.inside(at, m.paths) {
 			return fault{"paths", "it names no path, and " + quote(u.Dir) + " is not inside"}
 		}
 		return fault{}
@@ -280,7 +280,7 @@ func (m *commandMatch) pathsAllowed(operands []shell.Word, u *shell.Unit, e *sco
 // its directory is and nothing follows the *.
 func (e *scope) wordInside(w shell.Word, dir string, patterns []pathPattern) bool {
 	if w.Static {
-		at, ok := e.place(dir, w.Text)
+		at, ok := e.resolvePath(dir, w.Text)
 		return ok && e.inside(at, patterns)
 	}
 	if !w.Glob || w.MaybeFlag || strings.ContainsAny(w.Text, "${}`\\'\"") || strings.Contains(w.Text, "..") {
@@ -301,6 +301,6 @@ func (e *scope) wordInside(w shell.Word, dir string, patterns []pathPattern) boo
 	if directory == "" {
 		directory = "."
 	}
-	at, ok := e.place(dir, directory)
+	at, ok := e.resolvePath(dir, directory)
 	return ok && e.inside(at, deep)
 }

@@ -23,13 +23,13 @@ type scope struct {
 	command string
 	units   []shell.Unit
 
-	operands  []shell.Word     // scratch
-	secrets   []secret         // of the unit or the call that is looked at
-	realState []string         // assent's state and the home with links resolved; filled when needed
-	places    map[string]place // paths that were resolved, with their directory
-	dir       dirFacts         // of the last unit: most commands run in one
-	work      int              // steps taken; beyond maxWork nothing is allowed
-	foreign   bool             // work is that of repositories' rules, and other the rest; else the other way round
+	operands  []shell.Word            // scratch
+	secrets   []secret                // of the unit or the call that is looked at
+	realState []string                // assent's state and the home with links resolved; filled when needed
+	resolved  map[string]resolvedPath // paths that were resolved, with their directory
+	dir       dirFacts                // of the last unit: most commands run in one
+	work      int                     // steps taken; beyond maxWork nothing is allowed
+	foreign   bool                    // work is that of repositories' rules, and other the rest; else the other way round
 	other     int
 }
 
@@ -82,23 +82,23 @@ func (e *scope) meets(a, b []token) bool {
 	return met
 }
 
-// place remembers what it resolved.
-func (e *scope) place(dir, text string) (place, bool) {
+// resolvePath is that of surroundings, and remembers what it resolved.
+func (e *scope) resolvePath(dir, text string) (resolvedPath, bool) {
 	if strings.IndexByte(text, 0) >= 0 {
-		return place{}, false
+		return resolvedPath{}, false
 	}
 	key := text
 	if !strings.HasPrefix(text, "/") {
 		key = dir + "\x00" + text
 	}
-	if at, ok := e.places[key]; ok {
+	if at, ok := e.resolved[key]; ok {
 		return at, at.spelled != ""
 	}
-	at, ok := e.surroundings.place(dir, text)
-	if e.places == nil {
-		e.places = map[string]place{}
+	at, ok := e.surroundings.resolvePath(dir, text)
+	if e.resolved == nil {
+		e.resolved = map[string]resolvedPath{}
 	}
-	e.places[key] = at
+	e.resolved[key] = at
 	return at, ok
 }
 

@@ -247,7 +247,7 @@ func free(p []token, j int, next func(int)) {
 	}
 }
 
-// positions is a set of places in a pattern, and the way through it.
+// positions is a set of positions in a pattern, and the way through it.
 type positions []bool
 
 func (at positions) close(p []token) {

@@ -313,7 +313,7 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		return perhaps
 	}
 	for _, t := range spellings(w.Text) {
-		if at, ok := e.place(dir, t); ok && e.touches(at, patterns) {
+		if at, ok := e.resolvePath(dir, t); ok && e.touches(at, patterns) {
 			return yes
 		}
 	}
@@ -327,7 +327,7 @@ func (e *scope) patternInside(w shell.Word, dir string, patterns []pathPattern) 
 		return false
 	}
 	directory := w.Text[:strings.LastIndexByte(w.Text[:first], '/')+1]
-	at, ok := e.place(dir, directory+"\x01") // a name that only a wildcard fits
+	at, ok := e.resolvePath(dir, directory+"\x01") // a name that only a wildcard fits
 	return ok && dir != unknownDir && e.touches(at, patterns)
 }
 

@@ -23,7 +23,7 @@ type LoadOptions struct {
 	SkipTests bool
 }
 
-// Problem is something wrong in a file, at a place.
+// Problem is something wrong in a file, with its line and column.
 type Problem struct {
 	File         string
 	Line, Column int // from 1; both 0 when the file as a whole is meant
@@ -208,7 +208,7 @@ func newSet(files []*rulesFile, o LoadOptions) (*Set, error) {
 			r.seq = len(s.rules)
 			s.rules = append(s.rules, &r)
 			s.shadows = s.shadows || r.shadow
-			s.place(&r)
+			s.addRule(&r)
 		}
 	}
 	return s, nil
@@ -229,8 +229,8 @@ func (s *Set) addDefaults(f *rulesFile) {
 	}
 }
 
-// place puts a rule where Eval looks for it.
-func (s *Set) place(r *rule) {
+// addRule puts a rule into the lists where Eval looks for it.
+func (s *Set) addRule(r *rule) {
 	m := r.match
 	add := func(list *[]*rule) { *list = append(*list, r) }
 	switch {

@@ -49,7 +49,7 @@ func (s *Set) Mistakes() []Problem {
 			continue // the file's reader said so
 		}
 		alone := &Set{protect: s.protect}
-		alone.place(r)
+		alone.addRule(r)
 		alone.rules = []*rule{r}
 		if v, never := alone.never(examples); never {
 			note(r, "this allow never matches: %s%s", v.Reason, seen(examples[0]))

@@ -249,28 +249,29 @@ func under(base, at string) (string, bool) {
 	return "", false
 }
 
-// place is one path of a call.
-type place struct {
+// resolvedPath is one path of a call, with where links lead from it.
+type resolvedPath struct {
 	spelled string   // clean and absolute
 	real    []string // with links resolved: as the system would, and of the clean spelling
 }
 
-// place reads text, which stands in dir. It fails for what is no absolute path.
-func (e *surroundings) place(dir, text string) (place, bool) {
+// resolvePath reads a path that is relative to dir. ok is false where that gives no absolute path, or
+// one that is too long.
+func (e *surroundings) resolvePath(dir, text string) (p resolvedPath, ok bool) {
 	if text == "" || len(text) > maxPath || strings.IndexByte(text, 0) >= 0 {
-		return place{}, false
+		return resolvedPath{}, false
 	}
 	full := text
 	if text[0] != '/' {
 		if dir == "" || dir[0] != '/' {
-			return place{}, false
+			return resolvedPath{}, false
 		}
 		full = dir + "/" + text
 	}
 	if len(full) > maxPath {
-		return place{}, false
+		return resolvedPath{}, false
 	}
-	p := place{spelled: path.Clean(full)}
+	p = resolvedPath{spelled: path.Clean(full)}
 	if e.readlink == nil {
 		return p, true
 	}
@@ -283,9 +284,9 @@ func (e *surroundings) place(dir, text string) (place, bool) {
 	return p, true
 }
 
-// inside says whether the place lies in one of the patterns however it is spelled, as an allow
+// inside says whether the path lies in one of the patterns however it is spelled, as an allow
 // needs it.
-func (e *surroundings) inside(at place, patterns []pathPattern) bool {
+func (e *surroundings) inside(at resolvedPath, patterns []pathPattern) bool {
 	if !slices.ContainsFunc(patterns, func(p pathPattern) bool { return p.in(e.base(&p), at.spelled) }) {
 		return false
 	}
@@ -315,9 +316,9 @@ func (e *surroundings) unresolveTop(at string, p *pathPattern) string {
 	return at
 }
 
-// touches says whether the place lies in one of the patterns in any spelling, as a deny or an
+// touches says whether the path lies in one of the patterns in any spelling, as a deny or an
 // ask needs it.
-func (e *surroundings) touches(at place, patterns []pathPattern) bool {
+func (e *surroundings) touches(at resolvedPath, patterns []pathPattern) bool {
 	for i := range patterns {
 		p := &patterns[i]
 		if p.in(e.base(p), at.spelled) || p.inFolded(e.base(p), at.spelled) {

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -107,6 +106,8 @@ func namesOnly(base string) bool {
 	return false
 }
 
+const notAllowed = "what belongs to assent or to the agent's settings, which no rule allows"
+
 // touchedBy says why the unit touches something protected; empty when it does not.
 func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 	switch u.Kind {
@@ -118,8 +119,8 @@ func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 		if why := p.word(u.Path, u, e, false, changes); why != "" {
 			return why
 		}
-		if at, ok := e.place(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e, changes) {
-			return quote(u.Path.Text) + " leads to " + ownPlace
+		if at, ok := e.resolvePath(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e, changes) {
+			return quote(u.Path.Text) + " leads to " + notAllowed
 		}
 	case shell.Command:
 		return p.command(u, e)
@@ -127,12 +128,10 @@ func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
 	return ""
 }
 
-const ownPlace = "what belongs to assent or to the agent's settings, which no rule allows"
-
-func (p *protection) touches(at place, e *scope, changes bool) bool {
+func (p *protection) touches(at resolvedPath, e *scope, changes bool) bool {
 	folded := strings.ToLower(at.spelled) // some file systems do not tell case apart
 	for _, list := range [][]pathPattern{p.paths, p.kept} {
-		if e.touches(at, list) || folded != at.spelled && e.touches(place{spelled: folded}, list) {
+		if e.touches(at, list) || folded != at.spelled && e.touches(resolvedPath{spelled: folded}, list) {
 			return true
 		}
 		if !changes {
@@ -160,8 +159,8 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		}
 	}
 	if e.facts(p, u.Dir).sign {
-		if at := (place{spelled: u.Dir}); p.touches(at, e, true) {
-			return "it runs in " + quote(u.Dir) + ", " + ownPlace
+		if at := (resolvedPath{spelled: u.Dir}); p.touches(at, e, true) {
+			return "it runs in " + quote(u.Dir) + ", " + notAllowed
 		}
 	}
 	// Names that are listed can be read by what follows: cat $(find ~ -name '*.token').
@@ -198,7 +197,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 			return why
 		}
 		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
-			return quote(w.Text) + " may name " + ownPlace
+			return quote(w.Text) + " may name " + notAllowed
 		}
 		if destroys && e.holdsProject(w, u) {
 			return quote(w.Text) + " holds the project with its .git and .claude"
@@ -223,265 +222,4 @@ func takesScript(base string) bool {
 		return true
 	}
 	return false
-}
-
-// listsState says whether a word of the command is a directory above assent's state.
-func (p *protection) listsState(u *shell.Unit, e *scope) bool {
-	if e.facts(p, u.Dir).above {
-		return true
-	}
-	for _, w := range u.Argv[min(1, len(u.Argv)):] {
-		if !w.Static || mayLead(w.Text) && p.aboveState(path.Clean(w.Text), e) || strings.Contains(w.Text, "..") {
-			return true
-		}
-	}
-	return false
-}
-
-// readsComputed says whether a program of the script that reads or changes files is given a name
-// that is known at run time only.
-func (e *scope) readsComputed() bool {
-	for i := range e.units {
-		u := &e.units[i]
-		if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
-			return true
-		}
-	}
-	return false
-}
-
-// holdsProject says whether a word is the project's directory or one above it.
-func (e *scope) holdsProject(w shell.Word, u *shell.Unit) bool {
-	if !w.Static || w.Text == "" || len(w.Text) > maxPath || u.Dir == "" || e.project == "" {
-		return false
-	}
-	at := w.Text
-	if at[0] != '/' {
-		if at[0] != '.' && !lies(u.Dir, e.project) {
-			return false
-		}
-		at = u.Dir + "/" + at
-	}
-	return lies(path.Clean(at), e.project)
-}
-
-// searchesBelow says whether a command without a path reads everything below its directory.
-func searchesBelow(u *shell.Unit) bool {
-	switch u.Base {
-	case "rg", "ag", "ack", "ugrep", "ug":
-		return true
-	case "grep", "egrep", "fgrep", "zgrep":
-		return slices.ContainsFunc(u.Argv, func(w shell.Word) bool {
-			return !w.Static || len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsAny(w.Text, "rRd")
-		})
-	}
-	return false
-}
-
-// hasSign is a quick look without regard to the case of ASCII letters: a word without a sign,
-// and not above the state, is harmless.
-func (p *protection) hasSign(s string) bool {
-	for i := range len(s) {
-		for _, sign := range p.signs[lower(s[i])] {
-			if len(s)-i >= len(sign) && startsFold(s[i:], sign) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func startsFold(s, prefix string) bool {
-	for i := range len(prefix) {
-		if lower(s[i]) != prefix[i] {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
-}
-
-// aboveState says whether a directory holds assent's state somewhere below.
-func (p *protection) aboveState(dir string, e *scope) bool {
-	for _, s := range p.state {
-		if _, ok := under(dir, s); ok {
-			return true
-		}
-	}
-	if e.home == "" {
-		return false
-	}
-	if _, ok := under(dir, e.home); ok { // the home and what is above it
-		return true
-	}
-	switch rest, ok := under(e.home, dir); {
-	case !ok:
-		return false
-	default:
-		return rest == ".local" || rest == ".local/state" || rest == ".config"
-	}
-}
-
-// above is aboveState for a place however it is spelled.
-func (p *protection) above(at place, e *scope) bool {
-	if p.aboveState(at.spelled, e) {
-		return true
-	}
-	for _, r := range at.real {
-		if r == "" || r == at.spelled {
-			continue
-		}
-		if e.realState == nil {
-			e.realState = []string{e.realBase(&pathPattern{anchor: atHome})}
-			for _, s := range p.state {
-				e.realState = append(e.realState, e.resolve(s))
-			}
-		}
-		if p.aboveState(r, e) || slices.ContainsFunc(e.realState, func(s string) bool { return lies(r, s) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// dirFacts is what protection knows about a directory.
-type dirFacts struct {
-	dir                string
-	known, sign, above bool // see hasSign and aboveState
-}
-
-func (e *scope) facts(p *protection, dir string) *dirFacts {
-	if e.dir.dir != dir || !e.dir.known {
-		e.dir = dirFacts{dir, true, p.hasSign(dir), p.aboveState(dir, e)}
-	}
-	return &e.dir
-}
-
-func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, changes bool) string {
-	text := w.Text
-	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "${HOME}", e.home), "$HOME", e.home)
-	}
-	sign := p.hasSign(text)
-	if !sign && namesOnly && !w.Glob {
-		return ""
-	}
-	if sign && !w.Static {
-		return quote(w.Text) + " may become " + ownPlace
-	}
-	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
-		for _, t := range alternatives(text) {
-			if why := p.globWord(w, t, u, e, changes); why != "" {
-				return why
-			}
-		}
-		return ""
-	}
-	dir := u.Dir
-	if dir == "" {
-		dir = unknownDir
-	}
-	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
-		return ""
-	}
-	for _, t := range spellings(text) {
-		at, ok := e.place(dir, t)
-		if !ok {
-			continue
-		}
-		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
-			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
-		}
-		if sign && p.touches(at, e, changes) {
-			return quote(w.Text) + " is " + ownPlace
-		}
-		if namesOnly {
-			continue
-		}
-		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e, changes) {
-			return quote(w.Text) + " leads to " + ownPlace
-		}
-		if readsDirectories(u) && p.above(at, e) {
-			return quote(w.Text) + " holds assent's state"
-		}
-	}
-	return ""
-}
-
-// mayLead says whether a word may lead out of the directory that a command runs in.
-func mayLead(s string) bool {
-	slash := strings.IndexByte(s, '/')
-	return slash == 0 || slash > 0 && (s[0] == '-' || strings.ContainsAny(s, "=:@")) || strings.Contains(s, "..")
-}
-
-// span is a brace expansion such as {1..5}.
-var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
-
-// alternatives are the patterns that a word with braces becomes.
-func alternatives(text string) []string {
-	if !strings.Contains(text, "{") {
-		return []string{text}
-	}
-	all, err := braces(span.ReplaceAllString(text, "*"))
-	if err != nil {
-		return []string{strings.NewReplacer("{", "*", "}", "*", ",", "*").Replace(text)}
-	}
-	return all
-}
-
-// globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
-// with a dot.
-func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope, changes bool) string {
-	whole := w
-	first := strings.IndexAny(text, "*?[")
-	if w.Text, w.Static = text, first < 0; w.Static {
-		w.Prefix, w.Glob = text, false
-		return p.word(w, u, e, false, changes)
-	}
-	w.Prefix = text[:first]
-	dir := u.Dir
-	if dir == "" {
-		dir = unknownDir
-	}
-	tokens := pathTokens(w, dir)
-	hiddenNames := false
-	for part := range strings.SplitSeq(text, "/") {
-		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
-	}
-	paths := p.paths
-	if changes {
-		paths = slices.Concat(p.paths, p.kept)
-	}
-	for i := range paths {
-		q := &paths[i]
-		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
-			continue
-		}
-		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
-			continue
-		}
-		if !e.spend(60) {
-			return "There is too much in it to compare."
-		}
-		if e.mayTouch(tokens, []pathPattern{*q}) {
-			return quote(whole.Text) + " may become " + ownPlace
-		}
-	}
-	// A search of ../h* reads all of what that becomes.
-	if hiddenNames || readsDirectories(u) && (!namesOnly(u.Base) || e.readsComputed()) {
-		for _, s := range p.state {
-			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
-				if meet(tokens, literals(at)) {
-					return quote(whole.Text) + " may hold assent's state"
-				}
-			}
-		}
-	}
-	return ""
 }

@@ -28,10 +28,10 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 	if (namesOnly(u.Base) || u.Base == "date") && u.Base != "echo" && u.Base != "printf" && slices.ContainsFunc(words, listsNames) {
 		return all(wordFile)
 	}
-	switch u.Base {
-	case "tr", "expr", "seq", "sleep", "date", "kill", "true", "false", ":", "exit", "test", "[", "cd", "pushd", "mkdir", "pwd", "type", "which", "alias", "wait", "return", "break", "continue", "set", "shift", "trap", "ulimit", "umask", "dscl":
+	switch lists := programs(); {
+	case lists.plainWords.Has(u.Base):
 		return all(wordPlain)
-	case "echo", "printf", "basename", "dirname":
+	case lists.printsWords.Has(u.Base):
 		if u.Stdout == shell.Pipe || len(u.Via) > 0 {
 			return func(_ int, w shell.Word) wordRole {
 				if strings.ContainsAny(w.Text, " \n\t") {
@@ -41,13 +41,15 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 			}
 		}
 		return all(wordPlain)
-	case "find", "fd", "fdfind", "locate", "plocate", "mdfind", "ls", "tree", "exa", "eza", "stat", "du", "df", "file", "realpath", "readlink":
+	case lists.findsFiles.Has(u.Base):
 		if e.readsComputed() || e.readsInput() {
 			return all(wordSearch)
 		}
 		return all(wordPlain)
-	case "grep", "egrep", "fgrep", "zgrep", "rg", "ripgrep", "ag", "ack", "ugrep", "ug", "bzgrep", "xzgrep", "rgrep", "pcregrep", "pcre2grep":
+	case lists.searches.Has(u.Base):
 		return grepRoles(words)
+	}
+	switch u.Base {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
 		return scriptRoles(words)
 	case "jq", "gojq", "jaq":

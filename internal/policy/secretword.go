@@ -12,8 +12,8 @@ import (
 
 // secret is a word of a call that is, or may be, the name of a file with secrets.
 type secret struct {
-	text string // as it is written
-	at   place  // where it leads; empty for patterns
+	text string       // as it is written
+	at   resolvedPath // where it leads; empty for patterns
 }
 
 // why is a sentence for a person.
@@ -101,27 +101,27 @@ func (e *scope) secretsOf(u *shell.Unit) []secret {
 		}
 	}
 	if u.Dir != "" && (searchesBelow(u) || namesOnly(u.Base) && !e.namesPath(u) && roles != nil && roles(0, shell.Word{}) == wordSearch) {
-		if at, ok := e.place(u.Dir, u.Dir); ok && e.secretPlace(at, true) {
+		if at, ok := e.resolvePath(u.Dir, u.Dir); ok && e.isSecret(at, true) {
 			all = append(all, secret{text: u.Dir, at: at})
 		}
 	}
 	return all
 }
 
-// namesPath says whether find and its like are given a place to begin at.
+// namesPath says whether find and its like are given a path to begin at.
 func (e *scope) namesPath(u *shell.Unit) bool {
 	return len(u.Argv) > 1 && !strings.HasPrefix(u.Argv[1].Prefix, "-") && u.Base != "fd" && u.Base != "fdfind"
 }
 
 // secretsOfTool finds the secrets among the files of a tool. To list names shows no secret.
-func (e *scope) secretsOfTool(t *target, places []place) []secret {
+func (e *scope) secretsOfTool(t *target, paths []resolvedPath) []secret {
 	if e.tool.Kind == tool.ListDir {
 		return nil
 	}
 	searches := e.searches()
 	var all []secret
-	for _, at := range places {
-		if e.secretPlace(at, searches) {
+	for _, at := range paths {
+		if e.isSecret(at, searches) {
 			all = append(all, secret{text: at.spelled, at: at})
 		}
 	}
@@ -132,7 +132,7 @@ func (e *scope) secretsOfTool(t *target, places []place) []secret {
 	}
 	patterns := append(strings.FieldsFunc(t.search, func(r rune) bool { return r == ' ' || r == ',' }), t.search, t.names)
 	for _, p := range patterns {
-		for _, at := range places {
+		for _, at := range paths {
 			if p != "" && e.secretPattern(p, at.spelled) {
 				all = append(all, secret{text: p})
 				break
@@ -195,12 +195,12 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 			if e.secretPattern(t, dir) {
 				return append(all, secret{text: w.Text})
 			}
-			if at, ok := e.place(dir, t[:strings.LastIndexByte(t[:i], '/')+1]+"."); ok && dirs && e.secretPlace(at, true) {
+			if at, ok := e.resolvePath(dir, t[:strings.LastIndexByte(t[:i], '/')+1]+"."); ok && dirs && e.isSecret(at, true) {
 				return append(all, secret{text: w.Text})
 			}
 		}
-		at, ok := e.place(dir, t)
-		if ok && (e.secretPlace(at, dirs) || role != wordName && climbs(t) && !e.sure(dir, t)) {
+		at, ok := e.resolvePath(dir, t)
+		if ok && (e.isSecret(at, dirs) || role != wordName && climbs(t) && !e.sure(dir, t)) {
 			return append(all, secret{text: w.Text, at: at})
 		}
 	}
@@ -253,18 +253,17 @@ func fileSpellings(text string, git bool) []string {
 
 // readsDirectories says whether a program may read all that lies in a directory that it is given.
 func readsDirectories(u *shell.Unit) bool {
-	switch u.Base {
-	case "cat", "head", "tail", "tac", "rev", "nl", "wc", "cut", "paste", "tr", "fold", "fmt", "sort", "uniq", "column", "comm", "join", "od", "xxd", "hexdump", "hd", "strings", "base64", "base32",
-		"awk", "gawk", "mawk", "nawk", "sed", "gsed", "jq", "yq", "bat", "batcat", "less", "more", "cmp", "md5sum", "sha1sum", "sha256sum", "sha512sum", "cksum", "expand", "unexpand", "touch", "tee", "truncate", "git", "echo", "printf", "date", "seq", "expr", "look", "tsort", "zcat", "bzcat", "xzcat":
+	switch {
+	case programs().noDirectory.Has(u.Base):
 		return false
-	case "grep", "egrep", "fgrep", "zgrep":
+	case u.Base == "grep" || u.Base == "egrep" || u.Base == "fgrep" || u.Base == "zgrep":
 		return searchesBelow(u)
 	}
 	return true
 }
 
-// secretPlace says whether a place is that of a secret. dirs: what lies below it is read, too.
-func (e *scope) secretPlace(at place, dirs bool) bool {
+// isSecret says whether a path is that of a secret. dirs: what lies below it is read, too.
+func (e *scope) isSecret(at resolvedPath, dirs bool) bool {
 	is := func(p string) bool {
 		return e.secretPath(p) || dirs && e.holdsHomes(fold(p))
 	}

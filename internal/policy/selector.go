@@ -53,14 +53,14 @@ type fileMatch struct {
 	not   []pathPattern
 }
 
-// allows says whether the rule covers op on the place.
-func (m *fileMatch) allows(op operation, at place, e *scope) bool {
+// allows says whether the rule covers op on the path.
+func (m *fileMatch) allows(op operation, at resolvedPath, e *scope) bool {
 	return m.ops&op != 0 && e.inside(at, m.paths) && !e.touches(at, m.not)
 }
 
 // guards says whether a deny or an ask is meant; its exceptions count only where they are
 // certain.
-func (m *fileMatch) guards(op operation, at place, e *scope) bool {
+func (m *fileMatch) guards(op operation, at resolvedPath, e *scope) bool {
 	if op&(opEdit|opWrite) != 0 {
 		op = opEdit | opWrite // to a guard a change is a change
 	}
@@ -305,7 +305,7 @@ func (m *match) circumstances(e *scope, dir string, known bool, guard bool) (tru
 		}
 	}
 	if m.cwd != nil && !m.anyCwd {
-		at, ok := e.place(dir, dir)
+		at, ok := e.resolvePath(dir, dir)
 		switch {
 		case !ok || !known:
 			found = found.and(perhaps)

@@ -35,7 +35,7 @@ const sideWhy = "writes a file, runs a program or works elsewhere: a rule must n
 // named says for each word whether the rule itself names it.
 func (m *commandMatch) named(words []shell.Word) []bool {
 	mine := make([]bool, len(words))
-	if m.flags != nil { // flags and arguments were told apart: there are no places
+	if m.flags != nil { // flags and arguments were told apart: there are no positions
 		for i, w := range words {
 			mine[i] = w.Static && slices.ContainsFunc(m.args, func(gs []glob) bool {
 				return slices.ContainsFunc(gs, func(g glob) bool { return g.exact && g.src == w.Text })
@@ -201,13 +201,7 @@ func uncertain(program string, words []shell.Word, mine []bool, h *harmless) (wo
 var plainFlags = []string{"-a", "-q", "-s", "-v", "--all", "--amend", "--allow-empty", "--no-edit", "--quiet", "--signoff", "--verbose", "--no-verify", "--draft", "--fill", "push"}
 
 // runsArguments knows programs that run the program named by their first operand.
-func runsArguments(program string) bool {
-	switch program {
-	case "npx", "pnpx", "bunx", "uvx", "npm", "pnpm", "yarn", "bun", "pipx", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "pixi", "bundle", "python", "python3", "pypy", "pypy3", "mise", "direnv", "dotenv", "cross-env", "conda", "mamba", "tox", "nox", "coverage", "rushx", "volta", "asdf", "rbenv", "pyenv", "nix", "devbox", "cargo":
-		return true
-	}
-	return false
-}
+func runsArguments(program string) bool { return programs().runsOperand.Has(program) }
 
 // overridden finds a word that undoes a flag of the rule: tsc --noEmit false, terraform fmt
 // -check -check=false, --dry-run … --no-dry-run. Programs take the last one.
@@ -262,9 +256,7 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 	if !slices.ContainsFunc(last, func(g glob) bool { return !g.exact && g.re == nil && strings.Contains(g.src, "/") }) {
 		return ""
 	}
-	switch program {
-	case "tee", "rm", "rmdir", "touch", "truncate", "shred", "unlink", "mkdir", "cp", "mv", "ln", "install", "rsync", "scp", "cat", "head", "tail", "less", "more", "curl", "wget", "gcp", "gmv", "http", "https", "xh":
-	default:
+	if !programs().everyOperand.Has(program) {
 		return ""
 	}
 	values := map[string]bool{}

@@ -67,7 +67,7 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 	return all
 }
 
-// openings yields the places of all words that open a side door.
+// openings yields the index of each word that opens a side door.
 func openings(program string, words []shell.Word) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		mine := make([]bool, len(words)) // what was found is left out of the next look
@@ -114,12 +114,7 @@ func insides(word string) []string {
 // inlineCode says whether an interpreter is given code, in which nobody sees what it starts.
 func inlineCode(u *shell.Unit) bool {
 	base := strings.TrimSuffix(strings.TrimRight(u.Base, "0123456789."), "-")
-	letters := map[string]string{
-		"python": "c", "pypy": "c", "ipython": "c", "perl": "eEMm", "ruby": "e", "php": "rBRE", "lua": "e", "luajit": "e", "node": "ep", "nodejs": "ep", "bun": "ep", "tsx": "ep", "ts-node": "ep",
-		"osascript": "e", "Rscript": "e", "R": "e", "julia": "eE", "elixir": "e", "groovy": "e", "pwsh": "cCeE", "powershell": "cCeE", "scala": "e", "swipl": "gt", "guile": "c", "racket": "e",
-		"clojure": "e", "clj": "e", "gnuplot": "e", "octave": "", "sbcl": "", "emacs": "", "ghc": "e", "erl": "e", "raku": "e", "crystal": "", "deno": "", "tclsh": "c", "raku-": "e", "jrunscript": "e", "ocaml": "e", "kotlin": "e", "swift": "e", "m": "D",
-	}
-	codes, known := letters[base]
+	codes, known := programs().inlineCode[base]
 	if !known {
 		return false
 	}

@@ -85,11 +85,11 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	case e.tool.Kind == tool.Fetch && t.url == nil:
 		o.refuse("address", "Its address cannot be read.")
 	}
-	places, ok := e.toolPlaces(&t)
+	paths, ok := e.toolPaths(&t)
 	if t.paths != nil {
-		for _, at := range places {
+		for _, at := range paths {
 			if s.protect.touches(at, e, t.op != opRead) {
-				o.refuse("self", quote(at.spelled)+" is "+ownPlace)
+				o.refuse("self", quote(at.spelled)+" is "+notAllowed)
 			} else if e.searches() && s.protect.above(at, e) {
 				o.refuse("self", quote(at.spelled)+" holds assent's state")
 			}
@@ -99,7 +99,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		} else if key := e.strangeMember(); key != "" {
 			t.fileful, t.why = false, "its member "+quote(key)+" may name another file"
 		}
-		e.secrets = e.secretsOfTool(&t, places)
+		e.secrets = e.secretsOfTool(&t, paths)
 	}
 	var misses []Miss
 	miss := func(r *rule, f fault) {
@@ -111,7 +111,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	for _, r := range s.guardFiles {
 		e.charge(r)
 		found := no
-		for _, at := range places {
+		for _, at := range paths {
 			if !e.spend(10 + 4*len(r.match.file.paths)) {
 				found = found.or(perhaps)
 			} else if r.match.file.guards(t.op, at, e) {
@@ -141,12 +141,12 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 			if !t.fileful {
 				return false, fault{"file", "it is about files, and " + orText(t.why, "this tool's files are not known")}
 			}
-			for _, at := range places {
+			for _, at := range paths {
 				if !m.file.allows(t.op, at, e) {
 					return false, fault{"file", "the path or what is done to it is another one"}
 				}
 			}
-			if len(places) == 0 {
+			if len(paths) == 0 {
 				return false, fault{"file", "it names no path"}
 			}
 		case m.url != nil:
@@ -254,10 +254,10 @@ func searchTokens(p string) []token {
 	return []token{{kind: anything}}
 }
 
-// toolPlaces reads the paths of a tool. ~ is expanded by some tools and not by others: both
+// toolPaths reads the paths of a tool. ~ is expanded by some tools and not by others: both
 // readings count.
-func (e *scope) toolPlaces(t *target) ([]place, bool) {
-	var all []place
+func (e *scope) toolPaths(t *target) ([]resolvedPath, bool) {
+	var all []resolvedPath
 	plain := true
 	for _, s := range t.paths {
 		for _, c := range s {
@@ -269,7 +269,7 @@ func (e *scope) toolPlaces(t *target) ([]place, bool) {
 			plain = false
 		}
 		if s == "~" || strings.HasPrefix(s, "~/") {
-			if at, ok := e.place(e.home, "./"+strings.TrimPrefix(s[1:], "/")); ok && e.home != "" {
+			if at, ok := e.resolvePath(e.home, "./"+strings.TrimPrefix(s[1:], "/")); ok && e.home != "" {
 				all = append(all, at)
 			} else {
 				plain = false
@@ -277,7 +277,7 @@ func (e *scope) toolPlaces(t *target) ([]place, bool) {
 		} else if strings.HasPrefix(s, "~") {
 			plain = false
 		}
-		at, ok := e.place(e.cwd, s)
+		at, ok := e.resolvePath(e.cwd, s)
 		if !ok {
 			plain = false
 			continue

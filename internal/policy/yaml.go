@@ -27,7 +27,7 @@ const (
 	maxForeignSize = 50_000
 )
 
-// reader turns YAML nodes into values and collects what is wrong, with its place. Anchors,
+// reader turns YAML nodes into values and collects what is wrong, with its position. Anchors,
 // aliases, tags and merge keys are refused: what stands in a rules file is what it says.
 type reader struct {
 	file     string
@@ -155,7 +155,7 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// word is a text with its place, for problems that are found later.
+// word is a text with its position, for problems that are found later.
 type word struct {
 	text string
 	at   *yaml.Node

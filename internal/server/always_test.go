@@ -20,6 +20,7 @@ import (
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
 	"assent/internal/server"
+	"assent/internal/store/kvmirror"
 )
 
 // keeper is the real rules and what is saved, on a store in memory.
@@ -31,7 +32,7 @@ type keeper struct {
 	host     string
 }
 
-func newKeeper(t *testing.T, kv grants.KV) *keeper {
+func newKeeper(t *testing.T, kv kvmirror.KV) *keeper {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -33,7 +33,7 @@ func (g *rig) tell(body string) {
 func (g *rig) tool(id, command string, more ...string) *waiting {
 	g.t.Helper()
 	body := strings.Replace(bash(command), `"tool_input"`, `"tool_use_id":"`+id+`","tool_input"`, 1)
-	h := map[string]string{hook.HeaderVia: hook.ViaMCP}
+	h := map[string]string{hook.HeaderSource: hook.SourceMCP}
 	for i := 0; i < len(more); i += 2 {
 		h[more[i]] = more[i+1]
 	}
@@ -236,12 +236,12 @@ func TestRuleAnswersBoth(t *testing.T) {
 
 // The word in the header is no way around anything: what it does not know counts as a hook, and
 // what asks nothing is no event.
-func TestViaIsNoSideDoor(t *testing.T) {
+func TestSourceIsNoSideDoor(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
-		w := g.raise(call{unix: true, body: bash("ls"), header: map[string]string{hook.HeaderVia: "psychic"}})
+		w := g.raise(call{unix: true, body: bash("ls"), header: map[string]string{hook.HeaderSource: "psychic"}})
 		g.wantPending(w)
 		if r := g.call(call{unix: true, method: http.MethodPost, path: "/v1/hooks", body: toolEvent("PostToolUse", "t1", "ls"),
-			header: map[string]string{hook.HeaderVia: hook.ViaMCP}}); r.status != http.StatusNoContent {
+			header: map[string]string{hook.HeaderSource: hook.SourceMCP}}); r.status != http.StatusNoContent {
 			t.Errorf("%d", r.status)
 		}
 		if n := len(g.published()); n != 1 {
@@ -254,7 +254,7 @@ func TestViaIsNoSideDoor(t *testing.T) {
 func TestDuplicateOfADeniedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t, server.Config{Rules: func(q *hook.Request, _ hook.JSON) hook.Verdict {
-			if q.Via == "" {
+			if q.Source == "" {
 				return hook.Verdict{Action: hook.ActionDeny, Rule: "no", Message: "never"}
 			}
 			return hook.Verdict{Action: hook.ActionAsk}
@@ -284,7 +284,7 @@ func TestDuplicateWhoseOtherHalfEnds(t *testing.T) {
 		var g *rig
 		var first atomic.Pointer[waiting]
 		g = newRig(t, server.Config{Rules: func(q *hook.Request, _ hook.JSON) hook.Verdict {
-			if w := first.Load(); w != nil && q.Via == "" {
+			if w := first.Load(); w != nil && q.Source == "" {
 				w.cancel() // while the hook's own request is looked at
 				time.Sleep(time.Second)
 			}
@@ -322,7 +322,7 @@ func TestDuplicateOfAnotherCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
 		g.tell(toolEvent("PreToolUse", "t1", "ls"))
 		forged := g.raise(call{token: g.tokens[auth.RoleSubmit], body: strings.Replace(bash("ls"), `"tool_input"`, `"tool_use_id":"t1","tool_input"`, 1),
-			header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
+			header: map[string]string{hook.HeaderSource: hook.SourceMCP}})
 		time.Sleep(2 * time.Second)
 		h := g.hook("ls")
 		g.wantPending(forged, h)

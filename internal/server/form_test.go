@@ -106,7 +106,7 @@ func TestFormIsHeldOnlyWhereSomebodyCanAnswer(t *testing.T) {
 		left("spooled", call{unix: true, body: wanted, header: map[string]string{hook.HeaderSpooled: "1"}})
 		left("told by hookd", call{unix: true, body: wanted, header: map[string]string{hook.HeaderEmitted: "1"}})
 		left("an agent without a codec", call{unix: true, body: wanted, header: map[string]string{hook.HeaderAgent: "gemini"}})
-		left("a permission prompt tool, which sends no events", call{unix: true, body: wanted, header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
+		left("a permission prompt tool, which sends no events", call{unix: true, body: wanted, header: map[string]string{hook.HeaderSource: hook.SourceMCP}})
 		left("two messages", call{unix: true, body: strings.Replace(wanted, `"message"`, `"Message":"x","message"`, 1)})
 
 		// Nobody answers: it goes back to the agent, whatever the hook was told about requests.
@@ -170,7 +170,7 @@ func TestFormComesFromAHook(t *testing.T) {
 	bubble(t, func(t *testing.T, g *rig) {
 		p := g.paired(auth.RoleApprove, "phone")
 		defer g.watch(p.bearer)()
-		r := g.call(call{unix: true, method: http.MethodPost, path: "/v1/hooks", body: wanted, header: map[string]string{hook.HeaderVia: hook.ViaMCP}})
+		r := g.call(call{unix: true, method: http.MethodPost, path: "/v1/hooks", body: wanted, header: map[string]string{hook.HeaderSource: hook.SourceMCP}})
 		if r.status != http.StatusNoContent || len(g.published()) != 0 {
 			t.Errorf("%d %s, %d events", r.status, r.body, len(g.published()))
 		}

@@ -102,7 +102,7 @@ func New() *Checker {
 func (c *Checker) Watch(publish func(context.Context, hook.Event) (uint64, error)) func(context.Context, hook.Event) (uint64, error) {
 	return func(ctx context.Context, e hook.Event) (uint64, error) {
 		seq, err := publish(ctx, e)
-		if err == nil && e.Agent == "claude" && !e.Emitted && e.Via == "" {
+		if err == nil && e.Agent == "claude" && !e.Emitted && e.Source == "" {
 			c.note(e.Type, e.Raw)
 		}
 		return seq, err

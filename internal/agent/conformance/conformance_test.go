@@ -145,7 +145,7 @@ func TestRecordedPayloadsConform(t *testing.T) {
 func TestOnlyHooksAreChecked(t *testing.T) {
 	bad := event("Stop", "{}")
 	emitted, via, other := bad, bad, bad
-	emitted.Emitted, via.Via, other.Agent = true, hook.ViaMCP, "codex"
+	emitted.Emitted, via.Source, other.Agent = true, hook.SourceMCP, "codex"
 	if r, _ := run(t, emitted, via, other); r.Checked+r.Unchecked != 0 {
 		t.Errorf("%+v", r)
 	}

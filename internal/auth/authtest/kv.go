@@ -1,4 +1,4 @@
-// Package authtest has an auth.KV in memory and a device as a browser would be, for tests.
+// Package authtest has a kvmirror.KV in memory and a device as a browser would be, for tests.
 //
 // # Concurrency
 //
@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// KV is an auth.KV in memory. Make it with NewKV. It outlives those who use it, as a disk
+// KV is a kvmirror.KV in memory. Make it with NewKV. It outlives those who use it, as a disk
 // does; several may share it, as replicas do.
 type KV struct {
 	mu   sync.Mutex
@@ -88,7 +88,7 @@ func (k *KV) Get(_ context.Context, key string) ([]byte, uint64, error) {
 	return k.log[rev-1].value, rev, nil
 }
 
-// Create, Update, Delete and Watch are auth.KV's.
+// Create, Update, Delete and Watch are those of kvmirror.KV.
 func (k *KV) Create(_ context.Context, key string, value []byte) (uint64, error) {
 	return k.write(key, value, 0)
 }
@@ -111,15 +111,15 @@ func (k *KV) write(key string, value []byte, rev uint64) (uint64, error) {
 	return k.last[key], nil
 }
 
-func (k *KV) Delete(_ context.Context, key string) error {
+func (k *KV) Delete(_ context.Context, key string) (uint64, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.down != nil {
-		return k.down
+		return 0, k.down
 	}
 	k.appendLocked(change{key, nil})
 	delete(k.last, key)
-	return nil
+	return uint64(len(k.log)), nil
 }
 
 func (k *KV) appendLocked(c change) {

@@ -90,11 +90,11 @@ func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caug
 // caughtUp notes what catchUp came to.
 func (f *Follower) caughtUp(c caughtUp) {
 	for root, seq := range c.lost {
-		f.place.settle(root, seq)
+		f.cursor.settle(root, seq)
 		f.lost(root)
 	}
 	for root, seq := range c.upTo {
-		if f.place.settle(root, seq) {
+		if f.cursor.settle(root, seq) {
 			f.cfg.Logf("ledger: %s can be written again and has what it missed", Path(root))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // Config is what a Follower needs. The function values are required.
 type Config struct {
-	// Path is the file in which the place in the event stream is kept.
+	// Path is the file in which the cursor in the event stream is kept.
 	Path string
 	// Events calls fn with every event from sequence from on, in order, each once, until ctx is
 	// done. EventBounds are the sequences of the oldest and the newest event; 0 without any.
@@ -38,7 +38,7 @@ const (
 	batchWait  = 20 * time.Millisecond
 )
 
-// saveEvery is how often the place is kept at most: it may be large, and what came since is read
+// saveEvery is how often the cursor is saved at most: it may be large, and what came since is read
 // again after a crash, which stores nothing twice.
 const saveEvery = 500 * time.Millisecond
 
@@ -58,7 +58,7 @@ type Stats struct {
 	Failed     uint64 // mutations that could not be stored when they came
 	Lost       uint64 // work trees whose mutations left the stream before they could be stored
 	Held       int    // work trees whose ledger cannot be written at the moment
-	Seq        uint64 // place in the event stream
+	Seq        uint64 // cursor in the event stream
 }
 
 // Follower stores the mutations of an event stream in the ledgers of their work trees. A ledger
@@ -68,9 +68,9 @@ type Follower struct {
 	cfg Config
 
 	// Owned by Run.
-	place   place
-	written uint64 // place.Seq in the file
-	unsaved bool   // the place is to be kept soon
+	cursor  cursor
+	written uint64 // cursor.Seq in the file
+	unsaved bool   // the cursor is to be saved soon
 	batch   []item
 	bytes   int // of the batch's payloads
 
@@ -110,14 +110,14 @@ func (f *Follower) count(change func(*Stats)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change(&f.stats)
-	f.stats.Held, f.stats.Seq = len(f.place.Held), f.place.Seq
+	f.stats.Held, f.stats.Seq = len(f.cursor.Held), f.cursor.Seq
 }
 
 // Run follows the stream until ctx is done and returns its error. Nothing else ends it: while the
-// stream is away or the place cannot be kept it says so once and tries again.
+// stream is away or the cursor cannot be saved it says so once and tries again.
 func (f *Follower) Run(ctx context.Context) error {
 	const shortest, longest = 250 * time.Millisecond, 30 * time.Second
-	said := ""
+	lastLogged := ""
 	for pause := shortest; ; {
 		before := f.written
 		err := f.pass(ctx)
@@ -125,10 +125,10 @@ func (f *Follower) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if f.written != before {
-			pause, said = shortest, ""
+			pause, lastLogged = shortest, ""
 		}
-		if err.Error() != said {
-			said = err.Error()
+		if err.Error() != lastLogged {
+			lastLogged = err.Error()
 			f.cfg.Logf("ledger: stopped, trying again until it works: %v", err)
 		}
 		select {
@@ -149,7 +149,7 @@ func (f *Follower) pass(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer cancel()
-	from := f.place.Seq + 1
+	from := f.cursor.Seq + 1
 	working.Go(func() {
 		ended <- f.cfg.Events(ctx, from, func(e hook.Event) {
 			select {
@@ -173,9 +173,9 @@ func (f *Follower) pass(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), f.keepPlace())
+			return errors.Join(ctx.Err(), f.saveCursor())
 		case err := <-ended:
-			return errors.Join(fmt.Errorf("read the events: %w", err), f.keepPlace())
+			return errors.Join(fmt.Errorf("read the events: %w", err), f.saveCursor())
 		case it := <-items:
 			if len(f.batch) == 0 {
 				due.Reset(batchWait)
@@ -198,16 +198,16 @@ func (f *Follower) pass(ctx context.Context) error {
 			f.caughtUp(c)
 		case <-save.C:
 			saving = false
-			if err := f.keepPlace(); err != nil {
+			if err := f.saveCursor(); err != nil {
 				return err
 			}
 		case <-retry.C:
 			retry.Reset(f.cfg.retry)
-			if len(f.place.Held) == 0 || catching {
+			if len(f.cursor.Held) == 0 || catching {
 				break
 			}
 			catching = true
-			waiting := maps.Clone(f.place.Held)
+			waiting := maps.Clone(f.cursor.Held)
 			working.Go(func() {
 				c := f.catchUp(ctx, waiting)
 				select {
@@ -219,20 +219,20 @@ func (f *Follower) pass(ctx context.Context) error {
 	}
 }
 
-// begin reads the place.
+// begin reads the cursor.
 func (f *Follower) begin(ctx context.Context) (err error) {
-	if f.place, err = readPlace(f.cfg.Path); err != nil {
+	if f.cursor, err = readCursor(f.cfg.Path); err != nil {
 		return err
 	}
 	_, newest, err := f.cfg.EventBounds(ctx)
 	if err != nil {
 		return fmt.Errorf("begin the ledger: %w", err)
 	}
-	if f.place.Seq > newest {
-		f.cfg.Logf("ledger: the event stream ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", newest, f.place.Seq)
-		f.place = place{}
+	if f.cursor.Seq > newest {
+		f.cfg.Logf("ledger: the event stream ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", newest, f.cursor.Seq)
+		f.cursor = cursor{}
 	}
-	f.written, f.unsaved = f.place.Seq, false
+	f.written, f.unsaved = f.cursor.Seq, false
 	clear(f.batch)
 	f.batch, f.bytes = f.batch[:0], 0
 	f.count(func(*Stats) {})
@@ -275,14 +275,14 @@ func (f *Follower) classify(e hook.Event) (it item, count func(*Stats), err erro
 	return it, func(*Stats) {}, nil
 }
 
-// store stores the batch and moves the place behind it.
+// store stores the batch and moves the cursor behind it.
 func (f *Follower) store(ctx context.Context) error {
 	if len(f.batch) == 0 {
 		return nil
 	}
 	var list []hook.Mutation
 	for _, it := range f.batch {
-		if _, held := f.place.Held[it.m.Repo.GitRoot]; it.is && !held {
+		if _, held := f.cursor.Held[it.m.Repo.GitRoot]; it.is && !held {
 			list = append(list, it.m)
 		}
 	}
@@ -292,7 +292,7 @@ func (f *Follower) store(ctx context.Context) error {
 	}
 	for root, err := range failed {
 		f.cfg.Logf("ledger: %v; what it misses is stored when it can be, while the event stream has it", err)
-		if dropped := f.place.hold(root, err); dropped != "" {
+		if dropped := f.cursor.hold(root, err); dropped != "" {
 			f.lost(dropped)
 		}
 	}
@@ -301,20 +301,20 @@ func (f *Follower) store(ctx context.Context) error {
 		if !it.is {
 			continue
 		}
-		if f.place.miss(it.m.Repo.GitRoot, it.seq) {
+		if f.cursor.miss(it.m.Repo.GitRoot, it.seq) {
 			missed++
 		} else {
 			stored++
 		}
 	}
-	f.place.Seq = f.batch[len(f.batch)-1].seq
+	f.cursor.Seq = f.batch[len(f.batch)-1].seq
 	clear(f.batch)
 	f.batch, f.bytes = f.batch[:0], 0
 	f.count(func(s *Stats) {
 		s.Stored += stored
 		s.Failed += missed
 	})
-	f.unsaved = f.unsaved || stored+missed > 0 || f.place.Seq-f.written >= batchItems
+	f.unsaved = f.unsaved || stored+missed > 0 || f.cursor.Seq-f.written >= batchItems
 	return nil
 }
 
@@ -324,10 +324,10 @@ func (f *Follower) lost(root string) {
 	f.count(func(s *Stats) { s.Lost++ })
 }
 
-func (f *Follower) keepPlace() error {
-	if err := f.place.write(f.cfg.Path); err != nil {
+func (f *Follower) saveCursor() error {
+	if err := f.cursor.write(f.cfg.Path); err != nil {
 		return err
 	}
-	f.written, f.unsaved = f.place.Seq, false
+	f.written, f.unsaved = f.cursor.Seq, false
 	return nil
 }

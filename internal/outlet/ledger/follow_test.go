@@ -130,7 +130,7 @@ func (r *rig) said(one, two string) (n int) {
 
 func TestFollow(t *testing.T) {
 	root, other := repository(t), repository(t)
-	path := filepath.Join(t.TempDir(), "place")
+	path := filepath.Join(t.TempDir(), "cursor")
 	synctest.Test(t, func(t *testing.T) {
 		s := newEvents()
 		r := run(t, s, path)
@@ -159,7 +159,7 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		r.stop()
-		// Without its place it reads all again.
+		// Without its cursor it reads all again.
 		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestFollow(t *testing.T) {
 func TestHeld(t *testing.T) {
 	good, bad := repository(t), repository(t)
 	add(t, bad, mutation(bad, 0))
-	path := filepath.Join(t.TempDir(), "place")
+	path := filepath.Join(t.TempDir(), "cursor")
 	aside := bad + ".away"
 	spoil := func() {
 		t.Helper()
@@ -273,30 +273,30 @@ func TestHeld(t *testing.T) {
 
 // More can come while what was missed is read again.
 func TestSettle(t *testing.T) {
-	p := place{}
-	if p.hold("r", errors.New("x")) != "" || !p.miss("r", 5) || !p.miss("r", 9) || p.miss("other", 6) {
-		t.Fatalf("%+v", p)
+	c := cursor{}
+	if c.hold("r", errors.New("x")) != "" || !c.miss("r", 5) || !c.miss("r", 9) || c.miss("other", 6) {
+		t.Fatalf("%+v", c)
 	}
-	if p.settle("r", 7) || p.Held["r"].From != 8 || p.Held["r"].Last != 9 {
-		t.Errorf("%+v", p)
+	if c.settle("r", 7) || c.Held["r"].From != 8 || c.Held["r"].Last != 9 {
+		t.Errorf("%+v", c)
 	}
-	if !p.settle("r", 9) || p.settle("r", 9) || len(p.Held) != 0 {
-		t.Errorf("%+v", p)
+	if !c.settle("r", 9) || c.settle("r", 9) || len(c.Held) != 0 {
+		t.Errorf("%+v", c)
 	}
 	for i := range maxHeld + 5 {
-		if dropped := p.hold(fmt.Sprint(i), errors.New("x")); (dropped != "") != (i >= maxHeld) {
+		if dropped := c.hold(fmt.Sprint(i), errors.New("x")); (dropped != "") != (i >= maxHeld) {
 			t.Errorf("%d: dropped %q", i, dropped)
 		}
 	}
 }
 
-// While the place cannot be kept the follower tries again; it does not end.
+// While the cursor cannot be saved the follower tries again; it does not end.
 func TestPlaceCannotBeKept(t *testing.T) {
 	root := repository(t)
 	dir := filepath.Join(t.TempDir(), "state")
 	synctest.Test(t, func(t *testing.T) {
 		s := newEvents()
-		r := run(t, s, filepath.Join(dir, "place"))
+		r := run(t, s, filepath.Join(dir, "cursor"))
 		s.put(t, mutation(root, 1))
 		time.Sleep(10 * time.Second)
 		if err := os.Mkdir(dir, 0o700); err != nil {

@@ -20,7 +20,7 @@ func TestRootsThatNeverWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := t.TempDir() // with a .git that is none
-	path := filepath.Join(t.TempDir(), "place")
+	path := filepath.Join(t.TempDir(), "cursor")
 	synctest.Test(t, func(t *testing.T) {
 		s := newEvents()
 		r := run(t, s, path)
@@ -41,7 +41,7 @@ func TestRootsThatNeverWere(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		r.stop()
-		p, err := readPlace(path)
+		p, err := readCursor(path)
 		if _, ok := p.Held[full]; !ok || err != nil {
 			t.Errorf("the one that waits is forgotten (%v)", err)
 		}
@@ -53,23 +53,23 @@ func TestRootsThatNeverWere(t *testing.T) {
 	})
 }
 
-// The place may be large. It is not kept at each batch, but soon after the last.
+// The cursor may be large. It is not saved at each batch, but soon after the last.
 func TestPlaceIsKeptNowAndThen(t *testing.T) {
 	root := repository(t)
-	path := filepath.Join(t.TempDir(), "place")
+	path := filepath.Join(t.TempDir(), "cursor")
 	synctest.Test(t, func(t *testing.T) {
 		s := newEvents()
 		r := run(t, s, path)
 		for n := range 10 {
 			s.put(t, mutation(root, n))
 			time.Sleep(2 * batchWait)
-			p, err := readPlace(path)
+			p, err := readCursor(path)
 			if got := r.Stats(); got.Seq != uint64(n+1) || p.Seq != 0 || err != nil {
 				t.Fatalf("%+v, kept: %+v, %v", got, p, err)
 			}
 		}
 		time.Sleep(saveEvery)
-		if p, err := readPlace(path); p.Seq != 10 || err != nil {
+		if p, err := readCursor(path); p.Seq != 10 || err != nil {
 			t.Errorf("kept: %+v, %v", p, err)
 		}
 	})

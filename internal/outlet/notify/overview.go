@@ -35,7 +35,7 @@ func (p *Push) Overview() Overview {
 	defer p.mu.Unlock()
 	o := Overview{Devices: []Told{}, Notices: []Told{}, File: p.cfg.NoticesFile, Problem: p.problem}
 	for id, e := range p.devices {
-		if !e.deleted && e.Subscription != nil {
+		if e.Subscription != nil {
 			o.Devices = append(o.Devices, p.toldLocked(deviceKey(id), Told{ID: id, Service: hostOf(e.Subscription.Endpoint)}))
 		}
 	}

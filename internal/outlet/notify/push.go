@@ -9,7 +9,7 @@
 //
 // # Concurrency
 //
-// Open starts one goroutine that watches the store of subscriptions; Close ends it. Run has three,
+// Open starts one goroutine, that of the mirror of the store of subscriptions; Close ends it. Run has three,
 // one that follows the broker, one that looks after the file of notices, and the caller's, that
 // owns all there is to know about who was told what; each message on its way has one more, at most maxSending of them, and Run waits for
 // all. The methods may be called from any goroutine.
@@ -24,20 +24,13 @@ import (
 	"time"
 
 	"assent/broker"
+	"assent/internal/store/kvmirror"
 )
-
-// KV is the durable place of the key and the subscriptions, which replicas share: the bucket
-// ASSENT_STATE. It is that of package auth.
-type KV interface {
-	Create(ctx context.Context, key string, value []byte) (rev uint64, err error)
-	Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error)
-	Delete(ctx context.Context, key string) error
-	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
-}
 
 // Config is what a Push needs. KV, Broker and May are required.
 type Config struct {
-	KV     KV
+	// KV keeps the key and the subscriptions, which replicas share.
+	KV     kvmirror.KV
 	Broker *broker.Broker
 	// Frozen says that KV takes nothing: the record is damaged.
 	Frozen bool
@@ -92,8 +85,7 @@ type Push struct {
 	client  *http.Client // to push services
 	hooks   *http.Client // to webhooks, which the operator chose
 	allow   map[string]bool
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+	kv      *kvmirror.Mirror
 	changed chan struct{} // one element: subscriptions or settings are not what Run knows
 
 	counts counts
@@ -148,24 +140,20 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		p.readNotices()
 	}
 	p.client, p.hooks = newClient(cfg.Transport, allow), newHooksClient(cfg.Transport)
-	var run context.Context
-	run, p.stop = context.WithCancel(context.WithoutCancel(ctx))
-	loaded := make(chan struct{})
-	p.done.Go(func() { p.watch(run, sync.OnceFunc(func() { close(loaded) })) })
-	if err := p.load(ctx, loaded); err != nil {
+	if p.kv, err = kvmirror.Open(ctx, kvmirror.Config{
+		KV: cfg.KV, Prefix: keyPrefix, Apply: p.apply, What: "push subscriptions", Logf: cfg.Logf,
+	}); err != nil {
+		return nil, fmt.Errorf("load push subscriptions: %w", err)
+	}
+	if err := p.needKeys(ctx); err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// load waits until the store has told what there is, and makes the keys if they are not there.
-func (p *Push) load(ctx context.Context, loaded <-chan struct{}) error {
-	select {
-	case <-loaded:
-	case <-ctx.Done():
-		return fmt.Errorf("load push subscriptions: %w", context.Cause(ctx))
-	}
+// needKeys makes the keys if the store has none.
+func (p *Push) needKeys(ctx context.Context) error {
 	select {
 	case <-p.haveKey:
 		return nil
@@ -184,8 +172,7 @@ func (p *Push) load(ctx context.Context, loaded <-chan struct{}) error {
 
 // Close ends what Open started. Run must have returned.
 func (p *Push) Close() error {
-	p.stop()
-	p.done.Wait()
+	p.kv.Close()
 	p.client.CloseIdleConnections()
 	p.hooks.CloseIdleConnections()
 	return nil

@@ -170,14 +170,14 @@ func (r *ring) sync() {
 	r.syncNoticesLocked()
 	for id, t := range r.targets {
 		if t.device {
-			if e := p.devices[t.id]; e == nil || e.deleted || e.Subscription == nil {
+			if e := p.devices[t.id]; e == nil || e.Subscription == nil {
 				t.removed = true
 				delete(r.targets, id)
 			}
 		}
 	}
 	for id, e := range p.devices {
-		if e.deleted || e.Subscription == nil {
+		if e.Subscription == nil {
 			continue
 		}
 		t := r.targets[deviceKey(id)]

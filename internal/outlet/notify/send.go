@@ -108,7 +108,7 @@ func (p *Push) Test(ctx context.Context, device string) error {
 	p.mu.Lock()
 	e := p.devices[device]
 	var sub *Subscription
-	if e != nil && !e.deleted {
+	if e != nil {
 		sub = e.Subscription
 	}
 	p.mu.Unlock()

@@ -21,12 +21,10 @@ type record struct {
 	Settings     Settings      `json:"settings"`
 }
 
-// stored is a record in memory; guarded by Push.mu. One that was deleted stays as its
-// revision, so that older news on its way from the watch cannot bring it back.
+// stored is a record in memory; guarded by Push.mu.
 type stored struct {
 	record
-	rev     uint64
-	deleted bool
+	rev uint64
 }
 
 // State is how a device stands (schema Push).
@@ -47,7 +45,7 @@ func (p *Push) State(device string) State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := State{PublicKey: p.keys.Public, Settings: DefaultSettings()}
-	if e := p.devices[device]; e != nil && !e.deleted {
+	if e := p.devices[device]; e != nil {
 		s.Settings = e.Settings
 		if e.Subscription != nil {
 			s.Subscribed = true
@@ -83,7 +81,7 @@ func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *S
 	}
 	p.mu.Lock()
 	rec, rev := record{Settings: DefaultSettings()}, uint64(0)
-	if e := p.devices[device]; e != nil && !e.deleted {
+	if e := p.devices[device]; e != nil {
 		rec, rev = e.record, e.rev
 	}
 	full := sub != nil && rec.Subscription == nil && p.subscribedLocked() >= maxDevices
@@ -103,7 +101,7 @@ func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *S
 
 func (p *Push) subscribedLocked() (n int) {
 	for _, e := range p.devices {
-		if !e.deleted && e.Subscription != nil {
+		if e.Subscription != nil {
 			n++
 		}
 	}
@@ -125,27 +123,24 @@ func (p *Push) write(ctx context.Context, device string, rec record, rev uint64)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	p.apply(key, value, rev)
+	p.kv.Offer(key, value, rev)
 	return nil
 }
 
 // Remove forgets a device: its subscription and its settings.
 func (p *Push) Remove(ctx context.Context, device string) error {
 	p.mu.Lock()
-	e := p.devices[device]
-	known := e != nil && !e.deleted
+	known := p.devices[device] != nil
 	delete(p.status, deviceKey(device))
 	p.mu.Unlock()
 	if !known {
 		return nil
 	}
-	if err := p.cfg.KV.Delete(ctx, devicePrefix+device); err != nil {
+	rev, err := p.cfg.KV.Delete(ctx, devicePrefix+device)
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	p.mu.Lock()
-	p.devices[device] = &stored{rev: e.rev, deleted: true}
-	p.mu.Unlock()
-	p.wake()
+	p.kv.Offer(devicePrefix+device, nil, rev)
 	return nil
 }
 
@@ -154,7 +149,7 @@ func (p *Push) Remove(ctx context.Context, device string) error {
 func (p *Push) unsubscribe(ctx context.Context, device string, dead *Subscription) {
 	p.mu.Lock()
 	e := p.devices[device]
-	if e == nil || e.deleted || e.Subscription == nil || e.Subscription.Endpoint != dead.Endpoint {
+	if e == nil || e.Subscription == nil || e.Subscription.Endpoint != dead.Endpoint {
 		p.mu.Unlock()
 		return
 	}
@@ -177,44 +172,32 @@ func (p *Push) setStatus(key string, change func(*standing)) {
 	change(s)
 }
 
-// watch follows the store until ctx is done. While it is away, what is known stays.
-func (p *Push) watch(ctx context.Context, caughtUp func()) {
-	for {
-		err := p.cfg.KV.Watch(ctx, keyPrefix, p.apply, caughtUp)
-		if ctx.Err() != nil {
-			return
-		}
-		p.cfg.Logf("push: the watch on subscriptions ended; trying again: %v", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-// apply brings memory up to date with one key of the store. Older news changes nothing.
-func (p *Push) apply(key string, value []byte, rev uint64) {
+// apply takes in the news of one key of the store, see kvmirror.Config.
+func (p *Push) apply(key string, value []byte, rev uint64) (after func()) {
 	if key == vapidKey {
 		p.applyKeys(value)
-		return
+		return nil
 	}
 	device, ok := strings.CutPrefix(key, devicePrefix)
 	if !ok {
-		return
+		return nil
+	}
+	if value == nil {
+		p.mu.Lock()
+		delete(p.devices, device)
+		p.mu.Unlock()
+		return p.wake
 	}
 	var rec record
-	if value != nil && json.Unmarshal(value, &rec) != nil || rec.Settings.check() != nil {
+	if json.Unmarshal(value, &rec) != nil || rec.Settings.check() != nil {
 		p.cfg.Logf("push: the subscription of device %q is unreadable and ignored", device)
-		return
+		return nil
 	}
 	if rec.Subscription != nil && p.checkSubscription(rec.Subscription) != nil {
 		rec.Subscription = nil // it came from a broker that allowed more than this one
 	}
 	p.mu.Lock()
-	if e := p.devices[device]; e == nil || rev > e.rev {
-		p.devices[device] = &stored{rec, rev, value == nil}
-	}
+	p.devices[device] = &stored{rec, rev}
 	p.mu.Unlock()
-	p.wake()
+	return p.wake
 }

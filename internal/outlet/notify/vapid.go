@@ -33,8 +33,8 @@ func (p *Push) makeKeys(ctx context.Context) error {
 		return nil
 	}
 	// What fails here may be that a replica was quicker; the watch tells, or ctx ends the wait.
-	if _, err := p.cfg.KV.Create(ctx, vapidKey, value); err == nil {
-		p.applyKeys(value)
+	if rev, err := p.cfg.KV.Create(ctx, vapidKey, value); err == nil {
+		p.kv.Offer(vapidKey, value, rev)
 	}
 	return nil
 }

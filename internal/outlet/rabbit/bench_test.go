@@ -50,7 +50,7 @@ func bench(b *testing.B) (streams *stream.Stream, confirmed func(seq uint64)) {
 	go func() { done <- p.Run(ctx) }()
 	b.Cleanup(func() { cancel(); <-done })
 	return streams, func(seq uint64) {
-		for p.Place() < seq {
+		for p.Cursor() < seq {
 			time.Sleep(50 * time.Microsecond)
 		}
 	}

@@ -46,7 +46,7 @@ type ConsumerConfig struct {
 	// Logf hears what an operator should know; nil discards it.
 	Logf func(format string, args ...any)
 
-	patience patience
+	timeouts timeouts
 }
 
 // Consumer takes mutations from a queue of its own. A message is acknowledged after it was stored,
@@ -73,31 +73,31 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	cfg.patience = cfg.patience.orDefault()
+	cfg.timeouts = cfg.timeouts.orDefault()
 	return &Consumer{cfg: cfg, server: server, backoff: backoff{shortest: 200 * time.Millisecond, longest: 10 * time.Second}}, nil
 }
 
 // Run consumes until ctx is done and returns its error. Nothing else ends it: while RabbitMQ is
 // away or refuses, it says so once and tries again.
 func (c *Consumer) Run(ctx context.Context) error {
-	said := "not yet connected"
+	lastLogged := "not yet connected"
 	silent := false
 	for {
 		err := c.session(ctx, func() {
 			if !silent { // else it may be so again, and what was set aside comes there twice
 				c.backoff.reset()
 			}
-			if said != "" {
+			if lastLogged != "" {
 				c.cfg.Logf("rabbitmq: reading from queue %s at %s", c.cfg.Queue, c.server)
-				said = ""
+				lastLogged = ""
 			}
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		silent = errors.Is(err, errSilent)
-		if why := explain(err); why != said {
-			said = why
+		if why := explain(err); why != lastLogged {
+			lastLogged = why
 			c.cfg.Logf("rabbitmq: %s is away, trying again until it is back; messages wait in the queue: %s", c.server, show.Line(why))
 		}
 		select {
@@ -115,7 +115,7 @@ func (c *Consumer) failed() string { return c.cfg.Queue + ".failed" }
 // over one that is always read, and the other is read no faster than messages are stored.
 func (c *Consumer) session(ctx context.Context, ready func()) error {
 	s := &consuming{Consumer: c, ctx: ctx, gate: newGate()}
-	to := target{url: c.cfg.URL, tls: c.cfg.TLS, exchange: c.cfg.Exchange, name: "assent ledger", patience: c.cfg.patience}
+	to := target{url: c.cfg.URL, tls: c.cfg.TLS, exchange: c.cfg.Exchange, name: "assent ledger", timeouts: c.cfg.timeouts}
 	var err error
 	if s.aside, err = dial(ctx, ctx, to); err != nil {
 		return err
@@ -319,7 +319,7 @@ func (s *consuming) store(list []amqp.Delivery, first bool) (stored int, err err
 
 // settled waits until RabbitMQ has confirmed a message.
 func (s *consuming) settled(confirm *amqp.DeferredConfirmation) error {
-	late := time.NewTimer(s.cfg.patience.confirm)
+	late := time.NewTimer(s.cfg.timeouts.confirm)
 	defer late.Stop()
 	for {
 		select {
@@ -332,12 +332,12 @@ func (s *consuming) settled(confirm *amqp.DeferredConfirmation) error {
 			return s.ctx.Err()
 		case b, ok := <-s.aside.blocked:
 			s.blocked(b, ok)
-			late.Reset(s.cfg.patience.confirm)
+			late.Reset(s.cfg.timeouts.confirm)
 		case <-late.C:
 			if !s.held {
-				return fmt.Errorf("%w: a message is not confirmed within %v", errSilent, s.cfg.patience.confirm)
+				return fmt.Errorf("%w: a message is not confirmed within %v", errSilent, s.cfg.timeouts.confirm)
 			}
-			late.Reset(s.cfg.patience.confirm)
+			late.Reset(s.cfg.timeouts.confirm)
 		}
 	}
 }

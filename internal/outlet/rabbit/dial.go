@@ -29,11 +29,11 @@ const (
 // errSilent says that the connection is there, and RabbitMQ does not answer.
 var errSilent = errors.New("RabbitMQ sends no answer")
 
-// patience is how long answers are waited for. Zero values mean the constants.
-type patience struct{ answer, confirm time.Duration }
+// timeouts say how long answers are waited for. Zero values mean the constants.
+type timeouts struct{ answer, confirm time.Duration }
 
-func (p patience) orDefault() patience {
-	return patience{cmp.Or(p.answer, answerTime), cmp.Or(p.confirm, confirmTime)}
+func (t timeouts) orDefault() timeouts {
+	return timeouts{cmp.Or(t.answer, answerTime), cmp.Or(t.confirm, confirmTime)}
 }
 
 // target is what to connect to, and how.
@@ -42,7 +42,7 @@ type target struct {
 	tls      *tls.Config
 	exchange string
 	name     string
-	patience patience
+	timeouts timeouts
 	gate     *gate // nil: everything is read at once
 }
 
@@ -101,10 +101,10 @@ func dial(ctx, hard context.Context, to target) (*connection, error) {
 
 // ask does something that waits for an answer, and cuts the connection when none comes.
 func (c *connection) ask(do func() error) error {
-	late := time.AfterFunc(c.patience.answer, func() { c.socket.Close() })
+	late := time.AfterFunc(c.timeouts.answer, func() { c.socket.Close() })
 	err := do()
 	if !late.Stop() {
-		return fmt.Errorf("%w within %v", errSilent, c.patience.answer)
+		return fmt.Errorf("%w within %v", errSilent, c.timeouts.answer)
 	}
 	return err
 }

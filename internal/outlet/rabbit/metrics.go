@@ -41,17 +41,17 @@ func (p *Publisher) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{c.published, c.unreadable, c.repeated, c.missed, c.unanswered, c.connected, c.lag}
 }
 
-// Place is the sequence of the last event that is done with.
-func (p *Publisher) Place() uint64 { return p.place.Load() }
+// Cursor is the sequence of the last event that is done with.
+func (p *Publisher) Cursor() uint64 { return p.cursor.Load() }
 
 // lag is how many events are not done with; not a number if the stream does not say.
 func (p *Publisher) lag() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	place := p.place.Load() // first: it may move meanwhile
+	at := p.cursor.Load() // first: it may move meanwhile
 	newest, err := p.cfg.Newest(ctx)
 	if err != nil {
 		return math.NaN()
 	}
-	return float64(newest - min(place, newest))
+	return float64(newest - min(at, newest))
 }

@@ -1,6 +1,6 @@
 // Package rabbit passes on to RabbitMQ what agents' tools did to files. It follows the EVENTS
-// stream from a place of its own, publishes each mutation to a topic exchange, and moves its
-// place when RabbitMQ has confirmed that it has the message. While RabbitMQ is away nothing is
+// stream with a cursor of its own, publishes each mutation to a topic exchange, and moves the
+// cursor when RabbitMQ has confirmed that it has the message. While RabbitMQ is away nothing is
 // read and nothing is kept here: the events wait in the stream.
 //
 // A message may come twice, after a lost connection or a crash, with the same message id. Whoever
@@ -56,7 +56,7 @@ type Config struct {
 	// password.
 	Logf func(format string, args ...any)
 
-	patience patience
+	timeouts timeouts
 }
 
 // Publisher is made by Open and works while Run does.
@@ -64,16 +64,16 @@ type Publisher struct {
 	cfg    Config
 	server string // host and port, for messages
 	counts counts
-	place  atomic.Uint64 // sequence of the last event that is done with
+	cursor atomic.Uint64 // sequence of the last event that is done with
 	// Owned by Run and, one after the other, by its sessions.
-	saved   uint64 // the place that was saved last
+	saved   uint64 // the cursor that was saved last
 	careful uint64 // events up to this one are published one at a time
 	refused uint64 // an event that RabbitMQ refuses
 	taken   uint64 // the last event that was looked at
 	doubted bool   // RabbitMQ was there and confirmed nothing
 }
 
-// Open checks cfg and finds the place where reading goes on. Without one it is the end of the
+// Open checks cfg and loads the cursor. Without one reading begins at the end of the
 // stream: what agents did before anybody asked for RabbitMQ is not sent there. Call it before
 // hooks are taken.
 func Open(ctx context.Context, cfg Config) (*Publisher, error) {
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	cfg.patience = cfg.patience.orDefault()
+	cfg.timeouts = cfg.timeouts.orDefault()
 	p := &Publisher{cfg: cfg, server: server}
 	p.counts = newCounts(p)
 	seq, ok, err := cfg.Load(ctx)
@@ -111,7 +111,7 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
 		seq = 0
 	}
-	p.place.Store(seq)
+	p.cursor.Store(seq)
 	p.saved = seq
 	return p, nil
 }
@@ -132,27 +132,27 @@ func CheckURL(text string) (server string, err error) {
 // Run publishes until ctx is done and returns its error. Nothing else ends it: while RabbitMQ is
 // away or refuses, it says so once and tries again.
 func (p *Publisher) Run(ctx context.Context) error {
-	said := ""
+	lastLogged := ""
 	pause := backoff{shortest: 200 * time.Millisecond, longest: 10 * time.Second}
 	for {
-		before, begun := p.place.Load(), time.Now()
+		before, begun := p.cursor.Load(), time.Now()
 		err := p.session(ctx, func() {
-			if said != "" {
+			if lastLogged != "" {
 				p.cfg.Logf("rabbitmq: %s is back", p.server)
-				said = ""
+				lastLogged = ""
 			}
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if p.place.Load() != before || time.Since(begun) > time.Minute {
+		if p.cursor.Load() != before || time.Since(begun) > time.Minute {
 			pause.reset()
 		}
 		if errors.Is(err, errSilent) {
 			p.counts.unanswered.Inc()
 		}
-		if why := explain(err); why != said {
-			said = why
+		if why := explain(err); why != lastLogged {
+			lastLogged = why
 			p.cfg.Logf("rabbitmq: %s is away, trying again until it is back; events wait in the stream: %s", p.server, show.Line(why))
 		}
 		select {

@@ -30,9 +30,12 @@ import (
 	"assent/internal/outlet/rabbit"
 )
 
-// node starts a RabbitMQ, or skips the test where there is none.
+// node starts a RabbitMQ, or skips the test where there is none, or no time for one.
 func node(t *testing.T, config string) *rabbitmq.Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("RabbitMQ takes its time to start")
+	}
 	r, err := rabbitmq.New(t.TempDir(), config)
 	if errors.Is(err, rabbitmq.ErrMissing) && os.Getenv("ASSENT_E2E_REQUIRE") != "1" {
 		t.Skip(err)
@@ -54,14 +57,14 @@ func start(t *testing.T, r *rabbitmq.Server) {
 	}
 }
 
-// events is an EVENTS stream in memory, with a place beside it.
+// events is an EVENTS stream in memory, with a cursor beside it.
 type events struct {
-	mu    sync.Mutex
-	list  []hook.Event
-	more  chan struct{} // closed and replaced when list grows
-	place uint64
-	saved bool
-	reads int // calls of Events
+	mu     sync.Mutex
+	list   []hook.Event
+	more   chan struct{} // closed and replaced when list grows
+	cursor uint64
+	saved  bool
+	reads  int // calls of Events
 }
 
 func newEvents() *events { return &events{more: make(chan struct{})} }
@@ -112,13 +115,13 @@ func (s *events) newest(context.Context) (uint64, error) {
 func (s *events) load(context.Context) (uint64, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.place, s.saved, nil
+	return s.cursor, s.saved, nil
 }
 
 func (s *events) save(_ context.Context, seq uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.place, s.saved = seq, true
+	s.cursor, s.saved = seq, true
 	return nil
 }
 
@@ -312,9 +315,10 @@ func inOrder(t *testing.T, got []amqp.Delivery, session string, first int) {
 
 // TestPublisher takes one RabbitMQ through what it can do to a publisher.
 func TestPublisher(t *testing.T) {
+	t.Parallel()
 	r := node(t, "max_message_size = 1000000\n")
 
-	t.Run("a place of its own", func(t *testing.T) {
+	t.Run("a cursor of its own", func(t *testing.T) {
 		s := newEvents()
 		s.write("before", 0, "")
 		bind(t, r.URL(), "place")
@@ -338,8 +342,8 @@ func TestPublisher(t *testing.T) {
 			}
 		}
 		p.stop()
-		if s.place != 6 {
-			t.Errorf("the place is %d, want 6", s.place)
+		if s.cursor != 6 {
+			t.Errorf("the cursor is %d, want 6", s.cursor)
 		}
 		p = publish(t, r.URL(), s)
 		s.write("s", 2, "")
@@ -491,6 +495,7 @@ func ctl(t *testing.T, r *rabbitmq.Server, args ...string) {
 
 // TestTLS: amqps with an authority of one's own, named in the URL; and nobody else's.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := certificate(t, dir)
 	ports, err := freeport.Find(1)

@@ -16,7 +16,7 @@ import (
 const (
 	// window is how many events may be on their way, published and not yet confirmed.
 	window = 1024
-	// saveEvery is how often the place is saved at most: what came since is published again after
+	// saveEvery is how often the cursor is saved at most: what came since is published again after
 	// a crash.
 	saveEvery = 250 * time.Millisecond
 	// drainTime is how long a stopping broker waits for confirms.
@@ -58,7 +58,7 @@ func (p *Publisher) session(ctx context.Context, ready func()) error {
 	defer stopReading()
 	defer context.AfterFunc(hard, stopReading)()
 
-	c, err := dial(ctx, hard, target{url: p.cfg.URL, tls: p.cfg.TLS, exchange: p.cfg.Exchange, name: "assent mutations", patience: p.cfg.patience})
+	c, err := dial(ctx, hard, target{url: p.cfg.URL, tls: p.cfg.TLS, exchange: p.cfg.Exchange, name: "assent mutations", timeouts: p.cfg.timeouts})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *Publisher) session(ctx context.Context, ready func()) error {
 	}()
 	go func() {
 		defer close(s.flights)
-		if err := p.cfg.Events(reading, p.place.Load()+1, s.take); reading.Err() == nil {
+		if err := p.cfg.Events(reading, p.cursor.Load()+1, s.take); reading.Err() == nil {
 			fail(fmt.Errorf("read the events: %w", err))
 		}
 	}()
@@ -229,7 +229,7 @@ func (s *session) publish(m hook.Mutation) (*amqp.DeferredConfirmation, error) {
 
 var errNack = errors.New("RabbitMQ did not take a message")
 
-// land waits for the confirms, in order, and moves the place, until the flights end or hard does.
+// land waits for the confirms, in order, and moves the cursor, until the flights end or hard does.
 func (s *session) land() {
 	save := time.NewTimer(saveEvery)
 	defer save.Stop()
@@ -254,7 +254,7 @@ func (s *session) land() {
 					s.ready()
 				}
 			}
-			s.p.place.Store(f.seq)
+			s.p.cursor.Store(f.seq)
 			if !due {
 				save.Reset(saveEvery)
 				due = true
@@ -271,7 +271,7 @@ func (s *session) land() {
 // settled waits until RabbitMQ has confirmed a message or refused it. If it does neither, and does
 // not say why either, the session ends.
 func (s *session) settled(confirm *amqp.DeferredConfirmation) bool {
-	late := time.NewTimer(s.p.cfg.patience.confirm)
+	late := time.NewTimer(s.p.cfg.timeouts.confirm)
 	defer late.Stop()
 	for {
 		select {
@@ -281,10 +281,10 @@ func (s *session) settled(confirm *amqp.DeferredConfirmation) bool {
 			return false
 		case <-late.C:
 			if s.excused.Swap(false) || s.held.Load() {
-				late.Reset(s.p.cfg.patience.confirm)
+				late.Reset(s.p.cfg.timeouts.confirm)
 				continue
 			}
-			s.fail(fmt.Errorf("%w: a message is not confirmed within %v", errSilent, s.p.cfg.patience.confirm))
+			s.fail(fmt.Errorf("%w: a message is not confirmed within %v", errSilent, s.p.cfg.timeouts.confirm))
 			return false
 		}
 	}
@@ -317,10 +317,10 @@ func (p *Publisher) suspect(why error, s *session) {
 	p.careful = max(p.careful, s.sent)
 }
 
-// save keeps the place. A failure is not serious: later the place is saved again, and what is
+// save saves the cursor. A failure is not serious: later it is saved again, and what is
 // published twice has the same message id.
 func (p *Publisher) save(ctx context.Context) {
-	seq := p.place.Load()
+	seq := p.cursor.Load()
 	if seq == p.saved {
 		return
 	}

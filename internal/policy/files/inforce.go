@@ -19,7 +19,7 @@ func (b *Book) InForce() hook.InForce {
 			ID: r.ID, File: r.File, Line: r.Line, Layer: string(r.Layer), Action: r.Action, Shadow: r.Shadow,
 			Text: strings.TrimSpace(r.Text),
 		}
-		if n := b.fired[fired{r.File, r.ID}]; n != nil {
+		if n := b.matches[ruleKey{r.File, r.ID}]; n != nil {
 			entry.Matches, entry.LastMatch = n.n, n.last.UTC()
 		}
 		f.Rules = append(f.Rules, entry)

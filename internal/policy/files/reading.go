@@ -58,8 +58,8 @@ func clean(dir string) string {
 
 func reading(s shell.Script, dir string) *hook.Reading {
 	r := &hook.Reading{}
-	var places []*int // in the text as it came; made places as shown at the end
-	span := func(start, end *int) { places = append(places, start, end) }
+	var offsets []*int // in the text as it came; turned into those in the text as shown at the end
+	span := func(start, end *int) { offsets = append(offsets, start, end) }
 
 	units := slices.Clone(s.Units)
 	// What was only guessed at is said where nothing else says the same.
@@ -102,12 +102,12 @@ func reading(s shell.Script, dir string) *hook.Reading {
 		span(&r.Doubts[i].Start, &r.Doubts[i].End)
 	}
 
-	at := make([]int, len(places))
-	for i, p := range places {
+	at := make([]int, len(offsets))
+	for i, p := range offsets {
 		at[i] = *p
 	}
 	for i, n := range show.Places(s.Text, at) {
-		*places[i] = n
+		*offsets[i] = n
 	}
 	return r
 }
@@ -138,7 +138,7 @@ func asRead(u *shell.Unit) string {
 	return ""
 }
 
-// unit is one unit with its places in the text as it came.
+// unit is one unit with its offsets in the text as it came.
 func unit(u *shell.Unit) hook.Unit {
 	out := hook.Unit{
 		Start: u.Start, End: u.End, Kind: u.Kind.String(), Program: cut(show.Line(u.Program)),
@@ -151,7 +151,7 @@ func unit(u *shell.Unit) hook.Unit {
 		out.Via = append(out.Via, cut(show.Line(v)))
 	}
 	if out.Inner || guess(u) {
-		return out // its words have no places of their own
+		return out // its words have no offsets of their own
 	}
 	mark := func(w shell.Word, kind string) {
 		if w.End > w.Start {

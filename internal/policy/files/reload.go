@@ -203,17 +203,17 @@ func (b *Book) enforce(list []candidate, set *policy.Set, sources []policy.Sourc
 	defer b.mu.Unlock()
 	b.set, b.sources, b.state = set, sources, state
 	clear(b.repos) // they were made with the files before
-	known := map[fired]bool{}
+	known := map[ruleKey]bool{}
 	b.savedIn = map[string]string{}
 	for _, r := range set.Rules() {
-		known[fired{r.File, r.ID}] = true
+		known[ruleKey{r.File, r.ID}] = true
 		if r.Layer == policy.Assent {
 			b.savedIn[r.ID] = r.File
 		}
 	}
-	for k := range b.fired {
+	for k := range b.matches {
 		if !known[k] {
-			delete(b.fired, k)
+			delete(b.matches, k)
 		}
 	}
 }

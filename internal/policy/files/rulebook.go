@@ -60,24 +60,24 @@ type Book struct {
 	files   []*file    // guarded by loading
 
 	mu      sync.Mutex
-	set     *policy.Set        // guarded by mu, as all below
-	sources []policy.Source    // of set
-	state   hook.InForce       // without the rules' counts and the repositories
-	repos   map[string]*repo   // by root
-	fired   map[fired]*firings // of the rules in set, and of repositories'
-	savedIn map[string]string  // where the rules of Config.Saved stand, by id
+	set     *policy.Set             // guarded by mu, as all below
+	sources []policy.Source         // of set
+	state   hook.InForce            // without the rules' counts and the repositories
+	repos   map[string]*repo        // by root
+	matches map[ruleKey]*matchCount // of the rules in set, and of repositories'
+	savedIn map[string]string       // where the rules of Config.Saved stand, by id
 }
 
-// fired names a rule.
-type fired struct{ file, id string }
+// ruleKey names a rule.
+type ruleKey struct{ file, id string }
 
-type firings struct {
+type matchCount struct {
 	n    int
 	last time.Time
 }
 
-// maxFired bounds the rules whose firings are counted.
-const maxFired = 50_000
+// maxCounted bounds the rules whose matches are counted.
+const maxCounted = 50_000
 
 // Open reads the files. It does not fail: what is wrong with them InForce says.
 func Open(cfg Config) *Book {
@@ -95,7 +95,7 @@ func Open(cfg Config) *Book {
 	}
 	b := &Book{
 		cfg: cfg, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), set: &policy.Set{},
-		repos: map[string]*repo{}, fired: map[fired]*firings{},
+		repos: map[string]*repo{}, matches: map[ruleKey]*matchCount{},
 	}
 	b.files = cfg.list()
 	b.Reload()
@@ -271,17 +271,17 @@ func bounded(v hook.Verdict) hook.Verdict {
 	return v
 }
 
-// count notes that rules have fired.
+// count notes that rules have matched.
 func (b *Book) count(v *hook.Verdict) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	one := func(file, id string) {
-		k := fired{file, id}
-		f := b.fired[k]
-		if f == nil && id != "" && len(b.fired) < maxFired {
-			f = &firings{}
-			b.fired[k] = f
+		k := ruleKey{file, id}
+		f := b.matches[k]
+		if f == nil && id != "" && len(b.matches) < maxCounted {
+			f = &matchCount{}
+			b.matches[k] = f
 		}
 		if f != nil {
 			f.n++

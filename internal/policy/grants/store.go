@@ -7,8 +7,8 @@
 //
 // # Concurrency
 //
-// Open starts a goroutine that follows the record and one that waits for the next end of a
-// grant; Close ends both and waits. All methods may be called from any goroutine. One mutex
+// Open starts two goroutines, that of the mirror of the record and one that waits for the next end
+// of a grant; Close ends both and waits. All methods may be called from any goroutine. One mutex
 // guards the entries; another orders the writes of the file. Nothing slow runs under the first.
 package grants
 
@@ -29,17 +29,8 @@ import (
 
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/store/kvmirror"
 )
-
-// KV is the durable, shared place of what was saved: the ASSENT_STATE bucket. Its methods are as
-// those of auth.KV; Get returns a key's value and its revision.
-type KV interface {
-	Get(ctx context.Context, key string) (value []byte, rev uint64, err error)
-	Create(ctx context.Context, key string, value []byte) (rev uint64, err error)
-	Update(ctx context.Context, key string, value []byte, rev uint64) (newRev uint64, err error)
-	Delete(ctx context.Context, key string) error
-	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
-}
 
 // Errors of a Store.
 var (
@@ -63,7 +54,7 @@ const (
 
 // Config is what a Store needs. KV is required.
 type Config struct {
-	KV KV
+	KV kvmirror.KV
 	// File is where the saved rules are written for people to read; empty: nowhere.
 	File string
 	// Logf hears of what the operator should know; nil discards it.
@@ -73,6 +64,7 @@ type Config struct {
 // Store keeps what was saved. Make it with Open.
 type Store struct {
 	cfg  Config
+	kv   *kvmirror.Mirror
 	stop context.CancelFunc
 	done sync.WaitGroup
 	wake chan struct{} // the next end may be another one
@@ -80,15 +72,10 @@ type Store struct {
 	writing sync.Mutex // orders writes of the file
 
 	mu      sync.Mutex
-	entries map[string]entry // guarded by mu; by id
-	uses    map[string]usage // guarded by mu; by id of an entry
-	changed func()           // guarded by mu
-	telling bool             // guarded by mu; false until all was read
-}
-
-type entry struct {
-	hook.Saved
-	rev uint64
+	entries map[string]hook.Saved // guarded by mu; by id
+	uses    map[string]usage      // guarded by mu; by id of an entry
+	changed func()                // guarded by mu
+	telling bool                  // guarded by mu; false until all was read
 }
 
 // usage is that since the start. It is not written use by use, as the count of a grant is.
@@ -103,22 +90,20 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), entries: map[string]entry{}, uses: map[string]usage{}}
-	var run context.Context
-	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	loaded := make(chan struct{})
-	s.done.Go(func() { s.watch(run, sync.OnceFunc(func() { close(loaded) })) })
-	select {
-	case <-loaded:
-	case <-ctx.Done():
-		_ = s.Close()
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), entries: map[string]hook.Saved{}, uses: map[string]usage{}}
+	var err error
+	if s.kv, err = kvmirror.Open(ctx, kvmirror.Config{
+		KV: cfg.KV, Prefix: keyPrefix, Apply: s.apply, What: "saved rules", Logf: cfg.Logf,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	s.mu.Lock()
 	s.telling = true
 	s.mu.Unlock()
 	s.tidy(ctx)
 	s.write()
+	var run context.Context
+	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.done.Go(func() { s.expire(run) })
 	return s, nil
 }
@@ -127,6 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()
+	s.kv.Close()
 	return nil
 }
 
@@ -137,28 +123,9 @@ func (s *Store) Notify(f func()) {
 	s.changed = f
 }
 
-// watch follows the store until ctx is done. While it is away, what is known stays; Use looks by
-// itself.
-func (s *Store) watch(ctx context.Context, caughtUp func()) {
-	for {
-		err := s.cfg.KV.Watch(ctx, keyPrefix, s.apply, caughtUp)
-		if ctx.Err() != nil {
-			return
-		}
-		s.cfg.Logf("the watch on saved rules ended, so news of other replicas wait; trying again: %v", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-// apply brings memory up to date with one key. Older news changes nothing.
-func (s *Store) apply(key string, value []byte, rev uint64) { s.applied(key, value, rev) }
-
-// applied is apply, and reports whether other rules are in force by that and all have heard it.
-func (s *Store) applied(key string, value []byte, rev uint64) (told bool) {
+// apply takes in the news of one key, see kvmirror.Config. While the store is away, what is known
+// stays; Use looks by itself.
+func (s *Store) apply(key string, value []byte, _ uint64) (after func()) {
 	id := strings.TrimPrefix(key, keyPrefix)
 	var x hook.Saved
 	if value != nil && (json.Unmarshal(value, &x) != nil || x.ID != id) {
@@ -167,26 +134,19 @@ func (s *Store) applied(key string, value []byte, rev uint64) (told bool) {
 	}
 	now := time.Now()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	was, known := s.entries[id]
-	if known && rev != 0 && rev <= was.rev {
-		s.mu.Unlock()
-		return false
-	}
 	before := known && was.State(now) == hook.StateActive
 	if value == nil {
 		delete(s.entries, id)
 		delete(s.uses, id)
 	} else {
-		s.entries[id] = entry{x, rev}
+		s.entries[id] = x
 	}
-	after := value != nil && x.State(now) == hook.StateActive
-	telling := s.telling
-	s.mu.Unlock()
-	if !telling || before == after {
-		return false
+	if active := value != nil && x.State(now) == hook.StateActive; !s.telling || before == active {
+		return nil
 	}
-	s.tell()
-	return true
+	return s.tell
 }
 
 // tell says that other rules are in force.
@@ -243,9 +203,12 @@ func (s *Store) tidy(ctx context.Context) {
 	now := time.Now()
 	for _, x := range s.List("") {
 		if over := x.Over(now); !over.IsZero() && now.Sub(over) > keepOver {
-			if err := s.cfg.KV.Delete(ctx, keyPrefix+x.ID); err != nil {
+			rev, err := s.cfg.KV.Delete(ctx, keyPrefix+x.ID)
+			if err != nil {
 				s.cfg.Logf("remove what was saved and is over, %s: %v; trying again at the next start", x.ID, err)
+				continue
 			}
+			s.kv.Offer(keyPrefix+x.ID, nil, rev)
 		}
 	}
 }
@@ -256,8 +219,8 @@ func (s *Store) List(kind string) []hook.Saved {
 	list := make([]hook.Saved, 0, len(s.entries))
 	for _, e := range s.entries {
 		if kind == "" || e.Kind == kind {
-			s.addUsesLocked(&e.Saved)
-			list = append(list, e.Saved)
+			s.addUsesLocked(&e)
+			list = append(list, e)
 		}
 	}
 	s.mu.Unlock()
@@ -337,13 +300,13 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 		if value, rev, getErr := s.cfg.KV.Get(ctx, keyPrefix+x.ID); getErr == nil { // another replica was first, or our own try
 			var had hook.Saved
 			if json.Unmarshal(value, &had) == nil && had.ID == x.ID {
-				s.apply(keyPrefix+x.ID, value, rev)
+				s.kv.Offer(keyPrefix+x.ID, value, rev)
 				return again(had)
 			}
 		}
 		return hook.Saved{}, fmt.Errorf("%w: save %s: %w", ErrUnavailable, x.ID, err)
 	}
-	if !s.applied(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
+	if !s.kv.Offer(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
 		s.tell()
 	}
 	return x, nil
@@ -407,7 +370,7 @@ func (s *Store) change(ctx context.Context, id string, f func(*hook.Saved) error
 			return hook.Saved{}, fmt.Errorf("%w: %s is unreadable", ErrUnavailable, key)
 		}
 		if err := f(&x); err != nil {
-			s.apply(key, value, rev) // it may be news
+			s.kv.Offer(key, value, rev) // it may be news
 			if errors.Is(err, errUnchanged) {
 				err = nil
 			}
@@ -420,7 +383,7 @@ func (s *Store) change(ctx context.Context, id string, f func(*hook.Saved) error
 			last = err // it may have been written all the same: the next look tells
 			continue
 		}
-		s.apply(key, value, rev)
+		s.kv.Offer(key, value, rev)
 		return x, nil
 	}
 	return hook.Saved{}, fmt.Errorf("%w: %s: %w", ErrUnavailable, id, last)
@@ -492,7 +455,7 @@ func (s *Store) Owed(requestID string) []policy.Source {
 	s.mu.Lock()
 	for _, e := range s.entries {
 		if e.State(now) == hook.StateSpent && slices.Contains(e.Spent, requestID) {
-			list = append(list, e.Saved)
+			list = append(list, e)
 		}
 	}
 	s.mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/store/kvmirror"
 )
 
 var ctx = context.Background()
@@ -28,7 +29,7 @@ func sample(kind, program string) hook.Saved {
 	return hook.Saved{Kind: kind, Sentence: "Run `" + program + "`", Rule: text, Tests: tests, RequestID: "r1", By: hook.Approver{Kind: "device", ID: "d", Name: "phone"}}
 }
 
-func open(t *testing.T, kv KV, file string) *Store {
+func open(t *testing.T, kv kvmirror.KV, file string) *Store {
 	t.Helper()
 	s, err := Open(ctx, Config{KV: kv, File: file, Logf: t.Logf})
 	if err != nil {
@@ -191,7 +192,7 @@ func TestNobodyKnows(t *testing.T) {
 		kv.SetDown(nil)
 		for _, text := range []string{"{", `{"id":"x"}`, "null", ""} {
 			for key := range kv.Values() {
-				_ = kv.Delete(ctx, key)
+				_, _ = kv.Delete(ctx, key)
 				if _, err := kv.Create(ctx, key, []byte(text)); err != nil {
 					t.Fatal(err)
 				}
@@ -330,4 +331,48 @@ func TestSignedOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// overtaken is a KV whose next Get answers with what was there before the key was deleted, after
+// the deletion has become known everywhere.
+type overtaken struct {
+	kvmirror.KV
+	next atomic.Bool
+}
+
+func (k *overtaken) Get(ctx context.Context, key string) ([]byte, uint64, error) {
+	value, rev, err := k.KV.Get(ctx, key)
+	if k.next.Swap(false) {
+		if _, err := k.Delete(ctx, key); err != nil {
+			return nil, 0, err
+		}
+		synctest.Wait()
+	}
+	return value, rev, err
+}
+
+// A read that a deletion overtook does not bring back what was deleted.
+func TestLateReadDoesNotRevive(t *testing.T) {
+	for name, read := range map[string]func(s *Store, id string){
+		"use":    func(s *Store, id string) { _ = s.Use(ctx, "q", []string{id}) },
+		"revoke": func(s *Store, id string) { _, _ = s.Revoke(ctx, hook.SavedGrant, id, hook.Approver{}) }, // of another kind
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kv := &overtaken{KV: authtest.NewKV()}
+				s := open(t, kv, "")
+				defer s.Close()
+				x := s.mustSave(t, sample(hook.SavedRule, "mytool"))
+				kv.next.Store(true)
+				read(s, x.ID)
+				synctest.Wait()
+				if kv.next.Load() {
+					t.Error("nothing was read")
+				}
+				if l := s.List(""); len(l) != 0 || s.allows(t, "mytool") {
+					t.Errorf("what was deleted is back: %+v", l)
+				}
+			})
+		})
+	}
 }

@@ -17,7 +17,7 @@ const (
 
 // expanded reads an argument of a command: one word, or those that its braces become. Braces are
 // expanded before anything else, so what each of them is can be said for certain.
-func (r *reader) expanded(w *syntax.Word, at place, argv []Word) []Word {
+func (r *reader) expanded(w *syntax.Word, at execContext, argv []Word) []Word {
 	all := braceWords(w)
 	if all == nil || len(argv)+len(all) > maxArguments {
 		return append(argv, r.word(w, at))

@@ -7,7 +7,7 @@ import (
 )
 
 // param reads $x and ${x…}. Only the forms that give text and nothing else are without doubt.
-func (r *reader) param(pe *syntax.ParamExp, at place) {
+func (r *reader) param(pe *syntax.ParamExp, at execContext) {
 	doubt := func(why string) { r.doubtAt(DoubtExpansion, pe, why) }
 	switch {
 	case pe.Param == nil, pe.NestedParam != nil, pe.Flags != nil, pe.Width, pe.IsSet, len(pe.Modifiers) > 0,
@@ -66,7 +66,7 @@ func digits(s string) bool {
 }
 
 // subst reads $(…) and `…`.
-func (r *reader) subst(cs *syntax.CmdSubst, at place) {
+func (r *reader) subst(cs *syntax.CmdSubst, at execContext) {
 	text := r.raw(cs)
 	switch {
 	case cs.TempFile, cs.ReplyVar:
@@ -83,7 +83,7 @@ func (r *reader) subst(cs *syntax.CmdSubst, at place) {
 
 // substituted walks the commands of a substitution. bash 5.2 runs its own print of them, and loses
 // what separates them after a here-document: "cat <<E…; echo a; echo b" prints "a echo b".
-func (r *reader) substituted(list []*syntax.Stmt, n syntax.Node, at place) {
+func (r *reader) substituted(list []*syntax.Stmt, n syntax.Node, at execContext) {
 	before := r.heredocs
 	r.subshell(list, at)
 	if r.heredocs == before {
@@ -110,7 +110,7 @@ func plainBackquotes(s string) bool {
 }
 
 // procSubst reads <(…) and >(…).
-func (r *reader) procSubst(ps *syntax.ProcSubst, at place) {
+func (r *reader) procSubst(ps *syntax.ProcSubst, at execContext) {
 	switch ps.Op {
 	case syntax.CmdIn:
 		at = at.through("<()")
@@ -126,7 +126,7 @@ func (r *reader) procSubst(ps *syntax.ProcSubst, at place) {
 
 // arithm doubts all arithmetic but that on numbers: the value of a variable is evaluated too, and
 // a subscript in it can hold a command.
-func (r *reader) arithm(x syntax.ArithmExpr, at place) {
+func (r *reader) arithm(x syntax.ArithmExpr, at execContext) {
 	if x == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func (r *reader) arithm(x syntax.ArithmExpr, at place) {
 }
 
 // arithmWords reads the words of an expression that is doubted already, for their commands.
-func (r *reader) arithmWords(x syntax.ArithmExpr, at place) {
+func (r *reader) arithmWords(x syntax.ArithmExpr, at execContext) {
 	if w, ok := x.(*syntax.Word); ok {
 		r.piece(w, at)
 		return
@@ -178,7 +178,7 @@ func (r *reader) arithmWords(x syntax.ArithmExpr, at place) {
 }
 
 // test reads [[ … ]].
-func (r *reader) test(x syntax.TestExpr, at place, words []Word) []Word {
+func (r *reader) test(x syntax.TestExpr, at execContext, words []Word) []Word {
 	r.depth++
 	defer func() { r.depth-- }()
 	if x == nil || r.tooDeep(x) {

@@ -1,9 +1,6 @@
 package shell
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // What a program does with the command in its arguments.
 type sight uint8
@@ -16,34 +13,25 @@ const (
 
 // seeThrough says whether a program starts another command that rules which deny must see.
 func seeThrough(name string, argv []Word) sight {
-	has := func(words ...string) sight {
+	lists := programs()
+	switch {
+	case lists.handsOver.Has(name):
+		return doubtful
+	case lists.follows.Has(name):
+		return followed
+	case lists.followsAfter.Has(name):
 		for _, w := range argv[1:] {
-			if slices.Contains(words, w.Text) {
+			if lists.words.Has(w.Text) {
 				return followed
 			}
 		}
-		return through
-	}
-	switch name {
-	case "sudo", "doas", "su", "pkexec", "runuser", "sg", "newgrp", "chroot", "schroot", "nsenter", "unshare", "setpriv", "capsh", "firejail", "bwrap", "proot", "fakeroot", "fakechroot",
-		"ssh", "mosh", "rsh", "sshpass", "watch", "flock", "strace", "ltrace", "dtruss", "gdb", "lldb", "valgrind", "perf", "parallel", "script", "scriptreplay", "systemd-run", "systemd-inhibit", "machinectl",
-		"xvfb-run", "taskset", "numactl", "prlimit", "cgexec", "chpst", "softlimit", "setuidgid", "gosu", "su-exec", "tini", "dumb-init", "daemonize", "start-stop-daemon", "dbus-run-session", "dbus-launch",
-		"ssh-agent", "rlwrap", "rlfe", "entr", "hyperfine", "faketime", "torsocks", "torify", "proxychains", "proxychains4", "tsocks", "busybox", "toybox", "expect", "at", "batch", "nix-shell", "arch", "setarch",
-		"linux32", "linux64", "caffeinate", "sandbox-exec", "catchsegv", "eatmydata", "trickle", "cpulimit", "unsudo", "run0", "gksu", "kdesu", "beesu", "super", "please", "sudoedit", "watchexec", "nodemon", "viddy", "chronic", "ts-exec", "ifne", "pee", "sponge-run", "xdotool", "open-cli", "setlock", "s6-setuidgid", "execlineb", "apptainer", "singularity", "distrobox", "toolbox", "lxc-attach", "lxc", "vagrant", "multipass", "wsl", "wsl.exe", "adb", "winpty", "logsave", "with-contenv", "rootlesskit", "slirp4netns", "qemu-user", "wine", "wine64", "ld.so", "ld-linux-x86-64.so.2":
-		return doubtful
-	case "npx", "pnpx", "bunx", "uvx", "tmux", "screen", "zellij", "dotenv", "cross-env", "concurrently":
-		return followed
-	case "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "kubectl", "oc", "npm", "pnpm", "yarn", "bun", "deno", "pipx", "poetry", "pipenv", "uv", "rye", "pdm", "hatch", "pixi", "conda", "mamba",
-		"micromamba", "bundle", "mise", "rtx", "direnv", "asdf", "rbenv", "pyenv", "nodenv", "jenv", "nvm", "fnm", "volta", "rustup", "doppler", "op", "aws-vault", "chamber", "infisical", "nix", "devbox", "flyctl", "fly", "heroku",
-		"gcloud", "lando", "ddev", "sail", "tox", "nox", "invoke", "ansible", "salt", "aws", "az":
-		return has("exec", "run", "x", "dlx", "shell", "ssh", "develop", "-x", "-c", "--command", "execute-command", "rsh", "debug")
 	}
 	return through
 }
 
 // guess adds, for rules that deny or ask, every command that a program may start with its
 // arguments, and reads the words that look like scripts.
-func (r *reader) guess(argv []Word, start, end int, at place) {
+func (r *reader) guess(argv []Word, start, end int, at execContext) {
 	if len(argv) == 0 {
 		return
 	}
@@ -86,7 +74,7 @@ func (r *reader) guess(argv []Word, start, end int, at place) {
 }
 
 // guessText adds what looks like commands in a text that could not be read with certainty.
-func (r *reader) guessText(text string, at place) {
+func (r *reader) guessText(text string, at execContext) {
 	at = at.through("unread")
 	at.denyOnly = true
 	const most = 200

@@ -12,11 +12,11 @@ import (
 // memory is what the next reading uses again. Nothing of a text stays in it: release overwrites
 // all of it, and the parser with one that has never been used.
 type memory struct {
-	parser *syntax.Parser
-	fresh  *syntax.Parser
-	source source
-	wheres []where // the last piece of them, filled up to its length
-	words  []Word  // of commands; the same
+	parser   *syntax.Parser
+	fresh    *syntax.Parser
+	source   source
+	workDirs []workDir // the last piece of them, filled up to its length
+	words    []Word    // of commands; the same
 }
 
 // Readers that are not in use, by dialect.
@@ -47,20 +47,20 @@ func (r *reader) release() {
 	if cap(r.units) <= 64 && cap(r.words) <= 256 {
 		clear(r.units)
 		clear(r.words)
-		clear(r.wheres)
-		clean.units, clean.words, clean.wheres = r.units[:0], r.words[:0], r.wheres[:0]
+		clear(r.workDirs)
+		clean.units, clean.words, clean.workDirs = r.units[:0], r.words[:0], r.workDirs[:0]
 	}
 	*r = clean
 	pool.Put(r)
 }
 
-// keep returns a place for w that holds until the reading ends.
-func (r *reader) keep(w where) *where {
-	if len(r.wheres) == cap(r.wheres) {
-		r.wheres = make([]where, 0, 16)
+// keep returns a copy of w that lives until the reading ends.
+func (r *reader) keep(w workDir) *workDir {
+	if len(r.workDirs) == cap(r.workDirs) {
+		r.workDirs = make([]workDir, 0, 16)
 	}
-	r.wheres = append(r.wheres, w)
-	return &r.wheres[len(r.wheres)-1]
+	r.workDirs = append(r.workDirs, w)
+	return &r.workDirs[len(r.workDirs)-1]
 }
 
 // argv returns an empty list for n words, which are allocated together for several commands.

@@ -106,18 +106,7 @@ func interpreter(name string) bool {
 		return true
 	}
 	name = strings.TrimRight(name, "0123456789.")
-	name = strings.TrimSuffix(name, "-")
-	switch name {
-	case "python", "pypy", "ipython", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "ruby", "irb", "perl", "php", "lua", "luajit", "tclsh", "wish", "expect",
-		"fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "osascript", "Rscript", "R", "julia", "ghci", "runghc", "scala", "jshell", "groovy", "kotlin", "swift",
-		"erl", "iex", "elixir", "clojure", "clj", "guile", "racket", "sbcl", "emacs", "octave", "matlab", "gnuplot", "maxima", "sage", "raku", "rakudo",
-		"psql", "mysql", "mariadb", "sqlite", "sqlcmd", "sqlplus", "mongo", "mongosh", "redis-cli", "clickhouse", "clickhouse-client", "duckdb", "cqlsh", "influx", "usql", "pgcli", "mycli", "litecli",
-		"ssh", "mosh", "rsh", "telnet", "nc", "ncat", "netcat", "socat", "ftp", "sftp", "lftp", "smbclient",
-		"ed", "ex", "vi", "vim", "nvim", "view", "m4", "m", "dc", "gdb", "lldb", "at", "batch", "crontab", "parallel", "make", "gmake", "busybox", "toybox", "su", "sudo", "doas", "chroot", "nsenter", "unshare",
-		"docker", "podman", "kubectl", "oc", "nix-shell", "nix", "tmux", "screen", "script", "entr", "batch-run", "sg", "runuser", "machinectl", "newgrp", "rc", "es", "yash", "oil", "osh", "ysh", "posh", "just", "ansible-console", "msfconsole":
-		return true
-	}
-	return false
+	return programs().runsInput.Has(strings.TrimSuffix(name, "-"))
 }
 
 // scriptFromInput says whether awk or sed is told to take its script from its input.

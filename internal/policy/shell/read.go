@@ -81,9 +81,9 @@ type reader struct {
 	posix    bool // the script is for a sh, which may know less than bash
 }
 
-// place is where a command runs and what it is connected to.
-type place struct {
-	dir           *where
+// execContext is where a command runs and what it is connected to.
+type execContext struct {
+	dir           *workDir
 	stdin, stdout Stream
 	varies        bool // the here-document does, see Unit.StdinVaries
 	out           int
@@ -91,13 +91,13 @@ type place struct {
 	denyOnly      bool
 }
 
-func (p place) through(how string) place {
+func (p execContext) through(how string) execContext {
 	p.via = append(p.via[:len(p.via):len(p.via)], how)
 	return p
 }
 
 func (r *reader) top(text string) {
-	at := place{dir: r.keep(where{dir: r.opts.Dir, known: r.opts.Dir != ""}), out: -1}
+	at := execContext{dir: r.keep(workDir{dir: r.opts.Dir, known: r.opts.Dir != ""}), out: -1}
 	if len(text) > maxChars && utf8.RuneCountInString(text) > maxChars {
 		// It cannot be allowed, and to parse it could take long.
 		r.doubt(DoubtLong, 0, len(text), "It has more than 10,000 characters.")
@@ -115,7 +115,7 @@ func (r *reader) top(text string) {
 }
 
 // script reads and walks one text. What the parser would misread is found before it is asked.
-func (r *reader) script(text string, at place) {
+func (r *reader) script(text string, at execContext) {
 	r.src = text
 	before := len(r.doubts)
 	r.characters(text)
@@ -166,7 +166,7 @@ func (r *reader) doubtAt(code string, n syntax.Node, why string) {
 }
 
 // add appends a unit and returns its index, or -1 when there are too many.
-func (r *reader) add(u Unit, at place) int {
+func (r *reader) add(u Unit, at execContext) int {
 	if len(r.units) >= maxUnits {
 		r.full = true
 		r.doubt(DoubtUnit, 0, len(r.src), "It does too many things to look at each.")

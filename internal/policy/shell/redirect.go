@@ -8,7 +8,7 @@ import (
 
 // redirects reads redirections, in order, and returns what the command then is connected to and
 // which units are its files.
-func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
+func (r *reader) redirects(list []*syntax.Redirect, at execContext) (execContext, []int) {
 	var files []int
 	for _, d := range list {
 		fd := ""
@@ -81,7 +81,7 @@ func (r *reader) redirects(list []*syntax.Redirect, at place) (place, []int) {
 }
 
 // target adds the file of a redirection; -1 for what is no file.
-func (r *reader) target(d *syntax.Redirect, at place, kind Kind) (int, Stream) {
+func (r *reader) target(d *syntax.Redirect, at execContext, kind Kind) (int, Stream) {
 	w := r.word(d.Word, at)
 	if w.Static {
 		switch w.Text {
@@ -110,7 +110,7 @@ func (r *reader) target(d *syntax.Redirect, at place, kind Kind) (int, Stream) {
 
 // duplicate doubts >&x and <&x unless x is a number or a dash with nothing after it: of >&--x
 // bash takes >&- and hands -x to the command.
-func (r *reader) duplicate(d *syntax.Redirect, at place) {
+func (r *reader) duplicate(d *syntax.Redirect, at execContext) {
 	from := int(d.OpPos.Offset()) + 2
 	rest := ""
 	if from <= len(r.src) {
@@ -137,7 +137,7 @@ func (r *reader) duplicate(d *syntax.Redirect, at place) {
 
 // heredoc reads a here-document. It is data if its delimiter is quoted; else the substitutions
 // in it are read. It returns true when the text depends on values known only when it runs.
-func (r *reader) heredoc(d *syntax.Redirect, at place) (varies bool) {
+func (r *reader) heredoc(d *syntax.Redirect, at execContext) (varies bool) {
 	r.heredocs++
 	quoted, ok := delimiter(r.raw(d.Word))
 	if end := int(d.Word.End().Offset()); !ok || end < len(r.src) && strings.IndexByte(wordEnds, r.src[end]) < 0 {

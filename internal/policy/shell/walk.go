@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// where is the directory in which commands run, as cd changes it.
-type where struct {
+// workDir is the directory in which commands run, as cd changes it.
+type workDir struct {
 	dir     string
 	known   bool
 	changed bool // there was a cd
@@ -16,17 +16,17 @@ type where struct {
 }
 
 // settle says that whether the last command succeeded is not known.
-func (w *where) settle() {
+func (w *workDir) settle() {
 	if w.maybe {
 		w.known, w.maybe = false, false
 	}
 }
 
 // lost says that the directory is anyone's guess.
-func (w *where) lost() { w.known, w.changed, w.maybe = false, true, false }
+func (w *workDir) lost() { w.known, w.changed, w.maybe = false, true, false }
 
 // move follows cd to a directory.
-func (w *where) move(to string) {
+func (w *workDir) move(to string) {
 	if len(w.dir)+len(to) > 1024 {
 		w.lost()
 		return
@@ -53,7 +53,7 @@ func (r *reader) tooDeep(n syntax.Node) bool {
 	return true
 }
 
-func (r *reader) stmts(list []*syntax.Stmt, at place) {
+func (r *reader) stmts(list []*syntax.Stmt, at execContext) {
 	for _, s := range list {
 		if r.full {
 			return
@@ -64,13 +64,13 @@ func (r *reader) stmts(list []*syntax.Stmt, at place) {
 }
 
 // subshell walks commands whose cd ends with them.
-func (r *reader) subshell(list []*syntax.Stmt, at place) {
+func (r *reader) subshell(list []*syntax.Stmt, at execContext) {
 	at.dir = r.keep(*at.dir)
 	at.dir.settle()
 	r.stmts(list, at)
 }
 
-func (r *reader) stmt(s *syntax.Stmt, at place) {
+func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 	r.depth++
 	defer func() { r.depth-- }()
 	if r.tooDeep(s) {
@@ -183,7 +183,7 @@ func (r *reader) stmt(s *syntax.Stmt, at place) {
 
 // guesses adds a case that looks at what is known only when it runs as a unit of its own: branch by
 // branch it tells what a variable holds, so a rule must allow it by name.
-func (r *reader) guesses(cmd *syntax.CaseClause, asked Word, at place) {
+func (r *reader) guesses(cmd *syntax.CaseClause, asked Word, at execContext) {
 	looks := !asked.Static && variable(r.raw(cmd.Word))
 	for _, item := range cmd.Items {
 		for _, p := range item.Patterns {
@@ -241,7 +241,7 @@ func (r *reader) plainTime(t *syntax.TimeClause) bool {
 
 // binary walks a chain of && || | from left to right. The parser hangs chains to the left, as
 // deep as they are long, so that side is not walked by recursion.
-func (r *reader) binary(b *syntax.BinaryCmd, at place) {
+func (r *reader) binary(b *syntax.BinaryCmd, at execContext) {
 	var chain []*syntax.BinaryCmd
 	first := b.X
 	for chain = append(chain, b); ; {
@@ -289,7 +289,7 @@ func (r *reader) binary(b *syntax.BinaryCmd, at place) {
 }
 
 // stage walks one command of a pipe; each has a shell of its own.
-func (r *reader) stage(s *syntax.Stmt, at place, stdin, stdout Stream) {
+func (r *reader) stage(s *syntax.Stmt, at execContext, stdin, stdout Stream) {
 	shell := at.dir
 	at.dir = r.keep(*shell)
 	at.dir.settle()
@@ -319,7 +319,7 @@ func leaves(s *syntax.Stmt) bool {
 
 // branches walks what may run any number of times. If it holds a cd, nothing within or after it
 // is known to run anywhere.
-func (r *reader) branches(at place, walk func()) {
+func (r *reader) branches(at execContext, walk func()) {
 	was, first := *at.dir, len(r.units)
 	at.dir.changed = false
 	walk()
@@ -338,7 +338,7 @@ func (r *reader) branches(at place, walk func()) {
 	at.dir.changed = was.changed
 }
 
-func (r *reader) loop(f *syntax.ForClause, at place) {
+func (r *reader) loop(f *syntax.ForClause, at execContext) {
 	if f.Select || f.Braces {
 		r.doubtAt(DoubtSyntax, f, "This form of loop is not read alike everywhere.")
 	}
@@ -363,7 +363,7 @@ func (r *reader) loop(f *syntax.ForClause, at place) {
 }
 
 // declare reads export, declare and their kin: only export of harmless variables is without doubt.
-func (r *reader) declare(d *syntax.DeclClause, at place) {
+func (r *reader) declare(d *syntax.DeclClause, at execContext) {
 	if d.Variant.Value != "export" {
 		r.doubtAt(DoubtBuiltin, d, d.Variant.Value+" changes what variables mean.")
 	}
@@ -375,7 +375,7 @@ func (r *reader) declare(d *syntax.DeclClause, at place) {
 	}
 }
 
-func (r *reader) assign(a *syntax.Assign, at place) {
+func (r *reader) assign(a *syntax.Assign, at execContext) {
 	name := ""
 	if a.Name != nil {
 		name = a.Name.Value

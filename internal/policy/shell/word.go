@@ -38,7 +38,7 @@ func (b *wordText) split() {
 }
 
 // word reads one word, and the commands in its substitutions.
-func (r *reader) word(w *syntax.Word, at place) Word {
+func (r *reader) word(w *syntax.Word, at execContext) Word {
 	r.closed(w)
 	return r.piece(w, at)
 }
@@ -55,7 +55,7 @@ func (r *reader) closed(w *syntax.Word) {
 }
 
 // piece reads a word, or what stands for one within an expansion.
-func (r *reader) piece(w *syntax.Word, at place) Word {
+func (r *reader) piece(w *syntax.Word, at execContext) Word {
 	out := Word{Static: true}
 	if w == nil || len(w.Parts) == 0 {
 		return out
@@ -188,7 +188,7 @@ func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
 }
 
 // part reads one part of a word that is not bare text.
-func (r *reader) part(part syntax.WordPart, at place, b *wordText, quoted bool) {
+func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted bool) {
 	r.depth++
 	defer func() { r.depth-- }()
 	if r.tooDeep(part) {

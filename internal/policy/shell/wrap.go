@@ -129,7 +129,7 @@ func (w wrap) options(argv []Word, seen func(name, value string)) (int, bool) {
 }
 
 // env reads env NAME=VALUE COMMAND.
-func (r *reader) env(u Unit, at place, levels int) int {
+func (r *reader) env(u Unit, at execContext, levels int) int {
 	argv := u.Argv
 	at.dir = r.keep(*at.dir)
 	unknown := func() int {
@@ -170,7 +170,7 @@ func (r *reader) env(u Unit, at place, levels int) int {
 }
 
 // xargs reads xargs COMMAND: the command, with arguments that nobody knows.
-func (r *reader) xargs(u Unit, at place, levels int) int {
+func (r *reader) xargs(u Unit, at execContext, levels int) int {
 	argv, replace := u.Argv, ""
 	w := wrap{bare: "0rtx", value: "nPLIdEs", longBare: []string{"null", "no-run-if-empty", "verbose", "exit"},
 		longValue: []string{"max-args", "max-procs", "delimiter", "max-chars"}}
@@ -217,7 +217,7 @@ func replaced(w Word, mark string, maybeFlag, many bool) Word {
 }
 
 // find takes the commands out of find's arguments; what it deletes and writes are units too.
-func (r *reader) find(u Unit, at place, levels int) int {
+func (r *reader) find(u Unit, at execContext, levels int) int {
 	argv := u.Argv
 	var starts []Word
 	known := true

@@ -86,20 +86,20 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 				return err
 			}
 			if !rested && !rest.Stop() { // it has rung
-				if err := w.rest(); err != nil {
+				if err := w.shrinkMemory(); err != nil {
 					return err
 				}
 				rested = true
 			}
 			continue
 		}
-		if err := h.room(); err != nil {
+		if err := h.checkSpace(); err != nil {
 			if err := w.full(ctx, err); err != nil {
 				return err
 			}
 			continue
 		}
-		w.saidFull = false
+		w.loggedFull = false
 		h.makeRoom(ctx)
 		begun := time.Now()
 		small, err := h.batch(w, m)
@@ -115,8 +115,8 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 
 // full waits a little for space on the disk. What is in the file can be read meanwhile.
 func (w *writer) full(ctx context.Context, why error) error {
-	if !w.saidFull {
-		w.saidFull = true
+	if !w.loggedFull {
+		w.loggedFull = true
 		w.cfg.Logf("history: nothing is stored, and will be when there is space again: %v", why)
 	}
 	pause(ctx, shortestPause)
@@ -195,7 +195,7 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	h.watchers.tell(news)
+	h.watchers.notify(news)
 	h.setCursor(w.cursor)
 	return steps < batchSmall && w.bytes < batchBytes/8, nil
 }

@@ -154,7 +154,7 @@ const (
 func (h *History) Run(ctx context.Context) error {
 	defer h.watchers.close()
 	bad := map[step]bool{} // what the fold cannot take
-	said, damages := "", 0
+	lastLogged, damages := "", 0
 	for pause := shortestPause; ; {
 		before := h.committed()
 		err := h.pass(ctx, bad)
@@ -163,7 +163,7 @@ func (h *History) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if h.committed() != before {
-			pause, said = shortestPause, ""
+			pause, lastLogged = shortestPause, ""
 		}
 		var unfit *unfitError
 		if !errors.As(err, &unfit) { // that one has a stack in it, which is for the log alone
@@ -185,8 +185,8 @@ func (h *History) Run(ctx context.Context) error {
 			// A disk that damages every file must not keep us busy.
 			pause = max(pause, min(shortestPause<<min(damages, 20), mostPause))
 			damages++
-		case err.Error() != said:
-			said = err.Error()
+		case err.Error() != lastLogged:
+			lastLogged = err.Error()
 			h.cfg.Logf("history: stopped, trying again until it works: %v", err)
 		}
 		select {
@@ -219,8 +219,8 @@ func (h *History) pass(ctx context.Context, bad map[step]bool) (err error) {
 	return h.follow(ctx, w)
 }
 
-// room returns an error while the disk is too full for history.
-func (h *History) room() error {
+// checkSpace returns an error while the disk is too full for history.
+func (h *History) checkSpace() error {
 	if h.cfg.Free == nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ type merge struct {
 	// them need not wait for it.
 	missing uint64
 
-	said string // the last complaint about the streams
+	lastLogged string // the last complaint about the streams
 }
 
 // recheck is how long merge waits for what a stream promised before it asks the stream again:
@@ -119,7 +119,7 @@ func (m *merge) wait(ctx context.Context, other <-chan struct{}) error {
 		if err != nil {
 			return m.away(ctx, err)
 		}
-		m.settled, m.upTo, m.said = newest.Seq, upTo, ""
+		m.settled, m.upTo, m.lastLogged = newest.Seq, upTo, ""
 		return nil
 	}
 	var again <-chan time.Time
@@ -153,14 +153,14 @@ func (m *merge) ask(ctx context.Context) error {
 	if newest <= m.read {
 		m.missing = m.after
 	}
-	m.said = ""
+	m.lastLogged = ""
 	return nil
 }
 
 // away waits a little for streams that do not answer. What is in the file can be read meanwhile.
 func (m *merge) away(ctx context.Context, err error) error {
-	if ctx.Err() == nil && err.Error() != m.said {
-		m.said = err.Error()
+	if ctx.Err() == nil && err.Error() != m.lastLogged {
+		m.lastLogged = err.Error()
 		m.cfg.Logf("history: the streams do not answer, waiting for them: %v", err)
 	}
 	pause(ctx, recheck)

@@ -60,8 +60,8 @@ func (w *Watch) Close() {
 	w.all.endLocked(func(x *Watch) bool { return x == w })
 }
 
-// tell gives every Watch its part of what is new.
-func (ws *watchers) tell(news []News) {
+// notify gives every Watch its part of what is new.
+func (ws *watchers) notify(news []News) {
 	if len(news) == 0 {
 		return
 	}

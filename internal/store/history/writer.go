@@ -20,19 +20,19 @@ import (
 // ahead of the file; after an error it is of no use any more. It belongs to the goroutine of
 // Run.
 type writer struct {
-	d        *db
-	cfg      Config
-	bad      map[step]bool // not to be folded
-	cursor   cursor
-	states   states
-	gaps     []gap
-	saidFull bool
-	begun    bool               // a transaction
-	sessions map[int64]*session // changed since begin
-	bytes    int                // stored since begin
-	texts    []idText           // of feed events since begin, to be indexed
-	news     []News
-	do       statements
+	d          *db
+	cfg        Config
+	bad        map[step]bool // not to be folded
+	cursor     cursor
+	states     states
+	gaps       []gap
+	loggedFull bool
+	begun      bool               // a transaction
+	sessions   map[int64]*session // changed since begin
+	bytes      int                // stored since begin
+	texts      []idText           // of feed events since begin, to be indexed
+	news       []News
+	do         statements
 }
 
 // idText is the text of a feed event.
@@ -66,8 +66,8 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 	return w, w.readGaps()
 }
 
-// rest gives back the memory that only work needs.
-func (w *writer) rest() error {
+// shrinkMemory gives back the memory that only work needs.
+func (w *writer) shrinkMemory() error {
 	w.states.init()
 	w.texts, w.news = nil, nil
 	clear(w.sessions)

@@ -63,7 +63,7 @@ func fillRecord(t testing.TB, s *Stream, n int) *written {
 			if err := s.Forget(t.Context(), nil, []string{f.RequestID}, func(hook.Event) bool { return true }); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Delete(t.Context(), w.revoked); err != nil {
+			if _, err := s.Delete(t.Context(), w.revoked); err != nil {
 				t.Fatal(err)
 			}
 			delete(w.keys, w.revoked)

@@ -60,7 +60,7 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 		put(jetstream.MsgIDHeader, e.ID)
 	}
 	named := e
-	named.Via = "" // a matter between the agent and the broker
+	named.Source = "" // a matter between the agent and the broker
 	named.Headers(put)
 	if len(e.Raw) > limit {
 		put(HeaderOversize, strconv.Itoa(len(e.Raw)))
@@ -102,9 +102,10 @@ func oversizeMarker(e hook.Event) []byte {
 	return text
 }
 
-// messageEvent undoes eventMessage. Headers that are missing or unreadable leave zero values:
+// EventOf returns the event in a message of EVENTS or HOOK_EVENTS: seq is its sequence there, and
+// stored when the server took it. Headers that are missing or unreadable leave zero values:
 // EVENTS on an external cluster may hold what others wrote.
-func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
+func EventOf(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	h := m.Headers()
 	get := func(name string) string {
 		if v := h[name]; len(v) > 0 {
@@ -114,7 +115,7 @@ func messageEvent(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	}
 	e := hook.EventFromHeaders(get)
 	e.ID = hook.UnescapeHeader(get(jetstream.MsgIDHeader))
-	e.Via = ""
+	e.Source = ""
 	e.Seq, e.Stored, e.Raw = seq, stored, m.Data()
 	if e.Time.IsZero() {
 		e.Time = stored
@@ -139,7 +140,7 @@ func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) e
 		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			s.order.see(meta.Sequence.Stream)
-			fn(messageEvent(m, meta.Sequence.Stream, meta.Timestamp))
+			fn(EventOf(m, meta.Sequence.Stream, meta.Timestamp))
 		},
 	}
 	return f.run(ctx)

@@ -239,7 +239,7 @@ func TestMirrorAfterRestart(t *testing.T) {
 	}
 }
 
-// storedMsg is what messageEvent needs of a message.
+// storedMsg is what EventOf needs of a message.
 type storedMsg struct {
 	jetstream.Msg
 	m *nats.Msg
@@ -269,7 +269,7 @@ func FuzzEventMessage(f *testing.F) {
 				t.Fatalf("%s: %q", name, values)
 			}
 		}
-		got := messageEvent(storedMsg{m: msg}, 5, time.Time{})
+		got := EventOf(storedMsg{m: msg}, 5, time.Time{})
 		if got.Seq != 5 || got.Spooled != spooled || pid >= 0 && pid < 1<<31 && got.Origin.PID != pid {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -25,7 +25,7 @@ type follower struct {
 	onlyNew bool   // begin behind the newest message, last is not set
 	lossy   bool   // a power cut may take the stream's last messages and reuse their sequences
 	applied bool   // something was applied
-	holes   int    // places at which messages were gone
+	holes   int    // how often messages were gone between two
 	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
 	// caughtUp is called once, when all that was there at the start is applied. May be nil.
 	caughtUp func()
@@ -38,7 +38,7 @@ var errOdd = errors.New("the consumer has to be made anew")
 func (f *follower) run(ctx context.Context) error {
 	const shortest, longest = 5 * time.Millisecond, 500 * time.Millisecond
 	pause := shortest
-	said := ""
+	lastLogged := ""
 	for {
 		session := f.engine.currentSession()
 		before := f.last
@@ -50,10 +50,10 @@ func (f *follower) run(ctx context.Context) error {
 			return ErrClosed
 		}
 		if f.last != before {
-			pause, said = shortest, ""
+			pause, lastLogged = shortest, ""
 		}
-		if session.Err() == nil && f.engine.healthy() == nil && !errors.Is(err, errOdd) && err.Error() != said {
-			said = err.Error()
+		if session.Err() == nil && f.engine.healthy() == nil && !errors.Is(err, errOdd) && err.Error() != lastLogged {
+			lastLogged = err.Error()
 			f.engine.logf("%s: reading %s was interrupted, going on: %v", f.engine.kind.name, f.stream, err)
 		}
 		select {
@@ -73,7 +73,7 @@ func (f *follower) pass(ctx, session context.Context) error {
 	createCtx, cancel := context.WithTimeout(ctx, 2*readTimeout)
 	defer cancel()
 	defer context.AfterFunc(session, cancel)()
-	if err := f.place(createCtx); err != nil {
+	if err := f.findStart(createCtx); err != nil {
 		return err
 	}
 	consumer, err := f.js.CreateConsumer(createCtx, f.stream, jetstream.ConsumerConfig{
@@ -188,9 +188,9 @@ func (f *follower) reached() {
 	}
 }
 
-// place finds where to begin, and notices a stream that ends before what was applied: after
+// findStart finds where to begin, and notices a stream that ends before what was applied: after
 // a restart it may have lost its unsynced end, and will give its sequences to others.
-func (f *follower) place(ctx context.Context) error {
+func (f *follower) findStart(ctx context.Context) error {
 	state, err := f.engine.streamState(ctx, f.js, f.stream)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (s *Stream) forgetEvents(ctx context.Context, seqs []uint64, isIts func(hoo
 			if err != nil {
 				return fmt.Errorf("%s: read %d: %w", x.name, seq, s.events.unavailable(err))
 			}
-			if !isIts(messageEvent(keptMsg{m: m}, m.Sequence, m.Time)) {
+			if !isIts(EventOf(keptMsg{m: m}, m.Sequence, m.Time)) {
 				continue
 			}
 			if err := remove(ctx, st, seq, &erase); err != nil {
@@ -96,7 +96,7 @@ func remove(ctx context.Context, st jetstream.Stream, seq uint64, erase *int) (e
 	return err
 }
 
-// keptMsg is a message read by its sequence, as messageEvent wants it.
+// keptMsg is a message read by its sequence, as EventOf wants it.
 type keptMsg struct {
 	jetstream.Msg
 	m *jetstream.RawStreamMsg

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/internal/hook"
 )
@@ -135,4 +136,30 @@ func TestHolesInTheLog(t *testing.T) {
 	if lines := log.count("are gone"); lines == 0 || lines > 7 {
 		t.Errorf("%d lines about 99 holes", lines)
 	}
+}
+
+// awaitMirror waits until the window that readers see has the event last.
+func awaitMirror(t *testing.T, s *Stream, last uint64) {
+	t.Helper()
+	js := mirrorOf(t, s)
+	for {
+		st, err := js.Stream(t.Context(), HookEvents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.CachedInfo().State.LastSeq >= last {
+			return
+		}
+	}
+}
+
+// mirrorOf is JetStream in the readers' account, with all rights.
+func mirrorOf(t *testing.T, s *Stream) jetstream.JetStream {
+	t.Helper()
+	js, done, err := s.events.mirrorJS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(done)
+	return js
 }

@@ -77,7 +77,7 @@ func TestSilenceOfAnEngine(t *testing.T) {
 		"held up":           {{75, 0, 75}, {9000, 0, 225}, {9075, 0, 300}},
 		"heard, held up":    {{75, 0, 75}, {9000, 100, 150}},
 	} {
-		s := silence{looked: at(0)}
+		s := silence{lastLook: at(0)}
 		for i, l := range looks {
 			if got := s.look(at(l.now), at(l.heard)); got != time.Duration(l.want)*time.Millisecond {
 				t.Errorf("%s, look %d: %v, want %d ms", name, i, got, l.want)

@@ -98,10 +98,10 @@ func (s *Stream) Update(ctx context.Context, key string, value []byte, rev uint6
 	return newRev, s.kvError("update", key, err)
 }
 
-// Delete removes a key; one that is not there is no error.
-func (s *Stream) Delete(ctx context.Context, key string) error {
-	_, err := s.set(ctx, key, nil, "DEL")
-	return s.kvError("delete", key, err)
+// Delete removes a key; one that is not there is no error. rev is that of the deletion.
+func (s *Stream) Delete(ctx context.Context, key string) (rev uint64, err error) {
+	rev, err = s.set(ctx, key, nil, "DEL")
+	return rev, s.kvError("delete", key, err)
 }
 
 // Watch calls fn with the keys that begin with prefix, which is empty or ends with a dot, as they are now, then

@@ -34,10 +34,10 @@ func TestKeyValue(t *testing.T) {
 	if _, err := s.Put(ctx, "other.b", nil); err != nil {
 		t.Error(err)
 	}
-	if err := s.Delete(ctx, "auth.a"); err != nil {
+	if _, err := s.Delete(ctx, "auth.a"); err != nil {
 		t.Error(err)
 	}
-	if err := s.Delete(ctx, "auth.never"); err != nil {
+	if _, err := s.Delete(ctx, "auth.never"); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := s.Get(ctx, "auth.a"); !errors.Is(err, ErrKeyNotFound) {
@@ -87,7 +87,7 @@ func TestWatch(t *testing.T) {
 	}
 	want("a.2=", "a.1=y", "caught up")
 	put("a.3", "z")
-	if err := s.Delete(t.Context(), "a.1"); err != nil {
+	if _, err := s.Delete(t.Context(), "a.1"); err != nil {
 		t.Fatal(err)
 	}
 	want("a.3=z", "-a.1=")

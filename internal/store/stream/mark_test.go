@@ -73,7 +73,7 @@ func TestCutsNeedNoRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 		case 3:
-			if err := s.Delete(t.Context(), "auth.token.a"); err != nil {
+			if _, err := s.Delete(t.Context(), "auth.token.a"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -244,7 +244,7 @@ func TestWithoutMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustAppend(t, old, asked(t), 0)
-		if err := old.Delete(t.Context(), "auth.token.t0"); err != nil {
+		if _, err := old.Delete(t.Context(), "auth.token.t0"); err != nil {
 			t.Fatal(err)
 		}
 		if err := old.forgetRequest(t.Context(), firstDecided(w), new(int)); err != nil {

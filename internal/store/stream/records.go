@@ -153,6 +153,9 @@ func (e *engine) firstMessage(ctx context.Context, stream, subject string, from 
 	return e.message(ctx, stream, ask)
 }
 
+// answerTimeout bounds one answer of the server.
+const answerTimeout = 5 * time.Second
+
 // message asks the stream's leader for a message. Who has less patience says so in ctx.
 func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)

@@ -12,7 +12,7 @@
 // # Concurrency
 //
 // All methods of Stream may be called from any goroutine. Each engine owns one supervisor
-// goroutine (health.go), started by Open and waited for by Close. Tail, Events and Watch run
+// goroutine (supervise.go), started by Open and waited for by Close. Tail, Events and Watch run
 // on their caller's goroutine and call its function from there. The servers' own goroutines
 // end with Close.
 package stream

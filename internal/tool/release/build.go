@@ -17,12 +17,10 @@ func (o options) build(ctx context.Context, root, dir, goos, arch string) error 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	ldflags := fmt.Sprintf("-s -w -X main.built=%s -X main.commit=%s -X main.date=%s", o.version, o.commit, o.date)
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags="+ldflags,
-		"-o", dir+string(filepath.Separator), "./cmd/assent", "./cmd/assent-hook")
+	c := exec.CommandContext(ctx, "sh", filepath.Join("internal", "tool", "release", "build.sh"), dir, o.version, o.commit, o.date)
 	c.Dir, c.Env, c.Stdout, c.Stderr = root, buildEnv(goos, arch), os.Stdout, os.Stderr
 	if err := c.Run(); err != nil {
-		return fmt.Errorf("go build: %w", err)
+		return fmt.Errorf("build.sh: %w", err)
 	}
 	return nil
 }

@@ -1,0 +1,62 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"assent/internal/hook"
+)
+
+// HandBack records that r was not held, and why (hook.ReasonTooLarge): its hook abstains. It is
+// never shown as pending. It records both steps, so a request id that is already known with
+// this payload is left as it is.
+func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) error {
+	r, err := completed(r)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	if b.closing {
+		b.mu.Unlock()
+		return ErrStopping
+	}
+	e := b.entries[r.ID]
+	if e != nil {
+		same := e.PayloadSHA256 == r.PayloadSHA256
+		b.mu.Unlock()
+		if !same {
+			return fmt.Errorf("request %s: %w", r.ID, ErrReused)
+		}
+		return nil
+	}
+	e = &entry{b: b, handingBack: true}
+	e.Request = r
+	b.entries[r.ID] = e
+	b.linkLocked(e)
+	b.mu.Unlock()
+
+	actx, cancel := context.WithTimeout(b.ctx, askTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	seq, err := b.cfg.Log.Append(actx, b.askedRecord(&r), 0)
+	var f folded
+	if errors.Is(err, ErrConflict) {
+		f, err = b.read(actx, r.ID)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.askedAt = max(seq, f.askedSeq)
+	switch {
+	case f.askedSeq > 0 && f.PayloadSHA256 != r.PayloadSHA256:
+		err = fmt.Errorf("request %s: %w", r.ID, ErrReused)
+	case e.asked() > 0 && f.State != Ended:
+		b.endLocked(e, ending{outcome: hook.HandedBack, reason: reason})
+		return nil
+	case err != nil:
+		err = b.unavailable("record request", r.ID, err)
+	}
+	e.askedAt = 0
+	b.abandonLocked(e)
+	return err
+}

@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"assent/internal/policy/shell"
+)
+
+// hasSign is a quick look without regard to the case of ASCII letters: a word without a sign,
+// and not above the state, is harmless.
+func (p *protection) hasSign(s string) bool {
+	for i := range len(s) {
+		for _, sign := range p.signs[lower(s[i])] {
+			if len(s)-i >= len(sign) && startsFold(s[i:], sign) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func startsFold(s, prefix string) bool {
+	for i := range len(prefix) {
+		if lower(s[i]) != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, changes bool) string {
+	text := w.Text
+	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "${HOME}", e.home), "$HOME", e.home)
+	}
+	sign := p.hasSign(text)
+	if !sign && namesOnly && !w.Glob {
+		return ""
+	}
+	if sign && !w.Static {
+		return quote(w.Text) + " may become " + notAllowed
+	}
+	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
+		for _, t := range alternatives(text) {
+			if why := p.globWord(w, t, u, e, changes); why != "" {
+				return why
+			}
+		}
+		return ""
+	}
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
+	}
+	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
+		return ""
+	}
+	for _, t := range spellings(text) {
+		at, ok := e.resolvePath(dir, t)
+		if !ok {
+			continue
+		}
+		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
+			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
+		}
+		if sign && p.touches(at, e, changes) {
+			return quote(w.Text) + " is " + notAllowed
+		}
+		if namesOnly {
+			continue
+		}
+		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e, changes) {
+			return quote(w.Text) + " leads to " + notAllowed
+		}
+		if readsDirectories(u) && p.above(at, e) {
+			return quote(w.Text) + " holds assent's state"
+		}
+	}
+	return ""
+}
+
+// mayLead says whether a word may lead out of the directory that a command runs in.
+func mayLead(s string) bool {
+	slash := strings.IndexByte(s, '/')
+	return slash == 0 || slash > 0 && (s[0] == '-' || strings.ContainsAny(s, "=:@")) || strings.Contains(s, "..")
+}
+
+// span is a brace expansion such as {1..5}.
+var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// alternatives are the patterns that a word with braces becomes.
+func alternatives(text string) []string {
+	if !strings.Contains(text, "{") {
+		return []string{text}
+	}
+	all, err := braces(span.ReplaceAllString(text, "*"))
+	if err != nil {
+		return []string{strings.NewReplacer("{", "*", "}", "*", ",", "*").Replace(text)}
+	}
+	return all
+}
+
+// globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
+// with a dot.
+func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope, changes bool) string {
+	whole := w
+	first := strings.IndexAny(text, "*?[")
+	if w.Text, w.Static = text, first < 0; w.Static {
+		w.Prefix, w.Glob = text, false
+		return p.word(w, u, e, false, changes)
+	}
+	w.Prefix = text[:first]
+	dir := u.Dir
+	if dir == "" {
+		dir = unknownDir
+	}
+	tokens := pathTokens(w, dir)
+	hiddenNames := false
+	for part := range strings.SplitSeq(text, "/") {
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+	}
+	paths := p.paths
+	if changes {
+		paths = slices.Concat(p.paths, p.kept)
+	}
+	for i := range paths {
+		q := &paths[i]
+		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
+			continue
+		}
+		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
+			continue
+		}
+		if !e.spend(60) {
+			return "There is too much in it to compare."
+		}
+		if e.mayTouch(tokens, []pathPattern{*q}) {
+			return quote(whole.Text) + " may become " + notAllowed
+		}
+	}
+	// A search of ../h* reads all of what that becomes.
+	if hiddenNames || readsDirectories(u) && (!namesOnly(u.Base) || e.readsComputed()) {
+		for _, s := range p.state {
+			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
+				if meet(tokens, literals(at)) {
+					return quote(whole.Text) + " may hold assent's state"
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,51 @@
+package shell
+
+import (
+	"strings"
+)
+
+const gitMoved = "git runs after a cd: the configuration of another repository can name programs to run."
+
+// git takes off what only says where git works, and tries the command without its other global
+// options on rules that deny.
+func (r *reader) git(u Unit, at execContext) int {
+	if d := at.dir; d.changed && !(d.known && d.dir != "" && (d.dir == r.opts.Dir || d.dir == r.opts.Project)) {
+		r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
+	}
+	argv := u.Argv
+	at.dir = r.keep(*at.dir)
+	i := 1
+	for i < len(argv) && argv[i].Static {
+		switch argv[i].Text {
+		case "--no-pager", "-P", "--no-optional-locks", "--no-advice":
+			i++
+			continue
+		case "-C":
+			if i+1 < len(argv) && argv[i+1].Static {
+				if argv[i+1].Text != "" {
+					at.dir.move(argv[i+1].Text)
+					at.dir.maybe = false
+				}
+				i += 2
+				continue
+			}
+		}
+		break
+	}
+	if i > 1 {
+		u.Argv = append([]Word{argv[0]}, argv[i:]...)
+		u.Alt = append(u.Alt, argv)
+	}
+	rest := i
+	for rest < len(argv) && strings.HasPrefix(argv[rest].Prefix, "-") {
+		switch argv[rest].Text {
+		case "-c", "-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--exec-path", "--attr-source", "--list-cmds", "--shallow-file":
+			rest++
+		}
+		rest++
+	}
+	if rest > i && rest < len(argv) {
+		u.Alt = append(u.Alt, append([]Word{argv[0]}, argv[rest:]...))
+	}
+	return r.add(u, at)
+}

@@ -1,0 +1,136 @@
+// Package doctor finds out what of an installation is broken, and how to fix it: the broker and what
+// it says about itself, the spool, the agents on this machine and the hooks in their settings. It
+// changes nothing.
+//
+// How a broker is spoken to is handed in.
+package doctor
+
+import (
+	"context"
+	"slices"
+
+	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
+	"assent/internal/setup/service"
+)
+
+// Finding is one line of the report.
+type Finding struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitempty"` // what to do next
+}
+
+// Status says how bad a finding is.
+type Status string
+
+// What a check can find: all is well, something works less well than it could, something is broken.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Broken reports whether something is broken.
+func Broken(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Status == Fail })
+}
+
+// Config is what the doctor looks at, and through what. All functions are required.
+type Config struct {
+	StateDir string
+	URL      string // of a broker elsewhere; "" for the one of StateDir
+	Env      func(string) string
+	// Where returns the current directory, and the git work tree around it, "" if there is none.
+	Where func() (dir, root string, err error)
+
+	// Runtime returns what the broker of StateDir wrote about itself when it started.
+	Runtime func() (Broker, error)
+	// Connect makes ready to speak to the broker. ready asks it, without a credential, whether it
+	// serves hooks, and returns the HTTP status.
+	Connect func() (ready func(context.Context) (status int, err error), err error)
+	// Credential returns why the API cannot be called, nil if it can.
+	Credential func() error
+	// Call gets a document of the API and decodes it into out, unless that is nil.
+	Call func(ctx context.Context, path string, out any) error
+	// Refused reports whether an error of Call means that the role of the credential is too small.
+	Refused func(error) bool
+	// RuleProblem is one line about what is wrong with the rules, "" if nothing is.
+	RuleProblem func(*hook.InForce) string
+	// Service is the state of the service of StateDir.
+	Service func(context.Context) service.Status
+}
+
+// Broker is what a broker writes about itself when it is ready.
+type Broker struct {
+	PID     int
+	URL     string
+	Socket  string // that hooks should ask
+	Version string
+}
+
+// examination is one run of the checks. What an early one finds out is what later ones start from.
+type examination struct {
+	Config
+	broker   Broker             // of StateDir; the zero value if none runs
+	answers  bool               // the broker answers
+	mayLook  bool               // the credential suffices for the API's documents
+	agent    *install.Options   // where the agent keeps its settings; nil: not known
+	versions []string           // of the agents on this machine
+	settings []install.Settings // that count in the current directory
+	surveyed bool               // settings are known
+}
+
+// check looks at one thing. Its name is that of most of its findings.
+type check struct {
+	name  string
+	needs func(*examination) bool // nil: always looked at
+	look  func(*examination, context.Context) []Finding
+}
+
+func answers(x *examination) bool  { return x.answers }
+func mayLook(x *examination) bool  { return x.mayLook }
+func located(x *examination) bool  { return x.agent != nil }
+func surveyed(x *examination) bool { return x.surveyed }
+
+// checksHere, checksElsewhere and checksAgent are the checks, in the order of the report: of the
+// broker of this machine, of one elsewhere, and of what there is on this machine in any case.
+var (
+	checksHere = []check{
+		{"broker", nil, (*examination).checkBroker},
+		{"socket", answers, (*examination).checkSocket},
+		{"rules", answers, (*examination).checkRules},
+		{"notifications", answers, (*examination).checkNotifications},
+		{"schemas", answers, (*examination).checkSchemas},
+		{"service", nil, (*examination).checkService},
+	}
+	checksElsewhere = []check{
+		{"broker", nil, (*examination).checkRemote},
+		{"token", answers, (*examination).checkToken},
+		{"rules", mayLook, (*examination).checkRules},
+		{"schemas", mayLook, (*examination).checkSchemas},
+	}
+	checksAgent = []check{
+		{"spool", nil, (*examination).checkSpool},
+		{"claude", nil, (*examination).checkClients},
+		{"hooks", located, (*examination).checkHooks},
+		{"mode", surveyed, (*examination).checkMode},
+	}
+)
+
+// Examine makes all checks, one after the other.
+func Examine(ctx context.Context, cfg Config) []Finding {
+	x := &examination{Config: cfg}
+	checks := checksHere
+	if cfg.URL != "" {
+		checks = checksElsewhere
+	}
+	var findings []Finding
+	for _, c := range slices.Concat(checks, checksAgent) {
+		if c.needs == nil || c.needs(x) {
+			findings = append(findings, c.look(x, ctx)...)
+		}
+	}
+	return findings
+}

@@ -1,0 +1,132 @@
+// Package kvmirror keeps what is in memory of a KV in step with it.
+//
+// A Mirror follows the keys under one prefix: it loads them, watches them, and watches again when
+// the watch breaks. News also comes from its owner, who has just written or read a key and need
+// not wait for the watch. Whatever way news comes, and however late, each key only ever moves to
+// greater revisions. That holds for deletions too: the mirror remembers their revisions, so that
+// older news on its way cannot bring back what was revoked.
+//
+// What the values mean and how they are kept is the owner's business, see Config.Apply.
+//
+// # Concurrency
+//
+// Open starts one goroutine, which watches; Close ends it and waits. All methods may be called from
+// any goroutine.
+package kvmirror
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// Config is what a Mirror needs. KV, Prefix and Apply are required.
+type Config struct {
+	KV     KV
+	Prefix string // of the keys; ends with a dot
+	// Apply takes in the news of one key: its value, nil when it is deleted, and the revision of
+	// that. It is called for one key at a time, with growing revisions for each, and must neither
+	// take long nor call the Mirror. What it returns, unless nil, is called right afterwards,
+	// and may do both; it may run beside the Apply of later news.
+	Apply func(key string, value []byte, rev uint64) (after func())
+	// Final says that a key is never used again once it was deleted. Nothing brings it back then,
+	// whatever its revision.
+	Final bool
+	// What names what is mirrored, for the log, such as "credentials".
+	What string
+	// Logf hears that the watch broke; nil discards it.
+	Logf func(format string, args ...any)
+}
+
+// Mirror follows a part of a KV. Make it with Open.
+type Mirror struct {
+	cfg  Config
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu sync.Mutex
+	// seen is the greatest revision of each key that Apply got, deletions included: those stay, one
+	// short text each, as they stay in the KV. Guarded by mu.
+	seen map[string]uint64
+}
+
+// The pause before the watch is tried again, doubled at each failure in a row.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 5 * time.Second
+)
+
+// Open returns when Apply got all that is in the KV. While the KV is away it goes on trying, until
+// ctx is done; then it returns the cause. ctx bounds the loading only.
+func Open(ctx context.Context, cfg Config) (*Mirror, error) {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	m := &Mirror{cfg: cfg, seen: map[string]uint64{}}
+	var watching context.Context
+	watching, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	loaded := make(chan struct{})
+	m.done.Go(func() { m.watch(watching, sync.OnceFunc(func() { close(loaded) })) })
+	select {
+	case <-loaded:
+		return m, nil
+	case <-ctx.Done():
+		m.Close()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Close ends the watch. What Apply made of it stays as it is. It may be called more than once.
+func (m *Mirror) Close() {
+	m.stop()
+	m.done.Wait()
+}
+
+// Offer takes in what its caller knows of a key from elsewhere than the watch: value is what was
+// written or read with revision rev, nil if that was a deletion. It reports whether that was news,
+// which Apply has got, and what it returned is over, when Offer returns.
+func (m *Mirror) Offer(key string, value []byte, rev uint64) (news bool) {
+	if value == nil && m.cfg.Final {
+		rev = math.MaxUint64
+	}
+	m.mu.Lock()
+	if seen, ok := m.seen[key]; ok && rev <= seen {
+		m.mu.Unlock()
+		return false
+	}
+	m.seen[key] = rev
+	after := m.cfg.Apply(key, value, rev)
+	m.mu.Unlock()
+	if after != nil {
+		after()
+	}
+	return true
+}
+
+// watch follows the KV until ctx is done. While that is away, what is known stays.
+func (m *Mirror) watch(ctx context.Context, loaded func()) {
+	pause, lastLogged := firstPause, ""
+	for {
+		err := m.cfg.KV.Watch(ctx, m.cfg.Prefix, func(key string, value []byte, rev uint64) {
+			m.Offer(key, value, rev)
+		}, func() {
+			pause, lastLogged = firstPause, ""
+			loaded()
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if text := fmt.Sprint(err); text != lastLogged {
+			lastLogged = text
+			m.cfg.Logf("the watch on %s ended, so changes by other replicas wait until it is back; trying again: %s", m.cfg.What, text)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+			pause = min(2*pause, longestPause)
+		}
+	}
+}

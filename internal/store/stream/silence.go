@@ -1,0 +1,57 @@
+package stream
+
+import (
+	"fmt"
+	"time"
+)
+
+// errSilent ends a write that the engine left without an acknowledgement.
+var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
+
+// silence is how long an engine has said nothing. It is looked at every silenceStep, and a look that
+// comes late counts no more than twice that: while the machine was held up, or asleep, this process
+// did not run either, and an embedded engine in it could say nothing.
+type silence struct {
+	lastLook time.Time
+	lasted   time.Duration
+}
+
+const silenceStep = writeTimeout / 10
+
+// look returns how long the silence has lasted. heard is when the engine said something last.
+func (s *silence) look(now, heard time.Time) time.Duration {
+	since := s.lastLook
+	if !heard.Before(since) {
+		since, s.lasted = heard, 0
+	}
+	s.lasted += min(now.Sub(since), 2*silenceStep)
+	s.lastLook = now
+	return s.lasted
+}
+
+// untilSilent calls giveUp when the engine has acknowledged no write for writeTimeout.
+func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := silence{lastLook: time.Now()}
+	var t *time.Timer // guarded by mu, as over
+	over := false
+	t = time.AfterFunc(silenceStep, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if over {
+			return
+		}
+		if left := writeTimeout - s.look(time.Now(), e.lastAck); left > 0 {
+			t.Reset(min(left, silenceStep))
+			return
+		}
+		giveUp(errSilent)
+	})
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		over = true
+		t.Stop()
+	}
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# How the programs are built: make build, make release and the Dockerfile all come here.
+#
+#   build.sh DIR VERSION COMMIT DATE
+#
+# puts assent and assent-hook into DIR, which is absolute or relative to the root of the source.
+# COMMIT and DATE may be empty. The programs are static, hold no path of this machine, and name the
+# version that is given here and no other: the same source and words give the same bytes.
+set -eu
+[ $# = 4 ] || { echo "usage: build.sh DIR VERSION COMMIT DATE" >&2; exit 2; }
+cd "$(dirname "$0")/../../.."
+CGO_ENABLED=0 exec ${GO:-go} build -trimpath -buildvcs=false -mod=readonly \
+  -ldflags="-s -w -X main.built=$2 -X main.commit=$3 -X main.date=$4" \
+  -o "$1/" ./cmd/assent ./cmd/assent-hook
