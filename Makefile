@@ -8,6 +8,9 @@ DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --fo
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
+# What is not below e2e.
+UNITS = $$($(GO) list ./... | grep -v /e2e)
+
 # Runs go test, says how far it is, and ends with the number of tests that passed.
 RUNTESTS = $(GO) run ./internal/tool/runtests
 
@@ -20,10 +23,10 @@ run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(RUNTESTS) -slowest 10 ./... -- $(RACE) -shuffle=on -timeout 40m
+	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ ./e2e/... -- -shuffle=on -timeout 40m
 
 test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
-	$(RUNTESTS) $$($(GO) list ./... | grep -v /e2e) -- -short
+	$(RUNTESTS) $(UNITS) -- -short
 
 e2e: ## the tests over the built programs; RUN=TestName for some of them
 	$(RUNTESTS) -slowest 10 ./e2e/... -- $(if $(RUN),-run '$(RUN)') -timeout 40m

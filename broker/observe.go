@@ -36,7 +36,7 @@ func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 	if kind == "" {
 		kind = p.Type
 	}
-	over := kind == "SessionEnd"
+	over := kind == hook.EventSessionEnd
 	s := b.sessions[p.SessionID]
 	if s == nil {
 		if over {
@@ -50,15 +50,15 @@ func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 	s.seenLocked(ev.Agent, p.CWD, p.PermissionMode, kind, ev.Origin, ev.Time)
 	if !ev.Spooled && !ev.Emitted && ev.Seq > 0 {
 		switch kind {
-		case "PostToolUse", "PostToolUseFailure":
+		case hook.EventPostToolUse, hook.EventPostToolUseFailure:
 			if t := s.turn(p.AgentID); t != nil && p.CallKey != "" && !usedBefore {
-				b.toolRanLocked(t, ev, p, kind == "PostToolUseFailure")
+				b.toolRanLocked(t, ev, p, kind == hook.EventPostToolUseFailure)
 			}
-		case "Stop", "StopFailure", "SubagentStop", "PostToolBatch", "UserPromptSubmit":
+		case hook.EventStop, hook.EventStopFailure, hook.EventSubagentStop, hook.EventPostToolBatch, hook.EventUserPromptSubmit:
 			if t := s.turn(p.AgentID); t != nil {
 				b.turnEndedLocked(t, ev, hook.ReasonTurnEnded)
 			}
-		case "SessionEnd":
+		case hook.EventSessionEnd:
 			for _, t := range slices.Clone(s.turns) {
 				b.turnEndedLocked(t, ev, hook.ReasonSession)
 			}

@@ -153,7 +153,7 @@ func (b *Broker) linkLocked(e *entry) {
 	if at.IsZero() {
 		at = e.CreatedAt
 	}
-	s.seenLocked(e.Agent, e.CWD, e.PermissionMode, "PermissionRequest", e.Origin, at)
+	s.seenLocked(e.Agent, e.CWD, e.PermissionMode, hook.EventPermissionRequest, e.Origin, at)
 	t := s.turn(e.AgentID)
 	if t == nil {
 		t = &turn{agentID: e.AgentID}

@@ -50,8 +50,6 @@ const (
 
 	plainTimeout = time.Second           // for any event that is no PermissionRequest
 	quietStart   = 10 * time.Millisecond // before this a plain event is usually over; see agentWatch
-
-	permissionRequest = "PermissionRequest"
 )
 
 // Config says how one hook event is handed over. The zero value is that of an agent "claude"
@@ -153,7 +151,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	raw, why := readPayload(w.ctx, stdin, c.deadline)
 	if why != "" {
 		cfg.Warn(why)
-		if w.ctx.Err() == nil && (cfg.Event == permissionRequest || cfg.Event == "" && eventOf(raw) == permissionRequest) {
+		if w.ctx.Err() == nil && (cfg.Event == hook.EventPermissionRequest || cfg.Event == "" && eventOf(raw) == hook.EventPermissionRequest) {
 			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
 		}
 		return nil
@@ -175,13 +173,13 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	}
 	if fault != nil {
 		cfg.Warn(fault.Error())
-		if p.event == permissionRequest {
+		if p.event == hook.EventPermissionRequest {
 			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
 		}
 		return nil
 	}
 	c.event.Origin = origin(cfg.Env)
-	if p.event == permissionRequest {
+	if p.event == hook.EventPermissionRequest {
 		return c.ask(w)
 	}
 	if p.event == hook.EventElicitation {

@@ -89,7 +89,7 @@ func TestPanicAbstains(t *testing.T) {
 	}
 	defer out.Close()
 	var said string
-	Run(Config{Event: permissionRequest, Socket: "/nowhere", OnFailure: hook.Deny, OnTimeout: hook.Deny,
+	Run(Config{Event: hook.EventPermissionRequest, Socket: "/nowhere", OnFailure: hook.Deny, OnTimeout: hook.Deny,
 		Env:  func(string) string { panic("a bug") },
 		Warn: func(s string) { said = s }}, in, out)
 	if fi, err := out.Stat(); err != nil || fi.Size() > 0 {
@@ -179,7 +179,7 @@ func TestDialTLS(t *testing.T) {
 			}
 			defer out.Close()
 			d := tls.Dialer{Config: &tls.Config{RootCAs: c.roots, ServerName: "example.com"}}
-			Run(Config{URL: "https://example.com", Token: "tok", Event: permissionRequest, OnFailure: hook.Deny,
+			Run(Config{URL: "https://example.com", Token: "tok", Event: hook.EventPermissionRequest, OnFailure: hook.Deny,
 				Env: func(string) string { return "" },
 				Dial: func(ctx context.Context) (net.Conn, error) {
 					return d.DialContext(ctx, "tcp", srv.Listener.Addr().String())

@@ -28,7 +28,10 @@ type Answer struct {
 
 // Submit asks the broker of cfg about a PermissionRequest that came otherwise than on standard
 // input, and blocks until it is answered, cfg.Timeout is over, or ctx is done. It retries as Run
-// does, under the event's ID, prints nothing and decides nothing.
+// does, under the event's ID, prints nothing and decides nothing, and heeds no signals.
+//
+// An event without an ID happened here and now: it gets one, and the agent, time and origin that Run
+// would give it.
 func Submit(ctx context.Context, cfg Config, e hook.Event) Answer {
 	c, err := newClient(cfg, e)
 	if err != nil {
@@ -85,9 +88,15 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 	if e.Attempt == 0 {
 		e.Attempt = 1
 	}
+	if e.ID == "" {
+		e.ID, e.Agent, e.Time, e.Origin = newID(), cfg.Agent, time.Now(), origin(cfg.Env)
+	}
 	c := &client{cfg: cfg, event: e, deadline: time.Now().Add(cfg.Timeout), secret: newSecret()}
 	if cfg.Fault != nil {
 		return nil, cfg.Fault
+	}
+	if len(e.Raw) > MaxPayload {
+		return nil, errors.New("the request is larger than the broker takes")
 	}
 	var err error
 	c.to, err = newTarget(&c.cfg)

@@ -13,7 +13,7 @@ import (
 	"assent/internal/hook"
 )
 
-var submitted = hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: permissionRequest, Agent: "claude", Time: time.Unix(1, 0), Raw: []byte(`{"a":1}`)}
+var submitted = hook.Event{ID: "4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1", Type: hook.EventPermissionRequest, Agent: "claude", Time: time.Unix(1, 0), Raw: []byte(`{"a":1}`)}
 
 func TestSubmit(t *testing.T) {
 	t.Parallel()
@@ -96,6 +96,38 @@ func TestSubmitEndsWithItsAgent(t *testing.T) {
 		t.Errorf("told: %q", why)
 	}
 	if got := Submit(t.Context(), Config{URL: "http://elsewhere.example"}, submitted); !strings.Contains(got.Why, "use https") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An event that no hook brought is completed as one of this process, and keeps its ID while it is
+// retried.
+func TestSubmitCompletesAnEvent(t *testing.T) {
+	t.Parallel()
+	var ids []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := hook.EventFromHeaders(r.Header.Get)
+		if ids = append(ids, e.ID); len(ids) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		if e.Agent != "codex" || e.Type != hook.EventPermissionRequest || e.Source != hook.SourceMCP || e.Attempt != 2 || time.Since(e.Time) > time.Hour ||
+			e.Origin.Host == "" || e.Origin.PID == 0 || e.Origin.AgentLabel != "CLAUDE_AGENT_ID" || r.Header.Get(hook.HeaderReattachSecret) == "" {
+			t.Errorf("%+v", e)
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(s.Close)
+	cfg := Config{URL: s.URL, Agent: "codex", Timeout: time.Minute, Env: func(name string) string {
+		if name == "CLAUDE_AGENT_ID" {
+			return name
+		}
+		return ""
+	}}
+	got := Submit(t.Context(), cfg, hook.Event{Type: hook.EventPermissionRequest, Source: hook.SourceMCP, Raw: []byte("{}")})
+	if !got.Answered || len(got.Body) > 0 || len(ids) != 2 || len(ids[0]) != 36 || ids[0] != ids[1] {
+		t.Errorf("%+v, ids %q", got, ids)
+	}
+	if got := Submit(t.Context(), cfg, hook.Event{Raw: make([]byte, MaxPayload+1)}); got.Answered || !strings.Contains(got.Why, "larger than") {
 		t.Errorf("%+v", got)
 	}
 }

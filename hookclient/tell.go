@@ -99,7 +99,7 @@ func (c *client) drainSpool(ctx context.Context, s *spool) {
 		if link == nil || posted && time.Now().After(end) {
 			return errEnough
 		}
-		if r.Event.Type == permissionRequest {
+		if r.Event.Type == hook.EventPermissionRequest {
 			return nil // never spooled by us; nobody waits for it any more
 		}
 		rep, again := link.post(&request{to: &c.to, event: &r.Event, keep: true})

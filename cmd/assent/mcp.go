@@ -144,11 +144,14 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 			if len(payload) > hook.MaxRequest {
 				return nil, errors.New("the call is too large to be held; the limit is 1 MiB")
 			}
-			out, err := hookclient.Question(ctx, cfg, hook.SourceMCP, payload)
-			if errors.Is(err, hookclient.ErrNoAnswer) {
-				err = fmt.Errorf("nobody answered this permission request within %v", cfg.Timeout)
+			got := hookclient.Submit(ctx, cfg, hook.Event{Type: hook.EventPermissionRequest, Source: hook.SourceMCP, Raw: payload})
+			switch {
+			case got.Answered:
+				return got.Body, nil
+			case got.Expired:
+				return nil, fmt.Errorf("nobody answered this permission request within %v", cfg.Timeout)
 			}
-			return out, err
+			return nil, errors.New(got.Why)
 		},
 		Session: session, Dir: workDir(), Version: version(), Warn: warn,
 	}, os.Stdin, os.Stdout)

@@ -45,7 +45,7 @@ func newRequestMetrics() *requestMetrics {
 }
 
 // deciders are the kinds of approvers.
-var deciders = []string{hook.KindRule, "device", "token", "owner-cli"}
+var deciders = []string{hook.KindRule, "device", "token", hook.KindOwner}
 
 // recorded is a broker's Config.Recorded. Another replica's requests are that one's to count.
 func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {

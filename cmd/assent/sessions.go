@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/feed"
+	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
@@ -57,7 +58,7 @@ func (s *session) stateName() string {
 	if s.State == feed.StateExited && s.AgentProcess == api.AgentGone {
 		return "agent is gone"
 	}
-	if s.State == feed.StateWorking && (s.LastEvent == "Stop" || s.LastEvent == "StopFailure") {
+	if s.State == feed.StateWorking && (s.LastEvent == hook.EventStop || s.LastEvent == hook.EventStopFailure) {
 		return "turn is over"
 	}
 	if name := stateNames[s.State]; name != "" {

@@ -142,7 +142,7 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 func sampleOver(cfg hookclient.Config, sample map[string]any) error {
 	payload, err := json.Marshal(map[string]any{
 		"session_id": sample["session_id"], "transcript_path": sample["transcript_path"], "cwd": sample["cwd"],
-		"hook_event_name": "SessionEnd", "reason": "other",
+		"hook_event_name": hook.EventSessionEnd, "reason": "other",
 	})
 	if err != nil {
 		return fmt.Errorf("encode the end of the sample: %w", err)

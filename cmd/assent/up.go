@@ -16,6 +16,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
+	"assent/internal/hook"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -130,7 +131,7 @@ func (u *up) begin(ctx context.Context) error {
 	}
 	for _, s := range install.Survey(o, at.cwd, at.root) {
 		u.f.install.keepMode = u.f.install.keepMode || slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
-			return h.Ours && h.Event == "PermissionRequest"
+			return h.Ours && h.Event == hook.EventPermissionRequest
 		})
 	}
 	u.noAgent = len(install.Clients(ctx, os.Getenv("PATH"), o.Home)) == 0

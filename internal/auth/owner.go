@@ -12,7 +12,7 @@ import (
 	"assent/internal/hook"
 )
 
-// ownerToken is the credential of whoever may read the state directory. An agent that runs as
+// ownerToken is the credential of everybody who may read the state directory. An agent that runs as
 // the same user can read it too: its decisions are recorded as owner-cli, and the secure mode
 // goes without it. The zero value accepts nothing.
 type ownerToken struct {
@@ -46,7 +46,7 @@ func (o *ownerToken) authenticate(secret string) (Principal, bool) {
 	if o.path == "" || subtle.ConstantTimeCompare(h[:], o.digest[:]) != 1 {
 		return Principal{}, false
 	}
-	return Principal{Role: RoleAdmin, Approver: hook.Approver{Kind: "owner-cli", Name: "owner"}}, true
+	return Principal{Role: RoleAdmin, Approver: hook.Approver{Kind: hook.KindOwner, Name: "owner"}}, true
 }
 
 // remove deletes the file, unless another broker has written its own there since.

@@ -134,7 +134,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	r.events++
 	r.mu.Unlock()
-	if e.Type != "PermissionRequest" {
+	if e.Type != hook.EventPermissionRequest {
 		if why := r.tell(q.Context(), e); why != "" {
 			r.mu.Lock()
 			r.lost = why
@@ -306,7 +306,7 @@ func byOf(a *hook.Approver) report.By {
 		return report.By{Kind: report.Person, Name: "the broker"}
 	case a.Kind == hook.KindRule:
 		return report.By{Kind: report.Rule, Name: show.Line(a.Name), File: show.Line(a.File)}
-	case a.Kind == "owner-cli":
+	case a.Kind == hook.KindOwner:
 		return report.By{Kind: report.Person, Name: "somebody on the broker's machine"}
 	}
 	return report.By{Kind: report.Person, Name: show.Line(a.Who())}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
 )
 
 // checkVersion finds the version of the client, and returns why nothing may be allowed under it;
@@ -86,17 +87,17 @@ func (r *run) checkOthers() {
 		if n := len(s.Allow); n > 0 {
 			r.problem("allowed-elsewhere", fmt.Sprintf("%s allows %d kinds of calls: for them Claude Code asks nobody, and this report does not see them", s.Path, n), false)
 		}
-		hook := func(event string, ours bool) bool {
+		has := func(event string, ours bool) bool {
 			return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Event == event && h.Ours == ours })
 		}
 		const both = " answers permission requests too: both are asked, and the first decision counts, which this report may not see"
-		if hook("PermissionRequest", false) {
+		if has(hook.EventPermissionRequest, false) {
 			r.problem("second-decider", "a hook in "+s.Path+both, false)
 		}
-		if hook("PermissionRequest", true) { // it asks another broker, with its rules and approvers
+		if has(hook.EventPermissionRequest, true) { // it asks another broker, with its rules and approvers
 			r.problem("second-decider", "the hook of assent in "+s.Path+both, false)
 		}
-		if hook("PreToolUse", false) {
+		if has(hook.EventPreToolUse, false) {
 			r.problem("hook-before", "a PreToolUse hook in "+s.Path+" may allow calls: then Claude Code asks nobody, and this report does not see them", false)
 		}
 	}

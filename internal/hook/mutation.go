@@ -65,11 +65,11 @@ const (
 // events that tell of no tool call.
 func HookType(eventType string) string {
 	switch eventType {
-	case "PreToolUse":
+	case EventPreToolUse:
 		return HookPreToolUse
-	case "PostToolUse":
+	case EventPostToolUse:
 		return HookPostToolUse
-	case "PostToolUseFailure":
+	case EventPostToolUseFailure:
 		return HookPostToolUseFailure
 	}
 	return ""
@@ -79,11 +79,11 @@ func HookType(eventType string) string {
 func EventOfHook(hookType string) string {
 	switch hookType {
 	case HookPreToolUse:
-		return "PreToolUse"
+		return EventPreToolUse
 	case HookPostToolUse:
-		return "PostToolUse"
+		return EventPostToolUse
 	case HookPostToolUseFailure:
-		return "PostToolUseFailure"
+		return EventPostToolUseFailure
 	}
 	return ""
 }

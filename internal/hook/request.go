@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// EventElicitation is the event in which an MCP server wants a person to fill in a form. It is
-// answered like a permission: allow sends the form with Decision.UpdatedInput as its content, deny
-// declines it, and deny with Interrupt dismisses it unanswered.
-const EventElicitation = "Elicitation"
-
 // ElicitationWait is how long a form is held. The agent shows its own only after that: whoever sits
 // at its terminal sees nothing of it until then.
 const ElicitationWait = 2 * time.Minute
@@ -145,7 +140,7 @@ const (
 )
 
 // Approver is who decided: a paired device, a token, the owner's token on this machine
-// ("owner-cli"), a rule.
+// (KindOwner), a rule.
 type Approver struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id,omitempty"` // of a rule, its id
@@ -159,10 +154,11 @@ func mistakable(name string) bool {
 	return strings.Contains(name, "rule") || strings.Contains(name, "owner")
 }
 
-// KindRule is the Kind of a rule, kindOwner that of commands on the broker's machine.
+// KindRule is the Kind of a rule, KindOwner that of the owner's token: commands on the broker's
+// machine.
 const (
 	KindRule  = "rule"
-	kindOwner = "owner-cli"
+	KindOwner = "owner-cli"
 )
 
 // Who names the approver for a person: `phone`, `rule "go-test" in ~/.config/assent/rules.yaml`.
@@ -180,7 +176,7 @@ func (a *Approver) Who() string {
 		return `rule "` + name + `"`
 	case name == "":
 		return a.Kind
-	case a.Kind != kindOwner && mistakable(name):
+	case a.Kind != KindOwner && mistakable(name):
 		return a.Kind + ` "` + name + `"`
 	}
 	return name

@@ -17,8 +17,6 @@ type payload struct {
 	form   hook.JSON // what the agent's Form made of it
 }
 
-const eventPermissionRequest = "PermissionRequest"
-
 var errNoSession = errors.New("a PermissionRequest without a session or a tool")
 
 // read decodes a's payload and says in a.Event what kind of event it is. What cannot be read changes
@@ -33,7 +31,7 @@ func (in *Intake) read(a *Arrival) payload {
 		in.readForm(e, &p)
 		return p
 	}
-	asks := e.Type == eventPermissionRequest && !e.Spooled
+	asks := e.Type == hook.EventPermissionRequest && !e.Spooled
 	if unreadable == nil && asks {
 		_, unknown := agents.Named(e.Agent)
 		switch {

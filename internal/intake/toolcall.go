@@ -58,15 +58,15 @@ func (c *toolCalls) observe(e *hook.Event, p *hook.Payload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch e.Type {
-	case "PreToolUse":
+	case hook.EventPreToolUse:
 		if p.ToolUseID != "" && p.CallKey != "" && len(p.ToolUseID)+len(p.AgentID)+len(p.AgentType)+len(p.CallKey) <= maxCallText {
 			c.addLocked(of, p)
 		}
-	case "PostToolUse", "PostToolUseFailure":
+	case hook.EventPostToolUse, hook.EventPostToolUseFailure:
 		c.dropLocked(of, func(t *toolCall) bool { return t.id == p.ToolUseID })
-	case "PostToolBatch", "Stop", "StopFailure", "SubagentStop", "UserPromptSubmit":
+	case hook.EventPostToolBatch, hook.EventStop, hook.EventStopFailure, hook.EventSubagentStop, hook.EventUserPromptSubmit:
 		c.dropLocked(of, func(t *toolCall) bool { return t.agentID == p.AgentID })
-	case "SessionEnd":
+	case hook.EventSessionEnd:
 		c.dropLocked(of, func(*toolCall) bool { return true })
 	}
 }

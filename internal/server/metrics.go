@@ -89,7 +89,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 var hookAnswers = []string{"allowed", "denied", "expired", "withdrawn", "handed_back", "gone", "refused"}
 
 // approverKinds are those of credentials that may decide.
-var approverKinds = []string{"device", "owner-cli", "token"}
+var approverKinds = []string{"device", hook.KindOwner, "token"}
 
 // watches counts one more WebSocket of an approver, and returns what counts it off.
 func (m *metrics) watches(kind string) (ends func()) {

@@ -82,7 +82,7 @@ func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 			p.Suggestions = hook.JSON(m.Value)
 		}
 	}
-	if p.Type != "PostToolUseFailure" {
+	if p.Type != hook.EventPostToolUseFailure {
 		p.Failure = ""
 	} else if len(p.Failure) > hook.MaxFailure {
 		p.Failure = ends(p.Failure)
@@ -116,7 +116,7 @@ func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 		p.Uninspectable = "repeated member " + twice
 	case varied:
 		p.Uninspectable = "another spelling of member " + name
-	case p.Type == "PermissionRequest", p.Type == hook.EventElicitation:
+	case p.Type == hook.EventPermissionRequest, p.Type == hook.EventElicitation:
 		p.Uninspectable = ambiguous(raw)
 	}
 	if p.Uninspectable == tooDeep && problem == nil {

@@ -32,9 +32,9 @@ func (Agent) Detail(event string, raw []byte) hook.Detail {
 		event = r.event
 	}
 	switch event {
-	case "UserPromptSubmit":
+	case hook.EventUserPromptSubmit:
 		d.Notice = taskNotice(d.Prompt)
-	case "PostToolUse":
+	case hook.EventPostToolUse:
 		d.Todos = todosOfTool(r.toolName, r.toolInput, d.ToolResponse)
 	case "TaskCreated", "TaskCompleted":
 		d.Todos = todosOfTask(event, d)

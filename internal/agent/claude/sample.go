@@ -25,7 +25,7 @@ func Sample(kind, session, dir, home string) map[string]any {
 	}
 	return map[string]any{
 		"session_id": session, "transcript_path": "/dev/null", "cwd": dir,
-		"permission_mode": mode, "hook_event_name": "PermissionRequest", "tool_name": name, "tool_input": input,
+		"permission_mode": mode, "hook_event_name": hook.EventPermissionRequest, "tool_name": name, "tool_input": input,
 	}
 }
 

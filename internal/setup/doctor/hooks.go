@@ -16,7 +16,7 @@ import (
 )
 
 // wanted are the events without which assent does not notice that a request is over.
-var wanted = []string{"PostToolUse", "PostToolUseFailure", "PostToolBatch", "Stop", "UserPromptSubmit", "SessionEnd"}
+var wanted = []string{hook.EventPostToolUse, hook.EventPostToolUseFailure, hook.EventPostToolBatch, hook.EventStop, hook.EventUserPromptSubmit, hook.EventSessionEnd}
 
 // hooks looks for assent's hooks in the settings, and at how they are told to run. socket is the
 // broker's, "" if it is not known.
@@ -38,7 +38,7 @@ func hooks(settings []install.Settings, versions []string, socket string, env fu
 		}
 		for _, h := range s.Hooks {
 			if !h.Ours {
-				foreign = foreign || h.Event == "PermissionRequest"
+				foreign = foreign || h.Event == hook.EventPermissionRequest
 				if len(versions) > 0 && install.Unknown([]string{h.Event}, versions) != nil {
 					c := Finding{"hooks", Warn, fmt.Sprintf("%s: another tool's hook is for %s, which Claude Code %s does not know; it may ask about the settings at every start", s.Path, h.Event, strings.Join(versions, " and ")), "take that entry out, or update Claude Code"}
 					if !seen[c] {
@@ -67,7 +67,7 @@ func hooks(settings []install.Settings, versions []string, socket string, env fu
 	default:
 		checks = append(checks, events(ours, versions)...)
 	}
-	asked := plugin != "" || slices.ContainsFunc(ours, func(h install.Hook) bool { return h.Event == "PermissionRequest" })
+	asked := plugin != "" || slices.ContainsFunc(ours, func(h install.Hook) bool { return h.Event == hook.EventPermissionRequest })
 	if foreign && asked {
 		add(Warn, "another tool's PermissionRequest hook runs beside assent's", "the first of them to decide wins; keep one")
 	}
@@ -98,7 +98,7 @@ func events(ours []install.Hook, versions []string) []Finding {
 	switch {
 	case len(names) == 0:
 		return []Finding{{"hooks", Warn, "no settings file runs assent-hook", "assent install"}}
-	case !slices.Contains(names, "PermissionRequest"):
+	case !slices.Contains(names, hook.EventPermissionRequest):
 		return []Finding{{"hooks", Fail, "assent-hook runs, but not for PermissionRequest", "assent install"}}
 	}
 	var checks []Finding
@@ -153,10 +153,10 @@ func handler(s install.Settings, h install.Hook, socket string, env func(string)
 	} else if asks != "" && socket != "" && asks != socket {
 		add(Warn, fmt.Sprintf("%s: the hook asks %s, the broker listens on %s", s.Path, asks, socket), again+" while the broker runs")
 	}
-	if h.Event == "Elicitation" && h.Timeout > 0 && h.Timeout < install.FormTimeout && !denies(s) {
+	if h.Event == hook.EventElicitation && h.Timeout > 0 && h.Timeout < install.FormTimeout && !denies(s) {
 		add(Warn, fmt.Sprintf("%s: Claude Code gives up on the hook for forms of MCP servers (Elicitation) after %g s, as an older assent told it to: too soon to answer one on the page", s.Path, h.Timeout), again)
 	}
-	if h.Event != "PermissionRequest" {
+	if h.Event != hook.EventPermissionRequest {
 		return checks
 	}
 	if c, err := read(h.Words, env); err == nil {
@@ -197,7 +197,7 @@ func read(words []string, env func(string) string) (hookclient.Config, error) {
 // hold no forms.
 func denies(s install.Settings) bool {
 	return slices.ContainsFunc(s.Hooks, func(h install.Hook) bool {
-		if !h.Ours || h.Event != "PermissionRequest" {
+		if !h.Ours || h.Event != hook.EventPermissionRequest {
 			return false
 		}
 		c, err := flags(h.Words)

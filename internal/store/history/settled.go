@@ -21,11 +21,11 @@ const (
 	maxRequestText = 1 << 10 // bytes
 )
 
-// summaryOf is a request in one line, and what it is found by.
+// summaryOf returns a request in one line that is safe to show, and the text that a search looks in.
 func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {
-		_, d := decode(r.Agent, cmp.Or(r.Event, "PermissionRequest"), r.Raw)
+		_, d := decode(r.Agent, cmp.Or(r.Event, hook.EventPermissionRequest), r.Raw)
 		if d.ToolArg != "" {
 			arg = d.ToolArg
 		} else if r.Event == hook.EventElicitation {

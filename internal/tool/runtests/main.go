@@ -2,9 +2,9 @@
 // for each package as it ends, what is running now when nothing has ended for a while, the output of
 // what failed, the skipped tests by name, and in the end how many tests passed.
 //
-//	runtests [-slowest N] PACKAGES... [-- FLAGS of go test]
+//	runtests [-slowest N] PACKAGES... [-- FLAGS of go test] [++ PACKAGES... [-- FLAGS]]...
 //
-// It ends with code 1 if anything failed. Tests are counted without their subtests.
+// What stands between ++ is run one after the other and counted as one. It ends with code 1 if anything failed. Tests are counted without their subtests.
 package main
 
 import (
@@ -27,14 +27,10 @@ const quiet = 15 * time.Second
 func main() {
 	slowest := flag.Int("slowest", 0, "list so many of the slowest tests in the end")
 	flag.Parse()
-	packages, flags := flag.Args(), []string(nil)
-	if i := slices.Index(packages, "--"); i >= 0 {
-		packages, flags = packages[:i], packages[i+1:]
-	}
 	// On an interrupt `go test` ends its tests, and then we end.
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 
-	ok, err := run(packages, flags, *slowest)
+	ok, err := run(split(flag.Args()), *slowest)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)
 	}
@@ -43,25 +39,53 @@ func main() {
 	}
 }
 
-func run(packages, flags []string, slowest int) (ok bool, err error) {
-	total, err := count(packages)
-	if err != nil {
-		return false, err
+// A group is what one `go test` runs.
+type group struct {
+	packages, flags []string
+	tested          int // how many of the packages have tests
+}
+
+// split reads the command line.
+func split(args []string) (groups []group) {
+	for len(args) > 0 {
+		g := group{packages: args}
+		args = nil
+		if i := slices.Index(g.packages, "++"); i >= 0 {
+			g.packages, args = g.packages[:i], g.packages[i+1:]
+		}
+		if i := slices.Index(g.packages, "--"); i >= 0 {
+			g.packages, g.flags = g.packages[:i], g.packages[i+1:]
+		}
+		groups = append(groups, g)
 	}
-	fmt.Printf("the tests of %d packages: go test %s\n", total, strings.Join(slices.Concat(flags, packages), " "))
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, flags, packages)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return false, err
-	}
-	if err := cmd.Start(); err != nil {
-		return false, err
+	return groups
+}
+
+func run(groups []group, slowest int) (ok bool, err error) {
+	total := 0
+	for i := range groups {
+		if groups[i].tested, err = count(groups[i].packages); err != nil {
+			return false, err
+		}
+		total += groups[i].tested
 	}
 	r := newReport(os.Stdout, total)
-	follow(out, r, quiet)
-	err = cmd.Wait()
-	return r.end(slowest) && err == nil, nil
+	ok = true
+	for _, g := range groups {
+		fmt.Printf("%d packages: go test %s\n", g.tested, strings.Join(g.flags, " "))
+		cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, g.flags, g.packages)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			return false, err
+		}
+		if err := cmd.Start(); err != nil {
+			return false, err
+		}
+		follow(out, r, quiet)
+		ok = cmd.Wait() == nil && ok
+	}
+	return r.end(slowest) && ok, nil
 }
 
 // follow hands the lines of `go test -json` to a report until there are no more.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -75,5 +76,17 @@ func TestReportIsBounded(t *testing.T) {
 	}
 	if n := len(r.packages["assent/a"].output["TestLoud"]); n != mostOutput {
 		t.Errorf("%d bytes are kept", n)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	got := split([]string{"./a", "./b", "--", "-race", "++", "./c", "++", "./d", "--", "-run", "X"})
+	want := []group{
+		{packages: []string{"./a", "./b"}, flags: []string{"-race"}},
+		{packages: []string{"./c"}},
+		{packages: []string{"./d"}, flags: []string{"-run", "X"}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

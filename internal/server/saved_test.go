@@ -45,7 +45,7 @@ func newKeeper(t *testing.T, kv kvmirror.KV) *keeper {
 	if m.store, err = grants.Open(context.Background(), grants.Config{KV: kv, Logf: t.Logf}); err != nil {
 		t.Fatal(err)
 	}
-	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Owed: m.store.Owed})
+	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Outstanding: m.store.Outstanding})
 	m.proposer = suggest.NewProposer(m.book, nil)
 	m.store.Notify(m.book.Reload)
 	t.Cleanup(func() { _ = m.store.Close() })
@@ -58,50 +58,12 @@ func (m *keeper) here(r hook.Request) hook.Request {
 	return r
 }
 
-func (m *keeper) Propose(ctx context.Context, r *hook.Request) (hook.Proposals, error) {
-	return m.proposer.Propose(ctx, r)
-}
-
-func (m *keeper) Find(ctx context.Context, r *hook.Request, digest string) (hook.Saved, error) {
-	x, ok := m.proposer.Find(ctx, r, digest)
-	if !ok {
-		return x, server.ErrNoProposal
-	}
-	return x, nil
-}
-
-func (m *keeper) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
-	x, err := m.store.Save(ctx, x)
-	if errors.Is(err, grants.ErrBefore) {
-		err = server.ErrSavedBefore
-	}
-	return x, err
-}
-
-func (m *keeper) Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error) {
-	x, err := m.store.Revoke(ctx, kind, id, by)
-	if errors.Is(err, grants.ErrNotFound) {
-		err = server.ErrNoSaved
-	}
-	return x, err
-}
-
-func (m *keeper) Use(ctx context.Context, id string, ids []string) error {
-	err := m.store.Use(ctx, id, ids)
-	if errors.Is(err, grants.ErrOver) {
-		err = fmt.Errorf("%w: %w", server.ErrSavedOver, err)
-	}
-	return err
-}
-
-func (m *keeper) List(kind string) []hook.Saved { return m.store.List(kind) }
-
 // withMemory runs f with a server that saves rules.
 func withMemory(t *testing.T, f func(t *testing.T, g *rig, m *keeper)) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := authtest.NewKV()
 		m := newKeeper(t, kv)
-		g := newRig(t, server.Config{Always: m, Rules: m.book.Eval, InForce: m.book.InForce})
+		g := newRig(t, server.Config{Grants: m.store, Suggest: m.proposer, Rules: m.book.Eval, InForce: m.book.InForce})
 		g.saved = kv
 		defer func() {
 			g.stop()
@@ -269,7 +231,7 @@ func TestACountIsNotSpentTwice(t *testing.T) {
 				t.Errorf("time %d: %d %s", n, r.status, r.body)
 			}
 		}
-		if l := m.List(hook.SavedGrant); len(l[0].Spent) != 1 {
+		if l := m.store.List(hook.SavedGrant); len(l[0].Spent) != 1 {
 			t.Errorf("spent on %v", l[0].Spent)
 		}
 		var all sync.WaitGroup // many at a time: one more gets it
@@ -310,7 +272,7 @@ func TestKilledBetweenCountAndAnswer(t *testing.T) {
 		w.cancel()
 		<-w.reply
 		id := "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-		if err := m.Use(context.Background(), id, []string{x.ID}); err != nil {
+		if err := m.store.Use(context.Background(), id, []string{x.ID}); err != nil {
 			t.Fatal(err)
 		}
 		if !g.asks(m.raises(g, "mytool x")) {
@@ -337,7 +299,7 @@ func TestNoRecordNoAllow(t *testing.T) {
 		if !g.asks(w) {
 			t.Error("it was answered although nobody could look")
 		}
-		if r := g.call(call{method: "DELETE", path: "/v1/rules/" + m.List("rule")[0].ID, token: g.tokens[auth.RoleApprove]}); r.status < 500 {
+		if r := g.call(call{method: "DELETE", path: "/v1/rules/" + m.store.List("rule")[0].ID, token: g.tokens[auth.RoleApprove]}); r.status < 500 {
 			t.Errorf("revoke: %d", r.status)
 		}
 	})
@@ -418,7 +380,7 @@ func TestADeviceSignsWhatItSaves(t *testing.T) {
 		if r.status != http.StatusCreated {
 			t.Fatalf("%d %s", r.status, r.body)
 		}
-		x := m.List("grant")[0]
+		x := m.store.List("grant")[0]
 		signed := func() bool { // as the record itself tells
 			return authtest.Verify(*x.PublicKey, auth.AlwaysText(x.RequestID, x.InputSHA256, x.Digest, x.Kind, x.Bounds, x.Count), x.Signature)
 		}
@@ -455,10 +417,10 @@ func TestASignatureServesOnce(t *testing.T) {
 				t.Fatalf("%s: %d %s", kind, r.status, r.body)
 			}
 			save(kind, count)
-			if n := len(m.List(kind)); n != 1 {
+			if n := len(m.store.List(kind)); n != 1 {
 				t.Errorf("%s: %d are saved", kind, n)
 			}
-			g.call(call{method: "DELETE", path: "/v1/" + kind + "s/" + m.List(kind)[0].ID, token: p.bearer})
+			g.call(call{method: "DELETE", path: "/v1/" + kind + "s/" + m.store.List(kind)[0].ID, token: p.bearer})
 			if r := save(kind, count); r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"proposal"`) {
 				t.Errorf("%s, sent again after it was revoked: %d %s", kind, r.status, r.body)
 			}

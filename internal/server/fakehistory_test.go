@@ -13,10 +13,10 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/feed"
 	"assent/internal/hook"
-	"assent/internal/server"
+	"assent/internal/store/history"
 )
 
-// memory is a Past in memory: the real fold, without a database.
+// memory is a History in memory: the real fold, without a database.
 type memory struct {
 	t *testing.T
 
@@ -33,14 +33,13 @@ type memory struct {
 
 type remembered struct {
 	fold   *feed.Session
-	events []server.FeedEvent
+	events []history.Event
 	raw    map[uint64][]byte
 }
 
 type memoryWatch struct {
-	m       *memory
 	session string
-	c       chan []server.FeedEvent
+	c       chan []history.News
 }
 
 // clock is a time that a feed believes; a bubble's is too early for that.
@@ -68,7 +67,7 @@ func (m *memory) hook(session, event, more string) {
 	m.order = append(slices.DeleteFunc(m.order, func(id string) bool { return id == session }), session)
 	m.seq++
 	e := hook.Event{ID: fmt.Sprint("e", m.seq), Seq: m.seq, Type: event, Agent: "claude", Time: clock(), Raw: raw}
-	var news []server.FeedEvent
+	var news []history.News
 	for _, f := range s.fold.Event(e, p, claude.Agent{}.Detail(event, raw)) {
 		if f.Raw != nil {
 			s.raw[f.Pos] = f.Raw
@@ -79,9 +78,10 @@ func (m *memory) hook(session, event, more string) {
 			m.t.Fatal(err)
 		}
 		m.id++
-		news = append(news, server.FeedEvent{Session: session, Pos: f.Pos, ID: m.id, JSON: doc})
+		e := history.Event{Pos: f.Pos, ID: m.id, JSON: doc}
+		s.events = append(s.events, e)
+		news = append(news, history.News{Session: session, Event: e})
 	}
-	s.events = append(s.events, news...)
 	for _, w := range m.watches {
 		if w.session == "" || w.session == session {
 			w.c <- news
@@ -111,10 +111,11 @@ func (m *memory) known(id string) (*remembered, error) {
 	if s := m.sessions[id]; s != nil {
 		return s, nil
 	}
-	return nil, server.ErrNoSession
+	return nil, history.ErrNotFound
 }
 
-func (m *memory) Sessions(_ context.Context, after string, limit int) ([]feed.Info, error) {
+// Sessions takes as cursor how many sessions come before.
+func (m *memory) Sessions(_ context.Context, after history.SessionCursor, limit int) ([]history.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone != nil {
@@ -122,31 +123,29 @@ func (m *memory) Sessions(_ context.Context, after string, limit int) ([]feed.In
 	}
 	ids := slices.Clone(m.order)
 	slices.Reverse(ids)
-	if after != "" {
-		i := slices.Index(ids, after)
-		if i < 0 {
-			return nil, server.ErrNoSession
-		}
-		ids = ids[i+1:]
-	}
-	var list []feed.Info
+	ids = ids[min(int(after.Key), len(ids)):]
+	var list []history.Session
 	for _, id := range ids[:min(limit, len(ids))] {
-		list = append(list, m.sessions[id].fold.Info(clock()))
+		list = append(list, m.sessionLocked(id))
 	}
 	return list, nil
 }
 
-func (m *memory) Session(_ context.Context, id string) (feed.Info, error) {
+func (m *memory) Session(_ context.Context, id string) (history.Session, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s, err := m.known(id)
-	if err != nil {
-		return feed.Info{}, err
+	if _, err := m.known(id); err != nil {
+		return history.Session{}, err
 	}
-	return s.fold.Info(clock()), nil
+	return m.sessionLocked(id), nil
 }
 
-func (m *memory) Feed(_ context.Context, id string, after uint64, limit int) ([]server.FeedEvent, error) {
+func (m *memory) sessionLocked(id string) history.Session {
+	at := len(m.order) - slices.Index(m.order, id)
+	return history.Session{ID: id, Info: m.sessions[id].fold.Info(clock()), Cursor: history.SessionCursor{Key: int64(at)}}
+}
+
+func (m *memory) Feed(_ context.Context, id string, after uint64, limit int) ([]history.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.known(id)
@@ -157,12 +156,12 @@ func (m *memory) Feed(_ context.Context, id string, after uint64, limit int) ([]
 	return slices.Clone(rest[:min(limit, len(rest))]), nil
 }
 
-func (m *memory) Payload(_ context.Context, id string, pos uint64) ([]byte, error) {
+func (m *memory) Raw(_ context.Context, id string, pos uint64) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s, err := m.known(id)
 	if err == nil && s.raw[pos] == nil {
-		err = server.ErrNoEvent
+		err = history.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
@@ -170,24 +169,24 @@ func (m *memory) Payload(_ context.Context, id string, pos uint64) ([]byte, erro
 	return s.raw[pos], nil
 }
 
-func (m *memory) Search(_ context.Context, words string, before uint64, limit int) ([]server.FeedEvent, error) {
+func (m *memory) Search(_ context.Context, words string, before uint64, limit int) ([]history.Found, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.gone != nil {
 		return nil, m.gone
 	}
 	if words == "" {
-		return nil, server.ErrNothingToFind
+		return nil, history.ErrQuery
 	}
-	var found []server.FeedEvent
-	for _, s := range m.sessions {
+	var found []history.Found
+	for id, s := range m.sessions {
 		for _, e := range s.events {
 			if strings.Contains(string(e.JSON), words) && (before == 0 || e.ID < before) {
-				found = append(found, e)
+				found = append(found, history.Found{Session: id, Event: e})
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b server.FeedEvent) int { return int(b.ID) - int(a.ID) })
+	slices.SortFunc(found, func(a, b history.Found) int { return int(b.ID) - int(a.ID) })
 	return found[:min(limit, len(found))], nil
 }
 
@@ -199,7 +198,7 @@ func (m *memory) Settled(_ context.Context, q hook.SettledQuery) ([]hook.Settled
 		return nil, m.gone
 	}
 	if q.After != "" && !slices.ContainsFunc(m.settled, func(x hook.Settled) bool { return x.ID == q.After }) {
-		return nil, server.ErrNoSession
+		return nil, history.ErrNotFound
 	}
 	return m.settled, nil
 }
@@ -211,7 +210,7 @@ func (m *memory) Stats(_ context.Context, since time.Time, step string, zone *ti
 		return hook.Stats{}, m.gone
 	}
 	if since.After(time.Now()) {
-		return hook.Stats{}, server.ErrNothingToFind
+		return hook.Stats{}, history.ErrQuery
 	}
 	return hook.Stats{Since: since, Step: step, Zone: zone.String()}, nil
 }
@@ -223,7 +222,7 @@ func (m *memory) Forget(_ context.Context, id string) error {
 		return err
 	}
 	if id == m.busy {
-		return server.ErrSessionWaits
+		return history.ErrWaiting
 	}
 	delete(m.sessions, id)
 	m.order = slices.DeleteFunc(m.order, func(o string) bool { return o == id })
@@ -231,28 +230,14 @@ func (m *memory) Forget(_ context.Context, id string) error {
 	return nil
 }
 
-func (m *memory) Watch(session string) server.PastWatch {
+func (m *memory) Watch(session string) (<-chan []history.News, func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	w := &memoryWatch{m, session, make(chan []server.FeedEvent, 1024)}
+	w := &memoryWatch{session, make(chan []history.News, 1024)}
 	m.watches = append(m.watches, w)
-	return w
-}
-
-func (w *memoryWatch) Next(ctx context.Context) ([]server.FeedEvent, error) {
-	select {
-	case news, ok := <-w.c:
-		if !ok {
-			return nil, server.ErrPastOver
-		}
-		return news, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	return w.c, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.watches = slices.DeleteFunc(m.watches, func(x *memoryWatch) bool { return x == w })
 	}
-}
-
-func (w *memoryWatch) Close() {
-	w.m.mu.Lock()
-	defer w.m.mu.Unlock()
-	w.m.watches = slices.DeleteFunc(w.m.watches, func(x *memoryWatch) bool { return x == w })
 }

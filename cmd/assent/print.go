@@ -1,12 +1,21 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 
 	"golang.org/x/term"
+
+	"assent/internal/text/show"
 )
+
+// counted is a number of things.
+func counted(n int, what string) string { return show.Count(n, what) }
 
 // columns is how wide the terminal is that out is, 0 if it is none.
 func columns(out io.Writer) int {
@@ -62,4 +71,34 @@ func columnsOf(r rune) int {
 		return 1
 	}
 	return 2
+}
+
+// list prints what the broker answers to a GET of path: as it comes with --json, else a line
+// for each item below header, their columns separated by tabs, or the sentence empty.
+func list[T any](ctx context.Context, a *app, path, empty, header string, row func(*T) string) error {
+	b, err := a.broker()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		var raw json.RawMessage
+		if err := b.call(ctx, "GET", path, nil, &raw); err != nil {
+			return err
+		}
+		return a.printJSON(raw)
+	}
+	var items []T
+	if err := b.call(ctx, "GET", path, nil, &items); err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		fmt.Fprintln(a.out, empty)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, header)
+	for i := range items {
+		fmt.Fprintln(w, row(&items[i]))
+	}
+	return w.Flush()
 }

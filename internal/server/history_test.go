@@ -12,14 +12,15 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/server"
+	"assent/internal/store/history"
 )
 
-// remembering is bubble with a past.
+// remembering is bubble with a history.
 func remembering(t *testing.T, f func(t *testing.T, g *rig, past *memory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		past := newMemory(t)
-		g := newRig(t, server.Config{Past: past})
+		g := newRig(t, server.Config{History: past})
 		defer g.stop()
 		f(t, g, past)
 	})
@@ -95,7 +96,7 @@ func TestSessionsAreMerged(t *testing.T) {
 		g.view("/v1/sessions/nobody", 404)
 
 		// Without the past there is what the broker knows.
-		past.say(fmt.Errorf("%w: its file is damaged", server.ErrNoPast))
+		past.say(fmt.Errorf("%w: its file is damaged", history.ErrNotReady))
 		if list := g.sessionList(""); len(list) != 2 || list[0].Title != "" || list[0].QueueCount == 0 {
 			t.Errorf("%+v", list)
 		}
@@ -271,7 +272,7 @@ func TestSocketFollowsFeed(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		// The past goes away and comes back: nothing is lost, nothing comes twice.
-		past.say(server.ErrNoPast)
+		past.say(history.ErrNotReady)
 		time.Sleep(5 * time.Second)
 		say()
 		past.say(nil)

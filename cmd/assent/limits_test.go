@@ -2,11 +2,11 @@ package main
 
 import "testing"
 
-// Together all that others can open leaves the streams their files, and over TCP there is room for
+// Together all that others can open leaves the streams their files, and over TCP there are connections for
 // approvers beside the hooks that wait and the WebSockets.
-func TestRoomOf(t *testing.T) {
+func TestLimitsOf(t *testing.T) {
 	for _, files := range []uint64{128, 129, 200, 256, 1000, 1024, 4096, 20_000, 65_536, 1 << 20, 1 << 40} {
-		r, err := roomOf(files)
+		r, err := limitsOf(files)
 		if err != nil {
 			t.Errorf("%d: %v", files, err)
 		}
@@ -23,7 +23,7 @@ func TestRoomOf(t *testing.T) {
 		}
 	}
 	for _, files := range []uint64{0, 64, 127} {
-		if r, err := roomOf(files); err == nil {
+		if r, err := limitsOf(files); err == nil {
 			t.Errorf("%d files: %+v", files, r)
 		}
 	}
