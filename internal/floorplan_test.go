@@ -62,7 +62,7 @@ var plan = []struct {
 	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
 	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
-	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", "it tells what a call does, to whoever asks: the feed, suggestions, the server"},
+	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -101,7 +101,16 @@ var plan = []struct {
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
-	{"internal/policy/suggest", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
+	{"internal/policy/suggest", `
+		internal/agent/claude/describe
+		internal/agent/claude/tools
+		internal/agent/tool
+		internal/hook
+		internal/policy
+		internal/policy/files
+		internal/policy/grants
+		internal/policy/shell
+		internal/text/show`, "it makes rules of requests, and holds none"},
 
 	{"internal/server", `
 		broker
@@ -122,7 +131,7 @@ var plan = []struct {
 		internal/store/history
 		internal/text/show
 		internal/text/strictjson
-		schemas`, "the rules and the stream are handed in; what is only read or kept, it asks itself"},
+		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
