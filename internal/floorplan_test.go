@@ -50,6 +50,7 @@ var plan = []struct {
 		internal/store/reader
 		internal/store/stream
 		internal/text/layout
+		internal/text/roff
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -143,6 +144,7 @@ var plan = []struct {
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
 	{"internal/text/layout", "internal/text/show", ""},
+	{"internal/text/roff", "", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
