@@ -6,7 +6,7 @@ import (
 )
 
 // Member returns a string member of a JSON object, as a Field shows it before Text. ok is false
-// where the input is taken apart by nobody, or the member is missing or no string.
+// if the input is ambiguous or no JSON object, or the member is missing or no string.
 func Member(raw []byte, key string) (value string, ok bool) {
 	members, ok := object(raw)
 	if !ok {
@@ -20,9 +20,9 @@ func Member(raw []byte, key string) (value string, ok bool) {
 	return "", false
 }
 
-// Places says where places in s, in bytes, stand in Text(s), in UTF-16 code units. A place inside
-// of a character counts as after it or as its beginning; one beyond s as its end.
-func Places(s string, at []int) []int {
+// Offsets translates offsets in s, in bytes, into offsets in Text(s), in UTF-16 code units. An offset
+// inside a character becomes its beginning or its end; one beyond s becomes the end.
+func Offsets(s string, at []int) []int {
 	out := slices.Clone(at)
 	for i, p := range out {
 		out[i] = min(max(p, 0), len(s))
