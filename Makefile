@@ -8,7 +8,13 @@ DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --fo
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
-.PHONY: build run test check bench vuln release image web fmt clean help
+# What is not below e2e.
+UNITS = $$($(GO) list ./... | grep -v /e2e)
+
+# Runs go test, says how far it is, and ends with the number of tests that passed.
+RUNTESTS = $(GO) run ./internal/tool/runtests
+
+.PHONY: build run test test-fast e2e check bench vuln release image web fmt clean help
 
 build: ## bin/assent and bin/assent-hook
 	GO='$(GO)' ./internal/tool/release/build.sh bin '$(VERSION)' '$(COMMIT)' '$(DATE)'
@@ -17,7 +23,13 @@ run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(GO) test $(RACE) -shuffle=on -timeout 40m ./...
+	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ ./e2e/... -- -shuffle=on -timeout 40m
+
+test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
+	$(RUNTESTS) $(UNITS) -- -short
+
+e2e: ## the tests over the built programs; RUN=TestName for some of them
+	$(RUNTESTS) -slowest 10 ./e2e/... -- $(if $(RUN),-run '$(RUN)') -timeout 40m
 
 check: ## all that CI runs
 	./.ci/check
@@ -44,4 +56,4 @@ clean: ## remove bin and dist
 	rm -rf bin dist
 
 help: ## this list
-	@sed -n 's/^\([a-z][a-z]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-8s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## /\1|/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{ printf "%-10s %s\n", $$1, $$2 }'

@@ -25,8 +25,7 @@ import (
 //
 // r.ID is required. A zero CreatedAt is now, a zero Deadline 590 s after it.
 func (b *Broker) Ask(r hook.Request) (*Waiting, error) {
-	r, err := completed(r)
-	if err != nil {
+	if err := complete(&r); err != nil {
 		return nil, err
 	}
 	x, unrecorded, err := b.register(&r)
@@ -39,10 +38,10 @@ func (b *Broker) Ask(r hook.Request) (*Waiting, error) {
 	return x, nil
 }
 
-// completed checks r and fills in what a request must have.
-func completed(r hook.Request) (hook.Request, error) {
+// complete checks the broker's own copy of a request, and fills in what it must have.
+func complete(r *hook.Request) error {
 	if r.ID == "" {
-		return r, errors.New("broker: a request needs an id")
+		return errors.New("broker: a request needs an id")
 	}
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = time.Now()
@@ -51,7 +50,7 @@ func completed(r hook.Request) (hook.Request, error) {
 		r.Deadline = r.CreatedAt.Add(590 * time.Second)
 	}
 	r.OnTimeout = fallbackOf(r.OnTimeout)
-	return r, nil
+	return nil
 }
 
 // register lets a hook wait for r, before anything is published. unrecorded is the request to record

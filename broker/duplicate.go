@@ -21,8 +21,7 @@ func (b *Broker) HasDuplicate(r *hook.Request) bool {
 // Attach lets r wait for the answer of another request, if it is a duplicate of that; nil if it is
 // not. Then nothing has happened, and r is to be judged and asked like any other.
 func (b *Broker) Attach(r hook.Request) (*Waiting, error) {
-	r, err := completed(r)
-	if err != nil {
+	if err := complete(&r); err != nil {
 		return nil, err
 	}
 	x, unrecorded, err := b.registerDuplicate(&r)

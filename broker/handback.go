@@ -12,8 +12,7 @@ import (
 // never shown as pending. It records both steps, so a request id that is already known with
 // this payload is left as it is.
 func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) error {
-	r, err := completed(r)
-	if err != nil {
+	if err := complete(&r); err != nil {
 		return err
 	}
 	b.mu.Lock()

@@ -14,6 +14,7 @@ var plan = []struct {
 	why  string // it may import no more; "" where nothing needs saying
 }{
 	{"cmd/assent", `
+		internal/agent/claude/describe
 		broker
 		hookclient
 		internal/agent/agents
@@ -57,10 +58,11 @@ var plan = []struct {
 	{"hookclient", "internal/hook internal/host/gitrepo internal/host/peercred internal/host/process", "it knows the wire only"},
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
+
 	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
 	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
-
 	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -71,10 +73,10 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none; how one is started is handed in"},
+	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/ci/report internal/hook internal/text/show internal/agent/claude/describe", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/agent/claude/describe", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
@@ -89,21 +91,21 @@ var plan = []struct {
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
-	{"internal/outlet/notify", "broker internal/feed internal/store/kvmirror internal/text/show", ""},
+	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and a call comes in words that are no agent's own"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
-	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
-	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it makes rules of requests, and holds none; it knows a KV, not NATS"},
+	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show internal/agent/claude/describe", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
+	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show internal/agent/claude/describe", "it makes rules of requests, and holds none"},
 
-	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
 	{"internal/server", `
+		internal/agent/claude/describe
 		broker
-		internal/agent
 		internal/agent/agents
 		internal/agent/claude
 		internal/agent/conformance
@@ -115,21 +117,24 @@ var plan = []struct {
 		internal/host/process
 		internal/intake
 		internal/outlet/notify
+		internal/policy/grants
+		internal/policy/suggest
+		internal/store/history
 		internal/text/show
 		internal/text/strictjson
-		schemas`, "rules, grants, history and the stream are handed in"},
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", "how a broker is spoken to is handed in"},
+		schemas`, "the rules and the stream are handed in; what is only read or kept, it asks itself"},
 
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
-	{"internal/store/kvmirror", "", "it knows keys and revisions, not what the values mean"},
-	{"internal/store/reader", "internal/hook internal/store/stream", "it reads as an outside program does, and opens no engine"},
+	{"internal/store/kvmirror", "", ""},
+	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
-	{"internal/text/layout", "internal/text/show", ""},
 
-	{"internal/text/show", "internal/text/strictjson", "foreign text is made safe on the ground floor"},
+	{"internal/text/layout", "internal/text/show", ""},
+	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
 
@@ -215,7 +220,6 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/server", "github.com/nats-io/...", "NATS lives in stream"},
 	{"internal/server", "github.com/rabbitmq/...", "AMQP lives in rabbit"},
 	{"internal/server", "github.com/modelcontextprotocol/...", "MCP lives in mcp"},
-	{"internal/server", "modernc.org/...", "SQLite lives in history"},
 	{"cmd/assent", "github.com/hanwen/...", "a file system that forgets is for tests"},
 	{"cmd/assent", "testing", "helpers of tests stay out of the programs"},
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/url"
 	"os"
-	"strconv"
 
 	"assent/internal/agent/claude"
 	"assent/internal/outlet/rabbit"
@@ -46,33 +43,16 @@ func amqpInClear(address string) bool {
 	return u.Hostname() != "" && !loopback(u.Hostname())
 }
 
-// newRabbit makes what passes mutations on to RabbitMQ. Its cursor lies with the record, where it is
-// on disk before anything depends on it.
+// newRabbit makes what passes mutations on to RabbitMQ. Its cursor lies with the record.
 func newRabbit(ctx context.Context, address string, streams *stream.Stream, tools claude.MutationTools, logf func(string, ...any)) (*rabbit.Publisher, error) {
 	if amqpInClear(address) {
 		logf("rabbitmq: amqp:// to another machine is not encrypted: whoever is between reads the payloads and the password; use amqps://")
 	}
+	cursor := streams.Cursor(amqpCursor)
 	return rabbit.Open(ctx, rabbit.Config{
 		URL:    address,
 		Events: streams.Events, Newest: streams.LastEventSeq,
-		Load: func(ctx context.Context) (uint64, bool, error) {
-			text, _, err := streams.Get(ctx, amqpCursor)
-			if errors.Is(err, stream.ErrKeyNotFound) {
-				return 0, false, nil
-			}
-			if err != nil {
-				return 0, false, err
-			}
-			seq, err := strconv.ParseUint(string(text), 10, 64)
-			if err != nil {
-				return 0, false, fmt.Errorf("the cursor %.32q is no number", text)
-			}
-			return seq, true, nil
-		},
-		Save: func(ctx context.Context, seq uint64) error {
-			_, err := streams.Put(ctx, amqpCursor, strconv.AppendUint(nil, seq, 10))
-			return err
-		},
+		Load: cursor.Load, Save: cursor.Save,
 		Mutation: claude.MutationOf(tools), Encode: claude.EncodeMutation, Logf: logf,
 	})
 }

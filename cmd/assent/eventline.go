@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/agents"
+	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
 	"assent/internal/store/reader"
 	"assent/internal/text/show"
@@ -129,7 +130,7 @@ func aboutEvent(p hook.Payload, raw []byte) string {
 	var parts []string
 	if p.ToolName != "" {
 		text := show.Line(p.ToolName)
-		_, fields := show.Request(p.ToolName, p.ToolInput)
+		_, fields := describe.Call(p.ToolName, p.ToolInput)
 		for _, f := range fields {
 			if f.Kind != show.KindWords {
 				text += ": " + oneRow(f.Text)

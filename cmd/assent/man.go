@@ -54,7 +54,10 @@ func otherName(page, name, other string) string {
 	return strings.Replace(page, escapeRoff(name), escapeRoff(other), 1)
 }
 
-// commandPages adds the page of c, and of each command below it.
+// commandPages adds the page of c, and of each command below it. Cobra's own generator reads the help
+// as Markdown: it garbles what is not ASCII, breaks commands at hyphens where a line ends, writes flags
+// as --yes[=false] and the day of the build, has nothing for assent-hook and hookd-emit, which are no
+// commands, and would link two modules for Markdown into the program.
 func commandPages(c *cobra.Command, pages map[string]string) {
 	name := pageName(c)
 	if c.Hidden || pages[name] != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/broker"
+	"assent/internal/agent/claude/describe"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/api"
@@ -305,7 +306,7 @@ func (a *app) answer(ctx context.Context, id string, decision func(*api.Request)
 	if a.json {
 		return a.printJSON(map[string]string{"id": r.ID, "behavior": string(d.Behavior), "delivery": delivery})
 	}
-	what, changed := summary(r, 80), show.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
+	what, changed := summary(r, 80), describe.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
 	if changed != nil && changed.Shown != nil {
 		what = summaryOf(r.ToolName, changed.Shown.Fields, 80)
 	}

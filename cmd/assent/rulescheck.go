@@ -169,6 +169,3 @@ func (c *checkedFile) line() string {
 	}
 	return head
 }
-
-// counted is a number of things.
-func counted(n int, what string) string { return show.Count(n, what) }

@@ -92,7 +92,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 
-	room, err := roomOf(openFiles())
+	limits, err := limitsOf(openFiles())
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: room.readers, Repair: f.repair, Logf: sugar.Warnf}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: limits.readers, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -192,14 +192,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer closing(&err, "saved rules", saved.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
-	sources.Own, sources.Saved, sources.Owed = "", saved.Sources, saved.Owed
+	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
 
 	// What tells of tool calls beside the agent's own hooks.
 	var emitted *hookd.Receiver
 	var emitSocket *hookSocket
 	if f.hookdSocket != "" {
-		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, room.hookd, streams, sugar.Warnf); err != nil {
+		if emitted, emitSocket, err = newHookd(f.hookdSocket, socket, self, limits.hookd, streams, sugar.Warnf); err != nil {
 			return err
 		}
 		defer emitSocket.Close()
@@ -221,7 +221,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if cert == nil {
 		tcp = &peerListener{Listener: tcp, trusted: proxies, warn: sugar.Warnf}
 	}
-	pages := server.Bound(tcp, room.tcp, true, cert != nil)
+	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
 
@@ -242,7 +242,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	defer unix.Close()
 	defer unix.remove()
-	sockets := server.Bound(unix, room.unix, false, false)
+	sockets := server.Bound(unix, limits.unix, false, false)
 	// Who reads the event stream, and how far.
 	followers := map[string]func() uint64{
 		"broker":  func() uint64 { return b.EventsFrom() - 1 },
@@ -257,10 +257,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, Past: past{hist}, Push: ring, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
 		Rules: book.Eval, InForce: book.InForce, Reading: reading,
-		Always: remembered{saved, suggest.NewProposer(book, endedOf(b))},
-		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: room.sockets, MaxWaiting: room.waiting, MaxRemote: room.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
+		Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
+		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},

@@ -171,7 +171,7 @@ func TestEventsCommandOutlivesBrokers(t *testing.T) {
 		t.Errorf("a second reader of the same name: code %d, %v, %s", code, err, out)
 	}
 	// Its place is a file that nobody else reads.
-	if places, err := filepath.Glob(filepath.Join(d.State, "readers", "*")); err != nil || fmt.Sprint(places) != fmt.Sprint([]string{filepath.Join(d.State, "readers", "coop-1")}) {
-		t.Errorf("places: %v, %v", places, err)
+	if readers, err := filepath.Glob(filepath.Join(d.State, "readers", "*")); err != nil || fmt.Sprint(readers) != fmt.Sprint([]string{filepath.Join(d.State, "readers", "coop-1")}) {
+		t.Errorf("readers: %v, %v", readers, err)
 	}
 }

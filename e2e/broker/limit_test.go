@@ -15,9 +15,9 @@ import (
 	"assent/e2e/rig"
 )
 
-// TestStrangersConnectionsLeaveRoomForHooks opens more TCP connections than the broker has
+// TestStrangersConnectionsLeaveSlotsForHooks opens more TCP connections than the broker has
 // descriptors: the streams must still be able to open their files, and hooks be answered.
-func TestStrangersConnectionsLeaveRoomForHooks(t *testing.T) {
+func TestStrangersConnectionsLeaveSlotsForHooks(t *testing.T) {
 	d := rig.NewDaemon(t)
 	d.Files = 200
 	d.Start()
@@ -49,9 +49,9 @@ func TestStrangersConnectionsLeaveRoomForHooks(t *testing.T) {
 	}
 }
 
-// TestHooksLeaveRoomForApprovers lets more hooks wait on the socket than the broker may open files:
+// TestHooksLeaveSlotsForApprovers lets more hooks wait on the socket than the broker may open files:
 // those beyond are told so at once, and approvers get in.
-func TestHooksLeaveRoomForApprovers(t *testing.T) {
+func TestHooksLeaveSlotsForApprovers(t *testing.T) {
 	d := rig.NewDaemon(t)
 	d.Files = 256
 	d.Start()

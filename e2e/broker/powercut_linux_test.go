@@ -40,7 +40,7 @@ func TestPowerCutsLoseNoDecision(t *testing.T) {
 	d.Start()
 
 	outcomes := map[string]string{"allow": "allowed", "deny": "denied"}
-	told := map[string]string{} // by request, what was decided
+	acknowledged := map[string]string{} // by request, what was decided
 	for cut := range *powerCuts {
 		// Two of three requests are decided when the power fails, and one of their hooks has its answer.
 		session := fmt.Sprintf("s%d", cut)
@@ -57,7 +57,7 @@ func TestPowerCutsLoseNoDecision(t *testing.T) {
 		for i, r := range asked[:2] {
 			behavior := []string{"allow", "deny"}[(cut+i)%2]
 			d.Decide(r, rig.Decision{Behavior: behavior})
-			told[r.ID] = behavior
+			acknowledged[r.ID] = behavior
 			if i > 0 {
 				continue
 			}
@@ -73,7 +73,7 @@ func TestPowerCutsLoseNoDecision(t *testing.T) {
 		}
 		rig.Must(t, disk.Cut())
 		d.Start()
-		for id, behavior := range told {
+		for id, behavior := range acknowledged {
 			if got := d.Request(id); got.Outcome != outcomes[behavior] {
 				t.Fatalf("after cut %d: request %s was decided, %q, and is %q (%s)", cut, id, behavior, got.Outcome, got.State)
 			}

@@ -101,7 +101,7 @@ func TestRulesOnAnEditedInput(t *testing.T) {
 	}
 }
 
-func TestRulesBrokenAtTheStartAndMended(t *testing.T) {
+func TestRulesBrokenAtTheStartAndRepaired(t *testing.T) {
 	t.Parallel()
 	d := rig.NewDaemon(t)
 	d.WriteRules(strings.Replace(rig.SomeRules, "allow:", "allwo:", 1))

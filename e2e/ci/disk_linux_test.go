@@ -11,7 +11,7 @@ import (
 )
 
 // A run whose broker finds no room does not wait for it without end: here a signal is quicker.
-func TestCIWithoutRoomOnTheDisk(t *testing.T) {
+func TestCIOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	cmd, dir, out, errs := ciCommand(t, "echo started")
 	small := filepath.Join(dir, "small")

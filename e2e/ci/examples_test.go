@@ -174,7 +174,7 @@ func (j *job) reported() report.Run {
 // served is the release that the tests make, at an address.
 func served(t *testing.T) string {
 	t.Helper()
-	s := httptest.NewServer(http.FileServer(http.Dir(rig.TheRelease(t))))
+	s := httptest.NewServer(http.FileServer(http.Dir(rig.HostRelease(t))))
 	t.Cleanup(s.Close)
 	return s.URL
 }

@@ -258,7 +258,7 @@ func TestCISaysWhatTheRepositoryAllows(t *testing.T) {
 }
 
 // Odd homes and temporary directories are no reason to fail, and leave nothing.
-func TestCIOddPlaces(t *testing.T) {
+func TestCIOddDirectories(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]func(dir string) []string{
 		"spaces":            func(dir string) []string { return []string{"TMPDIR=" + filepath.Join(dir, "a b 'c")} },

@@ -322,7 +322,7 @@ func (a *dayAgent) readOnThePage(id string) {
 		return rig.Value(b, chromedp.Evaluate[bool](`(f => f.scrollHeight - f.scrollTop - f.clientHeight < 2)(document.querySelector(".feed"))`))
 	})
 	rig.Value(b, chromedp.Evaluate[bool](`(document.querySelector(".feed").scrollTop = 100, true)`))
-	b.See(".newest", "To the newest")
+	b.See(".newest", rig.Word("feed.newest"))
 	a.Hook(rig.Object(t, map[string]any{"session_id": id, "hook_event_name": "Notification", "message": "one more thing", "notification_type": "other"})).Wait()
 	b.See(".story", "one more thing")
 	if !rig.Value(b, chromedp.Evaluate[bool](`document.querySelector(".feed").scrollTop === 100`)) {

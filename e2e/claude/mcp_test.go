@@ -233,7 +233,7 @@ func TestClaudeToolAsksABrokerElsewhere(t *testing.T) {
 }
 
 // A repository cannot name a broker of its own by a variable, which Claude Code hands to the server.
-func TestMCPTakesNoPlaceFromTheEnvironment(t *testing.T) {
+func TestMCPTakesNoPathFromTheEnvironment(t *testing.T) {
 	dir := rig.TempDir(t)
 	for _, env := range []string{"ASSENT_SOCKET=" + dir + "/evil.sock", "ASSENT_URL=http://127.0.0.1:9", "ASSENT_STATE_DIR=" + dir} {
 		cmd := exec.Command(rig.Program("assent"), "mcp")

@@ -135,7 +135,7 @@ func TestPluginScript(t *testing.T) {
 
 // Nor does it let the variables decide by which a program finds its files: a repository could name a
 // place with a hook.conf or a socket of its own.
-func TestPluginScriptKnowsItsPlaces(t *testing.T) {
+func TestPluginScriptKnowsWhereToLook(t *testing.T) {
 	dir := t.TempDir()
 	script, err := filepath.Abs("../../plugin/hooks/assent-hook")
 	if err != nil {

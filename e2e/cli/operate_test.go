@@ -58,12 +58,12 @@ func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 	// A third of them are decided before, a third while the broker stops, and events come in.
 	var crowd sync.WaitGroup
 	var mu sync.Mutex
-	told := map[string]bool{} // requests whose approver was told that the decision counts
+	acknowledged := map[string]bool{} // requests whose approver got a 200
 	decide := func(r rig.Request) {
 		status, _, err := d.Try("POST", "/v1/requests/"+r.ID+"/decision", rig.Decision{Behavior: "deny", InputSHA256: r.InputSHA256, Message: "no: " + r.ID})
 		if err == nil && status == http.StatusOK {
 			mu.Lock()
-			told[r.ID] = true
+			acknowledged[r.ID] = true
 			mu.Unlock()
 		}
 	}
@@ -72,8 +72,8 @@ func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 			decide(r)
 		}
 	}
-	if len(told) != len(rs)/3 {
-		t.Fatalf("only %d decisions of %d were recorded", len(told), len(rs)/3)
+	if len(acknowledged) != len(rs)/3 {
+		t.Fatalf("only %d decisions of %d were recorded", len(acknowledged), len(rs)/3)
 	}
 	for i, r := range rs {
 		if i%3 == 1 {
@@ -98,13 +98,13 @@ func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 	if out := impatient.Wait(); !strings.Contains(out, `"behavior":"deny"`) {
 		t.Errorf("a hook that was told to deny in time printed %q", out)
 	}
-	t.Logf("%d of %d decisions were recorded before the stop", len(told), 2*len(rs)/3)
+	t.Logf("%d of %d decisions were recorded before the stop", len(acknowledged), 2*len(rs)/3)
 
 	d.Start()
 	for _, r := range rs {
 		r = d.Until(r.ID, "settled, or its hook is back", func(r rig.Request) bool { return r.State == "ended" || !r.Detached })
 		if r.State == "pending" {
-			if told[r.ID] {
+			if acknowledged[r.ID] {
 				t.Errorf("%s: its approver was told that it was decided", r.ID)
 			}
 			d.Allow(r)
@@ -117,7 +117,7 @@ func TestStopLeavesHooksAnAnswerOrAWayBack(t *testing.T) {
 		want := rig.Allowed
 		if rec := d.Step(r.ID, "decided"); rec.Decision.Behavior == "deny" {
 			want = rig.Denied("no: " + r.ID)
-		} else if told[r.ID] {
+		} else if acknowledged[r.ID] {
 			t.Errorf("%s: the approver was told that a denial counts, the record says %+v", r.ID, rec.Decision)
 		}
 		if out != want {

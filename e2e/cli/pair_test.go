@@ -146,7 +146,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	d := rig.Serve(t)
 	b := rig.NewBrowser(t)
 	b.Do(chromedp.Navigate(d.PairingURL()))
-	b.See("main", "Nothing waits for you")
+	b.See("main", rig.Word("empty.head"))
 	const asks = ".card:not(.over)"
 	verified := func(h *rig.HookRun, id string) {
 		t.Helper()
@@ -170,7 +170,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	question = bytes.Replace(question, []byte(`"header"`), []byte(`"weight": 1.5, "10": 1, "9": 2, "header"`), 1) // members that JavaScript puts into another order
 	h := d.Hook(question)
 	id := d.WaitPending(1)[0].ID
-	b.See(asks, "In my own words")
+	b.See(asks, rig.Word("question.own"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" input.other"), "gr\u00fcn & <i> \u00e9"))
 	b.Shot("question.png")
 	b.Tap(asks + " button.allow")

@@ -57,6 +57,7 @@ func serveHookd(t *testing.T, args ...string) *rig.Daemon {
 // TestEmitToQuery is the whole way: emit, broker, RabbitMQ, ledger, query. Every field is checked
 // that a service on RabbitMQ and a reader of the ledger get.
 func TestEmitToQuery(t *testing.T) {
+	t.Parallel()
 	r := startRabbit(t)
 	c := newConsumer(t, r)
 	q := bind(t, r, "services", "tool.mutation.*")
@@ -90,13 +91,13 @@ func TestEmitToQuery(t *testing.T) {
 	}
 
 	got := q.all(t, len(want))
-	var told []string
+	var lines []string
 	for _, m := range got {
 		rig.Valid(t, "ToolMutationEvent", m.body)
-		told = append(told, m.key+" "+m.doc.HookType)
+		lines = append(lines, m.key+" "+m.doc.HookType)
 	}
-	if !slices.Equal(told, want) {
-		t.Fatalf("%q, want %q", told, want)
+	if !slices.Equal(lines, want) {
+		t.Fatalf("%q, want %q", lines, want)
 	}
 	var m map[string]any
 	rig.Must(t, json.Unmarshal(got[0].body, &m))

@@ -86,6 +86,7 @@ func TestLedgers(t *testing.T) {
 // TestLedgersKilled kills the broker again and again under load: the ledgers hold what the stream
 // holds, each event once.
 func TestLedgersKilled(t *testing.T) {
+	t.Parallel()
 	d := rig.Serve(t, "--ledger")
 	w := newRepoWriters(t, d, 3)
 	for i := range kills(t) {
@@ -100,6 +101,7 @@ func TestLedgersKilled(t *testing.T) {
 // TestConsumersKilled kills RabbitMQ's reader, the broker and RabbitMQ itself in turns: the ledgers
 // hold what the stream holds, each event once.
 func TestConsumersKilled(t *testing.T) {
+	t.Parallel()
 	r := startRabbit(t)
 	c := newConsumer(t, r)
 	d := rig.Serve(t, "--amqp-url", r.URL())
@@ -130,8 +132,10 @@ func TestConsumersKilled(t *testing.T) {
 // its path, writes nothing elsewhere, and what was missed is there when it is fixed; from the
 // event stream and from RabbitMQ alike.
 func TestBrokenLedgers(t *testing.T) {
+	t.Parallel()
 	for _, from := range []string{"stream", "rabbitmq"} {
 		t.Run(from, func(t *testing.T) {
+			t.Parallel()
 			var c *ledgerConsumer
 			var d *rig.Daemon
 			if from == "stream" {

@@ -25,6 +25,7 @@ import (
 // afterwards every event is there once and each session's in order. How long it is away says
 // ASSENT_E2E_OUTAGE; the promise is a minute at 300 events a second.
 func TestRabbitMQAway(t *testing.T) {
+	t.Parallel()
 	outage := 4 * time.Second
 	if text := os.Getenv("ASSENT_E2E_OUTAGE"); text != "" {
 		var err error
@@ -60,6 +61,7 @@ func TestRabbitMQAway(t *testing.T) {
 // message ids it has seen gets each event once, and each session's in order. ASSENT_E2E_KILLS says
 // how often the broker is killed.
 func TestRabbitMQKilled(t *testing.T) {
+	t.Parallel()
 	kills := 6
 	if text := os.Getenv("ASSENT_E2E_KILLS"); text != "" {
 		var err error
@@ -106,6 +108,7 @@ func TestRabbitMQKilled(t *testing.T) {
 // TestRabbitMQOfRealHooks: what a service on RabbitMQ gets of the hooks of one call, and that
 // nothing else is sent there.
 func TestRabbitMQOfRealHooks(t *testing.T) {
+	t.Parallel()
 	r := startRabbit(t)
 	q := bind(t, r, "hooks", "tool.mutation.*")
 	d := rig.Serve(t)
@@ -130,14 +133,14 @@ func TestRabbitMQOfRealHooks(t *testing.T) {
 		}
 	}
 	got := q.all(t, 3)
-	var told []string
+	var lines []string
 	for _, m := range got {
 		rig.Valid(t, "ToolMutationEvent", m.body)
-		told = append(told, m.key+" "+m.doc.HookType+" "+m.doc.AgentID+" "+strconv.Itoa(m.doc.SourcePID))
+		lines = append(lines, m.key+" "+m.doc.HookType+" "+m.doc.AgentID+" "+strconv.Itoa(m.doc.SourcePID))
 	}
 	want := []string{"tool.mutation.edit pre_tool_use reviewer 4711", "tool.mutation.edit post_tool_use reviewer 4711", "tool.mutation.mcp__db_x__run post_tool_use_failure reviewer 4711"}
-	if fmt.Sprint(told) != fmt.Sprint(want) {
-		t.Errorf("%q, want %q", told, want)
+	if fmt.Sprint(lines) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", lines, want)
 	}
 	rig.Eventually(t, rig.Soon, "all is passed by", func() bool { return d.Metric("assent_amqp_lag_events") == 0 })
 	if n := d.Metric("assent_amqp_repeated_total"); n != 1 {
@@ -271,13 +274,13 @@ type writers struct {
 	begun  time.Time
 	wg     sync.WaitGroup
 	mu     sync.Mutex
-	told   map[string]int // guarded by mu; events of each session
+	sent   map[string]int // guarded by mu; events of each session
 }
 
 // newWriters starts sessions that each tell of rate events a second, one after the other. The
 // transport is that of assent-hook without its process.
 func newWriters(t *testing.T, d *rig.Daemon, sessions, rate int) *writers {
-	w := &writers{t: t, d: d, told: map[string]int{}, begun: time.Now()}
+	w := &writers{t: t, d: d, sent: map[string]int{}, begun: time.Now()}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	t.Cleanup(func() { w.stop() })
 	for i := range sessions {
@@ -305,7 +308,7 @@ func (w *writers) post(session string, rate int) {
 			time.Sleep(5 * time.Millisecond) // while the broker is away
 		}
 		w.mu.Lock()
-		w.told[session] = n + 1
+		w.sent[session] = n + 1
 		w.mu.Unlock()
 	}
 }
@@ -334,7 +337,7 @@ func (w *writers) hooks() {
 			w.t.Errorf("hook %d: %v, printed %q", n, err, out)
 		}
 		w.mu.Lock()
-		w.told["hooks"] = n + 1
+		w.sent["hooks"] = n + 1
 		w.mu.Unlock()
 	}
 }
@@ -354,8 +357,8 @@ func (w *writers) stop() {
 func (w *writers) total() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, told := range w.told {
-		n += told
+	for _, sent := range w.sent {
+		n += sent
 	}
 	return n
 }
@@ -378,9 +381,9 @@ func (w *writers) check(got []delivery) {
 			w.t.Fatalf("%s: %s", m.key, m.body)
 		}
 	}
-	for s, told := range w.told {
-		if next[s] != told {
-			w.t.Errorf("session %s: %d events came of %d", s, next[s], told)
+	for s, sent := range w.sent {
+		if next[s] != sent {
+			w.t.Errorf("session %s: %d events came of %d", s, next[s], sent)
 		}
 	}
 }

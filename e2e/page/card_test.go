@@ -58,7 +58,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		b.Looks("card-" + name)
 		b.Tap(rig.Open + " button.deny")
 		h.Wait()
-		b.See(rig.Over+" .outcome", "Denied")
+		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
 	}
 
 	show("command", permission("Bash", map[string]any{
@@ -77,7 +77,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		"old_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 5 * time.Second\n}",
 		"new_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 30 * time.Second\n\tgrace := timeout / 2\n}",
 	}, nil), func() {
-		b.See(rig.Open+" h3", "Edit 2 lines in server.go")
+		b.See(rig.Open+" h3", rig.Word("card.editLines", "2", "server.go"))
 		b.See(rig.Open+" .diff .goes .word", "5")
 		b.See(rig.Open+" .diff .comes .word", "30")
 		if n := rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+rig.JSString(rig.Open+" .diff .stays")+`).length`)); n != 3 {
@@ -87,7 +87,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 	show("multiedit", permission("MultiEdit", map[string]any{"file_path": "/a/main.go", "edits": []map[string]any{
 		{"old_string": "a := 1", "new_string": "a := 2"}, {"old_string": "b", "new_string": "b\n\n\n\n\n\n\n\nc", "replace_all": true},
 	}}, nil), func() {
-		b.See(rig.Open, "Change 2")
+		b.See(rig.Open, rig.Word("diff.place", "2"))
 		b.See(rig.Open, "empty lines⟧")
 		b.See(rig.Open, "replace_all")
 	})
@@ -96,7 +96,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	show("write", permission("Write", map[string]any{"file_path": notes, "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
-		b.See(rig.Open, "The whole file becomes")
+		b.See(rig.Open, rig.Word("diff.wholeFile"))
 		b.See(rig.Open+" .notice", "Replaces the file, 5 lines before.")
 		b.See(rig.Open+" .gap", "⟦1 space⟧")
 		if !b.Has(rig.Open + " .tab") {
@@ -148,8 +148,8 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	h = d.Hook(rig.Bash("s", strings.Join(lines, "\n")+strings.Repeat("\n", 5000)+"true"+strings.Repeat(" ", 300)+"; rm -rf ~"))
 	b.See(rig.Open+" .obstacle", "Show all of it")
 	b.See(rig.Open, "rm -rf ~")
-	b.See(rig.Open, "⟦4999 empty lines⟧")
-	b.See(rig.Open, "⟦300 spaces⟧")
+	b.See(rig.Open, rig.Word("exact.blankLines", "4999"))
+	b.See(rig.Open, rig.Word("exact.spaces", "300"))
 	b.Looks("card-folded")
 	rig.Value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
 	b.Tap(rig.Open + " .obstacle .link") // leads to what has to be opened
@@ -189,7 +189,7 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 
 	h := ask("Bash", map[string]any{"command": "npm test", "timeout": 5000})
 	mode("edit")
-	b.See(rig.Open+" .obstacle", "Nothing is changed yet")
+	b.See(rig.Open+" .obstacle", rig.Word("answer.nothingEdited"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), " -- --bail"))
 	b.See(rig.Open+" .edit .diff .comes", "npm test -- --bail")
 	b.Looks("answer-edit")
@@ -209,7 +209,7 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 
 	h = ask("Bash", map[string]any{"command": "npm run lint"})
 	mode("stop")
-	b.See(rig.Open+" button.deny", "Deny and stop")
+	b.See(rig.Open+" button.deny", rig.Word("answer.denyStop"))
 	b.Looks("answer-stop")
 	b.Do(rig.Phone)
 	b.Tap(rig.Open + " button.deny")
@@ -219,12 +219,12 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 
 	h = ask("Bash", map[string]any{"command": "npm test"})
 	mode("always")
-	b.See(rig.Open+" .obstacle", "Choose what the agent is to remember")
+	b.See(rig.Open+" .obstacle", rig.Word("answer.chooseAlways"))
 	b.Tap(rig.Open + " .suggestion:nth-of-type(1) .option")
-	b.See(rig.Open, "This project, me")
-	b.See(rig.Open, ".claude/settings.local.json")
+	b.See(rig.Open, rig.Word("always.scopes.localSettings"))
+	b.See(rig.Open, rig.Word("always.kept.localSettings"))
 	b.Tap(rig.Open + " .suggestion .chips label:nth-child(1)")
-	b.See(rig.Open, "In this session only")
+	b.See(rig.Open, rig.Word("always.kept.session"))
 	b.Looks("answer-always")
 	b.Do(rig.Phone)
 	b.Tap(rig.Open + " button.allow")

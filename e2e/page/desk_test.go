@@ -68,7 +68,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.Accessible("charts")
 	b.NothingCut("charts")
 	b.Click("summary", "The same as a table")
-	b.See(".charts .wide", "a command on the machine")
+	b.See(".charts .wide", rig.Word("outcome.ownerCli"))
 	b.See(".charts details table", "Handed back")
 	b.Shot("charts-table.png")
 
@@ -88,7 +88,7 @@ func TestPageSettings(t *testing.T) {
 	b := rig.NewBrowser(t)
 	b.Pair(d)
 	b.Tap("header button.small")
-	b.See(row(1), "this browser")
+	b.See(row(1), rig.Word("devices.thisBrowser"))
 	b.Accessible("settings-devices")
 	for _, section := range []string{"Notifications", "Answering", "Keyboard"} {
 		b.Click(".settings .tabs button", section)
@@ -157,7 +157,7 @@ func TestPageManyAtOnce(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "the list is still", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](all+`.every(i => { if (!i.checked) i.click(); return i.checked })`))
 	})
-	b.See(".together", "5 chosen")
+	b.See(".together", rig.Word("inbox.chosen", "5"))
 	b.See(".together p", "1 chosen request was not on the screen whole")
 	if off := rig.Value(b, chromedp.Evaluate[string](`document.querySelector(".together .allow").ariaDisabled`)); off != "true" {
 		t.Error("what was not shown can be allowed")
@@ -196,10 +196,10 @@ func TestPageTakesBack(t *testing.T) {
 			t.Errorf("at %s the bar covers %q", at, covered)
 		}
 	}
-	b.See(rig.Open+" .sending", "Not sent yet.")
+	b.See(rig.Open+" .sending", rig.Word("answer.held"))
 	b.Shot("hold.png")
 	b.Click(".hold button", "Undo")
-	b.See(".hold", "Done")
+	b.See(".hold", rig.Word("hold.over"))
 	if n := len(d.Pending()); n != 2 {
 		t.Fatal("an answer was sent that was taken back")
 	}
@@ -274,7 +274,7 @@ func TestPageByKeys(t *testing.T) {
 	}
 	b.Click(".rail button", "All")
 	press("?")
-	b.See(".settings", "Next request")
+	b.See(".settings", rig.Word("settings.actions.next"))
 	b.Shot("help.png")
 	rig.Value(b, chromedp.Evaluate[bool](`(i => { i.value = "y"; i.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.querySelector("[aria-label='Key for: Allow']"))`))
 	b.Click(".settings .top button", "Close")
@@ -313,7 +313,7 @@ func TestPageWithoutBroker(t *testing.T) {
 	b.Accessible("offline")
 	d.Start()
 	b.Click("main a", "Try again now")
-	b.See(".link-state", "Live")
+	b.See(".link-state", rig.Word("link.live"))
 	b.Quiet()
 }
 
@@ -335,6 +335,6 @@ func TestPageShowsTheRequestOfALink(t *testing.T) {
 		t.Errorf("the address keeps the request: %s", at)
 	}
 	b.Do(chromedp.Navigate(url + "/?request=" + uuid.NewString()))
-	b.See("main", "There is no such request any more.")
+	b.See("main", rig.Word("news.noRequest"))
 	b.Quiet()
 }

@@ -30,8 +30,8 @@ func TestPageRevokesADevice(t *testing.T) {
 	d.Sockets(2)
 
 	b.Tap("header button.small")
-	b.See(row(1), "this browser")
-	b.See(row(2), "May answer")
+	b.See(row(1), rig.Word("devices.thisBrowser"))
+	b.See(row(2), rig.Word("devices.roles.approve"))
 	b.See(".devices .more", "1 request waits")
 	b.Looks("devices")
 
@@ -39,7 +39,7 @@ func TestPageRevokesADevice(t *testing.T) {
 	before := b.Box(row(2))
 	button := b.Box(row(2) + " .ask")
 	b.Tap(row(2) + " .ask")
-	b.See(row(2), "Revoke now")
+	b.See(row(2), rig.Word("devices.revokeNow"))
 	b.Looks("devices-sure")
 	if after := b.Box(row(2)); after != before {
 		t.Errorf("the row moved from %v to %v", before, after)
@@ -47,7 +47,7 @@ func TestPageRevokesADevice(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "a second tap at the same place", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](`!!(window.aimed = document.documentElement)`)) && b.Finger(rig.Point{X: button.X + button.Width/2, Y: button.Y + button.Height/2})
 	})
-	b.See(row(2)+" .ask", "Revoke")
+	b.See(row(2)+" .ask", rig.Word("devices.revoke"))
 	if n := len(d.Devices()); n != 2 {
 		t.Fatalf("a double tap left %d devices", n)
 	}
@@ -60,7 +60,7 @@ func TestPageRevokesADevice(t *testing.T) {
 		t.Errorf("the row moved from %v to %v", before, after)
 	}
 
-	lost.See(".door .notice", "This browser is no longer paired")
+	lost.See(".door .notice", rig.Word("door.noLongerPaired"))
 	lost.Looks("revoked")
 	d.Sockets(1)
 	if s := lost.Text("body"); strings.Contains(s, "secret-command") {
@@ -71,14 +71,14 @@ func TestPageRevokesADevice(t *testing.T) {
 	}
 	lost.Keeps("")
 	lost.Do(chromedp.Reload())
-	lost.See(rig.PairHere, "Pair from here")
+	lost.See(rig.PairHere, rig.Word("door.fromHere"))
 	lost.Pair(d) // the way back
 	lost.See(rig.Open, "echo secret-command")
 
 	b.Tap(".devices .top button")
 	b.Tap(rig.Open + " button.deny")
 	h.Wait()
-	b.See(".past .outcome", "Denied")
+	b.See(".past .outcome", rig.Word("outcome.denied"))
 	b.Quiet()
 	lost.Quiet()
 }
@@ -93,20 +93,20 @@ func TestPageForgetsThisBrowser(t *testing.T) {
 	b.Keeps("this")
 	forget := func() {
 		b.Tap(row(1) + " .ask")
-		b.See(row(1), "Forget now")
+		b.See(row(1), rig.Word("devices.forgetNow"))
 		b.Tap(row(1) + " .deny")
 	}
 	b.Tap("header button.small")
-	b.See(row(1)+" .ask", "Forget this browser")
+	b.See(row(1)+" .ask", rig.Word("devices.forgetThis"))
 	d.Kill()
 	forget()
-	b.See(row(1), "Not forgotten: no answer from the broker.")
+	b.See(row(1), rig.Word("devices.notForgotten", "no answer from the broker"))
 	b.Looks("devices-failed")
 	b.Keeps("this")
 
 	d.Start()
 	forget()
-	b.See(".door .notice", "This browser is forgotten")
+	b.See(".door .notice", rig.Word("door.forgotten"))
 	b.Keeps("")
 	if list := d.Devices(); len(list) != 0 {
 		t.Errorf("the broker still knows %+v", list)
@@ -130,12 +130,12 @@ func TestPageShowsDevicesOfOthers(t *testing.T) {
 		t.Fatalf("a pairing link: %d %s %v", status, body, err)
 	}
 	admin.Do(chromedp.Navigate(link.URL))
-	admin.See(".link-state", "Live")
+	admin.See(".link-state", rig.Word("link.live"))
 
 	b.Tap("header button.small")
 	b.See(row(1), "Firefox on iPhone")
 	b.See(row(2), name)
-	b.See(row(2), "May answer, and revoke any device")
+	b.See(row(2), rig.Word("devices.roles.admin"))
 	if s := b.Text(row(2) + " .ask"); s != "" {
 		t.Errorf("an administrator's device offers %q to a browser that may answer", s)
 	}

@@ -44,7 +44,7 @@ func TestPageWithAClockAnHourOff(t *testing.T) {
 		b.Do(chromedp.Reload())
 		b.Code("")
 		d.LetIn(code)
-		b.See(".link-state", "Live")
+		b.See(".link-state", rig.Word("link.live"))
 		h := d.Hook(rig.Bash("s", "npm test"), "--timeout", "60s")
 		b.See(rig.Open, "npm test")
 		b.See(rig.Open+" .drain", "s left") // a minute of it, not an hour
@@ -103,7 +103,7 @@ func TestPageOverPlainHTTP(t *testing.T) {
 	rig.Serve(t, "--listen", address, "--public-url", "https://"+net.JoinHostPort(rig.Insecure, port))
 	b := rig.NewBrowser(t)
 	b.Do(chromedp.Navigate("http://" + net.JoinHostPort(rig.Insecure, port)))
-	b.See(".door .notice", "plain http")
+	b.See(".door .notice", rig.Word("door.noKeys"))
 	b.See(".door", "docs/phone.md")
 	b.Looks("plain-http")
 	if s := b.Text(rig.PairHere); s != "" {

@@ -57,7 +57,7 @@ func TestPageFillsInAForm(t *testing.T) {
 	}
 	b := rig.NewBrowser(t)
 	b.Pair(d)
-	b.See("main", "Nothing waits for you") // so the broker knows that somebody is there
+	b.See("main", rig.Word("empty.head")) // so the broker knows that somebody is there
 	b.Rest()
 	h := d.Hook(elicitation(deployForm, nil))
 	r := d.WaitPending(1)[0]

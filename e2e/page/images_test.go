@@ -36,14 +36,14 @@ func TestImagesOfTheReadme(t *testing.T) {
 		d.WaitPending(0)
 	}
 	b.See(".past:nth-child(3)", "npm ci")
-	b.See("main", "Nothing waits for you") // the cards of what is over went away
+	b.See("main", rig.Word("empty.head")) // the cards of what is over went away
 
 	shop.ask("Bash", map[string]any{
 		"command":     "npm install --save-dev vitest &&\n  npm test -- checkout",
 		"description": "Install the test runner and run the checkout tests",
 	})
 	b.See(rig.Open, "npm test -- checkout")
-	b.See(rig.Open, "Allow")
+	b.See(rig.Open, rig.Word("answer.allow"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` button.allow[aria-disabled="false"]`)))
 	b.Image("phone.png")
 

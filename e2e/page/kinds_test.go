@@ -26,7 +26,7 @@ func TestCardOfEverySample(t *testing.T) {
 		b.Accessible("sample-" + kind)
 		b.Tap(rig.Open + " button.deny")
 		h.Wait()
-		b.See(rig.Over+" .outcome", "Denied")
+		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
 		b.Gone()
 	}
 	b.Quiet()
@@ -51,7 +51,7 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 		}
 		b.Tap(rig.Open + " button.deny")
 		h.Wait()
-		b.See(rig.Over+" .outcome", "Denied")
+		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
 		b.Gone()
 	}
 	suggestions := map[string]any{"agent_id": "a1", "agent_type": "reviewer", "permission_suggestions": []map[string]any{

@@ -41,7 +41,7 @@ func TestPageAtTwiceTheSize(t *testing.T) {
 	check("history")
 	b.View("Inbox")
 	b.Click("header.top > .small", "Settings")
-	b.See(".settings", "Answering")
+	b.See(".settings", rig.Word("settings.sections.answering"))
 	check("settings")
 	b.Quiet()
 }

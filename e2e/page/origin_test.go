@@ -80,7 +80,7 @@ func TestPageOfAnotherOriginUsesNothing(t *testing.T) {
 	// The broker itself under its other name: the page is another one there, without the key.
 	other := b.Tab()
 	other.Do(chromedp.Navigate("http://localhost:" + port))
-	other.See(rig.PairHere, "Pair from here")
+	other.See(rig.PairHere, rig.Word("door.fromHere"))
 	other.Keeps("")
 	other.Close()
 

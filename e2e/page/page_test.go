@@ -18,7 +18,7 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	b := rig.NewBrowser(t)
 	url := d.PairingURL()
 	b.Do(chromedp.Navigate(url))
-	b.See("main", "Nothing waits for you")
+	b.See("main", rig.Word("empty.head"))
 	b.Rest()
 	b.Shot("empty.png")
 	if address := rig.Value(b, chromedp.Location()); strings.Contains(address, "#") {
@@ -37,11 +37,11 @@ func TestPageAnswersAWaitingHook(t *testing.T) {
 	b.SurvivesARestart(d, payload)
 
 	b.Gone() // the cards of what is over go away by themselves
-	b.See("main", "Nothing waits for you")
+	b.See("main", rig.Word("empty.head"))
 
 	// The link works once. Another name of the host is another origin, without this one's key.
 	b.Do(chromedp.Navigate("about:blank"), chromedp.Navigate(strings.Replace(url, "127.0.0.1", "localhost", 1)))
-	b.See("main", "Pair this browser")
+	b.See("main", rig.Word("door.head"))
 	b.Quiet()
 }
 
@@ -53,7 +53,7 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 	d.WaitPending(1)
 	url, token := d.Owner()
 	b.Do(chromedp.Navigate(url))
-	b.See("main", "Pair this browser")
+	b.See("main", rig.Word("door.head"))
 	b.Shot("unpaired.png")
 	if s := b.Text("body"); strings.Contains(s, "secret") {
 		t.Errorf("an unpaired page shows %q", s)
@@ -63,7 +63,7 @@ func TestPageWithoutPairingShowsNothing(t *testing.T) {
 	b.Tap("form button")
 	b.See(rig.Open, "echo secret-command")
 	b.Do(chromedp.Reload())
-	b.See("main", "Pair this browser")
+	b.See("main", rig.Word("door.head"))
 	d.Allow(d.Pending()[0])
 	h.Wait()
 }
@@ -86,7 +86,7 @@ func TestPageUnfoldsWhatWasSettled(t *testing.T) {
 	b.See(".past .summary", "rm -rf build")
 	b.Looks("unfolded")
 	b.Tap(".past .link")
-	b.See(".past .link", "Show all")
+	b.See(".past .link", rig.Word("past.all"))
 	b.Quiet()
 }
 
@@ -102,7 +102,7 @@ func TestPageAnswersClaude(t *testing.T) {
 	b.See(rig.Open, "touch "+a.Path("out.txt"))
 	a.Dialog(term)
 	b.Tap(rig.Open + " button.allow")
-	b.See(rig.Over+" .outcome", "Allowed")
+	b.See(rig.Over+" .outcome", rig.Word("outcome.allowed"))
 	if res := a.ModelDone(); len(res) != 1 || res[0].IsError {
 		t.Errorf("the model read %+v", res)
 	}

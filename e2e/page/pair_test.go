@@ -17,7 +17,7 @@ func TestPagePairsFromHere(t *testing.T) {
 	b := rig.NewBrowser(t)
 	url, _ := d.Owner()
 	b.Do(chromedp.Navigate(url))
-	b.See(rig.PairHere, "Pair from here")
+	b.See(rig.PairHere, rig.Word("door.fromHere"))
 	b.Looks("door")
 	b.Tap(rig.PairHere)
 	code := b.Code("")
@@ -41,7 +41,7 @@ func TestPagePairsFromHere(t *testing.T) {
 	b.Sleep()
 	d.LetIn(code)
 	b.Wake()
-	b.See("main", "Nothing waits for you")
+	b.See("main", rig.Word("empty.head"))
 	b.Looks("empty")
 
 	h := d.Hook(rig.Bash("first", "npm test"))
@@ -59,7 +59,7 @@ func TestPagePairsFromHere(t *testing.T) {
 	}
 	d.Signed(r.ID)
 	b.Do(chromedp.Reload()) // the key stayed
-	b.See(".link-state", "Live")
+	b.See(".link-state", rig.Word("link.live"))
 	b.Quiet()
 }
 
@@ -76,13 +76,13 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	code := b.Code("")
 	d.Refuse(code)
 	b.See(".notice", "The code "+code+" is no longer good. It was refused")
-	b.See(rig.PairHere, "New code")
+	b.See(rig.PairHere, rig.Word("door.newCode"))
 	b.Looks("refused")
 
 	b.Tap(rig.PairHere)
 	code = b.Code(code)
 	b.Tap("main button.third") // Cancel
-	b.See("main", "Pair this browser")
+	b.See("main", rig.Word("door.head"))
 	if s := b.Text(".notice"); s != "" {
 		t.Errorf("after Cancel the page complains: %s", s)
 	}
@@ -93,12 +93,12 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	}
 
 	d.Kill()
-	b.See(".door .silent", "No answer from the broker")
+	b.See(".door .silent", rig.Word("door.silent"))
 	b.Looks("silent")
 	d.Start()
 	b.See(".notice", "or the broker was restarted")
 	b.Do(chromedp.Reload()) // nothing is left of it
-	b.See(rig.PairHere, "Pair from here")
+	b.See(rig.PairHere, rig.Word("door.fromHere"))
 
 	rig.Value(b, chromedp.Evaluate[bool](`window.expired = true`))
 	b.Tap(rig.PairHere)

@@ -63,7 +63,7 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 	b.View("Rules")
 	rig.Eventually(t, rig.Soon, "three are listed", func() bool { return b.Count(".rule .ask") == 3 })
 	b.See(".book", "1 of 3 used, last")
-	b.See(".book", "until it is revoked")
+	b.See(".book", rig.Word("book.forGood"))
 	rig.Eventually(t, rig.Soon, "the minutes that are left", func() bool {
 		for _, x := range d.Grants() {
 			if x.Count == 0 {
@@ -72,7 +72,7 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 		}
 		return false
 	})
-	b.See(".book", "not used yet")
+	b.See(".book", rig.Word("book.unused"))
 	b.See(".book", "No rules in files yet")
 	b.Accessible("saved")
 	b.NothingCut("saved")
@@ -81,7 +81,7 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 		rig.Eventually(t, rig.Soon, sentence+" is asked about", func() bool {
 			return rig.Value(b, chromedp.Evaluate[bool](`(e => { e?.querySelector(".ask")?.click(); return !!e?.querySelector(".really") })(`+row+`)`))
 		})
-		b.See(".really", "Revoke now")
+		b.See(".really", rig.Word("book.revokeNow"))
 		if left == 0 {
 			b.Accessible("revoke")
 		}
@@ -91,7 +91,7 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 		})
 	}
 	b.Click("summary", "3 that are over")
-	b.See(".rule.gone", "revoked")
+	b.See(".rule.gone", rig.Word("book.grantStates.revoked"))
 	b.Accessible("saved-over")
 	h := d.Hook(rig.Bash("s", "npm run build"))
 	d.Deny(d.WaitPending(1)[0], "not any more")
@@ -122,7 +122,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.WaitPending(2)
 	b.Tap("header button.small")
 	b.Click(".settings .tabs button", "Notifications")
-	b.See(".notify", "This browser does not ring.")
+	b.See(".notify", rig.Word("notify.off"))
 	b.Accessible("notify-off")
 	b.NothingCut("notify-off")
 
@@ -132,7 +132,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	browser := v.Subscribe(key.PublicKey)
 	rig.Value(b, chromedp.Evaluate[bool](`(window.vendorSays = `+rig.JSString(string(browser.JSON()))+`, true)`))
 	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", "This browser rings when a request waits.")
+	b.See(".notify", rig.Word("notify.on"))
 	if ok := rig.Value(b, chromedp.Evaluate[bool](`window.visibleOnly === true && btoa(String.fromCharCode(...new Uint8Array(window.vendorKey))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "") === `+rig.JSString(key.PublicKey))); !ok {
 		t.Error("the push service was given another key than the broker's")
 	}
@@ -140,14 +140,14 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	if m := rig.Arrived(t, v, 1); m.Type != "test" {
 		t.Errorf("%+v", m)
 	}
-	b.See(".notify", "A test is on its way.")
+	b.See(".notify", rig.Word("notify.tested"))
 	b.Click(".notify label", "Quiet hours")
-	b.See(".notify", "Saved.")
+	b.See(".notify", rig.Word("notify.saved"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(`.notify input[type="time"]`)))
 	b.Click(".notify label", "Quiet hours")
 	rig.Eventually(t, rig.Soon, "no quiet hours", func() bool { return b.Count(`.notify input[type="time"]`) == 0 })
 	b.Chooses(".notify select", "0")
-	b.See(".notify", "Saved.")
+	b.See(".notify", rig.Word("notify.saved"))
 	const sessions = ".notify label:has(select) ~ label select"
 	b.Chooses(sessions, "only")
 	b.See(".notify", "tmp …sion") // two have the same name
@@ -166,7 +166,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	h.Wait()
 	b.Chooses(sessions, "all")
 	rig.Eventually(t, rig.Soon, "all are chosen again", func() bool { return b.Count(".notify .switched") == 2 })
-	b.See(".notify", "Saved.")
+	b.See(".notify", rig.Word("notify.saved"))
 	h = d.Hook(rig.Bash("loud-session", "loud"))
 	r := requestOf(d, "loud")
 	if m := rig.Arrived(t, v, 2); m.Type != "asked" || m.RequestID != r.ID {
@@ -175,12 +175,12 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.Allow(r)
 	h.Wait()
 	b.Click(".notify button", "Stop ringing")
-	b.See(".notify", "This browser does not ring.")
+	b.See(".notify", rig.Word("notify.off"))
 
 	// An owner who says no is told how that can be changed.
 	rig.Value(b, chromedp.Evaluate[bool](`(window.says = "denied", true)`))
 	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", "The browser was told not to.")
+	b.See(".notify", rig.Word("notify.errors.NotAllowedError"))
 	b.Quiet()
 }
 
@@ -206,9 +206,9 @@ func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
 	b.Pair(d)
 	b.Tap("header button.small")
 	b.Click(".settings .tabs button", "Notifications")
-	b.See(".notify", "This browser does not ring.")
+	b.See(".notify", rig.Word("notify.off"))
 	b.Click(".notify button", "Ring this browser")
-	b.See(".notify [role=status]", "Waiting for this browser and its push service")
+	b.See(".notify [role=status]", rig.Word("notify.turning"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(".notify .allow.busy:disabled")))
 	b.Shot("notify-waits")
 	rig.Eventually(t, rig.Soon, "the push service was asked", func() bool { return rig.Value(b, chromedp.Evaluate[bool](`!!window.over`)) })
@@ -220,7 +220,7 @@ func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
 	b.Accessible("notify-silent")
 	rig.Value(b, chromedp.Evaluate[bool](`window.reachable = true`))
 	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", "This browser rings when a request waits.")
+	b.See(".notify", rig.Word("notify.on"))
 	b.Quiet()
 }
 

@@ -20,7 +20,7 @@ func TestCardSavesAGrant(t *testing.T) {
 	b.See(rig.Open, "npm test")
 	b.Tap(rig.Open + " button.third")
 	b.Tap(rig.Open + ` [data-mode="rule"]`)
-	b.See(rig.Open+" .obstacle", "Choose a rule")
+	b.See(rig.Open+" .obstacle", rig.Word("answer.chooseRule"))
 	b.Tap(rig.Open + " .suggestion .option")
 	b.See(rig.Open+" .chips:last-child", "15 minutes")
 	b.See(rig.Open+" .obstacle", "Will be saved for 15 minutes.")

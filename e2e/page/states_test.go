@@ -88,7 +88,7 @@ func TestCardSaysHowItStands(t *testing.T) {
 	h = d.Hook(rig.Bash("s", "echo no-link"))
 	b.See(rig.Open, "echo no-link")
 	d.Kill()
-	b.See(rig.Open+" .obstacle", "No connection to the broker")
+	b.See(rig.Open+" .obstacle", rig.Word("answer.noLink"))
 	for _, which := range []string{"allow", "deny"} {
 		if !b.Has(rig.Open + " button." + which + `[aria-disabled="true"]`) {
 			t.Errorf("%s can be tapped without a connection", which)
@@ -252,7 +252,7 @@ func TestPageIsUnsureAfterA503(t *testing.T) {
 	h := d.Hook(rig.Bash("s", "make"))
 	b.Tap(rig.Open + " button.deny")
 	b.See(rig.Open, "not known")
-	b.See(rig.Open+" button.allow", "Allow")
+	b.See(rig.Open+" button.allow", rig.Word("answer.allow"))
 	d.Allow(d.WaitPending(1)[0]) // somebody else did, or it was ours after all
 	b.See(rig.Over+" .outcome", "Allowed by")
 	if out := h.Wait(); out != rig.Allowed {

@@ -54,10 +54,10 @@ func TestPageTellsTheTruth(t *testing.T) {
 	b.Looks("truth-settled")
 
 	b.View("History")
-	b.See(".decided.bad b", "Allowed as edited")
+	b.See(".decided.bad b", rig.Word("outcome.edited"))
 	b.See(".decided.bad .summary", ran)
 	b.See(".decided.bad", "Asked for: "+asked)
-	b.See(".decided.bad", "The tool failed: Exit code 1⏎nothing to commit")
+	b.See(".decided.bad", rig.Word("outcome.ranFailed", "Exit code 1⏎nothing to commit"))
 	b.See(".decided.good", "Answered: Which colour? → Blue")
 	b.Click(".decided.bad .link", "Show the request")
 	b.See(".decided.bad .said .goes", "git push origin main")

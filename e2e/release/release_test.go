@@ -55,7 +55,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 		env = append(env, "GOCACHE="+t.TempDir())
 	}
 	second := filepath.Join(t.TempDir(), "dist")
-	if err := rig.MakeRelease(copied, second, env...); err != nil {
+	if err := rig.MakeRelease(copied, second, rig.ReleaseTargets(), env...); err != nil {
 		t.Fatal(err)
 	}
 	a, err := os.ReadDir(first)

@@ -137,13 +137,13 @@ func (b *Browser) Before(script string) {
 	b.Do(Send(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
-// patience bounds a hang of the browser. What takes it long is often the test's own: a thousand cards.
-const patience = 3 * Soon
+// actionTimeout bounds a hang of the browser. What takes it long is often the test's own: a thousand cards.
+const actionTimeout = 3 * Soon
 
 // Do runs actions one after the other; an error fails the test.
 func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, actionTimeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		b.t.Fatalf("in the browser: %v", err)
@@ -153,7 +153,7 @@ func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
 // Value runs an action that has a value.
 func Value[T any](b *Browser, action chromedp.Action[T]) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, actionTimeout)
 	defer cancel()
 	v, err := chromedp.Run(ctx, action)
 	if err != nil {

@@ -23,7 +23,7 @@ func (b *Browser) Allows(d *Daemon, payload []byte) {
 	if out := h.Wait(); out != Allowed {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.See(Over+" .outcome", "Allowed")
+	b.See(Over+" .outcome", Word("outcome.allowed"))
 	b.See(Over+" .outcome", "Delivered")
 	b.Shot("allowed.png")
 	if r := d.Settled()[0]; r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
@@ -37,7 +37,7 @@ func (b *Browser) DeniesWithWords(d *Daemon, payload []byte) {
 	h := d.Hook(payload)
 	b.Tap(Open + " button.third")
 	b.Do(chromedp.SendKeys(chromedp.CSS(Open+" textarea"), "not on a Friday"))
-	b.See(Open+" button.deny", "Send back")
+	b.See(Open+" button.deny", Word("answer.sendBack"))
 	b.See(Open+" .reply", "with a denial only")
 	if off := Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open+" button.allow")+`).ariaDisabled`)); off != "true" {
 		b.t.Error("words can be lost by a tap on Allow")
@@ -47,7 +47,7 @@ func (b *Browser) DeniesWithWords(d *Daemon, payload []byte) {
 	if out := h.Wait(); out != Denied("not on a Friday") {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.See(Over+" .outcome", "Denied")
+	b.See(Over+" .outcome", Word("outcome.denied"))
 }
 
 // SaysWhoAnswered has another approver answer, and waits until the card says who.
@@ -108,7 +108,7 @@ func (b *Browser) SurvivesARestart(d *Daemon, payload []byte) {
 	b.See(".link-state", "No connection")
 	b.Shot("away.png")
 	d.Start()
-	b.See(".link-state", "Live")
+	b.See(".link-state", Word("link.live"))
 	b.See(Open, "touch /home/dev/project/out.txt")
 	b.Tap(Open + " button.allow")
 	if out := h.Wait(); out != Allowed {

@@ -27,7 +27,7 @@ func (b *Browser) Pair(d *Daemon) {
 	b.Do(chromedp.Navigate(url))
 	b.Tap(PairHere)
 	d.LetIn(b.Code(""))
-	b.See(".link-state", "Live")
+	b.See(".link-state", Word("link.live"))
 }
 
 // Box is where an element is on the screen, in CSS pixels.

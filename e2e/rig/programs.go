@@ -3,11 +3,14 @@ package rig
 import (
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -23,9 +26,21 @@ var root = filepath.Join("..", "..")
 // scratch is a directory for what the tests of a package share. It ends with them.
 var scratch string
 
+// waiting is how many tests run at once for each processor, if -parallel does not say it. What they
+// drive waits for most of the time (for a deadline, for a server to start, for an agent), so one for
+// each processor would leave it idle; many more would be late for everything.
+const waiting = 2
+
 // Main runs the tests of a package and returns their exit code. It sees to the programs first, unless
 // BinEnv names them already. Every package of tests calls it from its TestMain.
 func Main(m *testing.M) int {
+	flag.Parse()
+	if !given("test.parallel") {
+		if err := flag.Set("test.parallel", strconv.Itoa(waiting*runtime.GOMAXPROCS(0))); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "assent-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,6 +59,13 @@ func Main(m *testing.M) int {
 		}
 	}
 	return m.Run()
+}
+
+// given says whether a flag stands on the command line. The go command gives -parallel only where
+// somebody asked for it.
+func given(name string) (found bool) {
+	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
+	return found
 }
 
 // Program is the path of a built program.
@@ -89,7 +111,7 @@ func build() (string, error) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			continue
 		}
-		if err := place(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
+		if err := copyProgram(filepath.Join(staging, name), filepath.Join(dir, name)); err != nil {
 			return "", err
 		}
 	}
@@ -122,8 +144,8 @@ func prune(cache string, before time.Time) error {
 	return nil
 }
 
-// place copies a program; it is there whole or not at all.
-func place(from, to string) error {
+// copyProgram copies a program; it is there whole or not at all.
+func copyProgram(from, to string) error {
 	f, err := os.OpenFile(to+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o700)
 	if err != nil {
 		return err

@@ -32,18 +32,24 @@ func ReleaseTargets() string {
 	return strings.Join(targets, ",")
 }
 
-// released is one release that the tests of a package share.
-var released = sync.OnceValues(func() (string, error) {
+// Releases that the tests of a package share: of all platforms they look at, and of this one.
+var (
+	released     = sync.OnceValues(func() (string, error) { return release(ReleaseTargets()) })
+	hostReleased = sync.OnceValues(func() (string, error) { return release(runtime.GOOS + "/" + runtime.GOARCH) })
+)
+
+func release(targets string) (string, error) {
 	dir, err := os.MkdirTemp(scratch, "release-")
 	if err != nil {
 		return "", err
 	}
-	return dir, MakeRelease(root, filepath.Join(dir, "dist"))
-})
+	return dir, MakeRelease(root, filepath.Join(dir, "dist"), targets)
+}
 
-// MakeRelease makes a release of the sources in root, into out.
-func MakeRelease(root, out string, env ...string) error {
-	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", ReleaseTargets(),
+// MakeRelease makes a release of the sources in root, into out, for platforms such as
+// "linux/amd64,darwin/arm64".
+func MakeRelease(root, out, targets string, env ...string) error {
+	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", targets,
 		"-version", ReleaseVersion, "-commit", ReleaseCommit, "-date", ReleaseDate, "-homepage", "https://example.net/assent")
 	c.Dir, c.Env = root, append(os.Environ(), env...)
 	if text, err := c.CombinedOutput(); err != nil {
@@ -53,9 +59,14 @@ func MakeRelease(root, out string, env ...string) error {
 }
 
 // TheRelease is the directory of a release that the tests of a package share.
-func TheRelease(t *testing.T) string {
+func TheRelease(t *testing.T) string { return shared(t, released) }
+
+// HostRelease is such a release for this machine's platform alone, which is sooner made.
+func HostRelease(t *testing.T) string { return shared(t, hostReleased) }
+
+func shared(t *testing.T, make func() (string, error)) string {
 	t.Helper()
-	dir, err := released()
+	dir, err := make()
 	if err != nil {
 		t.Fatal(err)
 	}

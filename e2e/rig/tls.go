@@ -75,7 +75,7 @@ func (b *Browser) ApprovesOver(d *Daemon, page string) {
 		b.t.Errorf("the pairing link is %s, want one to %s", link.URL, page)
 	}
 	b.Do(chromedp.Navigate(link.URL))
-	b.See("main", "Nothing waits for you")
+	b.See("main", Word("empty.head"))
 	if !Value(b, chromedp.Evaluate[bool](`isSecureContext && location.protocol === "https:"`)) {
 		b.t.Error("the page is in no secure context")
 	}

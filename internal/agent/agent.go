@@ -31,7 +31,7 @@ type Agent interface {
 	// ErrNoForm: the form cannot be answered here, and is left to the agent.
 	Form(raw []byte) (hook.JSON, error)
 
-	// Check says whether the agent can be given d as the answer to r: nil or a *FieldError.
+	// Check says whether the agent can be given d as the answer to r: nil or a *hook.FieldError.
 	Check(d hook.Decision, r *hook.Request) error
 	// Encode returns the exact bytes that the hook prints for d, or an error where Check has one.
 	Encode(d hook.Decision, r *hook.Request) ([]byte, error)
@@ -39,14 +39,6 @@ type Agent interface {
 	// Tool returns what is known of a tool, by its exact name.
 	Tool(name string) tool.Tool
 }
-
-// FieldError says which member of a decision the agent cannot take, and what it would take.
-type FieldError struct {
-	Field   string // API name: "updatedInput"
-	Problem string
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
 var (
 	// ErrUnknown is wrapped by errors about an agent that assent does not know.

@@ -4,7 +4,7 @@
 // paired and prove themselves by a key that never leaves the browser, the owner's token in a
 // file of the state directory, and single-use tickets for WebSockets. Of every secret only
 // the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
-// and a lookup by hash tells an attacker's clock nothing.
+// and the time that a lookup by hash takes says nothing about a secret.
 //
 // A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
 // alone, which could be stolen, does not decide.
@@ -42,11 +42,6 @@ var (
 	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
-
-// InputError says which field of a request cannot be taken.
-type InputError struct{ Field, Problem string }
-
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
 
 // Config is what an Auth needs. KV is required.
 type Config struct {
@@ -164,10 +159,10 @@ func secret(n int) string {
 // checkName accepts what may stand in lists and records as a name.
 func checkName(name string) error {
 	if name == "" || len(name) > 100 {
-		return &InputError{"name", "want 1 to 100 bytes"}
+		return hook.BadField("name", "want 1 to 100 bytes")
 	}
 	if show.Line(name) != name {
-		return &InputError{"name", "want text without control or invisible characters"}
+		return hook.BadField("name", "want text without control or invisible characters")
 	}
 	return nil
 }

@@ -292,9 +292,9 @@ func TestBadInput(t *testing.T) {
 		{"device name", "name", func() error { return redeem(key, "a\nb") }},
 	}
 	for _, tt := range tests {
-		var input *auth.InputError
+		var input *hook.FieldError
 		if err := tt.err(); !errors.As(err, &input) || input.Field != tt.field {
-			t.Errorf("%s: %v, want an InputError about %s", tt.name, err, tt.field)
+			t.Errorf("%s: %v, want a FieldError about %s", tt.name, err, tt.field)
 		}
 	}
 	if n := len(a.Tokens()) + len(a.Devices()); n != 0 {

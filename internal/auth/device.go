@@ -114,7 +114,7 @@ func (a *Auth) Challenge(deviceID string) (nonce string, expires time.Time, err 
 }
 
 // OpenSession gives a bearer to the device that signed the nonce. signature is unpadded
-// base64url of r and s, 32 bytes each, as WebCrypto gives them. An *InputError about the nonce
+// base64url of r and s, 32 bytes each, as WebCrypto gives them. An *hook.FieldError about the nonce
 // says that a new one may help; ErrUnauthenticated, that nothing will.
 func (a *Auth) OpenSession(deviceID, nonce, signature string) (token string, expires time.Time, err error) {
 	now := time.Now()
@@ -126,7 +126,7 @@ func (a *Auth) OpenSession(deviceID, nonce, signature string) (token string, exp
 		return "", time.Time{}, ErrUnauthenticated
 	}
 	if !fresh || forDevice != deviceID {
-		return "", time.Time{}, &InputError{"nonce", "unknown, used or expired; take a new one"}
+		return "", time.Time{}, hook.BadField("nonce", "unknown, used or expired; take a new one")
 	}
 	if !verify(e.pub, ChallengeText(deviceID, nonce), signature) {
 		return "", time.Time{}, ErrUnauthenticated

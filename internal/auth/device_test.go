@@ -161,7 +161,7 @@ func TestOpenSessionRefuses(t *testing.T) {
 		}
 		for _, tt := range tests {
 			err := tt.try()
-			var input *auth.InputError
+			var input *hook.FieldError
 			if got := errors.As(err, &input); err == nil || got != tt.nonce || !got && !errors.Is(err, auth.ErrUnauthenticated) {
 				t.Errorf("%s: %v", tt.name, err)
 			}
@@ -221,7 +221,7 @@ func TestPairingCode(t *testing.T) {
 	})
 	bubble("a slip leaves it valid", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
 		p := invite(t, a)
-		var input *auth.InputError
+		var input *hook.FieldError
 		if _, err := a.Redeem(ctx, p.Code, hook.JWK{}, "x"); !errors.As(err, &input) {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"assent/internal/hook"
 )
 
-// ownerToken is the credential of whoever may read the state directory. An agent that runs as
+// ownerToken is the credential of everybody who may read the state directory. An agent that runs as
 // the same user can read it too: its decisions are recorded as owner-cli, and the secure mode
 // goes without it. The zero value accepts nothing.
 type ownerToken struct {

@@ -73,7 +73,7 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 }
 
 // Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
-// *InputError, which leaves the code valid while it has tries left.
+// *hook.FieldError, which leaves the code valid while it has tries left.
 func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
 	id, text, _ := strings.Cut(code, ".")
 	h := sha256.Sum256([]byte(text))
@@ -104,13 +104,14 @@ func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name strin
 
 func checkDeviceRole(role Role) error {
 	if !role.Includes(RoleView) {
-		return &InputError{"role", "want view, approve or admin"}
+		return hook.BadField("role", "want view, approve or admin")
 	}
 	return nil
 }
 
-// freeName tells a device from those that call themselves the same: the second Chrome on Linux is
-// Chrome on Linux 2. Two that are paired at one moment may still share a name.
+// freeName returns name, with a number behind it if another device has that name: the second
+// "Chrome on Linux" is "Chrome on Linux 2". Two devices that are paired at the same moment may still
+// share a name.
 func (a *Auth) freeName(name string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

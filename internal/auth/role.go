@@ -1,5 +1,7 @@
 package auth
 
+import "assent/internal/hook"
+
 // Role is what a credential allows. admin includes approve, which includes view; submit
 // stands apart and can neither list, read nor decide.
 type Role string
@@ -39,5 +41,5 @@ func ParseRole(s string) (Role, error) {
 	case RoleSubmit, RoleView, RoleApprove, RoleAdmin:
 		return r, nil
 	}
-	return "", &InputError{"role", "want submit, view, approve or admin"}
+	return "", hook.BadField("role", "want submit, view, approve or admin")
 }

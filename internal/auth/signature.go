@@ -72,16 +72,16 @@ func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	return s, nil
 }
 
-// PushText is what a device signs to be rung: who it is, and the JSON of its subscription and of
-// its settings as they are sent, each as nothing where it is absent.
+// PushText is what a device signs to be notified: its id, and the digests of the JSON of its
+// subscription and of its settings as they are sent, each empty where it is absent.
 func PushText(device string, subscription, settings []byte) []byte {
 	return []byte(strings.Join([]string{"assent push v1", device, textDigest(subscription), textDigest(settings)}, "\n"))
 }
 
-// VouchPush reports whether p is a device that signed where and when it is rung. A bearer that
-// was stolen must not be able to name another place, which would be told of requests long after
-// the bearer is worth nothing. (It can end the device's subscription, which the device's page shows
-// and puts right. A signature that is sent again only brings back what the device once wanted.)
+// VouchPush returns nil if p is a device that signed where and when it is notified, else ErrSignature. A
+// stolen bearer must not be able to name another endpoint, which would be notified of requests long
+// after the bearer has expired. (It can end the device's subscription, which the device's page shows
+// and repairs. A signature that is sent again only brings back what the device once wanted.)
 func (p Principal) VouchPush(subscription, settings []byte, signature string) error {
 	if p.device == nil || !verify(p.device.pub, PushText(p.Approver.ID, subscription, settings), signature) {
 		return ErrSignature
@@ -98,8 +98,8 @@ func textDigest(text []byte) string {
 }
 
 // Vouch returns d as it may be recorded for p. A device must have signed it, else
-// ErrSignature, and its public key goes in. Whoever has no key cannot sign: their credential
-// is what counts, and a signature that came along would only look like one.
+// ErrSignature, and its public key goes in. A caller without a key cannot sign: the
+// credential is what counts, and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
 		d.Signature, d.PublicKey = "", nil
@@ -122,9 +122,9 @@ func VerifyDecision(requestID string, d hook.Decision) bool {
 	return err == nil && verify(pub, DecisionText(requestID, d), d.Signature)
 }
 
-// parseKey returns the key or an *InputError; a point that is not on the curve is one.
+// parseKey returns the key or an *hook.FieldError; a point that is not on the curve is one.
 func parseKey(k hook.JWK) (*ecdsa.PublicKey, error) {
-	bad := &InputError{"publicKey", "want a JWK of an EC public key on P-256"}
+	bad := hook.BadField("publicKey", "want a JWK of an EC public key on P-256")
 	if k.Kty != "EC" || k.Crv != "P-256" {
 		return nil, bad
 	}

@@ -195,7 +195,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 	})
 	starts(t, "names", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
 		for _, bad := range []string{"a\nb", "\x1b[2J", "\u009b2J", "safe\u202etxt", "a\u200bb", "a\u3164", "\xff", strings.Repeat("x", 101)} {
-			var input *auth.InputError
+			var input *hook.FieldError
 			if _, err := a.StartPairing(authtest.NewKey().JWK(), bad, here); !errors.As(err, &input) || input.Field != "name" {
 				t.Errorf("started as %q: %v", bad, err)
 			}
@@ -219,7 +219,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 		}
 	})
 	starts(t, "bad keys and roles", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
-		var input *auth.InputError
+		var input *hook.FieldError
 		if _, err := a.StartPairing(hook.JWK{Kty: "EC", Crv: "P-256", X: "AA", Y: "AA"}, "x", here); !errors.As(err, &input) || input.Field != "publicKey" {
 			t.Errorf("%v", err)
 		}

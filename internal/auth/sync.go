@@ -57,8 +57,8 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 	}
 }
 
-// removeLocked forgets a credential and all that was made from it, and returns what tells the
-// holders of its principals.
+// removeLocked forgets a credential and all that was made from it. revoke, unless nil, is to be called
+// without the lock: it runs what Principal.OnRevoke was given.
 func (a *Auth) removeLocked(key string) (revoke func()) {
 	if h, ok := tokenDigest(key); ok {
 		if e := a.tokens[h]; e != nil {
@@ -86,7 +86,7 @@ func tokenDigest(key string) (h digest, ok bool) {
 	return h, err == nil
 }
 
-// usage is a wish to write lastUsed.
+// usage asks for lastUsed to be written.
 type usage struct {
 	key string
 	at  time.Time

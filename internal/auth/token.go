@@ -67,7 +67,7 @@ func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time
 		return "", Token{}, err
 	}
 	if ttl < 0 {
-		return "", Token{}, &InputError{"ttl", "want a duration that is not negative, such as 720h"}
+		return "", Token{}, hook.BadField("ttl", "want a duration that is not negative, such as 720h")
 	}
 	text := "assent_" + string(role) + "_" + secret(32)
 	h := sha256.Sum256([]byte(text))

@@ -30,6 +30,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/agents"
+	"assent/internal/agent/claude/describe"
 	"assent/internal/ci/report"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -164,7 +165,7 @@ func (r *Relay) tell(ctx context.Context, e hook.Event) (why string) {
 // ask settles a request and returns what its hook prints.
 func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, patience time.Duration) []byte {
 	start := time.Now()
-	rec := describe(e, p, start)
+	rec := recordOf(e, p, start)
 	if r.cfg.Waits != nil {
 		waiting := rec
 		t := time.AfterFunc(waitsAfter, func() { r.cfg.Waits(waiting) })
@@ -262,10 +263,10 @@ func (r *Relay) propose(e hook.Event, p hook.Payload, rec *report.Request) ([]re
 	})
 }
 
-// describe is what is kept of a request.
-func describe(e hook.Event, p hook.Payload, at time.Time) report.Request {
+// recordOf is what is kept of a request.
+func recordOf(e hook.Event, p hook.Payload, at time.Time) report.Request {
 	rec := report.Request{ID: e.ID, SessionID: show.Line(p.SessionID), Tool: show.Short(p.ToolName, shownLine), CreatedAt: at.UTC()}
-	verb, fields := show.Request(p.ToolName, p.ToolInput)
+	verb, fields := describe.Call(p.ToolName, p.ToolInput)
 	rec.Summary = show.Short(verb, shownLine)
 	for _, f := range fields {
 		if f.Kind == show.KindWords {

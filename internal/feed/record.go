@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
-	"assent/internal/text/show"
 )
 
 // recording is the fold of one record. It lives as long as the call of Session.Record.
@@ -169,7 +169,7 @@ func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string)
 			asked = input // the questions stand beside their answers
 		}
 	}
-	a := show.Edited(q.Tool, asked, input)
+	a := describe.Edited(q.Tool, asked, input)
 	if a == nil {
 		return ""
 	}
@@ -179,7 +179,7 @@ func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string)
 		return clip([]string{a.Answers[0].Answer}) // the title has the question
 	}
 	if d.Edited && q.Waits != StateAskUser {
-		d.Summary = show.Summary(q.Tool, input)
+		d.Summary = describe.Summary(q.Tool, input)
 		q.What = askTitle(q.Waits, q.Tool, d.Summary)
 	}
 	return clip(a.Summary())

@@ -11,20 +11,20 @@ import (
 // BenchmarkHostile is the worst that is known for the time of one call.
 func BenchmarkHostile(b *testing.B) {
 	s := load(b, example+"\nuse: [builtin/readonly@1, builtin/git-read@1]\n")
-	for name, cmd := range map[string]string{
-		"units":   strings.Repeat("a;", 5000),
-		"words":   "rm -r " + strings.Repeat("a ", 4990),
-		"paths":   "cat " + strings.Repeat("a/b/c/../d ", 900),
-		"dynamic": "git " + strings.Repeat("$x ", 3000),
-		"long":    "cat " + strings.Repeat("a", 60_000),
-		"nested":  strings.Repeat("$(", 30_000),
-		"globs":   "cat " + strings.Repeat("*", 9_000),
-		"stars":   "git diff " + strings.Repeat("a* ", 3_300),
-		"hidden":  "cd ~/.x && cat " + strings.Repeat("x*y ", 2_400),
-		"below":   "grep x " + strings.Repeat("**/*.go ", 1_200),
+	for _, row := range []struct{ name, cmd string }{
+		{"units", strings.Repeat("a;", 5000)},
+		{"words", "rm -r " + strings.Repeat("a ", 4990)},
+		{"paths", "cat " + strings.Repeat("a/b/c/../d ", 900)},
+		{"dynamic", "git " + strings.Repeat("$x ", 3000)},
+		{"long", "cat " + strings.Repeat("a", 60_000)},
+		{"nested", strings.Repeat("$(", 30_000)},
+		{"globs", "cat " + strings.Repeat("*", 9_000)},
+		{"stars", "git diff " + strings.Repeat("a* ", 3_300)},
+		{"hidden", "cd ~/.x && cat " + strings.Repeat("x*y ", 2_400)},
+		{"below", "grep x " + strings.Repeat("**/*.go ", 1_200)},
 	} {
-		c := bash(cmd)
-		b.Run(name, func(b *testing.B) {
+		c := bash(row.cmd)
+		b.Run(row.name, func(b *testing.B) {
 			for b.Loop() {
 				s.Eval(c)
 			}

@@ -61,7 +61,7 @@ func doorTable(t *testing.T, name string) (n int) {
 		case kind == '?' && v.Action == hook.ActionAllow:
 			t.Errorf("allowed by %s: %s", v.Rule, text)
 		case kind != '?' && v.Action != want:
-			t.Errorf("%s: %s (%s), expected %s", text, v.Action, v.Reason, want)
+			t.Errorf("%s: got %s (%s), want %s", text, v.Action, v.Reason, want)
 		}
 	}
 	return n
@@ -97,13 +97,15 @@ func TestSideDoorTable(t *testing.T) {
 func TestPatternsForMCPTools(t *testing.T) {
 	for _, rules := range []string{`allow: [mcp__gh__get_*]`, `allow: [mcp__gh]`, `allow: ["mcp__gh__*"]`, `rules: [{id: x, action: allow, match: {mcp: {server: gh, tool: "get_*"}}}]`, `rules: [{id: x, action: allow, match: {mcp: {server: gh}}}]`} {
 		s := load(t, "version: 1\n"+rules)
-		for tool, want := range map[string]hook.Action{
-			"mcp__gh__get_issue": hook.ActionAllow, "mcp__gh__get_a.b-C9": hook.ActionAllow, "mcp__gh__get_x;rm": hook.ActionAsk, "mcp__gh__get_\u202ex": hook.ActionAsk, "mcp__gh__get_\u0456ssue": hook.ActionAsk, "mcp__gh__get_ x": hook.ActionAsk, "mcp__gh__get_x\n": hook.ActionAsk, "mcp__gh__get_x\x00": hook.ActionAsk,
-			"mcp__gh__get_é": hook.ActionAsk, "mcp__gh__get_$(x)": hook.ActionAsk, "mcp__gh__get_\u200bx": hook.ActionAsk, "mcp__gh__get_a/b": hook.ActionAsk, "mcp__gh__get_\xff": hook.ActionAsk, "mcp__g\u04bb__get_x": hook.ActionAsk, "mcp__gh;x__get_x": hook.ActionAsk,
+		for _, row := range []row{
+			{"mcp__gh__get_issue", hook.ActionAllow}, {"mcp__gh__get_a.b-C9", hook.ActionAllow}, {"mcp__gh__get_x;rm", hook.ActionAsk}, {"mcp__gh__get_\u202ex", hook.ActionAsk}, {"mcp__gh__get_\u0456ssue", hook.ActionAsk}, {"mcp__gh__get_ x", hook.ActionAsk}, {"mcp__gh__get_x\n", hook.ActionAsk}, {"mcp__gh__get_x\x00", hook.ActionAsk},
+			{"mcp__gh__get_é", hook.ActionAsk}, {"mcp__gh__get_$(x)", hook.ActionAsk}, {"mcp__gh__get_\u200bx", hook.ActionAsk}, {"mcp__gh__get_a/b", hook.ActionAsk}, {"mcp__gh__get_\xff", hook.ActionAsk}, {"mcp__g\u04bb__get_x", hook.ActionAsk}, {"mcp__gh;x__get_x", hook.ActionAsk},
 		} {
-			if v := s.Eval(Call{Tool: tool, Input: []byte("{}"), Cwd: "/home/user/project"}); v.Action != want {
-				t.Errorf("%s: %q: %s, expected %s", rules, tool, v.Action, want)
-			}
+			t.Run(row.in, func(t *testing.T) {
+				if v := s.Eval(Call{Tool: row.in, Input: []byte("{}"), Cwd: "/home/user/project"}); v.Action != row.want {
+					t.Errorf("%s: %q: %s, want %s", rules, row.in, v.Action, row.want)
+				}
+			})
 		}
 	}
 	s := load(t, "version: 1\nallow: [mcp__gh]\ndeny: [\"mcp__gh__delete_*\"]")

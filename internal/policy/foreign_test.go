@@ -12,39 +12,41 @@ import (
 // only for itself: denials of other files stay denials.
 func TestForeignWork(t *testing.T) {
 	long := strings.Repeat("a", 700)
-	for name, rule := range map[string]string{
-		"glob":    `{command: {program: "*", any_arg: "*a*a*a*a*a*a*a*b%d"}}`,
-		"program": `{command: {program: "*a*a*a*a*a*a*a*a*b%d"}}`,
-		"regexp":  `{command: {program: "*", any_arg: "re:(a{1,4}){1,3}b%d"}}`,
-		"mcp":     `{mcp: {server: "*", input: {x: "*a*a*a*a*a*a*a*b%d"}}}`,
+	for _, row := range []struct{ name, rule string }{
+		{"glob", `{command: {program: "*", any_arg: "*a*a*a*a*a*a*a*b%d"}}`},
+		{"program", `{command: {program: "*a*a*a*a*a*a*a*a*b%d"}}`},
+		{"regexp", `{command: {program: "*", any_arg: "re:(a{1,4}){1,3}b%d"}}`},
+		{"mcp", `{mcp: {server: "*", input: {x: "*a*a*a*a*a*a*a*b%d"}}}`},
 	} {
-		var b strings.Builder
-		b.WriteString("version: 1\nrules:\n")
-		for i := range 1000 {
-			fmt.Fprintf(&b, "  - {id: x%d, action: deny, match: "+rule+"}\n", i, i)
-		}
-		set, err := Load([]Source{
-			{Name: "mine", Layer: User, Data: []byte("version: 1\nallow: [Bash(echo *), mcp__a__b]\ndeny: [Bash(git push *), mcp__a__c]\n")},
-			{Name: "theirs", Layer: Repository, Data: []byte(b.String())},
-		}, LoadOptions{})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		denied, allowed := bash("git push "+long), bash("echo "+long)
-		switch name {
-		case "mcp":
-			denied.Tool, denied.Input = "mcp__a__c", []byte(`{"x":"`+long+long+`"}`)
-			allowed.Tool, allowed.Input = "mcp__a__b", denied.Input
-		case "program":
-			allowed = bash("echo 1; /" + long + "; /" + long)
-			denied = bash("git push 1; /" + long + "; /" + long)
-		}
-		if v := set.Eval(denied); v.Action != hook.ActionDeny || v.File != "mine" {
-			t.Errorf("%s: my denial became %s by %q: %s", name, v.Action, v.File, v.Reason)
-		}
-		if v := set.eval(&allowed, false); v.Action != hook.ActionAsk || !strings.Contains(fmt.Sprint(v.Refused), "too much") {
-			t.Errorf("%s: without time %s: %s", name, v.Action, v.Reason)
-		}
+		t.Run(row.name, func(t *testing.T) {
+			var b strings.Builder
+			b.WriteString("version: 1\nrules:\n")
+			for i := range 1000 {
+				fmt.Fprintf(&b, "  - {id: x%d, action: deny, match: "+row.rule+"}\n", i, i)
+			}
+			set, err := Load([]Source{
+				{Name: "mine", Layer: User, Data: []byte("version: 1\nallow: [Bash(echo *), mcp__a__b]\ndeny: [Bash(git push *), mcp__a__c]\n")},
+				{Name: "theirs", Layer: Repository, Data: []byte(b.String())},
+			}, LoadOptions{})
+			if err != nil {
+				t.Fatalf("%s: %v", row.name, err)
+			}
+			denied, allowed := bash("git push "+long), bash("echo "+long)
+			switch row.name {
+			case "mcp":
+				denied.Tool, denied.Input = "mcp__a__c", []byte(`{"x":"`+long+long+`"}`)
+				allowed.Tool, allowed.Input = "mcp__a__b", denied.Input
+			case "program":
+				allowed = bash("echo 1; /" + long + "; /" + long)
+				denied = bash("git push 1; /" + long + "; /" + long)
+			}
+			if v := set.Eval(denied); v.Action != hook.ActionDeny || v.File != "mine" {
+				t.Errorf("%s: my denial became %s by %q: %s", row.name, v.Action, v.File, v.Reason)
+			}
+			if v := set.eval(&allowed, false); v.Action != hook.ActionAsk || !strings.Contains(fmt.Sprint(v.Refused), "too much") {
+				t.Errorf("%s: without time %s: %s", row.name, v.Action, v.Reason)
+			}
+		})
 	}
 }
 

@@ -22,51 +22,55 @@ rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for command, want := range map[string]hook.Action{
-		`mycat x`:                        hook.ActionAllow,
-		`mycat "./$x"`:                   hook.ActionAsk, // feared may be meant
-		`show abc`:                       hook.ActionAllow,
-		`show abc x/*`:                   hook.ActionAllow,
-		`show abc "$x"`:                  hook.ActionAsk,
-		`show abc x$(pwd)`:               hook.ActionAsk,
-		`show a1`:                        hook.ActionAsk,
-		`show abc --output=x`:            hook.ActionAsk,
-		`show abc -ox`:                   hook.ActionAsk,
-		`show abc ./sure`:                hook.ActionAsk,
-		`show abc <<< "$x"`:              hook.ActionAsk,
-		`show abc <<< x`:                 hook.ActionAllow,
-		`find . -exec show abc {} \;`:    hook.ActionAllow,
-		`find "$x" -exec show abc {} \;`: hook.ActionAsk,
-		`find . | xargs show abc`:        hook.ActionAllow,
-		`git ls-files | xargs show abc`:  hook.ActionAsk, // no rule allows git here
-		`cat list | xargs show abc`:      hook.ActionAsk,
-		`xargs show abc`:                 hook.ActionAsk,
-		`cat list | xargs names`:         hook.ActionAllow,
-		`names $(pwd)`:                   hook.ActionAllow,
-		`names "$x"`:                     hook.ActionAsk,
-		`names $(pwd)$x`:                 hook.ActionAsk,
-		`names $(rm x)`:                  hook.ActionAsk,
-		`cat ~/.s*/x`:                    hook.ActionAsk,
-		`cat /home/user/.ssh/*`:          hook.ActionAsk,
-		`head -3 *.md`:                   hook.ActionAllow,
+	for _, row := range []row{
+		{`mycat x`, hook.ActionAllow},
+		{`mycat "./$x"`, hook.ActionAsk}, // feared may be meant
+		{`show abc`, hook.ActionAllow},
+		{`show abc x/*`, hook.ActionAllow},
+		{`show abc "$x"`, hook.ActionAsk},
+		{`show abc x$(pwd)`, hook.ActionAsk},
+		{`show a1`, hook.ActionAsk},
+		{`show abc --output=x`, hook.ActionAsk},
+		{`show abc -ox`, hook.ActionAsk},
+		{`show abc ./sure`, hook.ActionAsk},
+		{`show abc <<< "$x"`, hook.ActionAsk},
+		{`show abc <<< x`, hook.ActionAllow},
+		{`find . -exec show abc {} \;`, hook.ActionAllow},
+		{`find "$x" -exec show abc {} \;`, hook.ActionAsk},
+		{`find . | xargs show abc`, hook.ActionAllow},
+		{`git ls-files | xargs show abc`, hook.ActionAsk}, // no rule allows git here
+		{`cat list | xargs show abc`, hook.ActionAsk},
+		{`xargs show abc`, hook.ActionAsk},
+		{`cat list | xargs names`, hook.ActionAllow},
+		{`names $(pwd)`, hook.ActionAllow},
+		{`names "$x"`, hook.ActionAsk},
+		{`names $(pwd)$x`, hook.ActionAsk},
+		{`names $(rm x)`, hook.ActionAsk},
+		{`cat ~/.s*/x`, hook.ActionAsk},
+		{`cat /home/user/.ssh/*`, hook.ActionAsk},
+		{`head -3 *.md`, hook.ActionAllow},
 	} {
-		if v := set.Eval(bashCall(command)); v.Action != want {
-			t.Errorf("%s: %s by %q (%s), expected %s", command, v.Action, v.Rule, v.Reason, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if v := set.Eval(bashCall(row.in)); v.Action != row.want {
+				t.Errorf("%s: %s by %q (%s), want %s", row.in, v.Action, v.Rule, v.Reason, row.want)
+			}
+		})
 	}
 }
 
 func TestLiteralRefused(t *testing.T) {
-	for rule, want := range map[string]string{
-		`{id: a, action: allow, certain: true, match: {command: {program: x}}}`:      "3:37: certain is for rules that deny or ask",
-		`{id: a, action: deny, match: {command: {program: x, literal: true}}}`:       "literal is for rules that allow",
-		`{id: a, action: allow, match: {command: {program: x, literal: sometimes}}}`: "expected true, or-from-commands",
-		`{id: a, action: allow, match: {command: {program: x, args: ["re:("]}}}`:     "is no regular expression",
-		`{id: a, action: allow, match: {command: {program: "*", literal: true}}}`:    "must name each program in full",
+	for _, row := range []struct{ rule, want string }{
+		{`{id: a, action: allow, certain: true, match: {command: {program: x}}}`, "3:37: certain is for rules that deny or ask"},
+		{`{id: a, action: deny, match: {command: {program: x, literal: true}}}`, "literal is for rules that allow"},
+		{`{id: a, action: allow, match: {command: {program: x, literal: sometimes}}}`, "expected true, or-from-commands"},
+		{`{id: a, action: allow, match: {command: {program: x, args: ["re:("]}}}`, "is no regular expression"},
+		{`{id: a, action: allow, match: {command: {program: "*", literal: true}}}`, "must name each program in full"},
 	} {
-		_, err := Load([]Source{{Name: "x.yaml", Data: []byte("version: 1\nrules:\n  - " + rule + "\n")}}, LoadOptions{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, expected %q", rule, err, want)
-		}
+		t.Run(row.rule, func(t *testing.T) {
+			_, err := Load([]Source{{Name: "x.yaml", Data: []byte("version: 1\nrules:\n  - " + row.rule + "\n")}}, LoadOptions{})
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%s: error %v, want %q", row.rule, err, row.want)
+			}
+		})
 	}
 }

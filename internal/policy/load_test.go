@@ -70,17 +70,19 @@ func TestProblems(t *testing.T) {
 		{"version: 1\ntests:\n  - {cmd: ls, expect: allow}", "3:5", "expected allow, got ask"},
 		{"version: 1\nallow: [Bash(ls)]\ntests:\n  - {cmd: ls, expect: allow, rule: x}", "4:5", `expected the rule "x"`},
 	} {
-		_, err := Load([]Source{{Name: "f", Layer: User, Data: []byte(c.text)}}, LoadOptions{})
-		found := false
-		for _, p := range Problems(err) {
-			found = found || strings.Contains(p.Message, c.says) && (c.at == "" || fmt.Sprintf("%d:%d", p.Line, p.Column) == c.at)
-			if p.Line == 0 || p.Column == 0 {
-				t.Errorf("no place: %v", p)
+		t.Run(fmt.Sprintf("%.60s", c.text), func(t *testing.T) {
+			_, err := Load([]Source{{Name: "f", Layer: User, Data: []byte(c.text)}}, LoadOptions{})
+			found := false
+			for _, p := range Problems(err) {
+				found = found || strings.Contains(p.Message, c.says) && (c.at == "" || fmt.Sprintf("%d:%d", p.Line, p.Column) == c.at)
+				if p.Line == 0 || p.Column == 0 {
+					t.Errorf("no place: %v", p)
+				}
 			}
-		}
-		if !found {
-			t.Errorf("%q: expected %q at %s, got\n%v", c.text, c.says, c.at, err)
-		}
+			if !found {
+				t.Errorf("%q: want %q at %s, got\n%v", c.text, c.says, c.at, err)
+			}
+		})
 	}
 }
 
@@ -184,19 +186,26 @@ func TestLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cmd, want := range map[string]struct {
-		action hook.Action
-		file   string
+	for _, row := range []struct {
+		command string
+		want    hook.Action
+		file    string
 	}{
-		"make": {hook.ActionAsk, ""}, "npm test": {hook.ActionAllow, "user.yaml"}, "npm publish": {hook.ActionDeny, "repo.yaml"}, "docker ps": {hook.ActionDeny, "managed.yaml"}, "npm run e2e": {hook.ActionAsk, "repo.yaml"},
+		{"make", hook.ActionAsk, ""},
+		{"npm test", hook.ActionAllow, "user.yaml"},
+		{"npm publish", hook.ActionDeny, "repo.yaml"},
+		{"docker ps", hook.ActionDeny, "managed.yaml"},
+		{"npm run e2e", hook.ActionAsk, "repo.yaml"},
 	} {
-		v := s.Eval(bash(cmd))
-		if v.Action != want.action || v.File != want.file {
-			t.Errorf("%s: %+v", cmd, v)
-		}
-		if v.Action == hook.ActionAsk && (v.Timeout.String() != "5m0s" || v.OnTimeout != "deny") {
-			t.Errorf("%s: timeout %s, then %s", cmd, v.Timeout, v.OnTimeout)
-		}
+		t.Run(row.command, func(t *testing.T) {
+			v := s.Eval(bash(row.command))
+			if v.Action != row.want || v.File != row.file {
+				t.Errorf("got %+v, want %s by %q", v, row.want, row.file)
+			}
+			if v.Action == hook.ActionAsk && (v.Timeout.String() != "5m0s" || v.OnTimeout != hook.Deny) {
+				t.Errorf("got timeout %s, then %s", v.Timeout, v.OnTimeout)
+			}
+		})
 	}
 	if n := len(s.Notices()); n != 3 {
 		t.Errorf("%d notices, want one for each ignored entry: %v", n, s.Notices())

@@ -53,14 +53,16 @@ ask: ["Bash(npm publish:*)", "Skill(deploy:*)"]
 }
 
 func TestSwallowed(t *testing.T) {
-	for rule, by := range map[string]string{
-		"Bash(git push *)": "Bash(git *)", "Read(./docs/**)": "Read(docs)", "WebFetch(domain:go.dev)": "WebFetch", "mcp__github__get_*": "mcp__github", "Edit(.env)": "Read(.env)",
-		"Bash(npm test)": "Bash",
+	for _, row := range []struct{ rule, by string }{
+		{"Bash(git push *)", "Bash(git *)"}, {"Read(./docs/**)", "Read(docs)"}, {"WebFetch(domain:go.dev)", "WebFetch"}, {"mcp__github__get_*", "mcp__github"}, {"Edit(.env)", "Read(.env)"},
+		{"Bash(npm test)", "Bash"},
 	} {
-		s := load(t, "version: 1\nallow: ['"+rule+"']\ndeny: ['"+by+"']\n")
-		if m := s.Mistakes(); len(m) != 1 || !strings.Contains(m[0].Message, by) {
-			t.Errorf("%s under deny %s: %v", rule, by, m)
-		}
+		t.Run(row.rule, func(t *testing.T) {
+			s := load(t, "version: 1\nallow: ['"+row.rule+"']\ndeny: ['"+row.by+"']\n")
+			if m := s.Mistakes(); len(m) != 1 || !strings.Contains(m[0].Message, row.by) {
+				t.Errorf("%s under deny %s: %v", row.rule, row.by, m)
+			}
+		})
 	}
 }
 
@@ -75,11 +77,22 @@ func TestColonWantsQuotes(t *testing.T) {
 // A test in a file holds as the broker would decide: where the shell is not known.
 func TestFilesTestsKnowNoShell(t *testing.T) {
 	head := "version: 1\nuse: [builtin/readonly@1]\ntests:\n  - {cmd: 'echo ===', expect: "
-	for text, good := range map[string]bool{"allow}": false, "ask}": false, "allow, shell: bash}": true, "ask, shell: zsh}": true, "allow, shell: zsh}": false} {
-		_, err := Load([]Source{{Name: "f", Data: []byte(head + text + "\n")}}, LoadOptions{})
-		if (err == nil) != good {
-			t.Errorf("%s: %v", text, err)
-		}
+	for _, row := range []struct {
+		in   string
+		want bool // it passes
+	}{
+		{"allow}", false},
+		{"ask}", false},
+		{"allow, shell: bash}", true},
+		{"ask, shell: zsh}", true},
+		{"allow, shell: zsh}", false},
+	} {
+		t.Run(row.in, func(t *testing.T) {
+			_, err := Load([]Source{{Name: "f", Data: []byte(head + row.in + "\n")}}, LoadOptions{})
+			if (err == nil) != row.want {
+				t.Errorf("got %v, want it to pass: %t", err, row.want)
+			}
+		})
 	}
 }
 
@@ -125,19 +138,21 @@ func TestMembers(t *testing.T) {
 		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://EXAMPLE.com./"}, hook.ActionDeny},
 		{"WebFetch(domain:example.com)", "WebFetch", map[string]any{"url": "https://a.example.com../"}, hook.ActionDeny},
 	} {
-		s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
-		if v := s.Eval(toolCall(row.tool, row.input)); v.Action != row.want {
-			t.Errorf("%s: %s %v: %s, want %s", row.rule, row.tool, row.input, v.Action, row.want)
-		}
+		t.Run(row.rule, func(t *testing.T) {
+			s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
+			if v := s.Eval(toolCall(row.tool, row.input)); v.Action != row.want {
+				t.Errorf("%s: %s %v: %s, want %s", row.rule, row.tool, row.input, v.Action, row.want)
+			}
+		})
 	}
 }
 
 // A value that is no plain one may hold what is meant: nothing is allowed, then.
 func TestMembersThatAreLists(t *testing.T) {
 	s := load(t, "version: 1\ndeny: ['Agent(model:opus)']\nallow: [Agent]\n")
-	for in, want := range map[any]hook.Action{"haiku": hook.ActionAllow, nil: hook.ActionAllow} {
-		if v := s.Eval(toolCall("Agent", map[string]any{"model": in})); v.Action != want {
-			t.Errorf("%v: %s", in, v.Action)
+	for _, in := range []any{"haiku", nil} {
+		if v := s.Eval(toolCall("Agent", map[string]any{"model": in})); v.Action != hook.ActionAllow {
+			t.Errorf("%v: got %s, want allow", in, v.Action)
 		}
 	}
 	if v := s.Eval(toolCall("Agent", map[string]any{"model": []string{"opus"}})); v.Action == hook.ActionAllow {
@@ -190,9 +205,11 @@ func TestDeniesAreWide(t *testing.T) {
 		{"Read(${HOME}/notes)", "cat /home/user/notes", hook.ActionDeny},
 		{"Read(/etc/shadow)", "cat /etc/shadow", hook.ActionDeny},
 	} {
-		s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
-		if v := s.Eval(bash(row.command)); v.Action != row.want {
-			t.Errorf("deny %s: %s: %s, want %s", row.rule, row.command, v.Action, row.want)
-		}
+		t.Run(row.rule+" "+row.command, func(t *testing.T) {
+			s := load(t, "version: 1\ndeny: ['"+row.rule+"']\n")
+			if v := s.Eval(bash(row.command)); v.Action != row.want {
+				t.Errorf("deny %s: %s: %s, want %s", row.rule, row.command, v.Action, row.want)
+			}
+		})
 	}
 }

@@ -98,7 +98,7 @@ func measure(t *testing.T, file string, packs *Set) {
 				t.Logf("missed: %s\t%s\t%s", row.Command, v.Reason, miss(v))
 			}
 		case v.Action == hook.ActionAllow && !row.Disputed:
-			t.Errorf("%s: allowed by %s, expected %s: %s", filepath.Base(file), v.Rule, row.Expected, row.Command)
+			t.Errorf("%s: allowed by %s, want %s: %s", filepath.Base(file), v.Rule, row.Expected, row.Command)
 		}
 	}
 	if err := lines.Err(); err != nil {

@@ -32,9 +32,11 @@ func commands(t *testing.T, name string) []string {
 func TestPacksAsk(t *testing.T) {
 	packs := readers(t)
 	for _, c := range commands(t, "packs-ask.txt") {
-		if v := packs.Eval(bashCall(c)); v.Action == hook.ActionAllow {
-			t.Errorf("allowed by %s: %s", v.Rule, c)
-		}
+		t.Run(c, func(t *testing.T) {
+			if v := packs.Eval(bashCall(c)); v.Action == hook.ActionAllow {
+				t.Errorf("allowed by %s: %s", v.Rule, c)
+			}
+		})
 	}
 }
 
@@ -42,30 +44,34 @@ func TestPacksAsk(t *testing.T) {
 func TestPacksAllow(t *testing.T) {
 	packs := readers(t)
 	for _, c := range commands(t, "packs-allow.txt") {
-		if v := packs.Explain(bashCall(c)); v.Action != hook.ActionAllow {
-			t.Errorf("%s: %s (%s)", c, v.Reason, miss(v))
-		}
+		t.Run(c, func(t *testing.T) {
+			if v := packs.Explain(bashCall(c)); v.Action != hook.ActionAllow {
+				t.Errorf("%s: %s (%s)", c, v.Reason, miss(v))
+			}
+		})
 	}
 }
 
 // Every pack loads, and says in its first lines what it promises.
 func TestPacksLoad(t *testing.T) {
 	for _, name := range Packs() {
-		if _, err := Load([]Source{{Name: "x", Data: []byte("version: 1\nuse: [" + name + "]\n")}}, LoadOptions{}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		data, err := pack(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		head, _, _ := strings.Cut(string(data), "version:")
-		want := "What is promised:"
-		if strings.Contains(name, "project") {
-			want = "RUNS CODE OF THE PROJECT"
-		}
-		if !strings.HasPrefix(head, "# "+name+":") || !strings.Contains(head, want) {
-			t.Errorf("%s does not say %q in front", name, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Load([]Source{{Name: "x", Data: []byte("version: 1\nuse: [" + name + "]\n")}}, LoadOptions{}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			data, err := pack(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head, _, _ := strings.Cut(string(data), "version:")
+			want := "What is promised:"
+			if strings.Contains(name, "project") {
+				want = "RUNS CODE OF THE PROJECT"
+			}
+			if !strings.HasPrefix(head, "# "+name+":") || !strings.Contains(head, want) {
+				t.Errorf("%s does not say %q in front", name, want)
+			}
+		})
 	}
 }
 

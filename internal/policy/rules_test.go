@@ -75,41 +75,43 @@ func bash(command string) Call {
 
 func TestExample(t *testing.T) {
 	s := load(t, example)
-	for cmd, want := range map[string]hook.Action{
-		"go test ./... -run TestX":        hook.ActionAllow,
-		"go test -count=1 ./...":          hook.ActionAllow,
-		"go test -exec evil ./...":        hook.ActionAsk,
-		"go test ./... > out.txt":         hook.ActionAllow,
-		"go test ./... > ~/out.txt":       hook.ActionAsk,
-		"go test ./... | tee x":           hook.ActionAsk,
-		"cd sub && go test ./...":         hook.ActionAsk,
-		"npm run test":                    hook.ActionAllow,
-		"npm run test -- -u":              hook.ActionAllow,
-		"npm run test:unit":               hook.ActionAsk,
-		"rm -rf dist":                     hook.ActionAllow,
-		"rm -fr dist/x build":             hook.ActionAllow,
-		"rm -rf dist ~":                   hook.ActionAsk,
-		"rm -rf dist/../src":              hook.ActionAsk,
-		"rm -rf":                          hook.ActionAsk,
-		"rm -rf dist/*":                   hook.ActionAllow,
-		"git push origin":                 hook.ActionAsk,
-		"git -C x push":                   hook.ActionAsk,
-		"curl x":                          hook.ActionDeny,
-		"npm run test && curl x":          hook.ActionDeny,
-		"echo $(curl x)":                  hook.ActionDeny,
-		"sudo curl x":                     hook.ActionDeny,
-		"cat .env":                        hook.ActionDeny,
-		"cat < .env":                      hook.ActionDeny,
-		"psql -h prod-1":                  hook.ActionDeny,
-		"npm run test > docs/x":           hook.ActionAllow,
-		"npm run test > src/x":            hook.ActionAsk,
-		"npm run test > docs/.git/config": hook.ActionAsk,
+	for _, row := range []row{
+		{"go test ./... -run TestX", hook.ActionAllow},
+		{"go test -count=1 ./...", hook.ActionAllow},
+		{"go test -exec evil ./...", hook.ActionAsk},
+		{"go test ./... > out.txt", hook.ActionAllow},
+		{"go test ./... > ~/out.txt", hook.ActionAsk},
+		{"go test ./... | tee x", hook.ActionAsk},
+		{"cd sub && go test ./...", hook.ActionAsk},
+		{"npm run test", hook.ActionAllow},
+		{"npm run test -- -u", hook.ActionAllow},
+		{"npm run test:unit", hook.ActionAsk},
+		{"rm -rf dist", hook.ActionAllow},
+		{"rm -fr dist/x build", hook.ActionAllow},
+		{"rm -rf dist ~", hook.ActionAsk},
+		{"rm -rf dist/../src", hook.ActionAsk},
+		{"rm -rf", hook.ActionAsk},
+		{"rm -rf dist/*", hook.ActionAllow},
+		{"git push origin", hook.ActionAsk},
+		{"git -C x push", hook.ActionAsk},
+		{"curl x", hook.ActionDeny},
+		{"npm run test && curl x", hook.ActionDeny},
+		{"echo $(curl x)", hook.ActionDeny},
+		{"sudo curl x", hook.ActionDeny},
+		{"cat .env", hook.ActionDeny},
+		{"cat < .env", hook.ActionDeny},
+		{"psql -h prod-1", hook.ActionDeny},
+		{"npm run test > docs/x", hook.ActionAllow},
+		{"npm run test > src/x", hook.ActionAsk},
+		{"npm run test > docs/.git/config", hook.ActionAsk},
 	} {
-		if v := s.Eval(bash(cmd)); v.Action != want {
-			t.Errorf("%s: %s (%s %s), expected %s", cmd, v.Action, v.Rule, v.Reason, want)
-			for _, u := range s.Explain(bash(cmd)).Units {
-				t.Logf("  %+v", u)
+		t.Run(row.in, func(t *testing.T) {
+			if v := s.Eval(bash(row.in)); v.Action != row.want {
+				t.Errorf("%s: got %s (%s %s), want %s", row.in, v.Action, v.Rule, v.Reason, row.want)
+				for _, u := range s.Explain(bash(row.in)).Units {
+					t.Logf("  %+v", u)
+				}
 			}
-		}
+		})
 	}
 }

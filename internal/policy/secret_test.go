@@ -130,9 +130,11 @@ func TestSecretsThatARuleNames(t *testing.T) {
 		{"Glob", toolCall("Glob", map[string]any{"pattern": "**/.env", "path": testProject}), hook.ActionAsk},
 		{"Glob", toolCall("Glob", map[string]any{"pattern": "**", "path": testHome}), hook.ActionAsk},
 	} {
-		set := load(t, "version: 1\nallow: [\""+row.rule+"\"]\n")
-		if v := set.Eval(row.call); v.Action != row.want {
-			t.Errorf("%s: %s %s: %s, want %s (%s)", row.rule, row.call.Tool, row.call.Input, v.Action, row.want, v.Reason)
-		}
+		t.Run(row.rule, func(t *testing.T) {
+			set := load(t, "version: 1\nallow: [\""+row.rule+"\"]\n")
+			if v := set.Eval(row.call); v.Action != row.want {
+				t.Errorf("%s: %s %s: %s, want %s (%s)", row.rule, row.call.Tool, row.call.Input, v.Action, row.want, v.Reason)
+			}
+		})
 	}
 }

@@ -24,16 +24,18 @@ deny: ["WebFetch(domain:evil.example)"]
 rules:
   - {id: docs, action: allow, match: {url: {scheme: https, host: example.org, path: ["/docs/**"]}}}
 `)
-	for url, want := range map[string]hook.Action{
-		"https://docs.python.org/3/": hook.ActionAllow, "http://docs.python.org": hook.ActionAllow, "https://DOCS.Python.org:443/": hook.ActionAllow, "https://go.dev/x?y=z#w": hook.ActionAllow, "https://example.org/docs/a": hook.ActionAllow, "https://example.org/docs": hook.ActionAllow,
-		"https://python.org/": hook.ActionAsk, "https://docs.python.org.evil.net/": hook.ActionAsk, "https://docs.python.org@evil.net/": hook.ActionAsk, "https://docs.python.org:8443/": hook.ActionAsk, "https://evil.net/docs.python.org": hook.ActionAsk,
-		"https://go.dev\\@evil.net/": hook.ActionAsk, "https://go.dev\t.evil.net/": hook.ActionAsk, "https:go.dev": hook.ActionAsk, "file:///go.dev": hook.ActionAsk, "ftp://go.dev/": hook.ActionAsk, "https://go.dev./": hook.ActionAsk, "https://gо.dev/": hook.ActionAsk, "https://www.go.dev/": hook.ActionAsk, " https://go.dev/": hook.ActionAsk,
-		"http://example.org/docs/a": hook.ActionAsk, "https://example.org/docs/../admin": hook.ActionAsk, "https://example.org/docs/%2e%2e/admin": hook.ActionAsk, "https://example.org/admin": hook.ActionAsk, "https://example.org/docsx": hook.ActionAsk, "": hook.ActionAsk,
-		"https://evil.example/": hook.ActionDeny, "https://a.evil.example/": hook.ActionDeny, "https://evil.example.:9/": hook.ActionDeny, "https://user@EVIL.example/": hook.ActionDeny,
+	for _, row := range []row{
+		{"https://docs.python.org/3/", hook.ActionAllow}, {"http://docs.python.org", hook.ActionAllow}, {"https://DOCS.Python.org:443/", hook.ActionAllow}, {"https://go.dev/x?y=z#w", hook.ActionAllow}, {"https://example.org/docs/a", hook.ActionAllow}, {"https://example.org/docs", hook.ActionAllow},
+		{"https://python.org/", hook.ActionAsk}, {"https://docs.python.org.evil.net/", hook.ActionAsk}, {"https://docs.python.org@evil.net/", hook.ActionAsk}, {"https://docs.python.org:8443/", hook.ActionAsk}, {"https://evil.net/docs.python.org", hook.ActionAsk},
+		{"https://go.dev\\@evil.net/", hook.ActionAsk}, {"https://go.dev\t.evil.net/", hook.ActionAsk}, {"https:go.dev", hook.ActionAsk}, {"file:///go.dev", hook.ActionAsk}, {"ftp://go.dev/", hook.ActionAsk}, {"https://go.dev./", hook.ActionAsk}, {"https://gо.dev/", hook.ActionAsk}, {"https://www.go.dev/", hook.ActionAsk}, {" https://go.dev/", hook.ActionAsk},
+		{"http://example.org/docs/a", hook.ActionAsk}, {"https://example.org/docs/../admin", hook.ActionAsk}, {"https://example.org/docs/%2e%2e/admin", hook.ActionAsk}, {"https://example.org/admin", hook.ActionAsk}, {"https://example.org/docsx", hook.ActionAsk}, {"", hook.ActionAsk},
+		{"https://evil.example/", hook.ActionDeny}, {"https://a.evil.example/", hook.ActionDeny}, {"https://evil.example.:9/", hook.ActionDeny}, {"https://user@EVIL.example/", hook.ActionDeny},
 	} {
-		if v := s.Eval(tool1("WebFetch", "url", url)); v.Action != want {
-			t.Errorf("%q: %s (%s), expected %s", url, v.Action, v.Reason, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if v := s.Eval(tool1("WebFetch", "url", row.in)); v.Action != row.want {
+				t.Errorf("%q: got %s (%s), want %s", row.in, v.Action, v.Reason, row.want)
+			}
+		})
 	}
 }
 
@@ -54,32 +56,36 @@ rules:
 		{"mcp__github__create_issue", `{"owner":"me","draft":true,"n":7}`, hook.ActionAllow}, {"mcp__github__create_issue", `{"owner":"my-org","draft":true,"n":7}`, hook.ActionAllow}, {"mcp__github__create_issue", `{"owner":"you","draft":true,"n":7}`, hook.ActionAsk},
 		{"mcp__github__create_issue", `{"owner":"me","draft":true}`, hook.ActionAsk}, {"mcp__github__create_issue", `{"owner":["me"],"draft":true,"n":7}`, hook.ActionAsk}, {"mcp__github__create_issue", `{"owner":"me","draft":false,"n":7}`, hook.ActionAsk},
 	} {
-		call := bash("")
-		call.Tool, call.Input = c.tool, json.RawMessage(c.input)
-		if v := s.Eval(call); v.Action != c.want {
-			t.Errorf("%s %s: %s (%s), expected %s", c.tool, c.input, v.Action, v.Reason, c.want)
-		}
+		t.Run(c.tool+" "+c.input, func(t *testing.T) {
+			call := bash("")
+			call.Tool, call.Input = c.tool, json.RawMessage(c.input)
+			if v := s.Eval(call); v.Action != c.want {
+				t.Errorf("%s %s: got %s (%s), want %s", c.tool, c.input, v.Action, v.Reason, c.want)
+			}
+		})
 	}
 }
 
 // TestInput: what can be read in two ways, or says something unknown, is never allowed.
 func TestInput(t *testing.T) {
 	s := load(t, "version: 1\nallow: [Bash(ls), Read, WebSearch]\ndeny: [Bash(rm *)]")
-	for input, want := range map[string]hook.Action{
-		`{"command":"ls"}`: hook.ActionAllow, `{"command":"ls","description":"x","timeout":5,"run_in_background":false}`: hook.ActionAllow, ` {"command" : "ls"} `: hook.ActionAllow,
-		`{"command":"rm x","COMMAND":"ls"}`: hook.ActionDeny, `{"command":"ls","COMMAND":"rm x"}`: hook.ActionAsk, `{"command":"ls","command":"rm x"}`: hook.ActionAsk, `{"command":"ls","env":{}}`: hook.ActionAsk, `{"command":"ls","dangerouslyDisableSandbox":true}`: hook.ActionAsk, `{"command":"ls","dangerouslyDisableSandbox":false}`: hook.ActionAllow,
-		"{\"command\":\"ls\",\"description\":\"\xff\"}": hook.ActionAsk, `{"command":"ls","description":"\ud800"}`: hook.ActionAsk, `{"command":"ls","description":"\ud83d\ude00"}`: hook.ActionAllow,
-		`{"command":["ls"]}`: hook.ActionAsk, `{"command":null}`: hook.ActionAsk, `{}`: hook.ActionAsk, ``: hook.ActionAsk, `{"command":"ls"`: hook.ActionAsk, `["ls"]`: hook.ActionAsk, `{"command":"ls"}x`: hook.ActionAsk, `{"Command":"ls"}`: hook.ActionAsk,
+	for _, row := range []row{
+		{`{"command":"ls"}`, hook.ActionAllow}, {`{"command":"ls","description":"x","timeout":5,"run_in_background":false}`, hook.ActionAllow}, {` {"command" : "ls"} `, hook.ActionAllow},
+		{`{"command":"rm x","COMMAND":"ls"}`, hook.ActionDeny}, {`{"command":"ls","COMMAND":"rm x"}`, hook.ActionAsk}, {`{"command":"ls","command":"rm x"}`, hook.ActionAsk}, {`{"command":"ls","env":{}}`, hook.ActionAsk}, {`{"command":"ls","dangerouslyDisableSandbox":true}`, hook.ActionAsk}, {`{"command":"ls","dangerouslyDisableSandbox":false}`, hook.ActionAllow},
+		{"{\"command\":\"ls\",\"description\":\"\xff\"}", hook.ActionAsk}, {`{"command":"ls","description":"\ud800"}`, hook.ActionAsk}, {`{"command":"ls","description":"\ud83d\ude00"}`, hook.ActionAllow},
+		{`{"command":["ls"]}`, hook.ActionAsk}, {`{"command":null}`, hook.ActionAsk}, {`{}`, hook.ActionAsk}, {``, hook.ActionAsk}, {`{"command":"ls"`, hook.ActionAsk}, {`["ls"]`, hook.ActionAsk}, {`{"command":"ls"}x`, hook.ActionAsk}, {`{"Command":"ls"}`, hook.ActionAsk},
 	} {
-		c := bash("")
-		c.Input = json.RawMessage(input)
-		if v := s.Eval(c); v.Action != want {
-			t.Errorf("%s: %s (%s), expected %s", input, v.Action, v.Reason, want)
-		}
-		c.Uninspectable = true
-		if v := s.Eval(c); v.Action == hook.ActionAllow {
-			t.Errorf("%s: uninspectable, and allowed", input)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			c := bash("")
+			c.Input = json.RawMessage(row.in)
+			if v := s.Eval(c); v.Action != row.want {
+				t.Errorf("%s: got %s (%s), want %s", row.in, v.Action, v.Reason, row.want)
+			}
+			c.Uninspectable = true
+			if v := s.Eval(c); v.Action == hook.ActionAllow {
+				t.Errorf("%s: uninspectable, and allowed", row.in)
+			}
+		})
 	}
 	if v := s.Explain(tool1("WebSearch", "query", "x")); v.Action != hook.ActionAllow || v.Rule != "WebSearch" || v.File != "rules.yaml" || v.Layer != User {
 		t.Errorf("%+v", v)
@@ -97,24 +103,28 @@ version: 1
 allow: ["Read(./src/**)"]
 deny: ["Read(**/.env)"]
 `)
-	for input, want := range map[string]hook.Action{
-		`{"pattern":"x","path":"src"}`: hook.ActionAllow, `{"pattern":"x"}`: hook.ActionAsk, `{"pattern":"x","path":"/etc"}`: hook.ActionAsk, `{"pattern":"x","path":"src/../.."}`: hook.ActionAsk, `{"pattern":"x","path":"src/.env"}`: hook.ActionDeny, `{"pattern":"x","path":"src","glob":"*.ts"}`: hook.ActionAllow,
-		`{"pattern":"x","path":"src","glob":".e*"}`: hook.ActionAsk, `{"pattern":"x","path":"src","glob":"../*"}`: hook.ActionAsk, `{"pattern":"x","path":7}`: hook.ActionAsk, `{"pattern":"x","path":null}`: hook.ActionAsk,
+	for _, row := range []row{
+		{`{"pattern":"x","path":"src"}`, hook.ActionAllow}, {`{"pattern":"x"}`, hook.ActionAsk}, {`{"pattern":"x","path":"/etc"}`, hook.ActionAsk}, {`{"pattern":"x","path":"src/../.."}`, hook.ActionAsk}, {`{"pattern":"x","path":"src/.env"}`, hook.ActionDeny}, {`{"pattern":"x","path":"src","glob":"*.ts"}`, hook.ActionAllow},
+		{`{"pattern":"x","path":"src","glob":".e*"}`, hook.ActionAsk}, {`{"pattern":"x","path":"src","glob":"../*"}`, hook.ActionAsk}, {`{"pattern":"x","path":7}`, hook.ActionAsk}, {`{"pattern":"x","path":null}`, hook.ActionAsk},
 	} {
-		c := bash("")
-		c.Tool, c.Input = "Grep", json.RawMessage(input)
-		if v := s.Eval(c); v.Action != want {
-			t.Errorf("Grep %s: %s (%s), expected %s", input, v.Action, v.Reason, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			c := bash("")
+			c.Tool, c.Input = "Grep", json.RawMessage(row.in)
+			if v := s.Eval(c); v.Action != row.want {
+				t.Errorf("Grep %s: %s (%s), want %s", row.in, v.Action, v.Reason, row.want)
+			}
+		})
 	}
-	for input, want := range map[string]hook.Action{
-		`{"pattern":"**/*.ts","path":"src"}`: hook.ActionAllow, `{"pattern":"/etc/*","path":"src"}`: hook.ActionAsk, `{"pattern":"../*","path":"src"}`: hook.ActionAsk, `{"pattern":"~/x","path":"src"}`: hook.ActionAsk,
+	for _, row := range []row{
+		{`{"pattern":"**/*.ts","path":"src"}`, hook.ActionAllow}, {`{"pattern":"/etc/*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"../*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"~/x","path":"src"}`, hook.ActionAsk},
 	} {
-		c := bash("")
-		c.Tool, c.Input = "Glob", json.RawMessage(input)
-		if v := s.Eval(c); v.Action != want {
-			t.Errorf("Glob %s: %s (%s), expected %s", input, v.Action, v.Reason, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			c := bash("")
+			c.Tool, c.Input = "Glob", json.RawMessage(row.in)
+			if v := s.Eval(c); v.Action != row.want {
+				t.Errorf("Glob %s: %s (%s), want %s", row.in, v.Action, v.Reason, row.want)
+			}
+		})
 	}
 }
 
@@ -139,7 +149,7 @@ rules:
 		call := bash("ls")
 		call.Time = c.at
 		if v := s.Eval(call); v.Action != c.want {
-			t.Errorf("%s: %s (%s), expected %s", c.at, v.Action, v.Rule, c.want)
+			t.Errorf("%s: got %s (%s), want %s", c.at, v.Action, v.Rule, c.want)
 		}
 	}
 	whole := bash("make")
@@ -157,12 +167,14 @@ rules:
 			t.Errorf("%s: %s", name, v.Action)
 		}
 	}
-	for cmd, want := range map[string]hook.Action{
-		"cd /srv/x && id": hook.ActionAsk /* cd */, "id": hook.ActionAsk, "date": hook.ActionAllow,
+	for _, row := range []row{
+		{"cd /srv/x && id", hook.ActionAsk /* cd */}, {"id", hook.ActionAsk}, {"date", hook.ActionAllow},
 	} {
-		if v := s.Eval(bash(cmd)); v.Action != want {
-			t.Errorf("%s: %s, expected %s", cmd, v.Action, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if v := s.Eval(bash(row.in)); v.Action != row.want {
+				t.Errorf("%s: %s, want %s", row.in, v.Action, row.want)
+			}
+		})
 	}
 	c := bash("id")
 	c.Cwd = "/srv/x"
@@ -215,17 +227,19 @@ rules:
 	}{
 		{bash("ls"), hook.ActionAllow, "would-deny"}, {bash("make"), hook.ActionAsk, "would-allow"}, {bash("ls; make"), hook.ActionAsk, "would-deny would-allow"}, {bash("make; rm x"), hook.ActionAsk, ""}, {bash("make $(eval x)"), hook.ActionAsk, ""}, {tool1("Read", "file_path", "/x"), hook.ActionAsk, "would-read"},
 	} {
-		v := s.Eval(c.call)
-		got := ""
-		for _, sh := range v.Shadow {
-			if got != "" {
-				got += " "
+		t.Run(string(c.call.Input), func(t *testing.T) {
+			v := s.Eval(c.call)
+			got := ""
+			for _, sh := range v.Shadow {
+				if got != "" {
+					got += " "
+				}
+				got += sh.Rule
 			}
-			got += sh.Rule
-		}
-		if v.Action != c.want || got != c.shadow {
-			t.Errorf("%s: %s, shadow %q; expected %s, %q", c.call.Input, v.Action, got, c.want, c.shadow)
-		}
+			if v.Action != c.want || got != c.shadow {
+				t.Errorf("%s: %s, shadow %q; want %s, %q", c.call.Input, v.Action, got, c.want, c.shadow)
+			}
+		})
 	}
 }
 

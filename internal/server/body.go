@@ -25,26 +25,26 @@ var errNotObject = errors.New("want one JSON object")
 // *int64 or *hook.JSON (which keeps any value). Names match exactly; an unknown, repeated or
 // mistyped one is an error that names it. encoding/json alone would take "Behavior" for
 // "behavior" and the last of several.
-func decodeObject(body []byte, fields map[string]any) []fieldProblem {
+func decodeObject(body []byte, fields map[string]any) []*hook.FieldError {
 	if !utf8.Valid(body) {
-		return []fieldProblem{{"", "the body is not UTF-8"}}
+		return []*hook.FieldError{hook.BadField("", "the body is not UTF-8")}
 	}
 	members, err := strictjson.Object(body)
 	if err != nil {
-		return []fieldProblem{{"", errNotObject.Error()}}
+		return []*hook.FieldError{hook.BadField("", errNotObject.Error())}
 	}
-	var errs []fieldProblem
+	var errs []*hook.FieldError
 	seen := map[string]bool{}
 	for _, m := range members {
 		target, ok := fields[m.Key]
 		switch {
 		case !ok:
-			errs = append(errs, fieldProblem{m.Key, "unknown"})
+			errs = append(errs, hook.BadField(m.Key, "unknown"))
 		case seen[m.Key]:
-			errs = append(errs, fieldProblem{m.Key, "given twice"})
+			errs = append(errs, hook.BadField(m.Key, "given twice"))
 		default:
 			if why := assign(target, m.Value); why != "" {
-				errs = append(errs, fieldProblem{m.Key, why})
+				errs = append(errs, hook.BadField(m.Key, why))
 			}
 		}
 		seen[m.Key] = true
@@ -81,7 +81,7 @@ func assign(target any, value []byte) (want string) {
 // which may be nil, is asked then and has the better words. It answers what is wrong by itself: also
 // that the caller's credential was revoked while the body took its time, for else somebody who holds
 // a body back could still act with it.
-func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []fieldProblem) bool {
+func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []*hook.FieldError) bool {
 	body, err := s.readBody(w, r)
 	if err != nil {
 		var tooBig *http.MaxBytesError
@@ -111,8 +111,8 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema strin
 			return false
 		}
 		for _, d := range more {
-			if !slices.ContainsFunc(errs, func(e fieldProblem) bool { return covers(pointerTo(e.Field), d.Pointer) }) {
-				errs = append(errs, fieldProblem{fieldAt(d.Pointer), d.Problem})
+			if !slices.ContainsFunc(errs, func(e *hook.FieldError) bool { return covers(pointerTo(e.Field), d.Pointer) }) {
+				errs = append(errs, hook.BadField(fieldAt(d.Pointer), d.Problem))
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func fieldAt(pointer string) string {
 }
 
 // bodyProblem is badMembers, but an error about the whole body has no field.
-func bodyProblem(errs []fieldProblem) problem {
+func bodyProblem(errs []*hook.FieldError) problem {
 	if errs[0].Field == "" {
 		return problem{Status: http.StatusBadRequest, Detail: errs[0].Problem}
 	}

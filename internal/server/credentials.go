@@ -6,6 +6,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/auth"
+	"assent/internal/hook"
 )
 
 // newToken is POST /v1/tokens {role, name, ttl?}; ttl is a duration such as "720h". The answer
@@ -19,7 +20,7 @@ func (s *Server) newToken(w http.ResponseWriter, r *http.Request) {
 	if ttlText != "" {
 		var err error
 		if ttl, err = time.ParseDuration(ttlText); err != nil || ttl <= 0 {
-			writeProblem(w, badMembers(fieldProblem{"ttl", `want a duration above 0, such as "720h"`}))
+			writeProblem(w, badMembers(hook.BadField("ttl", `want a duration above 0, such as "720h"`)))
 			return
 		}
 	}

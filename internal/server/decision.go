@@ -96,31 +96,31 @@ func (b *decisionBody) fields() map[string]any {
 }
 
 // check says what no agent could take; the agent's own rules are codec.CheckDecision's.
-func (b *decisionBody) check() (errs []fieldProblem) {
+func (b *decisionBody) check() (errs []*hook.FieldError) {
 	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
-		errs = append(errs, fieldProblem{"behavior", `want "allow" or "deny"`})
+		errs = append(errs, hook.BadField("behavior", `want "allow" or "deny"`))
 	}
 	if len(b.d.InputSHA256) != 64 || strings.Trim(b.d.InputSHA256, "0123456789abcdef") != "" {
-		errs = append(errs, fieldProblem{"inputSha256", "want the request's inputSha256: 64 lower-case hex digits"})
+		errs = append(errs, hook.BadField("inputSha256", "want the request's inputSha256: 64 lower-case hex digits"))
 	}
 	const longestMessage = 64 << 10
 	if len(b.d.Message) > longestMessage {
-		errs = append(errs, fieldProblem{"message", "longer than 64 KiB"})
+		errs = append(errs, hook.BadField("message", "longer than 64 KiB"))
 	}
 	if len(b.d.UpdatedInput) > 0 && b.d.UpdatedInput[0] != '{' {
-		errs = append(errs, fieldProblem{"updatedInput", "want an object"})
+		errs = append(errs, hook.BadField("updatedInput", "want an object"))
 	}
 	if len(b.d.UpdatedInput) > hook.MaxRequest {
-		errs = append(errs, fieldProblem{"updatedInput", "longer than 1 MiB"})
+		errs = append(errs, hook.BadField("updatedInput", "longer than 1 MiB"))
 	}
 	if len(b.d.UpdatedPermissions) > 0 && b.d.UpdatedPermissions[0] != '[' {
-		errs = append(errs, fieldProblem{"updatedPermissions", "want an array"})
+		errs = append(errs, hook.BadField("updatedPermissions", "want an array"))
 	}
 	if len(b.d.UpdatedPermissions) > hook.MaxRequest {
-		errs = append(errs, fieldProblem{"updatedPermissions", "longer than 1 MiB"})
+		errs = append(errs, hook.BadField("updatedPermissions", "longer than 1 MiB"))
 	}
 	if len(b.d.Signature) > 1024 {
-		errs = append(errs, fieldProblem{"signature", "longer than 1 KiB"})
+		errs = append(errs, hook.BadField("signature", "longer than 1 KiB"))
 	}
 	return errs
 }

@@ -27,6 +27,7 @@ import (
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/notify/notifytest"
 	"assent/internal/server"
+	"assent/internal/store/history"
 )
 
 // fort is a server as assent serve builds it, but for the log and the store, which are in
@@ -71,7 +72,7 @@ func newFort(t *testing.T) *fort {
 	f.vendor = notifytest.New("https://push.example")
 	f.push, err = notify.Open(ctx, notify.Config{KV: f.kv, Broker: f.broker, Transport: f.vendor, May: func(string) bool { return true }})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Past: f.past, Push: f.push, Always: f.always, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -214,7 +215,7 @@ func (f *fort) proposed() (r hook.Request, digest string) {
 	w, err := f.broker.Ask(r)
 	f.must(err)
 	go func() { _, _ = w.Wait(context.Background()) }() // ends with the broker
-	p, err := f.always.Propose(context.Background(), &r)
+	p, err := f.always.proposer.Propose(context.Background(), &r)
 	f.must(err)
 	if len(p.Proposals) == 0 {
 		f.t.Fatalf("no proposal: %s", p.Reason)
@@ -227,22 +228,24 @@ func (f *fort) proposed() (r hook.Request, digest string) {
 func (f *fort) saved(kind string) string {
 	f.clearSaved()
 	r, digest := f.proposed()
-	x, err := f.always.Find(context.Background(), &r, digest)
-	f.must(err)
+	x, ok := f.always.proposer.Find(context.Background(), &r, digest)
+	if !ok {
+		f.t.Fatal("the proposal is gone")
+	}
 	x.Kind, x.Count = kind, 0
 	if kind == hook.SavedGrant {
 		x.Count = 3
 	}
-	x, err = f.always.Save(context.Background(), x)
+	x, err := f.always.store.Save(context.Background(), x)
 	f.must(err)
 	return x.ID
 }
 
 func (f *fort) clearSaved() {
 	for _, kind := range []string{hook.SavedRule, hook.SavedGrant} {
-		for _, x := range f.always.List(kind) {
+		for _, x := range f.always.store.List(kind) {
 			if x.State(time.Now()) == hook.StateActive {
-				_, err := f.always.Revoke(context.Background(), kind, x.ID, hook.Approver{Kind: "token"})
+				_, err := f.always.store.Revoke(context.Background(), kind, x.ID, hook.Approver{Kind: "token"})
 				f.must(err)
 			}
 		}
@@ -277,10 +280,10 @@ func (f *fort) state() string {
 			fmt.Fprintln(&b, rec.RequestID, rec.Step)
 		}
 	}
-	sessions, err := f.past.Sessions(context.Background(), "", 1000)
+	sessions, err := f.past.Sessions(context.Background(), history.SessionCursor{}, 1000)
 	f.must(err)
 	for _, in := range sessions {
-		fmt.Fprintln(&b, "session", in.Session.SessionID)
+		fmt.Fprintln(&b, "session", in.ID)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -131,7 +131,7 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 	}
 	u, err := uuid.Parse(id)
 	if err != nil || len(id) != 36 {
-		p := badFields(fieldProblem{hook.HeaderRequestID, "want a UUID"})
+		p := badField(hook.HeaderRequestID, "want a UUID")
 		return e, came, &p
 	}
 	e.ID = u.String()

@@ -9,33 +9,33 @@ import (
 	"go.uber.org/zap"
 
 	"assent/broker"
-	"assent/internal/agent"
 	"assent/internal/api"
 	"assent/internal/auth"
+	"assent/internal/hook"
 	"assent/internal/outlet/notify"
+	"assent/internal/policy/grants"
+	"assent/internal/store/history"
 )
 
 // problem is an error as the API tells it. Title and Type follow from Status.
 type problem = api.Problem
 
-// fieldProblem says what is wrong with a header, a parameter or a member.
-type fieldProblem struct{ Field, Problem string }
+// badField is 400 for a header or a parameter.
+func badField(field, what string) problem { return badFields(hook.BadField(field, what)) }
 
-// badFields is 400 for a header or a parameter.
-func badFields(errs ...fieldProblem) problem {
+func badFields(errs ...*hook.FieldError) problem {
 	p := problem{Status: http.StatusBadRequest}
 	for _, e := range errs {
 		p.Errors = append(p.Errors, api.FieldProblem{Field: e.Field, Problem: e.Problem})
 	}
 	if len(errs) > 0 {
-		p.Field = errs[0].Field
-		p.Detail = errs[0].Field + ": " + errs[0].Problem
+		p.Field, p.Detail = errs[0].Field, errs[0].Error()
 	}
 	return p
 }
 
-// badMembers is badFields for members of the body.
-func badMembers(errs ...fieldProblem) problem {
+// badMembers is 400 for members of the body.
+func badMembers(errs ...*hook.FieldError) problem {
 	p := badFields(errs...)
 	for i, e := range p.Errors {
 		p.Errors[i].Pointer = pointerTo(e.Field)
@@ -65,7 +65,7 @@ func writeProblem(w http.ResponseWriter, p problem) {
 }
 
 // statuses is the one table from errors to HTTP. What is not in it is 500 "internal error".
-var statuses = []struct {
+var statuses = []struct { // read-only
 	err    error
 	status int
 	reason string
@@ -81,16 +81,16 @@ var statuses = []struct {
 	{notify.ErrFull, http.StatusTooManyRequests, ""},
 	{notify.ErrBusy, http.StatusTooManyRequests, ""},
 	{notify.ErrNotSubscribed, http.StatusConflict, ""},
-	{ErrNoPast, http.StatusServiceUnavailable, ""},
-	{ErrNoSession, http.StatusNotFound, ""},
-	{ErrNoEvent, http.StatusNotFound, ""},
-	{ErrSessionWaits, http.StatusConflict, ""},
-	{ErrSlowSearch, http.StatusServiceUnavailable, ""},
-	{ErrNoSaved, http.StatusNotFound, ""},
-	{ErrNoProposal, http.StatusConflict, "proposal"},
-	{ErrSavedBefore, http.StatusConflict, "proposal"},
-	{ErrSavedFull, http.StatusConflict, "full"},
-	{ErrNoAlways, http.StatusServiceUnavailable, ""},
+	{history.ErrNotReady, http.StatusServiceUnavailable, ""},
+	{history.ErrNotFound, http.StatusNotFound, ""},
+	{errNoEvent, http.StatusNotFound, ""},
+	{history.ErrWaiting, http.StatusConflict, ""},
+	{history.ErrSlow, http.StatusServiceUnavailable, ""},
+	{grants.ErrNotFound, http.StatusNotFound, ""},
+	{errNoProposal, http.StatusConflict, "proposal"},
+	{grants.ErrBefore, http.StatusConflict, "proposal"},
+	{grants.ErrFull, http.StatusConflict, "full"},
+	{errNoGrants, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
@@ -102,22 +102,19 @@ var statuses = []struct {
 
 // problemOf looks err up. known is false for an internal error, which the caller logs.
 func problemOf(err error) (p problem, known bool) {
-	var field *agent.FieldError
-	var input *auth.InputError
-	var pushed *notify.InputError
+	var field *hook.FieldError
 	var unsent *notify.SendError
 	var tooBig *http.MaxBytesError
 	switch {
 	case errors.As(err, &field):
-		return badMembers(fieldProblem{field.Field, field.Problem}), true
-	case errors.As(err, &input):
-		return badMembers(fieldProblem{input.Field, input.Problem}), true
-	case errors.As(err, &pushed):
-		return badMembers(fieldProblem{pushed.Field, pushed.Problem}), true
+		return badMembers(field), true
 	case errors.As(err, &unsent):
 		return problem{Status: http.StatusBadGateway, Detail: unsent.Error()}, true
 	case errors.As(err, &tooBig):
 		return tooLarge(tooBig.Limit), true
+	}
+	if errors.Is(err, grants.ErrUnavailable) { // it is the record's
+		err = broker.ErrUnavailable
 	}
 	for _, row := range statuses {
 		if !errors.Is(err, row.err) {

@@ -32,7 +32,7 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 		limit, ok = n, err == nil && n > 0
 	}
 	if !ok {
-		writeProblem(w, badFields(fieldProblem{"limit", "want a number above 0"}))
+		writeProblem(w, badField("limit", "want a number above 0"))
 		return
 	}
 	switch q.Get("state") {
@@ -41,7 +41,7 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 	case broker.Ended:
 		s.listEnded(w, r, q.Get("after"), limit)
 	default:
-		writeProblem(w, badFields(fieldProblem{"state", "want pending or ended"}))
+		writeProblem(w, badField("state", "want pending or ended"))
 	}
 }
 
@@ -53,7 +53,7 @@ func (s *Server) listPending(w http.ResponseWriter, after string, limit int) {
 			i++
 		}
 		if i == len(views) {
-			writeProblem(w, badFields(fieldProblem{"after", "that request no longer waits; begin again without it"}))
+			writeProblem(w, badField("after", "that request no longer waits; begin again without it"))
 			return
 		}
 		views = views[i+1:]
@@ -78,7 +78,7 @@ func (s *Server) listEnded(w http.ResponseWriter, r *http.Request, after string,
 			}
 		}
 		if before == 0 {
-			writeProblem(w, badFields(fieldProblem{"after", "no such ended request"}))
+			writeProblem(w, badField("after", "no such ended request"))
 			return
 		}
 	}

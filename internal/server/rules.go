@@ -22,7 +22,7 @@ func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
 		return nil
 	}
 	by := v.By()
-	p := badMembers(fieldProblem{"updatedInput", "denied by " + line(by.Who())})
+	p := badMembers(hook.BadField("updatedInput", "denied by "+line(by.Who())))
 	if v.Message != "" {
 		p.Errors[0].Problem += ": " + line(v.Message)
 		p.Detail += ": " + line(v.Message)
@@ -83,16 +83,16 @@ func (n *ruleNews) change() context.Context {
 	return n.next
 }
 
-// sendRules says what is wrong with the rules, if the client has not heard it. told is what it
-// heard last. It returns a context that is done when there is more.
-func (s *Server) sendRules(out *socketWriter, told *string) (context.Context, error) {
+// sendRules says what is wrong with the rules, if the client has not heard it. sent is the
+// state it was sent last. It returns a context that is done when there is more.
+func (s *Server) sendRules(out *socketWriter, sent *string) (context.Context, error) {
 	next := s.ruleNews.change()
 	f := s.inForce()
 	state := fmt.Sprint(f.Allowing, f.Problems)
-	if state == *told || *told == "" && f.Allowing && len(f.Problems) == 0 {
+	if state == *sent || *sent == "" && f.Allowing && len(f.Problems) == 0 {
 		return next, nil
 	}
-	*told = state
+	*sent = state
 	m, err := json.Marshal(api.RulesMessage{Type: api.MessageRules, Allowing: f.Allowing, Problems: f.Problems})
 	if err != nil {
 		return next, fmt.Errorf("encode rules: %w", err)

@@ -38,6 +38,8 @@ import (
 	"assent/internal/hook"
 	"assent/internal/intake"
 	"assent/internal/outlet/notify"
+	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 )
 
 // Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
@@ -56,10 +58,12 @@ type Config struct {
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
 	InForce func() hook.InForce
-	// Always is what approvers have assent remember. nil means that nothing can be.
-	Always Always
-	// Past is what happened. nil means that nothing of it is kept: what asks for it gets 503.
-	Past Past
+	// Grants keeps the rules and grants that approvers save, and Suggest makes them of requests. nil
+	// means that nothing can be saved; both are nil, or neither.
+	Grants  *grants.Store
+	Suggest *suggest.Proposer
+	// History is what happened. nil means that nothing of it is kept: what asks for it gets 503.
+	History History
 	// Push rings devices; nil means that this broker does not.
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that nobody looked.
@@ -103,9 +107,8 @@ type Config struct {
 // Server makes the two handlers. Make it with New and Close it after its listeners.
 type Server struct {
 	cfg         Config
-	past        Past
 	agents      agentProcesses
-	roster      roster
+	index       sessionIndex
 	log         *zap.Logger
 	names       names
 	metrics     metrics
@@ -166,7 +169,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:       cfg,
-		past:      cfg.Past,
 		log:       cfg.Log,
 		slots:     make(chan struct{}, cfg.MaxSockets),
 		pingEvery: 10 * time.Second,
@@ -190,9 +192,6 @@ func New(cfg Config) (*Server, error) {
 		}
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	if cfg.Always == nil {
-		s.cfg.Always = noAlways{}
-	}
 	s.intake = intake.New(s.ctx, intake.Config{
 		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: s.redeem,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
@@ -202,10 +201,8 @@ func New(cfg Config) (*Server, error) {
 			Published: func(d time.Duration) { s.metrics.eventTime.Observe(d.Seconds()) }, Decided: s.metrics.decision,
 		},
 	})
-	if s.past == nil {
-		s.past = noPast{}
-	} else {
-		s.sockets.Go(func() { s.roster.follow(s.ctx, s) })
+	if cfg.History != nil {
+		s.sockets.Go(func() { s.index.follow(s.ctx, s) })
 	}
 	return s, nil
 }
@@ -280,11 +277,12 @@ func (s *Server) TCP() http.Handler {
 	view := route(0, auth.RoleView)
 	view.Get("/v1/sessions", s.listSessions)
 	view.Get("/v1/sessions/{id}", s.getSession)
-	view.Get("/v1/sessions/{id}/feed", s.getFeed)
-	view.Get("/v1/sessions/{id}/feed/{pos}", s.getFeedEvent)
-	view.Get("/v1/search", s.search)
-	view.Get("/v1/decisions", s.listDecisions)
-	view.Get("/v1/stats", s.stats)
+	past := view.With(s.needsHistory)
+	past.Get("/v1/sessions/{id}/feed", s.getFeed)
+	past.Get("/v1/sessions/{id}/feed/{pos}", s.getFeedEvent)
+	past.Get("/v1/search", s.search)
+	past.Get("/v1/decisions", s.listDecisions)
+	past.Get("/v1/stats", s.stats)
 	view.Get("/v1/requests", s.listRequests)
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
@@ -305,7 +303,7 @@ func (s *Server) TCP() http.Handler {
 	approve.Delete("/v1/grants/{id}", s.revokeSaved(hook.SavedGrant))
 
 	admin := route(maxBody, auth.RoleAdmin)
-	admin.Delete("/v1/sessions/{id}", s.forgetSession)
+	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)
 	admin.Get("/v1/notifications", s.getNotifications)
 	admin.Get("/v1/tokens", s.listTokens)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)

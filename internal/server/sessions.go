@@ -11,6 +11,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
+	"assent/internal/store/history"
 )
 
 // queue is what waits in a session.
@@ -56,9 +57,9 @@ func newSession(v broker.SessionView, q queue) api.Session {
 	}
 }
 
-// addPast adds to j what the past knows. What waits is known better by the broker, which the past
+// addHistory adds to j what history knows. What waits is known better by the broker, which history
 // follows at its own pace.
-func addPast(j *api.Session, in feed.Info) {
+func addHistory(j *api.Session, in feed.Info) {
 	or(&j.CWD, in.CWD)
 	or(&j.Agent, in.Agent)
 	or(&j.PermissionMode, in.PermissionMode)
@@ -103,7 +104,7 @@ func (s *Server) live() (map[string]broker.SessionView, []broker.SessionView) {
 	return byID, views
 }
 
-// merged is a session of the past with what the broker knows of it.
+// merged is a session of history with what the broker knows of it.
 func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues map[string]queue) api.Session {
 	id := in.Session.SessionID
 	v, ok := live[id]
@@ -111,13 +112,13 @@ func (s *Server) merged(in feed.Info, live map[string]broker.SessionView, queues
 		v = broker.SessionView{SessionID: id}
 	}
 	j := newSession(v, queues[id])
-	addPast(&j, in)
+	addHistory(&j, in)
 	s.agents.add(&j, &in)
 	return j
 }
 
 // listSessions is GET /v1/sessions: sessions, the one last heard of first, limit a page. after
-// is the id of the last session of the page before. Without a past it lists those the broker
+// is the id of the last session of the page before. Without history it lists those the broker
 // knows.
 func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
@@ -125,15 +126,15 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			writeProblem(w, badFields(fieldProblem{"limit", "want a number above 0"}))
+			writeProblem(w, badField("limit", "want a number above 0"))
 			return
 		}
 		limit = min(n, longestPage)
 	}
 	list, err := s.sessions(r.Context(), q.Get("after"), limit)
 	switch {
-	case errors.Is(err, ErrNoSession):
-		writeProblem(w, badFields(fieldProblem{"after", "no such session; begin again without it"}))
+	case errors.Is(err, history.ErrNotFound):
+		writeProblem(w, badField("after", "no such session; begin again without it"))
 	case err != nil:
 		s.fail(w, r, err)
 	default:
@@ -144,16 +145,17 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) {
 func (s *Server) sessions(ctx context.Context, after string, limit int) ([]api.Session, error) {
 	live, order := s.live()
 	queues := s.queues()
-	past, err := s.past.Sessions(ctx, after, limit)
-	if errors.Is(err, ErrNoPast) {
+	stored, err := s.stored(ctx, after, limit)
+	if errors.Is(err, history.ErrNotReady) {
 		return liveSessions(order, queues, after, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
-	list := make([]api.Session, 0, len(past))
-	known := make(map[string]bool, len(past))
-	for i, in := range past {
+	list := make([]api.Session, 0, len(stored))
+	known := make(map[string]bool, len(stored))
+	for i, h := range stored {
+		in := h.Info
 		in.SameProcess = in.SameProcess && i < mostAgents && after == ""
 		list = append(list, s.merged(in, live, queues))
 		known[in.Session.SessionID] = true
@@ -161,7 +163,7 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]api.S
 	if after != "" {
 		return list, nil
 	}
-	// A session that began just now may not be in the past yet.
+	// A session that began just now may not be in history yet.
 	var fresh []api.Session
 	for _, v := range order {
 		if !known[v.SessionID] && (len(list) < limit || !v.LastEventAt.Before(list[len(list)-1].LastEventAt)) {
@@ -170,6 +172,30 @@ func (s *Server) sessions(ctx context.Context, after string, limit int) ([]api.S
 	}
 	list = append(fresh, list...)
 	return list[:min(limit, len(list))], nil
+}
+
+// stored returns up to limit sessions of history, from behind the one with the id after on. Without
+// history it is history.ErrNotReady.
+func (s *Server) stored(ctx context.Context, after string, limit int) ([]history.Session, error) {
+	if s.cfg.History == nil {
+		return nil, history.ErrNotReady
+	}
+	var from history.SessionCursor
+	if after != "" {
+		last, err := s.cfg.History.Session(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		from = last.Cursor
+	}
+	return s.cfg.History.Sessions(ctx, from, limit)
+}
+
+func (s *Server) storedSession(ctx context.Context, id string) (history.Session, error) {
+	if s.cfg.History == nil {
+		return history.Session{}, history.ErrNotReady
+	}
+	return s.cfg.History.Session(ctx, id)
 }
 
 // liveSessions is a page of the sessions the broker knows.
@@ -183,7 +209,7 @@ func liveSessions(order []broker.SessionView, queues map[string]queue, after str
 		found = found || v.SessionID == after
 	}
 	if !found {
-		return nil, ErrNoSession
+		return nil, history.ErrNotFound
 	}
 	return list, nil
 }
@@ -193,11 +219,11 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) {
 	id := param(r, "id")
 	live, _ := s.live()
 	v, ok := live[id]
-	in, err := s.past.Session(r.Context(), id)
+	in, err := s.storedSession(r.Context(), id)
 	switch {
 	case err == nil:
-		s.writeJSON(w, r, http.StatusOK, s.merged(in, live, s.queues()))
-	case ok && (errors.Is(err, ErrNoPast) || errors.Is(err, ErrNoSession)):
+		s.writeJSON(w, r, http.StatusOK, s.merged(in.Info, live, s.queues()))
+	case ok && (errors.Is(err, history.ErrNotReady) || errors.Is(err, history.ErrNotFound)):
 		s.writeJSON(w, r, http.StatusOK, newSession(v, s.queues()[id]))
 	default:
 		s.fail(w, r, err)

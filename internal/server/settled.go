@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/history"
 )
 
 // listDecisions is GET /v1/decisions: what became of requests, the last settled one first, with
@@ -26,7 +27,7 @@ func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 	switch q.Outcome {
 	case "", hook.Allowed, hook.Denied, hook.Expired, hook.Withdrawn, hook.HandedBack:
 	default:
-		writeProblem(w, badFields(fieldProblem{"outcome", "want allowed, denied, expired, withdrawn or handed_back"}))
+		writeProblem(w, badField("outcome", "want allowed, denied, expired, withdrawn or handed_back"))
 		return
 	}
 	for name, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
@@ -36,13 +37,13 @@ func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 	}
 	for name, text := range map[string]string{"q": q.Words, "by": q.By, "repo": q.Repo, "tool": q.Tool, "session": q.Session} {
 		if len(text) > maxWords {
-			writeProblem(w, badFields(fieldProblem{name, "too long"}))
+			writeProblem(w, badField(name, "too long"))
 			return
 		}
 	}
-	list, err := s.past.Settled(r.Context(), q)
-	if after != "" && errors.Is(err, ErrNoSession) {
-		writeProblem(w, badFields(fieldProblem{"after", "no such request; begin again without it"}))
+	list, err := s.cfg.History.Settled(r.Context(), q)
+	if after != "" && errors.Is(err, history.ErrNotFound) {
+		writeProblem(w, badField("after", "no such request; begin again without it"))
 		return
 	}
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
 	case "hour":
 		since = time.Now().Add(-24 * time.Hour)
 	default:
-		writeProblem(w, badFields(fieldProblem{"step", "want hour or day"}))
+		writeProblem(w, badField("step", "want hour or day"))
 		return
 	}
 	if !timeQuery(w, v.Get("since"), "since", &since) {
@@ -71,12 +72,12 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
 	}
 	zone, err := time.LoadLocation(v.Get("zone"))
 	if err != nil || len(v.Get("zone")) > 64 {
-		writeProblem(w, badFields(fieldProblem{"zone", "want the name of a time zone, such as Europe/Berlin"}))
+		writeProblem(w, badField("zone", "want the name of a time zone, such as Europe/Berlin"))
 		return
 	}
-	stats, err := s.past.Stats(r.Context(), since, step, zone)
-	if errors.Is(err, ErrNothingToFind) {
-		writeProblem(w, badFields(fieldProblem{"since", "want a time in the past, not more than 400 steps ago"}))
+	stats, err := s.cfg.History.Stats(r.Context(), since, step, zone)
+	if errors.Is(err, history.ErrQuery) {
+		writeProblem(w, badField("since", "want a time in the past, not more than 400 steps ago"))
 		return
 	}
 	if err != nil {
@@ -94,7 +95,7 @@ func timeQuery(w http.ResponseWriter, text, name string, to *time.Time) bool {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		writeProblem(w, badFields(fieldProblem{name, "want a time such as 2026-11-21T15:04:05Z"}))
+		writeProblem(w, badField(name, "want a time such as 2026-11-21T15:04:05Z"))
 		return false
 	}
 	*to = t

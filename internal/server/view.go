@@ -7,6 +7,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/agent/agents"
+	"assent/internal/agent/claude/describe"
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -71,7 +72,7 @@ func requestOfView(v broker.View, whole bool, read func(*hook.Request) *hook.Rea
 		j.Suggestions = v.Request.Suggestions
 	}
 	j.Response = response(v)
-	verb, fields := show.Request(v.ToolName, v.Request.ToolInput)
+	verb, fields := describe.Call(v.ToolName, v.Request.ToolInput)
 	if fields == nil {
 		fields = []show.Field{}
 	}
@@ -102,7 +103,7 @@ func allowed(r *hook.Request, d *hook.Decision) *show.Allowed {
 	if d == nil || d.Behavior != hook.BehaviorAllow {
 		return nil
 	}
-	return show.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
+	return describe.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)
 }
 
 // jsonObject returns in where it is an object that may stand in a JSON text. What is not valid

@@ -14,6 +14,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/auth"
+	"assent/internal/store/history"
 )
 
 // closeRevoked is the close code for a credential that was revoked or ran out.
@@ -53,16 +54,16 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	var after uint64
 	if text := q.Get("after"); text != "" {
 		if after, err = strconv.ParseUint(text, 10, 63); err != nil {
-			writeProblem(w, badFields(fieldProblem{"after", "want a sequence number"}))
+			writeProblem(w, badField("after", "want a sequence number"))
 			return
 		}
 	}
 	if q.Has("feed") && q.Get("feed") == "" {
-		writeProblem(w, badFields(fieldProblem{"feed", "want the id of a session"}))
+		writeProblem(w, badField("feed", "want the id of a session"))
 		return
 	}
-	if q.Has("feed") && s.cfg.Past == nil {
-		s.fail(w, r, ErrNoPast)
+	if q.Has("feed") && s.cfg.History == nil {
+		s.fail(w, r, history.ErrNotReady)
 		return
 	}
 	select {
@@ -97,7 +98,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.Has("feed") {
 		send = func(ctx context.Context, out *socketWriter) error {
-			return s.followFeed(ctx, q.Get("feed"), feedPlace{after, q.Get("last")}, out)
+			return s.followFeed(ctx, q.Get("feed"), feedCursor{after, q.Get("last")}, out)
 		}
 	}
 	s.serveSocket(conn, p, send)
@@ -176,15 +177,15 @@ func (s *Server) readSocket(conn *websocket.Conn) {
 	}
 }
 
-// follow sends what the watcher has, how sessions and rules stand, and a ping in between, until ctx is
+// follow sends what the watcher has, the states of sessions and rules, and a ping in between, until ctx is
 // done or sending fails. epoch is the broker's if the watcher goes on from an earlier
 // connection; else a snapshot comes first and tells it.
 func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
 	ping := s.pinger(out)
-	var roster uint64
+	var sentSessions uint64                      // the last change of the session index
 	sessions, changed := context.WithCancel(ctx) // done when sessions changed
 	changed()                                    // whoever resumes has an old state of them
-	rules, told := sessions, ""                  // done when there is news of the rules
+	rules, sentRules := sessions, ""             // done when there is news of the rules
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
 		stop, unrule := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel)
@@ -200,16 +201,16 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 			if batch.Snapshot != nil {
 				epoch = batch.Snapshot.Epoch
 			}
-			if err := s.sendBatch(out, epoch, batch, &roster); err != nil {
+			if err := s.sendBatch(out, epoch, batch, &sentSessions); err != nil {
 				return err
 			}
 		case !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled):
 			return err
 		}
-		if sessions, err = s.sendSessions(out, &roster); err != nil {
+		if sessions, err = s.sendSessions(out, &sentSessions); err != nil {
 			return err
 		}
-		if rules, err = s.sendRules(out, &told); err != nil {
+		if rules, err = s.sendRules(out, &sentRules); err != nil {
 			return err
 		}
 		if err := ping.due(); err != nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // sendBatch sends one snapshot or some changes (schema ws/Message). It writes JSON by hand
-// around objects that are encoded once for all clients. roster is where the client stands in the
-// roster; a snapshot takes it further.
-func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch, roster *uint64) error {
+// around objects that are encoded once for all clients. sent is the last change of the session index
+// that the client was sent; a snapshot has later ones.
+func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch, sent *uint64) error {
 	if b.Snapshot != nil {
 		m, err := s.snapshot(b.Snapshot)
 		if err != nil {
@@ -23,7 +23,7 @@ func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch, rost
 		if err := out.message(m.json); err != nil {
 			return err
 		}
-		*roster = m.roster
+		*sent = m.sent
 	}
 	if len(b.Changes) == 0 {
 		return nil
@@ -62,11 +62,11 @@ type snapshotCache struct {
 	make  func() (*snapshotMessage, error) // guarded by mu; runs once, outside of it
 }
 
-// snapshotMessage is a snapshot as it is sent. Its sessions are those of the roster after the
-// change roster.
+// snapshotMessage is a snapshot as it is sent. Its sessions are those of the index after the change
+// sent.
 type snapshotMessage struct {
-	json   []byte
-	roster uint64
+	json []byte
+	sent uint64
 }
 
 func (s *Server) snapshot(snap *broker.Snapshot) (*snapshotMessage, error) {
@@ -82,7 +82,7 @@ func (s *Server) snapshot(snap *broker.Snapshot) (*snapshotMessage, error) {
 }
 
 func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error) {
-	sessions, roster, err := s.rosterOrLive()
+	sessions, sent, err := s.indexedOrLive()
 	if err != nil {
 		return nil, fmt.Errorf("encode sessions: %w", err)
 	}
@@ -95,15 +95,15 @@ func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error)
 	}
 	m = append(m, `],"sessions":[`...)
 	m = append(m, bytes.Join(sessions, []byte{','})...)
-	return &snapshotMessage{append(m, "]}"...), roster}, nil
+	return &snapshotMessage{append(m, "]}"...), sent}, nil
 }
 
-// rosterOrLive are the sessions of the roster, and those that only the broker knows yet.
-func (s *Server) rosterOrLive() (docs [][]byte, roster uint64, err error) {
-	docs, roster, _ = s.roster.since(0)
+// indexedOrLive are the sessions of the index, and those that only the broker knows yet.
+func (s *Server) indexedOrLive() (docs [][]byte, last uint64, err error) {
+	docs, last, _ = s.index.since(0)
 	live, order := s.live()
 	if len(docs) > 0 {
-		s.roster.without(live)
+		s.index.without(live)
 	}
 	queues := s.queues()
 	for _, v := range order {
@@ -116,14 +116,14 @@ func (s *Server) rosterOrLive() (docs [][]byte, roster uint64, err error) {
 		}
 		docs = append(docs, doc)
 	}
-	return docs, roster, nil
+	return docs, last, nil
 }
 
-// sendSessions sends how the sessions stand that changed since *roster. It returns a context
-// that is done when there is more.
-func (s *Server) sendSessions(out *socketWriter, roster *uint64) (context.Context, error) {
-	docs, last, next := s.roster.since(*roster)
-	*roster = last
+// sendSessions sends the sessions that changed since *sent. It returns a context that is done when
+// there is more.
+func (s *Server) sendSessions(out *socketWriter, sent *uint64) (context.Context, error) {
+	docs, last, next := s.index.since(*sent)
+	*sent = last
 	if len(docs) == 0 {
 		return next, nil
 	}

@@ -37,7 +37,7 @@ func Reader(name string) agent.Agent {
 	return all[0]
 }
 
-// Check says whether r's agent can be given d as the answer: nil, an *agent.FieldError, or an error
+// Check says whether r's agent can be given d as the answer: nil, a *hook.FieldError, or an error
 // that wraps agent.ErrUnknown. What passes here, Encode writes.
 func Check(d hook.Decision, r *hook.Request) error {
 	a, err := Named(r.Agent)

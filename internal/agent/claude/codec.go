@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/hook"
 )
 
 // Agent is Claude Code.
@@ -29,5 +30,5 @@ func (Agent) Tool(name string) tool.Tool { return tools.Of(name) }
 
 // refuse says that Claude Code takes no decision with this value of a field.
 func refuse(field, problem string) error {
-	return &agent.FieldError{Field: field, Problem: problem}
+	return hook.BadField(field, problem)
 }

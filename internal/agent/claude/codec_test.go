@@ -189,7 +189,7 @@ func TestCheckDecisionNamesTheField(t *testing.T) {
 		if err := json.Unmarshal([]byte(c.d), &d); err != nil {
 			t.Fatal(name, err)
 		}
-		var fe *agent.FieldError
+		var fe *hook.FieldError
 		if err := codec.Check(d, c.r); !errors.As(err, &fe) || fe.Field != c.field {
 			t.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
 		}

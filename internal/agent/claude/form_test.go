@@ -128,7 +128,7 @@ func TestFormsAnswerIsHeldAgainstIt(t *testing.T) {
 			}
 		}
 		for _, v := range strings.Fields(c.bad) {
-			var bad *agent.FieldError
+			var bad *hook.FieldError
 			if err := codec.Check(hook.Decision{Behavior: "allow", UpdatedInput: hook.JSON(`{"a":` + v + `}`)}, r); !errors.As(err, &bad) || bad.Field != "updatedInput" {
 				t.Errorf("%s takes %s: %v", c.property, v, err)
 			}
@@ -154,7 +154,7 @@ func TestFormsDecisions(t *testing.T) {
 		"interrupt":          {Behavior: "allow", Interrupt: true, UpdatedInput: hook.JSON(`{"a":"x"}`)},
 		"updatedInput":       {Behavior: "allow"},
 	} {
-		var bad *agent.FieldError
+		var bad *hook.FieldError
 		if err := codec.Check(d, r); !errors.As(err, &bad) || bad.Field != field {
 			t.Errorf("%+v: %v, want a problem of %s", d, err, field)
 		}

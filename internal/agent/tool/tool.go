@@ -54,9 +54,6 @@ type Tool struct {
 	// Specified says that a rule Name(specifier) has a meaning of its own for this tool.
 	Specified bool
 
-	// Described says that a person is shown the input by Members and List, and not as that of an
-	// unknown tool.
-	Described bool
 	// Members are shown first, in this order, where they are strings.
 	Members []Member
 	// List is a member that is shown element by element, or nil.

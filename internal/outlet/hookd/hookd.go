@@ -1,10 +1,10 @@
-// Package hookd takes what hookd-emit tells of tool calls: envelopes, one JSON text a line, on a
-// unix socket. Nobody is answered. Each becomes an event and goes where the events of the agent's
-// own hooks go; of one that does not say in which repository it happened, the broker finds out.
+// Package hookd receives tool calls from hookd-emit: envelopes, one JSON text a line, on a
+// unix socket, without an answer. Each becomes an event and goes where the events of the agent's
+// own hooks go. Where an envelope does not name its repository, the broker finds it.
 //
 // An emitter connects, writes and is gone, so what it wrote is only as safe as this process: what
 // was read is published, or spooled while nothing can be published; a kill loses what was not
-// published yet. Whoever must not lose events lets assent-hook tell of them.
+// published yet. A program that must not lose events sends them with assent-hook.
 //
 // # Concurrency
 //
@@ -47,7 +47,7 @@ type Config struct {
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
 	// Keep writes an event to disk, for later. Unless create is set it does so only if events of
-	// the same session wait there, and says whether it did. nil means that there is no such place.
+	// the same session wait there, and says whether it did. nil means that nothing can be kept.
 	Keep func(session string, e hook.Event, create bool) (kept bool, err error)
 	// Gone is called when no connection is wanted any more, before the last ones are served: it
 	// takes the socket's name away. nil does nothing.
@@ -114,9 +114,9 @@ type Listener interface {
 	SetDeadline(time.Time) error
 }
 
-// place is where a tool call happened, as far as its envelope says: where the caller stood, where
-// the agent stands, else where the file is.
-func place(e hook.Event, p hook.Payload, cwd string) string {
+// directory is where a tool call happened, as far as its envelope says: the caller's working
+// directory, the agent's, or that of the file; empty if none is known.
+func directory(e hook.Event, p hook.Payload, cwd string) string {
 	switch {
 	case cwd != "":
 		return cwd
@@ -129,7 +129,7 @@ func place(e hook.Event, p hook.Payload, cwd string) string {
 	return ""
 }
 
-// anyTool reads any tool's call: which of them are mutations is not asked here.
+// anyTool reads the call of any tool, mutation or not.
 var anyTool = claude.MutationOf(claude.AllMutationTools())
 
 // lose counts a line that is gone, and says why.

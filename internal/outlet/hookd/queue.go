@@ -71,7 +71,7 @@ func (r *Receiver) take(line []byte) {
 	if repo := &e.Origin.Repo; repo.Root != "" {
 		repo.Remote = gitrepo.StripCredentials(repo.Remote)
 	} else if e.Type != claude.Unknown {
-		*repo = r.repos.Find(place(e, p, cwd))
+		*repo = r.repos.Find(directory(e, p, cwd))
 	}
 	r.deliver(p.SessionID, e)
 	r.events.Inc()

@@ -111,8 +111,8 @@ func (c *cursor) miss(root string, seq uint64) bool {
 	return true
 }
 
-// settle notes that nothing up to seq is to be stored any more in the ledger of root, and reports
-// whether that is all.
+// settle notes that what the ledger of root missed up to seq is stored, or lost for good, and reports
+// whether root is held no more.
 func (c *cursor) settle(root string, seq uint64) bool {
 	h, ok := c.Held[root]
 	if ok && h.Last > seq { // more came meanwhile

@@ -20,7 +20,7 @@ type Config struct {
 	// done. EventBounds are the sequences of the oldest and the newest event; 0 without any.
 	Events      func(ctx context.Context, from uint64, fn func(hook.Event)) error
 	EventBounds func(ctx context.Context) (oldest, newest uint64, err error)
-	// Mutation reads an event; ok is false for one that tells of no mutation.
+	// Mutation reads an event; ok is false for one that is not about a mutation.
 	Mutation func(hook.Event) (m hook.Mutation, ok bool, err error)
 	// Host is the name of this machine. What other machines tell is about their directories.
 	Host string
@@ -54,7 +54,7 @@ type Stats struct {
 	Stored     uint64 // mutations that are in a ledger, or were already
 	NoRepo     uint64 // mutations outside of a git work tree
 	Elsewhere  uint64 // mutations on another machine
-	Unreadable uint64 // events that tell of a tool call in a way that cannot be read
+	Unreadable uint64 // events about a tool call that cannot be read
 	Failed     uint64 // mutations that could not be stored when they came
 	Lost       uint64 // work trees whose mutations left the stream before they could be stored
 	Held       int    // work trees whose ledger cannot be written at the moment
@@ -239,7 +239,7 @@ func (f *Follower) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// first reads an event that comes for the first time.
+// first reads an event that was not read before, and counts it.
 func (f *Follower) first(e hook.Event) item {
 	it, count, err := f.classify(e)
 	f.mu.Lock()

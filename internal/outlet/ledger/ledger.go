@@ -36,7 +36,7 @@ const (
 	fileName = "mutations.db"
 )
 
-// Errors of a ledger. What is none of them may pass by itself: a full disk, a lock.
+// Errors of a ledger. Any other error may go away without help: a full disk, a lock.
 var (
 	// ErrGone says that there is no work tree at the root, on this machine.
 	ErrGone = errors.New("there is no git work tree")
@@ -44,7 +44,7 @@ var (
 	ErrElsewhere = errors.New("a symbolic link leads elsewhere")
 	// ErrNewer says that a newer version of the program made the file.
 	ErrNewer = errors.New("a newer version of assent made this ledger; update assent")
-	// ErrBusy says that another program holds the file's lock, for longer than was waited for it.
+	// ErrBusy says that another program holds the file's lock, for longer than the caller waits.
 	ErrBusy = errors.New("another program keeps it locked")
 	// ErrDamaged says that the file is no ledger, or a damaged one. It is left as it is.
 	ErrDamaged = errors.New("the file is damaged, or no ledger of assent; move it away and a new one is begun")
@@ -52,7 +52,7 @@ var (
 	ErrNone = errors.New("there is no ledger yet; the broker keeps one if it runs with: assent serve --ledger")
 )
 
-// The schema of a file is told by user_version, that it is a ledger at all by application_id.
+// user_version is the version of a file's schema; application_id marks the file as a ledger.
 // A change of the schema needs a new layout and a migration from each before it.
 const (
 	layout        = 1
@@ -91,7 +91,7 @@ const lockWait = 2 * time.Second
 // what is written then is lost without an error.
 func Open(root string) (*Ledger, error) { return open(root, lockWait) }
 
-// open waits for locks for as long as it is told to.
+// open is Open that waits for locks for as long as wait.
 func open(root string, wait time.Duration) (_ *Ledger, err error) {
 	path := Path(root)
 	defer func() {
@@ -254,7 +254,7 @@ func (l *Ledger) Add(ctx context.Context, list []hook.Mutation) (err error) {
 	if err := tx.Commit(); err != nil {
 		return err
 	}
-	// Whoever removes the directory takes with it what is written to the open file.
+	// If the directory was removed, what is written to the open file is lost with it.
 	if file, err := os.Lstat(l.path); err != nil || !os.SameFile(file, l.file) {
 		return errors.New("it was removed while it was written")
 	}

@@ -88,14 +88,14 @@ func read(root string, do func(*sql.DB) error) error {
 	return nil
 }
 
-// stopError marks errors of a reader's own function, which are none of the file.
+// stopError marks errors of a reader's own function, which say nothing about the file.
 type stopError struct{ error }
 
 func readOnce(path string, do func(*sql.DB) error) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return ErrNone
 	}
-	for _, name := range append([]string{""}, besides...) { // whose repository this is nobody knows
+	for _, name := range append([]string{""}, besides...) { // the repository may be anybody's
 		if fi, err := os.Stat(path + name); err == nil && !fi.Mode().IsRegular() {
 			return fmt.Errorf("%s is no file, but %s; move it away", fileName+name, fi.Mode())
 		}

@@ -49,8 +49,7 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// untracked refuses a ledger that git has under its eyes, whoever put it there: git commit -a would
-// take what is added to it.
+// untracked refuses a ledger that git tracks: git commit -a would commit what is added to it.
 func untracked(root string) error {
 	if gitrepo.CommonDir(root) == "" {
 		return ErrGone

@@ -8,9 +8,9 @@ import (
 	"assent/internal/hook"
 )
 
-// Store adds mutations to the ledgers of their work trees, those of one in one transaction. What it
-// could not store it tells by root; the others are not held up by that: for locks it waits two
-// seconds in all, however many there are. Mutations without a root have no ledger.
+// Store adds mutations to the ledgers of their work trees, one transaction for each tree. It returns
+// the errors by root; a tree that fails does not hold up the others: Store waits two seconds for locks
+// in all, however many there are. Mutations without a root have no ledger.
 func Store(ctx context.Context, list []hook.Mutation) (failed map[string]error) {
 	return store(list, func(root string, some []hook.Mutation, wait time.Duration) error {
 		return storeOne(ctx, root, some, wait)

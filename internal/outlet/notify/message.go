@@ -17,15 +17,16 @@ type Message struct {
 	// Session is the session's short name, if the device wants it. Foreign text that went through
 	// package show.
 	Session string `json:"session,omitempty"`
-	// Waiting is how many requests the device was told of that still wait, these included.
+	// Waiting is how many requests still wait of which the device was notified, with these.
 	Waiting int `json:"waiting"`
-	// Gone are requests that it was told of and that wait no more.
+	// Gone are requests of which it was notified and that do not wait any more.
 	Gone []Gone `json:"gone,omitempty"`
 }
 
 // Gone is one of Message.Gone.
 type Gone struct {
-	// ID is the request's, or "many" when none of those waits that a many was about.
+	// ID is the request's, or "many" when none of the requests waits any more that a message of type
+	// many was about.
 	ID      string `json:"id"`
 	Outcome string `json:"outcome,omitempty"` // as in the API; empty when it is not known
 }
@@ -41,34 +42,34 @@ const (
 // goneMany is the Gone.ID of a many.
 const goneMany = "many"
 
-// letter is a Message on its way to one target, with what is done when it has arrived.
-type letter struct {
+// delivery is a Message on its way to one target, with what is done when it has arrived.
+type delivery struct {
 	Message
 	deadline time.Time // of asked
 	made     time.Time
-	items    []*item // that it tells of
+	items    []*item // of which it notifies
 	upTo     uint64  // the requests up to here are dealt with
 }
 
 // topic lets a push service replace a message that it has not delivered yet by a newer one about
 // the same: at most 32 characters of base64url.
-func (l *letter) topic() string {
+func (d *delivery) topic() string {
 	switch {
-	case l.Type == typeAsked:
-		return topicOf(l.RequestID)
-	case l.Type == typeSettled && len(l.Gone) == 1 && l.Gone[0].ID != goneMany:
-		return topicOf(l.Gone[0].ID)
+	case d.Type == typeAsked:
+		return topicOf(d.RequestID)
+	case d.Type == typeSettled && len(d.Gone) == 1 && d.Gone[0].ID != goneMany:
+		return topicOf(d.Gone[0].ID)
 	}
-	return l.Type
+	return d.Type
 }
 
 func topicOf(id string) string { return strings.ReplaceAll(id, "-", "") }
 
 // ttl is for how long it is worth delivering, in seconds.
-func (l *letter) ttl() int {
-	switch l.Type {
+func (d *delivery) ttl() int {
+	switch d.Type {
 	case typeAsked:
-		return int(min(24*time.Hour, max(time.Second, l.deadline.Sub(l.made))).Seconds())
+		return int(min(24*time.Hour, max(time.Second, d.deadline.Sub(d.made))).Seconds())
 	case typeTest:
 		return 60
 	}

@@ -163,16 +163,16 @@ func withoutValues(err error) string {
 }
 
 // toNotice tells a service. What it answers is for the log: without secrets.
-func (p *Push) toNotice(ctx context.Context, n *Notice, l *letter) verdict {
+func (p *Push) toNotice(ctx context.Context, n *Notice, d *delivery) verdict {
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
 	if n.Webhook {
-		return p.toWebhook(ctx, n, l)
+		return p.toWebhook(ctx, n, d)
 	}
 	if p.cfg.Deliver == nil {
 		return verdict{trouble: "this broker sends to webhooks only"}
 	}
-	if err := p.cfg.Deliver(ctx, n.URL, l.text(p.cfg.URL)); err != nil {
+	if err := p.cfg.Deliver(ctx, n.URL, d.text(p.cfg.URL)); err != nil {
 		if ctx.Err() != nil {
 			return verdict{trouble: "it did not answer in time"}
 		}
@@ -185,35 +185,35 @@ func (p *Push) toNotice(ctx context.Context, n *Notice, l *letter) verdict {
 // noticeTimeout bounds one delivery; some services are asked twice.
 const noticeTimeout = 20 * time.Second
 
-// text is a letter in words, for services that show text.
-func (l *letter) text(page string) string {
+// text is a delivery in words, for services that show text.
+func (d *delivery) text(page string) string {
 	link := ""
 	if page != "" {
 		link = "\n" + page
 	}
 	in := ""
-	if l.Session != "" {
-		in = " in " + l.Session
+	if d.Session != "" {
+		in = " in " + d.Session
 	}
-	switch l.Type {
+	switch d.Type {
 	case typeAsked:
 		if page != "" {
-			link += requestPath(l.RequestID)
+			link += requestPath(d.RequestID)
 		}
-		what := map[string]string{"question": "A question waits", "plan": "A plan waits"}[l.Waits]
+		what := map[string]string{"question": "A question waits", "plan": "A plan waits"}[d.Waits]
 		if what == "" {
 			what = "A request waits"
 		}
 		return what + in + link
 	case typeMany:
-		return fmt.Sprintf("%d requests wait%s", l.Waiting, link)
+		return fmt.Sprintf("%d requests wait%s", d.Waiting, link)
 	case typeTest:
 		return "A test from assent: this is where you are told that a request waits" + link
 	}
-	if l.Waiting == 0 {
+	if d.Waiting == 0 {
 		return "Nothing waits any more"
 	}
-	return fmt.Sprintf("%d of the requests wait no more, %d still do%s", len(l.Gone), l.Waiting, link)
+	return fmt.Sprintf("%d of the requests wait no more, %d still do%s", len(d.Gone), d.Waiting, link)
 }
 
 // requestPath leads to a request's card on the page.
@@ -224,13 +224,13 @@ func requestPath(id string) string { return "/?request=" + url.QueryEscape(id) }
 func TestNotice(ctx context.Context, n *Notice, deliver func(ctx context.Context, url, text string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
-	l := &letter{made: time.Now(), Message: Message{Type: typeTest}}
+	d := &delivery{made: time.Now(), Message: Message{Type: typeTest}}
 	if !n.Webhook {
-		return deliver(ctx, n.URL, l.text(""))
+		return deliver(ctx, n.URL, d.text(""))
 	}
 	p := &Push{hooks: newHooksClient(nil)}
 	defer p.hooks.CloseIdleConnections()
-	if v := p.toWebhook(ctx, n, l); v.trouble != "" {
+	if v := p.toWebhook(ctx, n, d); v.trouble != "" {
 		return errors.New(v.trouble)
 	}
 	return nil

@@ -60,7 +60,7 @@ func (p *Push) watchNotices(ctx context.Context) {
 }
 
 // readNotices takes in the file of notices, and returns what stood there just before. One that
-// cannot be used leaves things as they are, and is told once.
+// cannot be used leaves things as they are, and is logged once.
 func (p *Push) readNotices() noticesStamp {
 	stamp := stampOf(p.cfg.NoticesFile)
 	list, err := ReadNotices(p.cfg.NoticesFile)
@@ -76,13 +76,13 @@ func (p *Push) readNotices() noticesStamp {
 	if problem == "" {
 		p.notices = list
 	}
-	told := len(p.notices)
+	before := len(p.notices)
 	p.mu.Unlock()
 	switch {
 	case !news:
 	case problem == "":
 		p.cfg.Logf("the file of notices is in order again")
-	case told > 0:
+	case before > 0:
 		p.cfg.Logf("notices stay as they were: %s", problem)
 	default:
 		p.cfg.Logf("nobody is told by notices: %s", problem)

@@ -23,7 +23,7 @@ func TestNoticesFileIsReadAgain(t *testing.T) {
 			}
 		}
 		var said []string
-		p := &Push{cfg: Config{NoticesFile: path, Logf: func(format string, _ ...any) { said = append(said, format) }}, status: map[string]*standing{}, changed: make(chan struct{}, 1)}
+		p := &Push{cfg: Config{NoticesFile: path, Logf: func(format string, _ ...any) { said = append(said, format) }}, status: map[string]*sendStatus{}, changed: make(chan struct{}, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { p.watchNotices(ctx); close(done) }()
@@ -70,7 +70,7 @@ func TestNoticesFileIsReadAgain(t *testing.T) {
 // who stays is not told twice.
 func TestRingTakesInOtherNotices(t *testing.T) {
 	notice := func(name, url string) Notice { return Notice{Name: name, URL: url, Settings: DefaultSettings()} }
-	p := &Push{status: map[string]*standing{}, devices: map[string]*stored{}, notices: []Notice{notice("a", "ntfy://x/1"), notice("b", "ntfy://x/2")}}
+	p := &Push{status: map[string]*sendStatus{}, devices: map[string]*stored{}, notices: []Notice{notice("a", "ntfy://x/1"), notice("b", "ntfy://x/2")}}
 	r := &ring{p: p, targets: map[string]*target{}, last: 7}
 	r.sync()
 	a, b := r.targets[noticeKey("a")], r.targets[noticeKey("b")]
@@ -79,7 +79,7 @@ func TestRingTakesInOtherNotices(t *testing.T) {
 	}
 	a.cursor, a.failures, a.notBefore = 7, 3, time.Now().Add(time.Minute)
 	b.cursor = 7
-	p.setStatus(noticeKey("a"), func(s *standing) { s.trouble = "it did not answer in time" })
+	p.setStatus(noticeKey("a"), func(s *sendStatus) { s.trouble = "it did not answer in time" })
 	p.notices = []Notice{notice("a", "ntfy://fixed/1"), notice("c", "ntfy://x/3")}
 	r.sync()
 	c := r.targets[noticeKey("c")]

@@ -8,18 +8,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Overview is how ringing goes, for who runs the broker (schema Notifications). It holds no endpoint and
-// no URL, which are secrets.
+// Overview is how sending goes, for the operator of the broker (schema Notifications). It holds no
+// endpoint and no URL, which are secrets.
 type Overview struct {
-	Devices []Told `json:"devices"`
-	Notices []Told `json:"notices"`
+	Devices []TargetStatus `json:"devices"`
+	Notices []TargetStatus `json:"notices"`
 	// File is the file of notices, and Problem says why it could not be used.
 	File    string `json:"file,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// Told is one device or notice: how telling it goes.
-type Told struct {
+// TargetStatus is one device or notice, and how sending to it goes.
+type TargetStatus struct {
 	// ID is a device's id or a notice's name.
 	ID string `json:"id"`
 	// Service is the host of a browser's push service.
@@ -29,25 +29,25 @@ type Told struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Overview returns how ringing goes since the broker started.
+// Overview returns how sending has gone since the broker started.
 func (p *Push) Overview() Overview {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	o := Overview{Devices: []Told{}, Notices: []Told{}, File: p.cfg.NoticesFile, Problem: p.problem}
+	o := Overview{Devices: []TargetStatus{}, Notices: []TargetStatus{}, File: p.cfg.NoticesFile, Problem: p.problem}
 	for id, e := range p.devices {
 		if e.Subscription != nil {
-			o.Devices = append(o.Devices, p.toldLocked(deviceKey(id), Told{ID: id, Service: hostOf(e.Subscription.Endpoint)}))
+			o.Devices = append(o.Devices, p.statusLocked(deviceKey(id), TargetStatus{ID: id, Service: hostOf(e.Subscription.Endpoint)}))
 		}
 	}
-	slices.SortFunc(o.Devices, func(a, b Told) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(o.Devices, func(a, b TargetStatus) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range p.notices { // in the order of the file
 		name := p.notices[i].Name
-		o.Notices = append(o.Notices, p.toldLocked(noticeKey(name), Told{ID: name}))
+		o.Notices = append(o.Notices, p.statusLocked(noticeKey(name), TargetStatus{ID: name}))
 	}
 	return o
 }
 
-func (p *Push) toldLocked(key string, t Told) Told {
+func (p *Push) statusLocked(key string, t TargetStatus) TargetStatus {
 	if s := p.status[key]; s != nil {
 		t.LastSentAt, t.Trouble = s.sentAt, s.trouble
 	}

@@ -8,7 +8,7 @@ import (
 
 // TestCollectors: all is shown from the start, and each try counts once.
 func TestCollectors(t *testing.T) {
-	p := &Push{status: map[string]*standing{}, notices: []Notice{{Name: "a"}, {Name: "b"}}, devices: map[string]*stored{
+	p := &Push{status: map[string]*sendStatus{}, notices: []Notice{{Name: "a"}, {Name: "b"}}, devices: map[string]*stored{
 		"d": {record: record{Subscription: &Subscription{Endpoint: "https://push.example/secret"}}}, "off": {},
 	}}
 	p.counts = newCounts(p)

@@ -1,18 +1,18 @@
-// Package notify rings: it tells people who do not look at the page that a request waits, by Web
+// Package notify tells people who do not look at the page that a request waits: by Web
 // Push to the browsers of paired devices and by notices to the services of a file (ntfy, Slack, a
 // webhook …). What it sends holds no tool input, and nothing can be decided by it.
 //
-// Whom to tell what is not kept as a queue of messages but worked out when one can be sent: for
-// each device or notice, which requests wait, are due, and were not told yet. So a request that was
-// settled meanwhile is not rung for, a service that is away costs nothing, and many requests at
-// once are one message.
+// There is no queue of messages. Whenever one can be sent to a device or notice, it is made of the
+// requests that wait, are due, and of which that target was not notified yet. So nobody is notified of
+// a request that was settled meanwhile, a service that is away costs nothing, and many requests at once
+// are one message.
 //
 // # Concurrency
 //
 // Open starts one goroutine, that of the mirror of the store of subscriptions; Close ends it. Run has three,
-// one that follows the broker, one that looks after the file of notices, and the caller's, that
-// owns all there is to know about who was told what; each message on its way has one more, at most maxSending of them, and Run waits for
-// all. The methods may be called from any goroutine.
+// one that follows the broker, one that watches the file of notices, and the caller's, which owns the
+// state of all targets. Each message on its way has one more, at most maxSending of them. Run waits for
+// all of these. The methods may be called from any goroutine.
 package notify
 
 import (
@@ -34,8 +34,8 @@ type Config struct {
 	Broker *broker.Broker
 	// Frozen says that KV takes nothing: the record is damaged.
 	Frozen bool
-	// May says whether a device is still paired and may see requests. One that may not is
-	// told nothing, and its subscription is removed.
+	// May says whether a device is still paired and may see requests. One that may not gets
+	// nothing, and its subscription is removed.
 	May func(device string) bool
 	// URL is where a person's browser finds the page; notices link to it.
 	URL string
@@ -45,7 +45,7 @@ type Config struct {
 	// Allow are further origins ("https://push.internal:8443") at which devices may have their
 	// endpoints. Everywhere else is https on public addresses.
 	Allow []string
-	// Notices are told beside the devices, until NoticesFile says otherwise. Deliver hands one of
+	// Notices are notified beside the devices, until NoticesFile says otherwise. Deliver hands one of
 	// them to its service; it must return when ctx is done. nil means that only webhooks work.
 	Notices []Notice
 	Deliver func(ctx context.Context, url, text string) error
@@ -69,11 +69,6 @@ var (
 	ErrBusy          = errors.New("a test was sent just now; wait a moment")
 )
 
-// InputError says which field of a subscription or of settings cannot be taken.
-type InputError struct{ Field, Problem string }
-
-func (e *InputError) Error() string { return e.Field + ": " + e.Problem }
-
 // SendError says, for people, why a push service did not take a message.
 type SendError struct{ Problem string }
 
@@ -91,16 +86,16 @@ type Push struct {
 	counts counts
 
 	mu      sync.Mutex
-	devices map[string]*stored   // guarded by mu; by device
-	status  map[string]*standing // guarded by mu; by key of the target
-	notices []Notice             // guarded by mu; the elements never change
-	problem string               // guarded by mu; what is wrong with the file of notices
-	keys    vapidKeys            // guarded by mu; empty until the store told it
-	haveKey chan struct{}        // closed with the first keys
+	devices map[string]*stored     // guarded by mu; by device
+	status  map[string]*sendStatus // guarded by mu; by key of the target
+	notices []Notice               // guarded by mu; the elements never change
+	problem string                 // guarded by mu; what is wrong with the file of notices
+	keys    vapidKeys              // guarded by mu; empty until the store's are known
+	haveKey chan struct{}          // closed with the first keys
 }
 
-// standing is how sending to a target goes, for its owner to see.
-type standing struct {
+// sendStatus is how sending to a target goes, for its owner to see.
+type sendStatus struct {
 	sentAt, testedAt time.Time
 	trouble          string
 }
@@ -131,7 +126,7 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		allow:   allow,
 		changed: make(chan struct{}, 1),
 		devices: map[string]*stored{},
-		status:  map[string]*standing{},
+		status:  map[string]*sendStatus{},
 		haveKey: make(chan struct{}),
 		notices: cfg.Notices,
 	}

@@ -12,7 +12,7 @@ import (
 	"assent/internal/text/show"
 )
 
-// ring decides who is told what, and when. All of it is owned by run.
+// ring decides which target is notified of which requests, and when. All of it is owned by Run.
 type ring struct {
 	p       *Push
 	began   time.Time
@@ -20,16 +20,15 @@ type ring struct {
 	items   []*item          // in the order of n; some are settled
 	byID    map[string]*item // those that wait
 	targets map[string]*target
-	flying  int // letters on their way
+	flying  int // deliveries on their way
 	results chan result
 	sends   sync.WaitGroup
 }
 
-// result is what became of a letter. t belongs to run; the others are as they were when the letter
-// went out.
+// result is what became of a delivery. t is owned by Run; sub and notice are those it was sent to.
 type result struct {
 	t      *target
-	l      *letter
+	d      *delivery
 	sub    *Subscription
 	notice *Notice
 	verdict
@@ -81,7 +80,7 @@ func (p *Push) follow(ctx context.Context, batches chan<- broker.Batch) {
 	}
 }
 
-// take takes in what the broker shows.
+// take takes in a batch of the broker's changes.
 func (r *ring) take(b broker.Batch) {
 	if s := b.Snapshot; s != nil {
 		waits := make(map[string]bool, len(s.Pending))
@@ -101,7 +100,7 @@ func (r *ring) take(b broker.Batch) {
 	r.compact()
 }
 
-// see takes in how one request stands.
+// see takes in the present state of one request.
 func (r *ring) see(v broker.View) {
 	it := r.byID[v.ID]
 	switch {
@@ -121,33 +120,33 @@ func (r *ring) see(v broker.View) {
 	}
 }
 
-// over takes in that a request waits no more.
+// over takes in that a request does not wait any more.
 func (r *ring) over(it *item, outcome string) {
 	delete(r.byID, it.id)
 	it.settled, it.outcome = true, outcome
-	for _, told := range it.told {
-		told.t.over(it, told.one)
+	for _, n := range it.notified {
+		n.t.over(it, n.one)
 	}
 	if it.before {
 		for _, t := range r.targets {
-			if !it.wasTold(t) {
-				t.perhaps(it)
+			if !it.wasNotified(t) {
+				t.overFromBefore(it)
 			}
 		}
 	}
-	it.told = nil
+	it.notified = nil
 }
 
-func (it *item) wasTold(t *target) bool {
-	for _, told := range it.told {
-		if told.t == t {
+func (it *item) wasNotified(t *target) bool {
+	for _, n := range it.notified {
+		if n.t == t {
 			return true
 		}
 	}
 	return false
 }
 
-// compact forgets what is settled, once it is the greater part.
+// compact drops the settled items, once they are the greater part.
 func (r *ring) compact() {
 	const few = 64
 	if len(r.items) < few || len(r.items) < 2*len(r.byID) {
@@ -185,7 +184,7 @@ func (r *ring) sync() {
 			if t != nil {
 				t.removed = true
 			}
-			// Whoever subscribes sits before the page and sees what waits already.
+			// A person who subscribes has the page open, and sees what waits already.
 			t = &target{id: id, device: true, cursor: r.last}
 			r.targets[deviceKey(id)] = t
 		}
@@ -221,7 +220,7 @@ func (r *ring) syncNoticesLocked() {
 	}
 }
 
-// send lets letters go out, and says when to look again.
+// send starts deliveries, and says when to look again.
 func (r *ring) send(ctx context.Context) time.Duration {
 	now := time.Now()
 	wait := time.Minute // clocks may be set, and machines sleep
@@ -229,11 +228,11 @@ func (r *ring) send(ctx context.Context) time.Duration {
 		if r.flying >= maxSending {
 			return wait // a result comes first
 		}
-		l, again := t.next(now, r.items)
-		if l != nil {
+		d, again := t.next(now, r.items)
+		if d != nil {
 			t.sending = true
 			r.flying++
-			res := result{t: t, l: l, sub: t.sub, notice: t.notice} // t stays with run
+			res := result{t: t, d: d, sub: t.sub, notice: t.notice} // t stays with run
 			r.sends.Go(func() { r.deliver(ctx, res) })
 		} else if !again.IsZero() {
 			wait = min(wait, again.Sub(now))
@@ -242,12 +241,12 @@ func (r *ring) send(ctx context.Context) time.Duration {
 	return max(wait, time.Millisecond)
 }
 
-// deliver sends one letter, in a goroutine of its own.
+// deliver sends one delivery, in a goroutine of its own.
 func (r *ring) deliver(ctx context.Context, res result) {
 	if res.notice != nil {
-		res.verdict = r.p.toNotice(ctx, res.notice, res.l)
+		res.verdict = r.p.toNotice(ctx, res.notice, res.d)
 	} else {
-		res.verdict = r.p.toDevice(ctx, res.t.id, res.sub, res.l)
+		res.verdict = r.p.toDevice(ctx, res.t.id, res.sub, res.d)
 	}
 	select {
 	case r.results <- res:
@@ -255,13 +254,13 @@ func (r *ring) deliver(ctx context.Context, res result) {
 	}
 }
 
-// settle notes what became of a letter.
+// settle notes what became of a delivery.
 func (r *ring) settle(ctx context.Context, res result) {
 	t, now := res.t, time.Now()
 	t.sending = false
 	r.p.counts.sent(t.device, res.trouble == "")
 	if !t.removed {
-		r.p.setStatus(t.key(), func(s *standing) {
+		r.p.setStatus(t.key(), func(s *sendStatus) {
 			s.trouble = res.trouble
 			if res.trouble == "" {
 				s.sentAt = now.UTC()
@@ -272,7 +271,7 @@ func (r *ring) settle(ctx context.Context, res result) {
 		if t.failures > 0 {
 			r.p.cfg.Logf("push: %s is told again", t.what())
 		}
-		t.arrived(res.l)
+		t.arrived(res.d)
 		t.pace(now)
 		return
 	}

@@ -22,12 +22,12 @@ type verdict struct {
 	retryAfter time.Duration
 }
 
-// toDevice sends l to a device's browser.
-func (p *Push) toDevice(ctx context.Context, device string, sub *Subscription, l *letter) verdict {
+// toDevice sends d to a device's browser.
+func (p *Push) toDevice(ctx context.Context, device string, sub *Subscription, d *delivery) verdict {
 	if !p.cfg.May(device) {
 		return verdict{trouble: "the device is not paired any more", revoked: true}
 	}
-	body, err := json.Marshal(l.Message)
+	body, err := json.Marshal(d.Message)
 	if err != nil { // texts and numbers
 		return verdict{trouble: "the message cannot be written"}
 	}
@@ -35,7 +35,7 @@ func (p *Push) toDevice(ctx context.Context, device string, sub *Subscription, l
 	keys := p.keys
 	p.mu.Unlock()
 	urgency := webpush.UrgencyNormal
-	if l.Type != typeSettled {
+	if d.Type != typeSettled {
 		urgency = webpush.UrgencyHigh
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
@@ -44,7 +44,7 @@ func (p *Push) toDevice(ctx context.Context, device string, sub *Subscription, l
 		Endpoint: sub.Endpoint,
 		Keys:     webpush.Keys{P256dh: sub.Keys.P256dh, Auth: sub.Keys.Auth},
 	}, &webpush.Options{
-		HTTPClient: p.client, Subscriber: p.cfg.Contact, Topic: l.topic(), TTL: l.ttl(), Urgency: urgency,
+		HTTPClient: p.client, Subscriber: p.cfg.Contact, Topic: d.topic(), TTL: d.ttl(), Urgency: urgency,
 		VAPIDPublicKey: keys.Public, VAPIDPrivateKey: keys.Private,
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func unreached(err error) string {
 func (p *Push) Test(ctx context.Context, device string) error {
 	now := time.Now()
 	busy := false
-	p.setStatus(deviceKey(device), func(s *standing) {
+	p.setStatus(deviceKey(device), func(s *sendStatus) {
 		if busy = now.Sub(s.testedAt) < testPause; !busy {
 			s.testedAt = now
 		}
@@ -115,9 +115,9 @@ func (p *Push) Test(ctx context.Context, device string) error {
 	if sub == nil {
 		return ErrNotSubscribed
 	}
-	v := p.toDevice(ctx, device, sub, &letter{made: now, Message: Message{Type: typeTest}})
+	v := p.toDevice(ctx, device, sub, &delivery{made: now, Message: Message{Type: typeTest}})
 	p.counts.sent(true, v.trouble == "")
-	p.setStatus(deviceKey(device), func(s *standing) {
+	p.setStatus(deviceKey(device), func(s *sendStatus) {
 		if s.trouble = v.trouble; v.trouble == "" {
 			s.sentAt = time.Now().UTC()
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 	_ "time/tzdata" // quiet hours, also where the machine has no time zones
+
+	"assent/internal/hook"
 )
 
 // Settings say when a device or notice rings (schema PushSettings).
@@ -57,10 +59,10 @@ func ParseSettings(doc []byte) (*Settings, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		return nil, &InputError{"settings", plain(err)}
+		return nil, hook.BadField("settings", plain(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, &InputError{"settings", "want one object"}
+		return nil, hook.BadField("settings", "want one object")
 	}
 	return &s, s.check()
 }
@@ -80,28 +82,28 @@ func (s *Settings) check() error {
 	}
 	switch {
 	case s.AfterSeconds < 0 || s.AfterSeconds > maxAfter:
-		return &InputError{"settings.afterSeconds", fmt.Sprintf("want 0 to %d", maxAfter)}
+		return hook.BadField("settings.afterSeconds", fmt.Sprintf("want 0 to %d", maxAfter))
 	case len(s.Quiet) > maxHours:
-		return &InputError{"settings.quiet", fmt.Sprintf("want at most %d", maxHours)}
+		return hook.BadField("settings.quiet", fmt.Sprintf("want at most %d", maxHours))
 	case !slices.Contains([]string{"all", "mute", "only"}, s.Sessions.Mode):
-		return &InputError{"settings.sessions.mode", "want all, mute or only"}
+		return hook.BadField("settings.sessions.mode", "want all, mute or only")
 	case len(s.Sessions.IDs) > maxChosen:
-		return &InputError{"settings.sessions.ids", fmt.Sprintf("want at most %d", maxChosen)}
+		return hook.BadField("settings.sessions.ids", fmt.Sprintf("want at most %d", maxChosen))
 	}
 	for _, id := range s.Sessions.IDs {
 		if id == "" || len(id) > maxIDBytes {
-			return &InputError{"settings.sessions.ids", fmt.Sprintf("want ids of 1 to %d bytes", maxIDBytes)}
+			return hook.BadField("settings.sessions.ids", fmt.Sprintf("want ids of 1 to %d bytes", maxIDBytes))
 		}
 	}
 	for _, h := range s.Quiet {
 		from, ok1 := minute(h.From)
 		to, ok2 := minute(h.To)
 		if !ok1 || !ok2 || from == to {
-			return &InputError{"settings.quiet", `want two different times of the day, such as "22:00" and "07:00"`}
+			return hook.BadField("settings.quiet", `want two different times of the day, such as "22:00" and "07:00"`)
 		}
 	}
 	if _, err := s.location(); err != nil {
-		return &InputError{"settings.timeZone", `want the name of a time zone, such as "Europe/Berlin"`}
+		return hook.BadField("settings.timeZone", `want the name of a time zone, such as "Europe/Berlin"`)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func hostOf(endpoint string) string {
 	return u.Host
 }
 
-// Put stores a device's subscription and settings; what is nil stays as it is. *InputError,
+// Put stores a device's subscription and settings; what is nil stays as it is. *hook.FieldError,
 // ErrFull, ErrUnavailable.
 func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *Settings) error {
 	if sub != nil {
@@ -91,7 +91,7 @@ func (p *Push) Put(ctx context.Context, device string, sub *Subscription, set *S
 	}
 	if sub != nil {
 		rec.Subscription = sub
-		p.setStatus(deviceKey(device), func(s *standing) { *s = standing{testedAt: s.testedAt} })
+		p.setStatus(deviceKey(device), func(s *sendStatus) { *s = sendStatus{testedAt: s.testedAt} })
 	}
 	if set != nil {
 		rec.Settings = *set
@@ -161,12 +161,12 @@ func (p *Push) unsubscribe(ctx context.Context, device string, dead *Subscriptio
 	_ = p.write(ctx, device, rec, rev)
 }
 
-func (p *Push) setStatus(key string, change func(*standing)) {
+func (p *Push) setStatus(key string, change func(*sendStatus)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.status[key]
 	if s == nil {
-		s = &standing{}
+		s = &sendStatus{}
 		p.status[key] = s
 	}
 	change(s)

@@ -11,6 +11,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"assent/internal/hook"
 )
 
 // Subscription is a browser's, as PushSubscription.toJSON gives it (schema PushSubscription). Who
@@ -34,27 +36,27 @@ func ParseSubscription(doc []byte) (*Subscription, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
-		return nil, &InputError{"subscription", "want what PushSubscription.toJSON gives"}
+		return nil, hook.BadField("subscription", "want what PushSubscription.toJSON gives")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, &InputError{"subscription", "want one object"}
+		return nil, hook.BadField("subscription", "want one object")
 	}
 	return &s.Subscription, nil
 }
 
 func (p *Push) checkSubscription(s *Subscription) error {
 	if err := p.checkEndpoint(s.Endpoint); err != nil {
-		return &InputError{"subscription.endpoint", err.Error()}
+		return hook.BadField("subscription.endpoint", err.Error())
 	}
 	point, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s.Keys.P256dh, "="))
 	if err == nil {
 		_, err = ecdh.P256().NewPublicKey(point)
 	}
 	if err != nil {
-		return &InputError{"subscription.keys.p256dh", "want a point on P-256 in base64url"}
+		return hook.BadField("subscription.keys.p256dh", "want a point on P-256 in base64url")
 	}
 	if secret, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(s.Keys.Auth, "=")); err != nil || len(secret) != 16 {
-		return &InputError{"subscription.keys.auth", "want 16 bytes in base64url"}
+		return hook.BadField("subscription.keys.auth", "want 16 bytes in base64url")
 	}
 	return nil
 }

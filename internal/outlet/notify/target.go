@@ -15,19 +15,19 @@ type item struct {
 	deadline    time.Time
 	settled     bool
 	outcome     string
-	// before says that it was asked before this broker started, so the one before may have told
+	// before says that it was asked before this broker started, so an earlier one may have notified
 	// devices of it.
-	before bool
-	told   []told
+	before   bool
+	notified []notified
 }
 
-// told is one target that was told of an item: of it alone or of many.
-type told struct {
+// notified is one target that was notified of an item: of it alone, or of several at once.
+type notified struct {
 	t   *target
 	one bool
 }
 
-// target is a device or a notice, and what it was told. Owned by the ring.
+// target is a device or a notice, and what it was notified of. Owned by the ring.
 type target struct {
 	id     string // a device's, or a notice's name
 	device bool
@@ -36,9 +36,9 @@ type target struct {
 	notice *Notice       // of a notice
 
 	cursor  uint64 // items up to it are dealt with
-	ones    int    // items it was told of one by one that still wait
-	many    int    // and those it was told of together
-	gone    []Gone // what it is still to be told; with ones at most maxOnes, and two of many
+	ones    int    // waiting items it was notified of one by one
+	many    int    // waiting items it was notified of together
+	gone    []Gone // items that ended and it does not know of yet; with ones at most maxOnes, and two of many
 	sending bool
 	removed bool
 
@@ -50,7 +50,7 @@ type target struct {
 const (
 	// maxOnes is how many notifications of single requests a device may have at once.
 	maxOnes = 32
-	// maxAlone is how many new requests are told one by one; more at once are told together.
+	// maxAlone is how many new requests get a notification each; more at once share one.
 	maxAlone = 3
 	// A target gets burst messages at once, and then one every interval.
 	burst    = 3
@@ -86,9 +86,9 @@ func (t *target) failed(now time.Time, retryAfter time.Duration) {
 	t.notBefore = now.Add(max(wait, min(retryAfter, longest)))
 }
 
-// next returns the letter to send to t now, or nil and when to look again; zero: not before
+// next returns the delivery to send to t now, or nil and when to look again; zero: not before
 // something happens. items are in the order of n.
-func (t *target) next(now time.Time, items []*item) (*letter, time.Time) {
+func (t *target) next(now time.Time, items []*item) (*delivery, time.Time) {
 	if t.sending || t.removed {
 		return nil, time.Time{}
 	}
@@ -96,24 +96,24 @@ func (t *target) next(now time.Time, items []*item) (*letter, time.Time) {
 		return nil, free
 	}
 	rings, upTo, again := t.due(now, items)
-	l := &letter{made: now, upTo: upTo, Message: Message{Gone: t.gone}}
+	d := &delivery{made: now, upTo: upTo, Message: Message{Gone: t.gone}}
 	switch {
 	case len(rings) == 0 && len(t.gone) == 0:
 		return nil, again
 	case len(rings) == 0:
-		l.Type, l.upTo = typeSettled, t.cursor
+		d.Type, d.upTo = typeSettled, t.cursor
 	case len(rings) <= maxAlone && t.ones+len(t.gone) < maxOnes:
 		it := rings[0]
-		l.Type, l.RequestID, l.Waits, l.deadline = typeAsked, it.id, it.waits, it.deadline
+		d.Type, d.RequestID, d.Waits, d.deadline = typeAsked, it.id, it.waits, it.deadline
 		if t.set.ShowSession {
-			l.Session = it.name
+			d.Session = it.name
 		}
-		l.items, l.upTo = rings[:1], it.n
+		d.items, d.upTo = rings[:1], it.n
 	default:
-		l.Type, l.items = typeMany, rings
+		d.Type, d.items = typeMany, rings
 	}
-	l.Waiting = t.ones + t.many + len(l.items)
-	return l, time.Time{}
+	d.Waiting = t.ones + t.many + len(d.items)
+	return d, time.Time{}
 }
 
 // due returns the items to ring for now, the number up to which all items are dealt with when
@@ -141,56 +141,56 @@ func (t *target) due(now time.Time, items []*item) (rings []*item, upTo uint64, 
 	return rings, upTo, again
 }
 
-// first is the place in items of the first that t has not dealt with.
+// first is the index in items of the first that t has not dealt with.
 func (t *target) first(items []*item) int {
 	return sort.Search(len(items), func(i int) bool { return items[i].n > t.cursor })
 }
 
-// arrived notes that t was told l.
-func (t *target) arrived(l *letter) {
+// arrived notes that t has got d.
+func (t *target) arrived(d *delivery) {
 	t.failures = 0
-	t.cursor = max(t.cursor, l.upTo)
-	t.gone = t.gone[min(len(l.Gone), len(t.gone)):]
-	for _, it := range l.items {
-		one := l.Type == typeAsked
+	t.cursor = max(t.cursor, d.upTo)
+	t.gone = t.gone[min(len(d.Gone), len(t.gone)):]
+	for _, it := range d.items {
+		one := d.Type == typeAsked
 		if one {
 			t.ones++
 		} else {
 			t.many++
 		}
-		if it.settled { // while the letter was on its way
+		if it.settled { // while the delivery was on its way
 			t.over(it, one)
 		} else {
-			it.told = append(it.told, told{t, one})
+			it.notified = append(it.notified, notified{t, one})
 		}
 	}
 }
 
-// over notes that an item that t was told of waits no more.
+// over notes that an item of which t was notified does not wait any more.
 func (t *target) over(it *item, one bool) {
 	switch {
 	case t.removed:
 		return
 	case one:
 		t.ones--
-		t.leave(Gone{it.id, it.outcome})
+		t.addGone(Gone{it.id, it.outcome})
 	default:
 		if t.many--; t.many == 0 {
-			t.leave(Gone{ID: goneMany})
+			t.addGone(Gone{ID: goneMany})
 		}
 	}
 }
 
-// perhaps is over for an item that t may have been told of by a broker before.
-func (t *target) perhaps(it *item) {
+// overFromBefore is over for an item of which a broker that ran before this one may have notified t.
+func (t *target) overFromBefore(it *item) {
 	if t.device && t.ones+len(t.gone) < maxOnes {
-		t.leave(Gone{it.id, it.outcome})
+		t.addGone(Gone{it.id, it.outcome})
 	}
 }
 
-// leave puts g among what t is to be told. While a letter is on its way the beginning of gone is
-// in it, and stays as it is.
-func (t *target) leave(g Gone) {
+// addGone adds g to what the next delivery to t says. While one is on its way, the beginning of gone is
+// in it, and is not changed.
+func (t *target) addGone(g Gone) {
 	if !t.device && !t.notice.Settled {
 		return
 	}

@@ -33,14 +33,14 @@ type webhookData struct {
 	URL       string    `json:"url,omitempty"` // of the card, or the page
 }
 
-// toWebhook posts l, signed after the Standard Webhooks: the receiver can tell that it is ours,
+// toWebhook posts d, signed after the Standard Webhooks: the receiver can tell that it is ours,
 // that it is fresh, and by webhook-id that a request was told twice.
-func (p *Push) toWebhook(ctx context.Context, n *Notice, l *letter) verdict {
-	doc := webhookDoc{Type: "request." + l.Type, Timestamp: l.made.UTC(), Data: webhookData{
-		RequestID: l.RequestID, Waits: l.Waits, Session: l.Session, Deadline: l.deadline.UTC(), Waiting: l.Waiting, Gone: l.Gone, URL: p.cfg.URL,
+func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
+	doc := webhookDoc{Type: "request." + d.Type, Timestamp: d.made.UTC(), Data: webhookData{
+		RequestID: d.RequestID, Waits: d.Waits, Session: d.Session, Deadline: d.deadline.UTC(), Waiting: d.Waiting, Gone: d.Gone, URL: p.cfg.URL,
 	}}
-	if l.Type == typeAsked && p.cfg.URL != "" {
-		doc.Data.URL += requestPath(l.RequestID)
+	if d.Type == typeAsked && p.cfg.URL != "" {
+		doc.Data.URL += requestPath(d.RequestID)
 	}
 	body, err := json.Marshal(doc)
 	if err != nil {
@@ -51,8 +51,8 @@ func (p *Push) toWebhook(ctx context.Context, n *Notice, l *letter) verdict {
 		return verdict{trouble: "its URL cannot be used"}
 	}
 	id, now := "msg_"+uuid.NewString(), time.Now()
-	if l.Type == typeAsked { // again after an answer that was lost
-		id = "msg_" + l.RequestID
+	if d.Type == typeAsked { // again after an answer that was lost
+		id = "msg_" + d.RequestID
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "assent")

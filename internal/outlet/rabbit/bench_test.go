@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -34,11 +33,8 @@ func bench(b *testing.B) (streams *stream.Stream, confirmed func(seq uint64)) {
 	b.Cleanup(func() { _ = streams.Close() })
 	p, err := rabbit.Open(b.Context(), rabbit.Config{
 		URL: r.URL(), Events: streams.Events, Newest: streams.LastEventSeq,
-		Load: func(context.Context) (uint64, bool, error) { return 0, true, nil },
-		Save: func(ctx context.Context, seq uint64) error {
-			_, err := streams.Put(ctx, "amqp.place", strconv.AppendUint(nil, seq, 10))
-			return err
-		},
+		Load:     func(context.Context) (uint64, bool, error) { return 0, true, nil },
+		Save:     streams.Cursor("amqp.place").Save,
 		Mutation: claude.Mutation, Encode: claude.EncodeMutation, Logf: b.Logf,
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// prefetch is how many messages RabbitMQ hands out before it hears what became of them, and so
+	// prefetch is how many messages RabbitMQ hands out before the first is acknowledged, and so
 	// how many are stored together at most; batchBytes bounds that too, but for the last. RabbitMQ
 	// bounds them by number only, and 128 of the largest events are 900 MB; see gate.
 	prefetch   = 128

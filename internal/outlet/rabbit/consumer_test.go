@@ -157,6 +157,7 @@ func aside(t *testing.T, url string) string {
 }
 
 func TestConsumer(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
 	url := r.URL()
 	s := &sink{broken: true}
@@ -212,6 +213,7 @@ func TestConsumer(t *testing.T) {
 
 // A message is acknowledged after it was stored, not before.
 func TestConsumerStopsWhileItStores(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
 	began, ctx := make(chan struct{}), t.Context()
 	c, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: r.URL(), Queue: "own", Store: func(ctx context.Context, bodies [][]byte) []error {

@@ -3,8 +3,8 @@
 // cursor when RabbitMQ has confirmed that it has the message. While RabbitMQ is away nothing is
 // read and nothing is kept here: the events wait in the stream.
 //
-// A message may come twice, after a lost connection or a crash, with the same message id. Whoever
-// drops what it has seen gets each once and in order.
+// A message may come twice, after a lost connection or a crash, with the same message id. A consumer
+// that drops the ids it has seen gets each message once and in order.
 //
 // # Concurrency
 //
@@ -107,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 		if err := cfg.Save(ctx, seq); err != nil {
 			return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
 		}
-	case seq > newest: // else all until there would be passed over, and nobody told
+	case seq > newest: // else all events up to seq would be skipped without a word
 		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
 		seq = 0
 	}

@@ -30,9 +30,12 @@ import (
 	"assent/internal/outlet/rabbit"
 )
 
-// node starts a RabbitMQ, or skips the test where there is none.
+// node starts a RabbitMQ, or skips the test where there is none, or no time for one.
 func node(t *testing.T, config string) *rabbitmq.Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("RabbitMQ takes its time to start")
+	}
 	r, err := rabbitmq.New(t.TempDir(), config)
 	if errors.Is(err, rabbitmq.ErrMissing) && os.Getenv("ASSENT_E2E_REQUIRE") != "1" {
 		t.Skip(err)
@@ -312,6 +315,7 @@ func inOrder(t *testing.T, got []amqp.Delivery, session string, first int) {
 
 // TestPublisher takes one RabbitMQ through what it can do to a publisher.
 func TestPublisher(t *testing.T) {
+	t.Parallel()
 	r := node(t, "max_message_size = 1000000\n")
 
 	t.Run("a cursor of its own", func(t *testing.T) {
@@ -491,6 +495,7 @@ func ctl(t *testing.T, r *rabbitmq.Server, args ...string) {
 
 // TestTLS: amqps with an authority of one's own, named in the URL; and nobody else's.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cert, key := certificate(t, dir)
 	ports, err := freeport.Find(1)

@@ -13,6 +13,7 @@ import (
 // TestConfirmsThatAreLost: what was confirmed to nobody comes twice, also in the middle of what
 // came later; who drops what it has seen gets all in order.
 func TestConfirmsThatAreLost(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
 	bind(t, r.URL(), "lost")
 	p := newProxy(t, r.URL())
@@ -43,99 +44,108 @@ const hasty = 10 * time.Second
 // TestSilentServer: a server that is there, with heartbeats, and never answers is given up, and
 // the log and a metric say so.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
+	var rows sync.WaitGroup // all at once: they do nothing but wait
+	defer rows.Wait()
 	for name, answer := range map[string]uint32{
 		"channel.open": channelOpenOK, "exchange.declare": exchangeDeclareOK, "confirm.select": confirmSelectOK, "a confirm": basicAck,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			queue := strings.ReplaceAll(name, " ", "-")
-			bind(t, r.URL(), queue)
-			p := newProxy(t, r.URL())
-			p.swallow(answer)
-			s := newEvents()
-			cfg := rabbit.Config{URL: p.url}
-			cfg.Hasten(hasty)
-			pub := publishWith(t, cfg, s)
-			for i := range 20 {
-				s.write(queue, i, "")
-			}
-			eventually(t, "it is given up twice", func() bool { return pub.metric("assent_amqp_unanswered_total") >= 2 })
-			if !strings.Contains(pub.said(), "RabbitMQ sends no answer") || strings.HasSuffix(pub.said(), " is back") || strings.Count(pub.said(), "is away") != 1 {
-				t.Errorf("it says %s", pub.said())
-			}
-			if pub.metric("assent_amqp_connected") != 0 {
-				t.Error("it counts as connected")
-			}
-			p.swallow(0)
-			got := reader(t, r.URL(), queue)
-			mine := 0
-			for mine < 20 { // the others' come too
-				if m := got.take(1); strings.HasPrefix(toolUse(t, m[0]), queue+"-") {
-					inOrder(t, m, queue, mine)
-					mine++
+		rows.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				queue := strings.ReplaceAll(name, " ", "-")
+				bind(t, r.URL(), queue)
+				p := newProxy(t, r.URL())
+				p.swallow(answer)
+				s := newEvents()
+				cfg := rabbit.Config{URL: p.url}
+				cfg.Hasten(hasty)
+				pub := publishWith(t, cfg, s)
+				for i := range 20 {
+					s.write(queue, i, "")
 				}
-			}
-			eventually(t, "it is back", func() bool {
-				return strings.HasSuffix(pub.said(), " is back") && pub.metric("assent_amqp_connected") == 1
+				eventually(t, "it is given up twice", func() bool { return pub.metric("assent_amqp_unanswered_total") >= 2 })
+				if !strings.Contains(pub.said(), "RabbitMQ sends no answer") || strings.HasSuffix(pub.said(), " is back") || strings.Count(pub.said(), "is away") != 1 {
+					t.Errorf("it says %s", pub.said())
+				}
+				if pub.metric("assent_amqp_connected") != 0 {
+					t.Error("it counts as connected")
+				}
+				p.swallow(0)
+				got := reader(t, r.URL(), queue)
+				mine := 0
+				for mine < 20 { // the others' come too
+					if m := got.take(1); strings.HasPrefix(toolUse(t, m[0]), queue+"-") {
+						inOrder(t, m, queue, mine)
+						mine++
+					}
+				}
+				eventually(t, "it is back", func() bool {
+					return strings.HasSuffix(pub.said(), " is back") && pub.metric("assent_amqp_connected") == 1
+				})
 			})
 		})
 	}
 }
 
 func TestSilentServerOfAConsumer(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
+	var rows sync.WaitGroup // all at once: they do nothing but wait
+	defer rows.Wait()
 	for name, answer := range map[string]uint32{
 		"channel.open": channelOpenOK, "exchange.declare": exchangeDeclareOK, "queue.declare": queueDeclareOK, "basic.consume": basicConsumeOK, "a confirm": basicAck, "basic.get": basicGetOK,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			queue := strings.ReplaceAll(name, " ", "-")
-			p := newProxy(t, r.URL())
-			s := &sink{broken: answer == basicAck || answer == basicGetOK}
-			cfg := rabbit.ConsumerConfig{URL: p.url, Queue: queue, Store: s.store, Logf: s.logf}
-			cfg.Hasten(hasty)
-			if answer != basicGetOK {
-				p.swallow(answer)
-			}
-			run := func() (stop func()) {
-				c, err := rabbit.NewConsumer(cfg)
-				if err != nil {
-					t.Fatal(err)
+		rows.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				queue := strings.ReplaceAll(name, " ", "-")
+				p := newProxy(t, r.URL())
+				s := &sink{broken: answer == basicAck || answer == basicGetOK}
+				cfg := rabbit.ConsumerConfig{URL: p.url, Queue: queue, Store: s.store, Logf: s.logf}
+				cfg.Hasten(hasty)
+				if answer != basicGetOK {
+					p.swallow(answer)
 				}
-				ctx, cancel := context.WithCancel(context.Background())
-				done := make(chan error, 1)
-				go func() { done <- c.Run(ctx) }()
-				stop = sync.OnceFunc(func() { cancel(); <-done })
-				t.Cleanup(stop)
-				return stop
-			}
-			stop := run()
-			if s.broken {
-				eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) == 0 })
-				send(t, r.URL(), "", queue, "bad one")
-			}
-			if answer == basicGetOK { // it is asked for at the next start
-				eventually(t, "it is set aside", func() bool { return waiting(t, r.URL(), queue+".failed") == 1 })
-				stop()
-				p.swallow(answer)
-				run()
-			}
-			eventually(t, "it is given up twice", func() bool { return p.silences() >= 2 && s.said("RabbitMQ sends no answer") })
-			p.swallow(0)
-			s.fix(false)
-			eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) >= 0 })
-			send(t, r.URL(), "", queue, "good")
-			eventually(t, "it is stored", func() bool { return s.has("good")[0] > 0 })
-			if answer == basicGetOK {
-				eventually(t, "and the other", func() bool { return s.has("bad one")[0] > 0 })
-			}
+				run := func() (stop func()) {
+					c, err := rabbit.NewConsumer(cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithCancel(context.Background())
+					done := make(chan error, 1)
+					go func() { done <- c.Run(ctx) }()
+					stop = sync.OnceFunc(func() { cancel(); <-done })
+					t.Cleanup(stop)
+					return stop
+				}
+				stop := run()
+				if s.broken {
+					eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) == 0 })
+					send(t, r.URL(), "", queue, "bad one")
+				}
+				if answer == basicGetOK { // it is asked for at the next start
+					eventually(t, "it is set aside", func() bool { return waiting(t, r.URL(), queue+".failed") == 1 })
+					stop()
+					p.swallow(answer)
+					run()
+				}
+				eventually(t, "it is given up twice", func() bool { return p.silences() >= 2 && s.said("RabbitMQ sends no answer") })
+				p.swallow(0)
+				s.fix(false)
+				eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) >= 0 })
+				send(t, r.URL(), "", queue, "good")
+				eventually(t, "it is stored", func() bool { return s.has("good")[0] > 0 })
+				if answer == basicGetOK {
+					eventually(t, "and the other", func() bool { return s.has("bad one")[0] > 0 })
+				}
+			})
 		})
 	}
 }
 
 // TestLargeMessages: however many wait in RabbitMQ, few of them are in memory.
 func TestLargeMessages(t *testing.T) {
+	t.Parallel()
 	r := node(t, "")
 	p := newProxy(t, r.URL())
 	const size, most = 4 << 20, 48 << 20 // of the socket's buffers, too

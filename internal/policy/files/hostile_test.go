@@ -15,52 +15,54 @@ import (
 // TestALinkThatOthersCanTurn: the file that a link leads to may be ours. Who can put the link
 // there chooses which of our files counts, and the clone of a stranger's repository is ours too.
 func TestALinkThatOthersCanTurn(t *testing.T) {
-	for name, at := range map[string][2]string{ // the link, and the directory that others can write to
-		"the file":          {"shared/user.yaml", "shared"},
-		"its directory":     {"shared/conf", "shared"},
-		"a directory above": {"shared/a", "shared"},
+	for _, row := range []struct{ name, link, dir string }{ // others can write to dir
+		{"the file", "shared/user.yaml", "shared"},
+		{"its directory", "shared/conf", "shared"},
+		{"a directory above", "shared/a", "shared"},
 	} {
-		s := newShelf(t)
-		s.put("clone/user.yaml", allowLs)
-		s.put("clone/b/user.yaml", allowLs)
-		if err := os.Mkdir(s.path("shared"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		target, path := s.path("clone"), s.path("shared/conf/user.yaml")
-		switch at[0] {
-		case "shared/user.yaml":
-			target, path = s.path("clone/user.yaml"), s.path("shared/user.yaml")
-		case "shared/a":
-			path = s.path("shared/a/b/user.yaml")
-		}
-		if err := os.Symlink(target, s.path(at[0])); err != nil {
-			t.Fatal(err)
-		}
-		if err := Trust(path); err != nil {
-			t.Errorf("%s is a link of ours: %v", name, err)
-		}
-		if err := os.Chmod(s.path(at[1]), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := Trust(path); err == nil || !strings.Contains(err.Error(), "chmod go-w "+s.path(at[1])) {
-			t.Errorf("%s is a link that others can turn: %v", name, err)
-		}
-		// Where only owners can take away what is theirs, the link's owner counts.
-		if err := os.Chmod(s.path(at[1]), 0o777|os.ModeSticky); err != nil {
-			t.Fatal(err)
-		}
-		if err := Trust(path); err != nil {
-			t.Errorf("%s is a link of ours in a sticky directory: %v", name, err)
-		}
-		if os.Geteuid() != 0 {
-			continue
-		}
-		if err := os.Lchown(s.path(at[0]), 12345, -1); err != nil {
-			t.Fatal(err)
-		}
-		if err := Trust(path); err == nil || !strings.Contains(err.Error(), "12345") {
-			t.Errorf("%s is another user's link: %v", name, err)
-		}
+		t.Run(row.name, func(t *testing.T) {
+			s := newShelf(t)
+			s.put("clone/user.yaml", allowLs)
+			s.put("clone/b/user.yaml", allowLs)
+			if err := os.Mkdir(s.path("shared"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			target, path := s.path("clone"), s.path("shared/conf/user.yaml")
+			switch row.link {
+			case "shared/user.yaml":
+				target, path = s.path("clone/user.yaml"), s.path("shared/user.yaml")
+			case "shared/a":
+				path = s.path("shared/a/b/user.yaml")
+			}
+			if err := os.Symlink(target, s.path(row.link)); err != nil {
+				t.Fatal(err)
+			}
+			if err := Trust(path); err != nil {
+				t.Errorf("%s is a link of ours: %v", row.name, err)
+			}
+			if err := os.Chmod(s.path(row.dir), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := Trust(path); err == nil || !strings.Contains(err.Error(), "chmod go-w "+s.path(row.dir)) {
+				t.Errorf("%s is a link that others can turn: %v", row.name, err)
+			}
+			// Where only owners can take away what is theirs, the link's owner counts.
+			if err := os.Chmod(s.path(row.dir), 0o777|os.ModeSticky); err != nil {
+				t.Fatal(err)
+			}
+			if err := Trust(path); err != nil {
+				t.Errorf("%s is a link of ours in a sticky directory: %v", row.name, err)
+			}
+			if os.Geteuid() != 0 {
+				return
+			}
+			if err := os.Lchown(s.path(row.link), 12345, -1); err != nil {
+				t.Fatal(err)
+			}
+			if err := Trust(path); err == nil || !strings.Contains(err.Error(), "12345") {
+				t.Errorf("%s is another user's link: %v", row.name, err)
+			}
+		})
 	}
 }
 
@@ -72,16 +74,21 @@ func TestARepositoryThatCannotBeLookedInto(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.open()
-	for root, want := range map[string]hook.Action{
-		s.path("loop"): hook.ActionAsk, // stands for: no more files can be opened
-		s.path("gone"): hook.ActionAllow,
-		s.path("work"): hook.ActionAllow,
+	for _, row := range []struct {
+		root string
+		want hook.Action
+	}{
+		{"loop", hook.ActionAsk}, // stands for: no more files can be opened
+		{"gone", hook.ActionAllow},
+		{"work", hook.ActionAllow},
 	} {
-		req := s.request("ls")
-		req.Repo.Root = root
-		if v := s.Eval(req, req.ToolInput); v.Action != want {
-			t.Errorf("%s: %s (%s), want %s", root, v.Action, v.Reason, want)
-		}
+		t.Run(row.root, func(t *testing.T) {
+			req := s.request("ls")
+			req.Repo.Root = s.path(row.root)
+			if v := s.Eval(req, req.ToolInput); v.Action != row.want {
+				t.Errorf("got %s (%s), want %s", v.Action, v.Reason, row.want)
+			}
+		})
 	}
 }
 
@@ -142,20 +149,25 @@ func TestARepositoryInTheProject(t *testing.T) {
 	s.put("work/.assent/rules.yaml", "version: 1\nrules: [{id: no-make, action: deny, match: {command: {program: make}}}, {id: slow, action: ask, timeout: 1m, on_timeout: deny, match: {command: {program: ls, any_arg: -l}}}]\n")
 	s.put("work/inner/.assent/rules.yaml", "version: 1\nrules: [{id: inner, action: ask, timeout: 2m, match: {command: {program: ls, any_arg: -l}}}]\n")
 	s.open()
-	for command, want := range map[string]hook.Verdict{
-		"ls":     {Action: hook.ActionAllow, Rule: "Bash(ls:*)"},
-		"make x": {Action: hook.ActionDeny, Rule: "no-make"},
-		"ls -l":  {Action: hook.ActionAsk, Rule: "inner", OnTimeout: hook.Deny},
+	for _, row := range []struct {
+		command string
+		want    hook.Verdict
+	}{
+		{"ls", hook.Verdict{Action: hook.ActionAllow, Rule: "Bash(ls:*)"}},
+		{"make x", hook.Verdict{Action: hook.ActionDeny, Rule: "no-make"}},
+		{"ls -l", hook.Verdict{Action: hook.ActionAsk, Rule: "inner", OnTimeout: hook.Deny}},
 	} {
-		req := s.request(command)
-		req.CWD, req.Repo.Root = s.path("work/inner"), s.path("work/inner")
-		v := s.Eval(req, req.ToolInput)
-		if v.Action != want.Action || v.Rule != want.Rule || want.OnTimeout == hook.Deny && (v.OnTimeout != hook.Deny || v.Timeout != time.Minute) {
-			t.Errorf("%s: %+v", command, v)
-		}
-		if trial, err := s.Try(req); err != nil || string(trial.Explain(req).Action) != string(want.Action) {
-			t.Errorf("%s: tried %v", command, err)
-		}
+		t.Run(row.command, func(t *testing.T) {
+			req := s.request(row.command)
+			req.CWD, req.Repo.Root = s.path("work/inner"), s.path("work/inner")
+			got, want := s.Eval(req, req.ToolInput), row.want
+			if got.Action != want.Action || got.Rule != want.Rule || want.OnTimeout == hook.Deny && (got.OnTimeout != hook.Deny || got.Timeout != time.Minute) {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+			if trial, err := s.Try(req); err != nil || trial.Explain(req).Action != want.Action {
+				t.Errorf("tried %v", err)
+			}
+		})
 	}
 	if err := os.Remove(s.path("user.yaml")); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent/claude/describe"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
@@ -33,7 +34,7 @@ func Reading(home string) func(*hook.Request) *hook.Reading {
 		if t.Kind != tool.Command || req.Uninspectable != "" {
 			return nil
 		}
-		command, ok := show.Member(req.ToolInput, t.Command)
+		command, ok := describe.Member(req.ToolInput, t.Command)
 		if !ok {
 			return nil
 		}

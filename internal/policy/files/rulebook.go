@@ -41,8 +41,9 @@ type Config struct {
 	// and the commands beside it Own.
 	Own   string
 	Saved func() []policy.Source
-	// Owed returns further rules that are in force for one request only, by its id.
-	Owed func(requestID string) []policy.Source
+	// Outstanding returns further rules that are in force for one request only, by its id: grants
+	// that were counted for it before the broker was killed.
+	Outstanding func(requestID string) []policy.Source
 	// Home is the home directory of the agents' user, Host the name of this machine; empty: ours.
 	Home, Host string
 	// Protected are files and directories of assent that no rule may let anybody touch.
@@ -102,7 +103,7 @@ func Open(cfg Config) *Book {
 	return b
 }
 
-// list is the files that cfg names, the mightiest first.
+// list is the files that cfg names, the one with the most authority first.
 func (cfg Config) list() []*file {
 	var list []*file
 	for _, f := range []*file{
@@ -119,7 +120,7 @@ func (cfg Config) list() []*file {
 
 // Eval says what the rules make of a request with this input.
 func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
-	owed := b.owed(req)
+	trial := b.outstanding(req)
 	leave, err := b.enter()
 	if err != nil {
 		return hook.Verdict{Action: hook.ActionAsk, Reason: err.Error()}
@@ -132,11 +133,11 @@ func (b *Book) Eval(req *hook.Request, input hook.JSON) (v hook.Verdict) {
 		}
 	}()
 	set, doubt := b.setFor(req)
-	if owed != nil && doubt == "" {
-		set = owed.set
+	if trial != nil && doubt == "" {
+		set = trial.set
 	}
 	var outer *policy.Set
-	if root := b.around(req); root != "" && owed == nil {
+	if root := b.around(req); root != "" && trial == nil {
 		var why string
 		if outer, why = b.repository(root); doubt == "" {
 			doubt = why

@@ -202,31 +202,36 @@ func TestAFileThatWasAskedForMustBeThere(t *testing.T) {
 }
 
 func TestFilesThatOthersCanWriteAreRefused(t *testing.T) {
-	for name, spoil := range map[string]func(s *shelf) error{
-		"chmod go-w " + "user.yaml": func(s *shelf) error { return os.Chmod(s.path("user.yaml"), 0o666) },
-		"chmod go-w":                func(s *shelf) error { return os.Chmod(s.dir, 0o777) },
-		"no regular file": func(s *shelf) error {
+	for _, row := range []struct {
+		name  string
+		spoil func(s *shelf) error
+	}{
+		{"chmod go-w " + "user.yaml", func(s *shelf) error { return os.Chmod(s.path("user.yaml"), 0o666) }},
+		{"chmod go-w", func(s *shelf) error { return os.Chmod(s.dir, 0o777) }},
+		{"no regular file", func(s *shelf) error {
 			if err := os.Remove(s.path("user.yaml")); err != nil {
 				return err
 			}
 			return os.Mkdir(s.path("user.yaml"), 0o700)
-		},
-		"larger than": func(s *shelf) error {
+		}},
+		{"larger than", func(s *shelf) error {
 			return os.WriteFile(s.path("user.yaml"), []byte(allowLs+"#"+strings.Repeat("x", maxFile)), 0o600)
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newShelf(t)
-			s.put("user.yaml", allowLs)
-			if err := spoil(s); err != nil {
-				t.Fatal(err)
-			}
-			s.open()
-			s.want("untrusted", hook.ActionAsk)
-			f := s.InForce()
-			if f.Allowing || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Message, strings.TrimSuffix(name, " user.yaml")) {
-				t.Errorf("in force: %+v", f)
-			}
+		t.Run(row.name, func(t *testing.T) {
+			t.Run(row.name, func(t *testing.T) {
+				s := newShelf(t)
+				s.put("user.yaml", allowLs)
+				if err := row.spoil(s); err != nil {
+					t.Fatal(err)
+				}
+				s.open()
+				s.want("untrusted", hook.ActionAsk)
+				f := s.InForce()
+				if f.Allowing || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Message, strings.TrimSuffix(row.name, " user.yaml")) {
+					t.Errorf("in force: %+v", f)
+				}
+			})
 		})
 	}
 }
@@ -321,22 +326,25 @@ func TestRepositoryFollowsTheOtherFiles(t *testing.T) {
 }
 
 func TestBrokenRepositoryAsks(t *testing.T) {
-	for name, make := range map[string]func(s *shelf) error{
-		"a mistake": func(s *shelf) error { s.put("work/.assent/rules.yaml", broken); return nil },
-		"too large": func(s *shelf) error {
+	for _, row := range []struct {
+		name string
+		make func(s *shelf) error
+	}{
+		{"a mistake", func(s *shelf) error { s.put("work/.assent/rules.yaml", broken); return nil }},
+		{"too large", func(s *shelf) error {
 			s.put("work/.assent/rules.yaml", denyRm+"#"+strings.Repeat("x", maxRepoFile))
 			return nil
-		},
-		"a link out of it": func(s *shelf) error { return os.Symlink(s.path("user.yaml"), s.path("work/.assent/rules.yaml")) },
-		"a directory":      func(s *shelf) error { return os.Mkdir(s.path("work/.assent/rules.yaml"), 0o700) },
+		}},
+		{"a link out of it", func(s *shelf) error { return os.Symlink(s.path("user.yaml"), s.path("work/.assent/rules.yaml")) }},
+		{"a directory", func(s *shelf) error { return os.Mkdir(s.path("work/.assent/rules.yaml"), 0o700) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(row.name, func(t *testing.T) {
 			s := newShelf(t)
 			s.put("user.yaml", "version: 1\nallow: [\"Bash(ls)\"]\ndeny: [\"Bash(rm:*)\"]\n")
 			if err := os.MkdirAll(s.path("work/.assent"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := make(s); err != nil {
+			if err := row.make(s); err != nil {
 				t.Fatal(err)
 			}
 			s.open()
@@ -419,16 +427,18 @@ rules:
 }
 
 func TestRepoName(t *testing.T) {
-	for in, want := range map[string]string{
-		"https://github.com/acme/app.git": "github.com/acme/app", "https://GitHub.com:443/acme/app/": "github.com/acme/app",
-		"git@github.com:acme/app.git": "github.com/acme/app", "ssh://git@github.com:22/acme/app": "github.com/acme/app",
-		"github.com:acme/app": "github.com/acme/app", "https://u@h/x": "h/x",
-		"": "", "/srv/git/app": "", "./x:y": "", "file:///srv/app": "", "https://github.com/acme/../evil/app": "", "https://github.com//app": "",
-		"https://github.com": "", "git@github.com:../x": "", "https://github.com/a%2fb": "", "https://github.com/acme/*": "", "../app": "",
+	for _, row := range []struct{ in, want string }{
+		{"https://github.com/acme/app.git", "github.com/acme/app"}, {"https://GitHub.com:443/acme/app/", "github.com/acme/app"},
+		{"git@github.com:acme/app.git", "github.com/acme/app"}, {"ssh://git@github.com:22/acme/app", "github.com/acme/app"},
+		{"github.com:acme/app", "github.com/acme/app"}, {"https://u@h/x", "h/x"},
+		{"", ""}, {"/srv/git/app", ""}, {"./x:y", ""}, {"file:///srv/app", ""}, {"https://github.com/acme/../evil/app", ""}, {"https://github.com//app", ""},
+		{"https://github.com", ""}, {"git@github.com:../x", ""}, {"https://github.com/a%2fb", ""}, {"https://github.com/acme/*", ""}, {"../app", ""},
 	} {
-		if got := repoName(in); got != want {
-			t.Errorf("repoName(%q) = %q, want %q", in, got, want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if got := repoName(row.in); got != row.want {
+				t.Errorf("repoName(%q) = %q, want %q", row.in, got, row.want)
+			}
+		})
 	}
 }
 

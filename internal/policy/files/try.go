@@ -47,12 +47,12 @@ func (b *Book) Try(req *hook.Request, more ...policy.Source) (*Trial, error) {
 	return &Trial{b, set}, nil
 }
 
-// owed is the rules for a request that has some of its own, else nil.
-func (b *Book) owed(req *hook.Request) *Trial {
-	if b.cfg.Owed == nil {
+// outstanding is the rules in force with those that hold for this request only, nil without any.
+func (b *Book) outstanding(req *hook.Request) *Trial {
+	if b.cfg.Outstanding == nil {
 		return nil
 	}
-	more := b.cfg.Owed(req.ID)
+	more := b.cfg.Outstanding(req.ID)
 	if more == nil {
 		return nil
 	}

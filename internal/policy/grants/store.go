@@ -447,9 +447,10 @@ func (s *Store) Sources() []policy.Source {
 	return all
 }
 
-// Owed are the grants that are spent, the last of it on this request: its broker was killed before
-// the answer, and it has come back.
-func (s *Store) Owed(requestID string) []policy.Source {
+// Outstanding returns the rules of grants that are spent and were counted for this request, nil
+// without any. A request needs them that comes back because its broker was killed between the
+// count and the answer.
+func (s *Store) Outstanding(requestID string) []policy.Source {
 	now := time.Now()
 	var list []hook.Saved
 	s.mu.Lock()

@@ -166,11 +166,11 @@ func TestCount(t *testing.T) {
 		if err := s.Use(ctx, id, []string{x.ID}); err != nil {
 			t.Errorf("a request that comes back to what it was granted: %v", err)
 		}
-		if s.Owed(id) == nil {
-			t.Error("nothing is owed to a request that comes back")
+		if s.Outstanding(id) == nil {
+			t.Error("nothing is outstanding for a request that comes back")
 		}
 	}
-	if s.allows(t, "mytool") || s.Owed("other") != nil || !errors.Is(s.Use(ctx, "other", []string{x.ID}), ErrOver) {
+	if s.allows(t, "mytool") || s.Outstanding("other") != nil || !errors.Is(s.Use(ctx, "other", []string{x.ID}), ErrOver) {
 		t.Error("a grant that is spent is in force")
 	}
 }

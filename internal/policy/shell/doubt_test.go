@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -110,15 +111,17 @@ func TestDoubts(t *testing.T) {
 		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
 		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},
 	} {
-		s := Read(c.text, here)
-		if !strings.Contains(" "+codes(s)+" ", " "+c.code+" ") {
-			t.Errorf("%.80q: doubts %q, want %s", c.text, codes(s), c.code)
-		}
-		for _, d := range s.Doubts {
-			if d.Why == "" || d.Start < 0 || d.End > len(c.text) || d.Start > d.End {
-				t.Errorf("%.80q: doubt %+v", c.text, d)
+		t.Run(fmt.Sprintf("%.60s", c.text), func(t *testing.T) {
+			s := Read(c.text, here)
+			if !strings.Contains(" "+codes(s)+" ", " "+c.code+" ") {
+				t.Errorf("%.80q: doubts %q, want %s", c.text, codes(s), c.code)
 			}
-		}
+			for _, d := range s.Doubts {
+				if d.Why == "" || d.Start < 0 || d.End > len(c.text) || d.Start > d.End {
+					t.Errorf("%.80q: doubt %+v", c.text, d)
+				}
+			}
+		})
 	}
 }
 
@@ -140,9 +143,11 @@ func TestNoDoubt(t *testing.T) {
 		"ls # comment", "# comment\nls", "ls \\\n  -l", "echo 'a \\' b", "git -C sub log", "git -C /tmp --no-pager diff", "npx tsc", "docker exec c ls", "echo é 日本 🎉", "printf '%s\\n' a", "ls & pwd", "! grep x y", "{ ls; pwd; } 2>&1 | head",
 		"echo $(date) `whoami`", "diff <(sort a) <(sort b)", "echo {a,b} {1..3} {} stash@{0} HEAD~1", "cat x | awk 1", "cat x | sed -n 1p", "cat x | grep python", "echo \"multi\nline\"", "/usr/bin/ls", "./x.sh", "cat x | xargs sh y",
 	} {
-		if s := Read(text, here); len(s.Doubts) > 0 {
-			t.Errorf("%q: %+v", text, s.Doubts)
-		}
+		t.Run(fmt.Sprintf("%.60s", text), func(t *testing.T) {
+			if s := Read(text, here); len(s.Doubts) > 0 {
+				t.Errorf("%q: %+v", text, s.Doubts)
+			}
+		})
 	}
 }
 

@@ -117,41 +117,47 @@ func TestUnits(t *testing.T) {
 		{"a (", []string{"[unread] a (deny)"}},
 		{"f() { a; }", []string{"a (deny)"}},
 	} {
-		s := Read(c.text, here)
-		var got []string
-		for _, u := range s.Units {
-			got = append(got, line(u))
-		}
-		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%q:\ngot  %q\nwant %q\ndoubts %v", c.text, got, c.want, s.Doubts)
-		}
+		t.Run(fmt.Sprintf("%.60s", c.text), func(t *testing.T) {
+			s := Read(c.text, here)
+			var got []string
+			for _, u := range s.Units {
+				got = append(got, line(u))
+			}
+			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%q:\ngot  %q\nwant %q\ndoubts %v", c.text, got, c.want, s.Doubts)
+			}
+		})
 	}
 }
 
 // TestProgramNames: a rule that allows git means the git of the system, one that denies it any.
 func TestProgramNames(t *testing.T) {
-	for text, want := range map[string]string{"git x": "git git", "/usr/bin/git x": "git git", "./git x": " git", "/tmp/git x": " git", "/usr/bin/../../tmp/git x": " git", "bin/git x": " git", `g\it x`: "git git"} {
-		u := Read(text, here).Units[0]
-		if got := u.Program + " " + u.Base; got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
+	for _, row := range []struct{ in, want string }{{"git x", "git git"}, {"/usr/bin/git x", "git git"}, {"./git x", " git"}, {"/tmp/git x", " git"}, {"/usr/bin/../../tmp/git x", " git"}, {"bin/git x", " git"}, {`g\it x`, "git git"}} {
+		t.Run(row.in, func(t *testing.T) {
+			u := Read(row.in, here).Units[0]
+			if got := u.Program + " " + u.Base; got != row.want {
+				t.Errorf("%s: %q, want %q", row.in, got, row.want)
+			}
+		})
 	}
 }
 
 // TestGuesses: rules that deny see what a script with doubts may run.
 func TestGuesses(t *testing.T) {
-	for text, base := range map[string]string{
-		"git status # note\\\nrm -rf ~": "rm", "echo hi \\\r\nrm -rf ~": "rm", "echo a\rrm b": "rm", "eval rm x": "rm", "eval 'rm x'": "rm", "exec rm x": "rm", "trap 'rm x' EXIT": "rm", "f() { rm x; }": "rm", "bash <<'E'\nrm x\nE": "rm",
-		"sudo timeout 5 rm x": "rm", "sudo bash -c 'ls; rm x'": "rm", "bash -c \"rm $x\"": "rm", "su -c 'rm x'": "rm", "watch 'rm x'": "rm", "env -S 'rm x'": "rm", "$SUDO rm x": "rm", "/tmp/sudo rm x": "rm", "rm (": "rm", "/tmp/rm x": "rm",
-		strings.Repeat("a;", 90) + "rm x;" + strings.Repeat("b ", maxChars): "rm", "coproc rm x": "rm", "timeout -x 5 rm x": "rm", "flock f -c 'rm x'": "rm",
+	for _, row := range []struct{ in, want string }{
+		{"git status # note\\\nrm -rf ~", "rm"}, {"echo hi \\\r\nrm -rf ~", "rm"}, {"echo a\rrm b", "rm"}, {"eval rm x", "rm"}, {"eval 'rm x'", "rm"}, {"exec rm x", "rm"}, {"trap 'rm x' EXIT", "rm"}, {"f() { rm x; }", "rm"}, {"bash <<'E'\nrm x\nE", "rm"},
+		{"sudo timeout 5 rm x", "rm"}, {"sudo bash -c 'ls; rm x'", "rm"}, {"bash -c \"rm $x\"", "rm"}, {"su -c 'rm x'", "rm"}, {"watch 'rm x'", "rm"}, {"env -S 'rm x'", "rm"}, {"$SUDO rm x", "rm"}, {"/tmp/sudo rm x", "rm"}, {"rm (", "rm"}, {"/tmp/rm x", "rm"},
+		{strings.Repeat("a;", 90) + "rm x;" + strings.Repeat("b ", maxChars), "rm"}, {"coproc rm x", "rm"}, {"timeout -x 5 rm x", "rm"}, {"flock f -c 'rm x'", "rm"},
 	} {
-		found := false
-		for _, u := range Read(text, here).Units {
-			found = found || u.Base == base
-		}
-		if !found {
-			t.Errorf("%.60q: %s is not seen", text, base)
-		}
+		t.Run(fmt.Sprintf("%.60s", row.in), func(t *testing.T) {
+			found := false
+			for _, u := range Read(row.in, here).Units {
+				found = found || u.Base == row.want
+			}
+			if !found {
+				t.Errorf("%.60q: %s is not seen", row.in, row.want)
+			}
+		})
 	}
 	seen := false
 	for _, u := range Read("find . -name f >&--delete", here).Units {

@@ -111,17 +111,19 @@ func TestNarrowest(t *testing.T) {
 		{"mytool > out.txt", []string{"mytool > out.txt", "mytool"}, []string{"mytool > docs/out.txt", "mytool >> ../x", "mytool > .git/config"}},
 		{"ls | grep -c x", []string{"ls | grep -c x"}, []string{"ls | grep x"}},
 	} {
-		from := d.bash(tt.from)
-		for _, c := range tt.allows {
-			if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAllow {
-				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+		t.Run(tt.from, func(t *testing.T) {
+			from := d.bash(tt.from)
+			for _, c := range tt.allows {
+				if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAllow {
+					t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+				}
 			}
-		}
-		for _, c := range tt.never {
-			if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAsk {
-				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+			for _, c := range tt.never {
+				if a := d.verdict(0, from, d.bash(c)); a != hook.ActionAsk {
+					t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -138,17 +140,19 @@ func TestWider(t *testing.T) {
 		{"git add docs/a.md", []string{"git add ."}, []string{"git add ../x", "git add -f docs", "git add /etc/passwd"}},
 		{"mkdir -p docs/x", []string{"mkdir docs/y", "mkdir -p a/b/c"}, []string{"mkdir -p ../x", "mkdir -m 777 docs/x", "mkdir -p /tmp/x"}},
 	} {
-		from := d.bash(tt.from)
-		for _, c := range append(tt.allows, tt.from) {
-			if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAllow {
-				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+		t.Run(tt.from, func(t *testing.T) {
+			from := d.bash(tt.from)
+			for _, c := range append(tt.allows, tt.from) {
+				if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAllow {
+					t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+				}
 			}
-		}
-		for _, c := range tt.never {
-			if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAsk {
-				t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+			for _, c := range tt.never {
+				if a := d.verdict(1, from, d.bash(c)); a != hook.ActionAsk {
+					t.Errorf("saved from %q: %q is %s", tt.from, c, a)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -193,9 +197,11 @@ func TestNoProposal(t *testing.T) {
 		// too many parts
 		"a1 && a2 && a3 && a4",
 	} {
-		if p := d.propose(d.bash(command)); len(p.Proposals) != 0 {
-			t.Errorf("%q: proposes %s", command, p.Proposals[0].Rule)
-		}
+		t.Run(command, func(t *testing.T) {
+			if p := d.propose(d.bash(command)); len(p.Proposals) != 0 {
+				t.Errorf("%q: proposes %s", command, p.Proposals[0].Rule)
+			}
+		})
 	}
 	for _, r := range []*hook.Request{
 		d.call("Bash", map[string]any{"command": "mytool", "dangerouslyDisableSandbox": true}), d.call("Bash", map[string]any{"command": "mytool", "odd": 1}), d.call("Bash", map[string]any{"command": 7}), d.call("Bash", []int{}),
@@ -245,16 +251,18 @@ func TestTools(t *testing.T) {
 		{"one tool", d.call("mcp__github__get_issue", map[string]any{"o": []int{}}), 0, []*hook.Request{d.call("mcp__github__get_issue", map[string]any{})}, []*hook.Request{d.call("mcp__github__get_issues", map[string]any{})}},
 		{"searching", d.call("WebSearch", map[string]any{"query": "y"}), 0, []*hook.Request{d.call("WebSearch", map[string]any{"query": "z"})}, nil},
 	} {
-		for _, r := range append(tt.allows, tt.from) {
-			if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAllow {
-				t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
+		t.Run(tt.name, func(t *testing.T) {
+			for _, r := range append(tt.allows, tt.from) {
+				if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAllow {
+					t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
+				}
 			}
-		}
-		for _, r := range tt.never {
-			if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAsk {
-				t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
+			for _, r := range tt.never {
+				if a := d.verdict(tt.at, tt.from, r); a != hook.ActionAsk {
+					t.Errorf("%s: %s %s is %s", tt.name, r.ToolName, r.ToolInput, a)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -106,7 +106,8 @@ func TestDamageFoundByAReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := h.Watch("")
+	news, stop := h.Watch("")
+	defer stop()
 	if err := h.do(t.Context(), func(w *writer) error {
 		return w.d.exec("UPDATE feed SET body = x'07' WHERE pos = 5")
 	}); err != nil {
@@ -115,7 +116,7 @@ func TestDamageFoundByAReader(t *testing.T) {
 	if _, err := h.Feed(t.Context(), "s", 0, 0); err == nil {
 		t.Fatal("damaged bytes were handed out")
 	}
-	for range w.C { // ended when the file is made anew
+	for range news { // ended when the file is made anew
 	}
 	for {
 		r.catchUp()

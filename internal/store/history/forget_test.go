@@ -33,14 +33,15 @@ func TestForget(t *testing.T) {
 	r.append(hook.Record{RequestID: id, Step: hook.StepDelivered}, r.decide(id, at, secret))
 	r.catchUp()
 	theirFeed := r.told("theirs")
-	w := h.Watch("mine")
+	news, stop := h.Watch("mine")
+	defer stop()
 	if filesWith(t, r.dir, secret) == 0 { // compressed rows apart
 		t.Fatal("the search finds nothing")
 	}
 	if err := h.Forget(t.Context(), "mine"); err != nil {
 		t.Fatal(err)
 	}
-	for range w.C { // ends
+	for range news { // ends
 	}
 	if _, err := h.Session(t.Context(), "mine"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the session: %v", err)
@@ -111,9 +112,9 @@ func TestWatch(t *testing.T) {
 	h := r.start()
 	r.event("s", "UserPromptSubmit", `"prompt":"0"`)
 	r.catchUp()
-	slow := h.Watch("")
-	defer slow.Close()
-	w := h.Watch("s")
+	slow, stopSlow := h.Watch("")
+	defer stopSlow()
+	news, stop := h.Watch("s")
 	var last uint64
 	begin, err := h.Feed(t.Context(), "s", 0, 1)
 	if err != nil {
@@ -131,7 +132,7 @@ func TestWatch(t *testing.T) {
 		r.event("s", "UserPromptSubmit", fmt.Sprintf(`"prompt":"%d"`, i))
 		r.event("other", "Stop", "")
 		r.catchUp() // so that each is a transaction
-		batch, ok := <-w.C
+		batch, ok := <-news
 		if !ok {
 			t.Fatal("a reader that keeps up was ended")
 		}
@@ -141,29 +142,30 @@ func TestWatch(t *testing.T) {
 			}
 			last = n.Event.Pos
 		}
-		for len(w.C) > 0 {
-			for _, n := range <-w.C {
+		for len(news) > 0 {
+			for _, n := range <-news {
 				last = n.Event.Pos
 			}
 		}
 	}
 	n := 0
-	for range slow.C {
+	for range slow {
 		n++
 	}
 	if n > watchRoom {
 		t.Errorf("a slow reader was given %d transactions", n)
 	}
-	w.Close()
-	w.Close()
-	if _, ok := <-w.C; ok {
-		t.Error("a closed Watch goes on")
+	stop()
+	stop()
+	if _, ok := <-news; ok {
+		t.Error("a watch that was stopped goes on")
 	}
-	all := h.Watch("")
+	all, stopAll := h.Watch("")
+	defer stopAll()
 	r.halt()
 	select {
-	case <-all.C:
+	case <-all:
 	case <-time.After(patience):
-		t.Error("a Watch outlives Run")
+		t.Error("a watch outlives Run")
 	}
 }

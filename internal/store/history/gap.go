@@ -9,8 +9,8 @@ import (
 // gap is a run of events that left the stream before history had read them.
 type gap struct{ first, last uint64 }
 
-// maxGaps is how many are remembered; of more the oldest is forgotten, and the sessions that slept
-// through it are not told.
+// maxGaps is how many are remembered. Beyond it the oldest is forgotten, and the feeds of sessions
+// without an event since then do not mention it.
 const maxGaps = 100
 
 func (w *writer) readGaps() error {

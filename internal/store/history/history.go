@@ -70,15 +70,15 @@ const keepFree = 128 << 20
 // Errors of a History.
 var (
 	// ErrNotReady says that the file is not open: history has just begun, or cannot work.
-	ErrNotReady = errors.New("history is not available at the moment")
+	ErrNotReady = errors.New("history is not available at the moment; the log of the broker says why")
 	// ErrNotFound says that history knows no such session.
 	ErrNotFound = errors.New("no such session")
 	// ErrWaiting says that a session cannot be forgotten while a request of it waits.
-	ErrWaiting = errors.New("a request of the session waits")
+	ErrWaiting = errors.New("a request of the session waits; answer it first")
 	// ErrQuery says that there is nothing to search for.
 	ErrQuery = errors.New("nothing to search for")
 	// ErrSlow says that a search was given up.
-	ErrSlow = errors.New("the search took too long")
+	ErrSlow = errors.New("the search took too long; look for fewer or rarer words")
 )
 
 // History is made by Open and works while Run does.

@@ -28,12 +28,12 @@ func BenchmarkLive(b *testing.B) {
 		var mu sync.Mutex
 		var late []time.Duration // guarded by mu
 		var wg sync.WaitGroup
-		var open []*Watch
+		var open []func()
 		for i := range watches {
-			w := h.Watch("")
-			open = append(open, w)
+			batches, stop := h.Watch("")
+			open = append(open, stop)
 			wg.Go(func() {
-				for news := range w.C {
+				for news := range batches {
 					got.Add(int64(len(news)))
 					if i > 0 {
 						continue
@@ -66,8 +66,8 @@ func BenchmarkLive(b *testing.B) {
 		r.catchUp()
 		lag := time.Since(begun) - sending
 		slow := ended.Load()
-		for _, w := range open {
-			w.Close()
+		for _, stop := range open {
+			stop()
 		}
 		wg.Wait()
 		slices.Sort(late)

@@ -143,7 +143,7 @@ func (m *merge) wait(ctx context.Context, other <-chan struct{}) error {
 // ask finds out whether what merge waits for is there at all.
 func (m *merge) ask(ctx context.Context) error {
 	if _, haveEvent := m.events.first(); haveEvent {
-		m.settled = 0 // Settled tells how far the records reach now
+		m.settled = 0 // asks Settled again how far the records reach
 		return nil
 	}
 	_, newest, err := m.cfg.EventBounds(ctx)

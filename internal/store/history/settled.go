@@ -21,7 +21,7 @@ const (
 	maxRequestText = 1 << 10 // bytes
 )
 
-// summaryOf is a request in one line, and what it is found by.
+// summaryOf returns a request in one line that is safe to show, and the text that a search looks in.
 func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.Detail), r *hook.Request) (summary, text string) {
 	arg := string(r.ToolInput)
 	if len(r.Raw) > 0 {

@@ -45,8 +45,8 @@ const maxTerms = 16
 
 // term is a word or a phrase to search for, as FTS5 takes it.
 type term struct {
-	text string // in double quotes, with nothing in it that means anything
-	// begins says that it is a word, and words that begin with it are meant too.
+	text string // in double quotes, with no character in it that is syntax
+	// begins says that it is a word, and that words which begin with it match too.
 	begins bool
 }
 

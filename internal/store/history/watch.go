@@ -11,25 +11,13 @@ type News struct {
 	Event   Event
 }
 
-// A Watch gets new events of one session, or of all. It never makes history wait: one that falls
-// behind is ended, and goes on from the database. So a client reads the feed like this:
-//
-//	w := h.Watch(session)          // first, so that nothing is missed
-//	events, err := h.Feed(...)     // until a page is empty
-//	for batch := range w.C { ... } // passing over positions that it has
-//	// and from the start again, behind its last position, when C is closed
-type Watch struct {
-	// C brings events in order, and is closed when the Watch is ended: by Close, because it
-	// fell behind, because the session was forgotten, or because the file is made anew. The
-	// slices are shared; do not change them.
-	C <-chan []News
-
+// watch gets new events of one session, or of all if session is empty.
+type watch struct {
 	c       chan []News
 	session string
-	all     *watchers
 }
 
-// A Watch may be so many transactions behind; under load history commits 50 a second. What is
+// A watch may be so many transactions behind; under load history commits 50 a second. What is
 // larger than watchBytes is not handed out at all: that is a catching up, which is better read
 // from the file.
 const (
@@ -37,30 +25,39 @@ const (
 	watchBytes = 1 << 20
 )
 
-// watchers are the open Watches.
+// watchers are the open watches.
 type watchers struct {
 	mu   sync.Mutex
-	open []*Watch // guarded by mu
+	open []*watch // guarded by mu
 }
 
-// Watch begins to watch one session, or all of them if session is empty. The caller closes it.
-func (h *History) Watch(session string) *Watch {
-	c := make(chan []News, watchRoom)
-	w := &Watch{C: c, c: c, session: session, all: &h.watchers}
-	w.all.mu.Lock()
-	defer w.all.mu.Unlock()
-	w.all.open = append(w.all.open, w)
-	return w
+// Watch begins to watch one session, or all of them if session is empty. news brings its new events
+// in order, and is closed when the watch has ended: by stop, because it fell behind, because the
+// session was forgotten, or because the file is made anew. It never makes history wait. The slices are
+// shared; do not change them. The caller calls stop, which may be called again.
+//
+// A feed is read like this:
+//
+//	news, stop := h.Watch(session)  // first, so that nothing is missed
+//	events, err := h.Feed(...)      // until a page is empty
+//	for batch := range news { ... } // passing over positions that are known
+//	// and from the start again, behind the last position, when news is closed
+func (h *History) Watch(session string) (news <-chan []News, stop func()) {
+	w := &watch{c: make(chan []News, watchRoom), session: session}
+	h.watchers.mu.Lock()
+	defer h.watchers.mu.Unlock()
+	h.watchers.open = append(h.watchers.open, w)
+	return w.c, func() { h.watchers.stop(w) }
 }
 
-// Close ends the Watch. It may be called again.
-func (w *Watch) Close() {
-	w.all.mu.Lock()
-	defer w.all.mu.Unlock()
-	w.all.endLocked(func(x *Watch) bool { return x == w })
+// stop ends one watch.
+func (ws *watchers) stop(w *watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.endLocked(func(x *watch) bool { return x == w })
 }
 
-// notify gives every Watch its part of what is new.
+// notify gives every watch its part of what is new.
 func (ws *watchers) notify(news []News) {
 	if len(news) == 0 {
 		return
@@ -78,7 +75,7 @@ func (ws *watchers) notify(news []News) {
 	for _, n := range news {
 		bySession[n.Session] = append(bySession[n.Session], n)
 	}
-	ws.endLocked(func(w *Watch) bool {
+	ws.endLocked(func(w *watch) bool {
 		mine := bySession[w.session]
 		if len(mine) == 0 {
 			return false
@@ -95,22 +92,22 @@ func (ws *watchers) notify(news []News) {
 	})
 }
 
-// end ends the Watches of a session and those of all sessions.
+// end ends the watches of a session and those of all sessions.
 func (ws *watchers) end(session string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.endLocked(func(w *Watch) bool { return w.session == session || w.session == "" })
+	ws.endLocked(func(w *watch) bool { return w.session == session || w.session == "" })
 }
 
-// close ends every Watch.
+// close ends every watch.
 func (ws *watchers) close() {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	ws.endLocked(func(*Watch) bool { return true })
+	ws.endLocked(func(*watch) bool { return true })
 }
 
-func (ws *watchers) endLocked(over func(*Watch) bool) {
-	ws.open = slices.DeleteFunc(ws.open, func(w *Watch) bool {
+func (ws *watchers) endLocked(over func(*watch) bool) {
+	ws.open = slices.DeleteFunc(ws.open, func(w *watch) bool {
 		if !over(w) {
 			return false
 		}

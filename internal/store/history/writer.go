@@ -16,7 +16,7 @@ import (
 	"assent/internal/text/show"
 )
 
-// writer folds steps and stores what comes of them. Between begin and commit its memory is
+// writer folds steps and stores the rows they make. Between begin and commit its memory is
 // ahead of the file; after an error it is of no use any more. It belongs to the goroutine of
 // Run.
 type writer struct {
@@ -229,8 +229,8 @@ func (w *writer) touch(s *session) {
 	w.sessions[s.key] = s
 }
 
-// fold runs f, which reads what an agent sent. What an agent sent must never end the broker, least of all again after every
-// restart.
+// fold runs f, which reads what an agent sent, and makes an *unfitError of a panic in it: nothing that an
+// agent sent may end the broker, and that again after every restart.
 func fold(at step, f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -340,7 +340,7 @@ const maxRaw = hook.MaxRequest
 // packFrom is the size in bytes from which it is worth compressing.
 const packFrom = 512
 
-// pack compresses b. What it returns begins with a byte that tells how.
+// pack compresses b. The first byte of what it returns says how.
 func pack(b []byte) []byte {
 	if len(b) >= packFrom {
 		out := make([]byte, 1+s2.MaxEncodedLen(len(b)))

@@ -16,7 +16,7 @@ import (
 // settleTime is how long the records of other replicas may lag behind the events they follow.
 const settleTime = time.Second
 
-// order gives every record its place among the events (hook.Record.After) and knows when no
+// order gives every record its position among the events (hook.Record.After) and knows when no
 // further record can come before an event. The zero value works.
 type order struct {
 	mu      sync.Mutex

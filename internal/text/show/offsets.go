@@ -5,21 +5,6 @@ import (
 	"unicode/utf16"
 )
 
-// Member returns a string member of a JSON object, as a Field shows it before Text. ok is false
-// if the input is ambiguous or no JSON object, or the member is missing or no string.
-func Member(raw []byte, key string) (value string, ok bool) {
-	members, ok := object(raw)
-	if !ok {
-		return "", false
-	}
-	for _, m := range members {
-		if m.key == key && m.raw[0] == '"' {
-			return unquote(m.raw), true
-		}
-	}
-	return "", false
-}
-
 // Offsets translates offsets in s, in bytes, into offsets in Text(s), in UTF-16 code units. An offset
 // inside a character becomes its beginning or its end; one beyond s becomes the end.
 func Offsets(s string, at []int) []int {

@@ -68,7 +68,7 @@ func visible(s string, multiline bool) string {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			if sr := surrogate(s[i:]); sr != 0 {
+			if sr := Surrogate(s[i:]); sr != 0 {
 				writeRune(&b, sr)
 				n = 3
 			} else {
@@ -135,9 +135,9 @@ func safe(r rune) bool {
 	return true
 }
 
-// surrogate returns the surrogate that s starts with in generalised UTF-8, where the JSON
+// Surrogate returns the surrogate that s starts with in generalised UTF-8, where the JSON
 // escape \ud800 without its partner ends up, or 0.
-func surrogate(s string) rune {
+func Surrogate(s string) rune {
 	if len(s) < 3 || s[0] != 0xED || s[1] < 0xA0 || s[1] > 0xBF || s[2] < 0x80 || s[2] > 0xBF {
 		return 0
 	}

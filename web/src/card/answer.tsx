@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { keep } from "../broker/api";
 import { clockSkew, now } from "../broker/clock";
 import { reason } from "../broker/http";
+import { toolKind } from "../broker/tools";
 import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
@@ -38,9 +39,9 @@ interface Props {
 export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const { request: r, attempt } = item;
   const source = item.whole ?? r;
-  const plan = r.toolName === "ExitPlanMode";
+  const plan = toolKind(r.toolName) === "plan";
   const form = isForm(r);
-  const question = r.toolName === "AskUserQuestion" && !form;
+  const question = toolKind(r.toolName) === "question" && !form;
   const [wish, setMode] = useState<Mode>("");
   const mode = form && wish !== "stop" ? "" : wish;
   const [reply, setReply] = useState("");

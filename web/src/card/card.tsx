@@ -3,6 +3,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../broker/clock";
+import { needsAnswer, toolKind } from "../broker/tools";
 import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "../queue/model";
 import { covered, useUnseen } from "../queue/seen";
 import { lookUp } from "../queue/state";
@@ -30,7 +31,8 @@ export function Card({ item }: { item: Item }) {
 
   const shown = missing !== undefined ? undefined : shownOf(item);
   const source = item.whole ?? r;
-  const questions = r.toolName === "AskUserQuestion" ? questionsOf(source) : undefined;
+  const kind = toolKind(r.toolName);
+  const questions = kind === "question" ? questionsOf(source) : undefined;
   const elicits = isForm(r);
   const { forms, failed } = useForms(elicits);
   const form = useMemo(() => forms?.formOf(source), [forms, source.toolInput, source.uninspectable]);
@@ -45,7 +47,7 @@ export function Card({ item }: { item: Item }) {
   const unseen = useUnseen(card, foot, names);
   const open = (name: string) => setOpened(new Set(opened).add(name));
   const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
-  const input = elicits ? filled && "content" in filled ? filled.content : undefined : r.toolName === "ExitPlanMode" ? {} : questions && updatedInput(source, questions, choices);
+  const input = elicits ? filled && "content" in filled ? filled.content : undefined : kind === "plan" ? {} : questions && updatedInput(source, questions, choices);
 
   const to = (what: string) => card.current?.querySelector(`[data-part] ${what}`)?.scrollIntoView({ block: "center" });
   let obstacle = "";
@@ -63,7 +65,7 @@ export function Card({ item }: { item: Item }) {
     obstacle = filled.wrong;
     goThere = () => toPart(card.current, `form:${filled.at}`, () => 0);
   }
-  else if (r.toolName === "AskUserQuestion" && !questions) obstacle = words.card.questionsUnknown;
+  else if (kind === "question" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) {
     obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
     goThere = () => to("fieldset:not(:has(:checked))");
@@ -192,7 +194,7 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
           </small>
         </p>
       )}
-      {!v.rule && v.reason && !asksAPerson(r.toolName) && (
+      {!v.rule && v.reason && !needsAnswer(r.toolName) && (
         <p class="by-rule quiet">
           <Ticked text={words.rules.notAnswered(visibleLine(v.reason))} />
         </p>
@@ -202,11 +204,6 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
       )}
     </>
   );
-}
-
-/** Whether it is for a person by its nature, whatever the rules say. */
-function asksAPerson(tool: string): boolean {
-  return tool === "AskUserQuestion" || tool === "ExitPlanMode";
 }
 
 /** Fetches what the live message left out. Returns undefined when nothing is missing, "" while

@@ -1,6 +1,7 @@
 // Changing the input before it is allowed: every member in a box of its own, and below it what
 // differs from what the agent asked for.
 import { writable } from "../broker/json";
+import { toolKind } from "../broker/tools";
 import type { Request } from "../queue/model";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
@@ -24,7 +25,7 @@ export type Edits = ReadonlyMap<string, string>;
 export function membersOf(r: Request, fields: readonly Field[]): Member[] | undefined {
   if (r.uninspectable || !r.toolInput || fields.some((f) => f.kind === "json" && !writable(f.text))) return undefined;
   const all = Object.entries(r.toolInput).map(([key, value]) => ({ key, value, text: typeof value === "string" ? value : JSON.stringify(value, null, 2) }));
-  return r.toolName === "ExitPlanMode" ? all.filter((m) => m.key === "plan" && typeof m.value === "string") : all;
+  return toolKind(r.toolName) === "plan" ? all.filter((m) => m.key === "plan" && typeof m.value === "string") : all;
 }
 
 /** The whole new input, why it is none, or undefined while nothing is changed. */

@@ -2,6 +2,7 @@
 // text nodes only.
 import type { ComponentChildren } from "preact";
 import { treeOf, type Node } from "../broker/json";
+import { toolKind } from "../broker/tools";
 import type { PermissionRequest } from "../broker/types.gen";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
@@ -123,10 +124,10 @@ function Block({ request, field, text, at = 0 }: { request: PermissionRequest; f
   const from = at ? field.text.slice(0, at).split("\n").length - 1 : 0;
   const several = field.text.includes("\n");
   if (field.kind === "words") return <q dir="auto"><Rows rows={rows} from={from} several={several} /></q>;
-  if (field.name === "plan" && field.kind === "text" && request.toolName === "ExitPlanMode" && whole) return <Markdown text={text} />;
+  if (field.name === "plan" && field.kind === "text" && toolKind(request.toolName) === "plan" && whole) return <Markdown text={text} />;
   if (field.kind === "text") return <div class="prose" dir="auto"><Rows rows={rows} from={from} several={several} /></div>;
   if (field.kind === "url") return <Address text={text} />;
-  if (field.name === "command" && field.kind === "code" && request.toolName === "Bash") return <Shell request={request} rows={rows} from={from} several={several} summary={whole || at > 0} />;
+  if (field.name === "command" && field.kind === "code" && toolKind(request.toolName) === "command") return <Shell request={request} rows={rows} from={from} several={several} summary={whole || at > 0} />;
   if (field.kind === "json" && whole) {
     const tree = treeOf(text);
     if (tree && tree.kind !== "scalar") return <Tree node={tree} />;

@@ -1,5 +1,6 @@
 // What of a request has to be looked at, part by part: fields as the broker made them, and
 // changes made of two of them. Every field is in exactly one part.
+import { toolKind } from "../broker/tools";
 import type { Shown } from "../broker/types.gen";
 import { diffOf, type Diff } from "./diff";
 import { isLong } from "./exact";
@@ -24,7 +25,7 @@ export function partsOf(tool: string, fields: readonly Field[]): Part[] {
     if (come && !used.has(come)) {
       used.add(come);
       parts.push(changes(f.name, prefix, f.text, come.text));
-    } else if (tool === "Write" && f.name === "content" && f.kind === "code") {
+    } else if (toolKind(tool) === "write" && f.name === "content" && f.kind === "code") {
       parts.push(changes(f.name, "", "", f.text));
     } else {
       parts.push({ kind: "field", name: f.name, field: f, long: isLong(f.text) });

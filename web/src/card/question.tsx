@@ -1,4 +1,4 @@
-// AskUserQuestion is not a matter of yes or no: it is answered by a form.
+// A question of the agent is not a matter of yes or no: it is answered by a form.
 import type { Request } from "../queue/model";
 import { visibleText } from "../text/visible";
 import { words } from "../text/words";

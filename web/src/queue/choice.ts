@@ -1,5 +1,6 @@
 // Several requests that somebody chose to answer alike, as plain functions. A choice is of exact
 // requests with the digests of what was seen: what comes later, or has changed, is not in it.
+import { needsAnswer } from "../broker/tools";
 import type { Part } from "../card/parts";
 import type { Item, Request } from "./model";
 import { shownOf } from "./model";
@@ -33,13 +34,11 @@ export function canAnswer(item: Item): boolean {
   return !item.endedAt && !item.lost && (!item.attempt || item.attempt.phase === "failed");
 }
 
-const own: ReadonlySet<string> = new Set(["AskUserQuestion", "ExitPlanMode"]);
-
 /** Why it cannot be allowed among others: it wants an answer of its own, or not all of it was on
  * the screen. opened are the names of long parts that were opened. */
 export function hindrance(item: Item, parts: readonly Part[], opened: ReadonlySet<string> | undefined, seen: boolean): "" | "own" | "unseen" {
   const { request: r } = item;
-  if (own.has(r.toolName) || r.event || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
+  if (needsAnswer(r.toolName) || r.event || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
   return seen && parts.every((p) => !p.long || opened?.has(p.name)) ? "" : "unseen";
 }
 

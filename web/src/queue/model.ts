@@ -1,5 +1,6 @@
 // What the page knows of requests, as plain functions over plain values: no clock, no network,
 // no signals. state.ts holds the values.
+import { toolKind } from "../broker/tools";
 import type { Approver, Decision, PermissionRequest, Problem, Shown } from "../broker/types.gen";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
@@ -88,7 +89,7 @@ export function isForm(r: Request): boolean {
 
 function wordFor(r: Request, yes: boolean): string {
   if (isForm(r)) return yes ? words.form.answered : words.form.declined;
-  if (yes && r.toolName === "AskUserQuestion") return words.form.answered;
+  if (yes && toolKind(r.toolName) === "question") return words.form.answered;
   return yes ? (r.allowed?.changes ? words.outcome.edited : words.outcome.allowed) : words.outcome.denied;
 }
 

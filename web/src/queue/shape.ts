@@ -1,5 +1,6 @@
 // Which requests are alike, for the eye only: what is put together here is still read and decided
 // one by one. The rules read commands properly; this looks at their beginning.
+import { toolKind } from "../broker/tools";
 import type { PermissionRequest, Shown } from "../broker/types.gen";
 import { lastElement } from "./model";
 
@@ -18,8 +19,8 @@ export function shapeOf(r: PermissionRequest, shown: Shown | undefined): Shape {
   const tool = r.toolName ?? "";
   const text = (name: string) => shown?.fields.find((f) => f.name === name)?.text ?? "";
   let name = "";
-  if (tool === "Bash") name = commandShape(text("command"));
-  else if (tool === "WebFetch") name = hostOf(text("url"));
+  if (toolKind(tool) === "command") name = commandShape(text("command"));
+  else if (toolKind(tool) === "fetch") name = hostOf(text("url"));
   else name = pathShape(text("file_path") || text("notebook_path"), r.repo?.root ?? r.cwd ?? "");
   return { key: `${tool}\n${name}`, name };
 }

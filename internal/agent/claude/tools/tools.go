@@ -44,28 +44,28 @@ var (
 // may write stand first, in the order in which texts list them.
 var all = append([]tool.Tool{
 	{
-		Name: Write, Kind: tool.Write, Path: []string{"file_path"}, Title: "file_path", Specified: true, Described: true,
+		Name: Write, Kind: tool.Write, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Members: []tool.Member{path("file_path"), code("content")},
 	},
 	{
-		Name: Edit, Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true, Described: true,
+		Name: Edit, Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Members: []tool.Member{path("file_path"), goes("old_string"), comes("new_string")},
 	},
 	{
-		Name: "MultiEdit", Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true, Described: true,
+		Name: "MultiEdit", Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Members: []tool.Member{path("file_path")},
 		List:    &tool.List{Name: "edits", Members: []tool.Member{goes("old_string"), comes("new_string")}},
 	},
 	{
-		Name: "NotebookEdit", Kind: tool.Edit, Path: []string{"notebook_path"}, Title: "notebook_path", Specified: true, Described: true,
+		Name: "NotebookEdit", Kind: tool.Edit, Path: []string{"notebook_path"}, Title: "notebook_path", Specified: true,
 		Members: []tool.Member{path("notebook_path"), code("new_source")},
 	},
 	{
-		Name: Bash, Kind: tool.Command, Command: "command", Title: "command", Specified: true, Described: true,
+		Name: Bash, Kind: tool.Command, Command: "command", Title: "command", Specified: true,
 		Members: []tool.Member{code("command"), words("description")},
 	},
 	{
-		Name: Read, Kind: tool.Read, Path: []string{"file_path"}, Title: "file_path", Specified: true, Described: true,
+		Name: Read, Kind: tool.Read, Path: []string{"file_path"}, Title: "file_path", Specified: true,
 		Known:   []string{"file_path", "offset", "limit", "pages"},
 		Members: []tool.Member{path("file_path")},
 	},
@@ -78,37 +78,37 @@ var all = append([]tool.Tool{
 		Known: []string{"path", "ignore"},
 	},
 	{
-		Name: "Glob", Kind: tool.Find, Path: []string{"path"}, Pattern: "pattern", Title: "pattern", Specified: true, Described: true,
+		Name: "Glob", Kind: tool.Find, Path: []string{"path"}, Pattern: "pattern", Title: "pattern", Specified: true,
 		Known:   []string{"path", "pattern"},
 		Members: []tool.Member{code("pattern"), path("path")},
 	},
 	{
-		Name: "Grep", Kind: tool.Search, Path: []string{"path"}, Pattern: "glob", Title: "pattern", Specified: true, Described: true,
+		Name: "Grep", Kind: tool.Search, Path: []string{"path"}, Pattern: "glob", Title: "pattern", Specified: true,
 		Known:   []string{"path", "pattern", "glob", "output_mode", "type"},
 		Members: []tool.Member{code("pattern"), path("path"), code("glob")},
 	},
 	{
-		Name: WebFetch, Kind: tool.Fetch, URL: "url", Title: "url", Specified: true, Described: true,
+		Name: WebFetch, Kind: tool.Fetch, URL: "url", Title: "url", Specified: true,
 		Members: []tool.Member{address("url"), text("prompt")},
 	},
 	{
-		Name: WebSearch, Kind: tool.WebSearch, Title: "query", Described: true,
+		Name: WebSearch, Kind: tool.WebSearch, Title: "query",
 		Members: []tool.Member{text("query")},
 	},
 	{
-		Name: Question, Kind: tool.Question, Described: true,
+		Name: Question, Kind: tool.Question,
 		List: &tool.List{
 			Name: "questions", Members: []tool.Member{text("question"), text("header")},
 			List: &tool.List{Name: "options", Members: []tool.Member{text("label"), words("description")}},
 		},
 	},
 	{
-		Name: Plan, Kind: tool.Plan, Title: "plan", Described: true,
+		Name: Plan, Kind: tool.Plan, Title: "plan",
 		Members: []tool.Member{text("plan"), path("planFilePath")},
 	},
 	{Name: "EnterPlanMode", Kind: tool.PlanMode},
-	{Name: Agent, Kind: tool.Subagent, Same: Task, Title: "description", Specified: true, Described: true, Members: subagent},
-	{Name: Task, Kind: tool.Subagent, Same: Agent, Title: "description", Specified: true, Described: true, Members: subagent},
+	{Name: Agent, Kind: tool.Subagent, Same: Task, Title: "description", Specified: true, Members: subagent},
+	{Name: Task, Kind: tool.Subagent, Same: Agent, Title: "description", Specified: true, Members: subagent},
 	{Name: "Skill", Kind: tool.Skill, Title: "skill", Specified: true},
 	{Name: "SlashCommand", Title: "command"},
 	{Name: "BashOutput", Title: "bash_id"},

@@ -27,9 +27,6 @@ func TestTable(t *testing.T) {
 			if (len(x.Known) > 0) != (len(x.Path) > 0 && !x.MayWrite()) {
 				t.Error("a tool reads files and its members are not known, or the other way round")
 			}
-			if !x.Described && (len(x.Members) > 0 || x.List != nil) {
-				t.Error("it has a description that is not used")
-			}
 		})
 	}
 	for _, c := range []struct {
@@ -50,7 +47,7 @@ func TestTable(t *testing.T) {
 // TestUnknown: of an unknown tool, or of another spelling of a known one, nothing is known.
 func TestUnknown(t *testing.T) {
 	for _, name := range []string{"", "bash", "Edit ", "mcp__github__get_issue"} {
-		if got := Of(name); got.Name != name || got.Kind != tool.Other || got.Title != "" || got.Described {
+		if got := Of(name); got.Name != name || got.Kind != tool.Other || got.Title != "" {
 			t.Errorf("%q: %+v", name, got)
 		}
 	}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"assent/internal/agent/claude"
+)
+
+// makeOwnDir makes a directory that only we can enter, or accepts one in which nobody but us
+// and root can replace what we put there.
+func makeOwnDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fi, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d), who could replace what is in it; choose another", dir, st.Uid)
+	}
+	if fi.Mode()&0o002 != 0 && fi.Mode()&os.ModeSticky == 0 {
+		return fmt.Errorf("everybody can write to %s and so replace what is in it; choose a directory of your own, or chmod o-w", dir)
+	}
+	return nil
+}
+
+// shared reports whether others can put something into dir under a name that is free: a link
+// for us to write through, or a socket that answers hooks while we are away. /tmp is such a one.
+func shared(dir string) bool {
+	fi, err := os.Stat(dir)
+	return err == nil && fi.Mode()&0o002 != 0
+}
+
+// bootID is a random text of the kernel's, one for every start of the machine, and the same for all
+// containers on it.
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// hostID names this machine in the submitters of its users. Brokers on one machine have one, those
+// on two never: who is 1000 here is another one there. A new start of the machine is another
+// machine: no agent that asked before it is there to tell anything. Where the kernel has no such
+// text the id is random and kept in the state directory.
+func hostID(stateDir, bootID string) (string, error) {
+	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
+		return claude.Digest([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
+	}
+	path := filepath.Join(stateDir, "host-id")
+	text, err := os.ReadFile(path)
+	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
+		return id, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the id of this machine: %w", err)
+	}
+	id := strings.ToLower(rand.Text())[:16]
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep an id for this machine: %w", err)
+	}
+	return id, nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A directory that others can write to holds what they want it to hold.
+func TestDirectoriesOfOthersAreRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode   os.FileMode
+		uid    int
+		want   string // part of the error, "" for none
+		socket bool   // a socket may stand there all the same, with a warning
+	}{
+		"ours":         {mode: 0o700, uid: -1},
+		"open to read": {mode: 0o755, uid: -1},
+		"everybody's":  {mode: 0o777, uid: -1, want: "everybody can write"},
+		"like /tmp":    {mode: 0o777 | os.ModeSticky, uid: -1, want: "everybody can write", socket: true},
+		"another's":    {mode: 0o755, uid: 12345, want: "belongs to another user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "d")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(dir, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if c.uid >= 0 {
+				if os.Geteuid() != 0 {
+					t.Skip("only root can give a directory away")
+				}
+				if err := os.Chown(dir, c.uid, -1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &app{stateDir: dir, out: t.Output(), err: t.Output()}
+			l, sockErr := listenUnix("--socket", filepath.Join(dir, "s"), "")
+			if sockErr == nil {
+				l.remove()
+				l.Close()
+			}
+			stateErr := error(nil)
+			if c.want != "" { // else it would serve
+				stateErr = a.serve(t.Context(), serveFlags{listen: "127.0.0.1:0", natsListen: "off"}, nil)
+			}
+			for what, err := range map[string]error{"socket": sockErr, "state": stateErr} {
+				if what == "socket" && c.socket {
+					if err != nil {
+						t.Errorf("socket: %v", err)
+					}
+					continue
+				}
+				if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+}
+
+func TestHostID(t *testing.T) {
+	dir, other, boot := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "boot_id")
+	id := func(dir string) string {
+		t.Helper()
+		id, err := hostID(dir, boot)
+		if err != nil || len(id) != 16 {
+			t.Fatalf("%q, %v", id, err)
+		}
+		return id
+	}
+	// Without a word of the kernel's: random, and kept.
+	first := id(dir)
+	if id(dir) != first || id(other) == first {
+		t.Errorf("%s, then %s, and elsewhere %s", first, id(dir), id(other))
+	}
+	// With it: one for all brokers of the machine, until it starts anew.
+	if err := os.WriteFile(boot, []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := id(dir)
+	if id(other) != now || now == first {
+		t.Errorf("two brokers of one machine have %s and %s", now, id(other))
+	}
+	if err := os.WriteFile(boot, []byte("b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if id(dir) == now {
+		t.Error("another start of the machine has the same id")
+	}
+	if _, err := hostID(filepath.Join(dir, "nowhere"), "/nowhere"); err == nil {
+		t.Error("an id that cannot be kept is given out")
+	}
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// event is a line of `go test -json`; see `go doc test2json`.
+type event struct {
+	Action, Package, Test, Output, ImportPath, FailedBuild string
+
+	Time    time.Time
+	Elapsed float64 // seconds
+}
+
+// mostOutput is how much of the end of what a test prints is kept until it is known whether it fails.
+const mostOutput = 128 << 10
+
+// report is what is known of a run. It is for one goroutine.
+type report struct {
+	w        io.Writer
+	total    int
+	packages map[string]*pkg
+	ended    int // packages
+	passed   int // tests
+	failed   []string
+	skipped  []string
+	tests    []timed
+	builds   map[string]string // by import path: what the compiler says
+}
+
+type pkg struct {
+	passed, failed, skipped int
+	cached, ended           bool
+	running                 []string
+	output                  map[string]string // of the package itself ("") and of its tests that have not passed
+}
+
+type timed struct {
+	name    string
+	elapsed float64
+}
+
+func newReport(w io.Writer, total int) *report {
+	return &report{w: w, total: total, packages: map[string]*pkg{}, builds: map[string]string{}}
+}
+
+// line takes a line, and says whether it printed anything.
+func (r *report) line(line []byte) bool {
+	var e event
+	if json.Unmarshal(line, &e) != nil || e.Action == "" {
+		fmt.Fprint(r.w, string(line)) // go itself says something
+		return true
+	}
+	switch e.Action {
+	case "build-output":
+		r.builds[e.ImportPath] = tail(r.builds[e.ImportPath] + e.Output)
+		return false
+	case "build-fail":
+		return false // the package that needs it fails, too
+	}
+	p := r.packages[e.Package]
+	if p == nil {
+		p = &pkg{output: map[string]string{}}
+		r.packages[e.Package] = p
+	}
+	top, _, sub := strings.Cut(e.Test, "/")
+	switch e.Action {
+	case "run":
+		if !sub {
+			p.running = append(p.running, e.Test)
+		}
+	case "output":
+		if e.Test == "" && strings.Contains(e.Output, "\t(cached)") {
+			p.cached = true
+		}
+		p.output[top] = tail(p.output[top] + e.Output)
+	case "pass", "fail", "skip":
+		switch {
+		case e.Test == "":
+			return r.packageEnded(e, p)
+		case sub:
+			if e.Action == "skip" {
+				r.skipped = append(r.skipped, name(e)+reason(p.output[top], e.Test))
+			}
+		default:
+			return r.testEnded(e, p)
+		}
+	}
+	return false
+}
+
+func (r *report) testEnded(e event, p *pkg) bool {
+	p.running = slices.DeleteFunc(p.running, func(t string) bool { return t == e.Test })
+	r.tests = append(r.tests, timed{name(e), e.Elapsed})
+	output := p.output[e.Test]
+	delete(p.output, e.Test)
+	switch e.Action {
+	case "pass":
+		p.passed++
+		r.passed++
+	case "skip":
+		p.skipped++
+		r.skipped = append(r.skipped, name(e)+reason(output, e.Test))
+	case "fail":
+		p.failed++
+		r.failed = append(r.failed, name(e))
+		fmt.Fprintf(r.w, "FAILED %s\n%s", name(e), output)
+		return true
+	}
+	return false
+}
+
+func (r *report) packageEnded(e event, p *pkg) bool {
+	p.ended = true
+	none := p.passed+p.failed+p.skipped == 0
+	if e.Action == "skip" && none {
+		return false // no test files
+	}
+	r.ended++
+	verdict := "ok    "
+	if e.Action == "fail" {
+		verdict = "FAILED"
+		if p.failed == 0 || len(p.running) > 0 { // it did not build, or ended in the middle of tests
+			r.failed = append(r.failed, short(e.Package))
+			fmt.Fprint(r.w, r.builds[e.FailedBuild], p.output[""])
+			for _, test := range p.running {
+				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, p.output[test])
+			}
+		}
+	}
+	took := fmt.Sprintf("%6.1fs", e.Elapsed)
+	if p.cached {
+		took = " cached"
+	}
+	fmt.Fprintf(r.w, "[%*d/%d] %s %s  %s: %s\n", len(fmt.Sprint(r.total)), r.ended, r.total, verdict, took, short(e.Package), p.sum())
+	p.output = nil
+	return true
+}
+
+func (p *pkg) sum() string {
+	s := fmt.Sprintf("%d passed", p.passed)
+	if p.failed > 0 {
+		s = fmt.Sprintf("%d failed, ", p.failed) + s
+	}
+	if p.skipped > 0 {
+		s += fmt.Sprintf(", %d skipped", p.skipped)
+	}
+	return s
+}
+
+// running prints what is under way.
+func (r *report) running() {
+	var now []string
+	for path, p := range r.packages {
+		if !p.ended && len(p.running) > 0 {
+			const most = 4
+			names := strings.Join(p.running[:min(most, len(p.running))], " ")
+			if n := len(p.running) - most; n > 0 {
+				names += fmt.Sprintf(" and %d more", n) // most of them wait for their turn
+			}
+			now = append(now, fmt.Sprintf("%s (%d passed): %s", short(path), p.passed, names))
+		}
+	}
+	if len(now) == 0 {
+		now = []string{"the tests are built"}
+	}
+	slices.Sort(now)
+	fmt.Fprintf(r.w, "  ... %d passed; %s\n", r.passed, strings.Join(now, "; "))
+}
+
+// end prints the sums and says whether all is well. Where nothing ran nothing is.
+func (r *report) end(slowest int) bool {
+	slices.SortStableFunc(r.tests, func(a, b timed) int { return int(1000 * (b.elapsed - a.elapsed)) })
+	for _, t := range r.tests[:min(slowest, len(r.tests))] {
+		fmt.Fprintf(r.w, "%7.1fs  %s\n", t.elapsed, t.name)
+	}
+	for _, s := range r.skipped {
+		fmt.Fprintln(r.w, "skipped:", s)
+	}
+	for _, f := range r.failed {
+		fmt.Fprintln(r.w, "failed:", f)
+	}
+	sum := fmt.Sprintf("%d passed", r.passed)
+	if n := len(r.skipped); n > 0 {
+		sum = fmt.Sprintf("%d skipped, ", n) + sum
+	}
+	if n := len(r.failed); n > 0 {
+		sum = fmt.Sprintf("%d FAILED, ", n) + sum
+	}
+	fmt.Fprintln(r.w, sum)
+	return len(r.failed) == 0 && r.passed > 0
+}
+
+// reason is what a skipped test said last.
+func reason(output, test string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	for i, l := range slices.Backward(lines) {
+		if strings.Contains(l, "--- SKIP: "+test+" ") && i+1 < len(lines) {
+			return ": " + strings.TrimSpace(lines[i+1])
+		}
+	}
+	for _, l := range slices.Backward(lines) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "---") && !strings.HasPrefix(l, "===") {
+			return ": " + l
+		}
+	}
+	return ""
+}
+
+func tail(s string) string { return s[max(0, len(s)-mostOutput):] }
+
+func name(e event) string { return short(e.Package) + "." + e.Test }
+
+func short(path string) string { return strings.TrimPrefix(path, "assent/") }
