@@ -23,8 +23,8 @@ const (
 	maxPause   = 200 * time.Millisecond
 	longAway   = time.Minute
 	awayPause  = time.Second
-	// lastWords is how long an answer is waited for after a send failed.
-	lastWords = 500 * time.Millisecond
+	// lastReadTimeout bounds the wait for an answer after a send failed.
+	lastReadTimeout = 500 * time.Millisecond
 )
 
 // state is how one attempt ended.
@@ -36,7 +36,7 @@ const (
 	unreachable              // nobody accepted, or the connection broke while we sent
 	broken                   // the connection broke after we had sent all: the broker may hold it
 	unavailable              // the broker is there and cannot record requests now
-	gatewayLate              // a proxy lost patience: the broker behind it held the request
+	gatewayLate              // a proxy timed out: the broker behind it held the request
 	conflict                 // 409: the id is taken
 	refused                  // any other answer
 )
@@ -76,7 +76,7 @@ func interruptible(ctx context.Context, nc net.Conn) (stop func() bool) {
 func (c *conn) exchange(q *request) reply {
 	if err := c.send(q); err != nil {
 		// A server that wants no more of a large event answers before it closes.
-		_ = c.SetReadDeadline(time.Now().Add(lastWords)) // see interruptible
+		_ = c.SetReadDeadline(time.Now().Add(lastReadTimeout)) // see interruptible
 		if r, err := c.receive(); err == nil && r.status >= 400 {
 			return sortAnswer(r)
 		}
@@ -153,7 +153,7 @@ func (c *client) ask(w *agentWatch) []byte {
 	defer cancel()
 	r, end := persist(ctx, func(n int) reply { return c.put(ctx, n) })
 	if w.ctx.Err() != nil {
-		end = endGone // whatever came with it: nobody is left to read it
+		end = endGone // an answer that came meanwhile has no reader any more
 	}
 	switch end {
 	case endAnswer:

@@ -1,10 +1,10 @@
 // Package hookclient is the program that an agent runs on every hook event: it hands the
 // payload on its standard input to the broker and prints what the broker answers.
 //
-// Its manners matter more than its work. Whatever breaks, the agent must not notice: the
-// client exits 0 and prints the broker's bytes, or a denial where the user asked for denials,
-// or nothing, and nothing means that the agent's own prompt decides. It never prints anything
-// that allows, unless the broker sent it.
+// Not to disturb the agent matters more than anything else. Whatever breaks, the client exits 0 and
+// prints the broker's bytes, or a denial where the user asked for denials, or nothing, and nothing
+// means that the agent's own prompt decides. It never prints anything that allows, unless the broker
+// sent it.
 //
 // A PermissionRequest is waited for; it is retried under the same id while the broker may be
 // coming back, and is given up when the agent goes away. An MCP server's form is held for two
@@ -119,7 +119,7 @@ type client struct {
 	deadline time.Time
 	event    hook.Event
 	session  string // names the spool file
-	secret   string // shows the broker that whoever comes back for the answer is this run
+	secret   string // proves to the broker that a later attempt is of this run
 }
 
 // Run handles the one event on stdin and returns when the program should exit, with status 0
@@ -185,7 +185,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	if p.event == hook.EventElicitation {
 		return c.elicit(w)
 	}
-	out := c.tell(w)
+	out := c.deliver(w)
 	if p.event == "" {
 		return nil // what we could not read we do not answer
 	}

@@ -61,7 +61,7 @@ func TestSignalSpools(t *testing.T) {
 	w.signals()
 	done := make(chan []byte)
 	start := time.Now()
-	go func() { done <- c.tell(w) }()
+	go func() { done <- c.deliver(w) }()
 	<-took
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)

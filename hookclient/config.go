@@ -84,7 +84,7 @@ func ReadConfig(args []string, env func(string) string) (Config, error) {
 	if flags.socket != "" && flags.url != "" {
 		return Config{}, errors.New("--socket and --url exclude each other; give one")
 	}
-	if f := cfg.place(layers, env); cfg.Fault == nil {
+	if f := cfg.address(layers, env); cfg.Fault == nil {
 		cfg.Fault = f
 	}
 	for _, f := range faults[1:] {
@@ -133,8 +133,8 @@ func (c *Config) apply(s *settings) (fault error) {
 	return fault
 }
 
-// place decides where to send, and with which token.
-func (c *Config) place(layers []*settings, env func(string) string) error {
+// address decides where to send, and with which token.
+func (c *Config) address(layers []*settings, env func(string) string) error {
 	at := 0
 	for at < len(layers) && layers[at].socket == "" && layers[at].url == "" {
 		at++
@@ -156,7 +156,7 @@ func (c *Config) place(layers []*settings, env func(string) string) error {
 	case path.IsAbs(s.socket):
 		c.Socket = path.Clean(s.socket)
 	case s.socket != "":
-		// A flag was typed by somebody who knows where he stands; the others were not.
+		// Whoever types a flag knows the working directory; variables and files outlive it.
 		dir, err := os.Getwd()
 		if at > 0 || err != nil {
 			return errors.New(s.from + "socket " + quote(s.socket) + ": want an absolute path")

@@ -13,8 +13,8 @@ import (
 // wanted to wait.
 var ErrDraining = errors.New("another process is draining the spool")
 
-// drainPatience is longer than any hook client drains.
-const drainPatience = 2 * time.Second
+// drainTimeout bounds the wait for another process that drains. No hook client drains for so long.
+const drainTimeout = 2 * time.Second
 
 // Drain calls fn with every waiting event for target (a socket path or a URL as ParseURL
 // spells it), in the order in which they were spooled within a session, and returns how many
@@ -27,7 +27,7 @@ const drainPatience = 2 * time.Second
 // is empty.
 func Drain(dir, target string, fn func(SpoolRecord) error) (n int, err error) {
 	s := spool{dir: dir}
-	return s.drain(target, drainPatience, fn)
+	return s.drain(target, drainTimeout, fn)
 }
 
 // Keep writes an event to the spool directory dir, for Drain to hand out. Unless create is set it
@@ -53,12 +53,12 @@ func Waiting(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// drain is Drain with a given patience with whoever else drains.
-func (s *spool) drain(target string, patience time.Duration, fn func(SpoolRecord) error) (n int, err error) {
+// drain is Drain. It waits no longer than timeout for another process that drains.
+func (s *spool) drain(target string, timeout time.Duration, fn func(SpoolRecord) error) (n int, err error) {
 	if s.empty() {
 		return 0, nil
 	}
-	unlock, err := s.lock(drainFile, patience)
+	unlock, err := s.lock(drainFile, timeout)
 	if errors.Is(err, errLocked) {
 		return 0, ErrDraining
 	}
@@ -139,7 +139,7 @@ func (s *spool) drainOpen(name, target string, fn func(SpoolRecord) error) (n in
 // moreOrRemove looks, under the lock, whether the file grew; if not, and if nothing in it is
 // for others, it removes it.
 func (s *spool) moreOrRemove(f *os.File, name string, in *frames, remove bool) (more, exchanged bool, err error) {
-	unlock, err := s.lock(lockFile, lockPatience)
+	unlock, err := s.lock(lockFile, lockTimeout)
 	if err != nil {
 		return false, false, err
 	}

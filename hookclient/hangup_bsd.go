@@ -21,7 +21,7 @@ func onHangup(fd int, gone func()) (stop func()) {
 	syscall.CloseOnExec(wake[0])
 	syscall.CloseOnExec(wake[1])
 	changes := make([]syscall.Kevent_t, 2)
-	// EV_CLEAR: told once that there is room, which we do not want to know, and then again
+	// EV_CLEAR: reported once that there is space, which we do not want to know, and then again
 	// when the other side closes.
 	syscall.SetKevent(&changes[0], fd, syscall.EVFILT_WRITE, syscall.EV_ADD|syscall.EV_CLEAR)
 	syscall.SetKevent(&changes[1], wake[0], syscall.EVFILT_READ, syscall.EV_ADD)

@@ -10,10 +10,10 @@ import (
 	"assent/internal/host/peercred"
 )
 
-// Whoever can take the socket's place can answer for the broker, and reads what is asked. So the
-// client says nothing to a socket of another user than its own, or the one that it was told of.
-// The kernel says who listens; where it does not (see package peercred), the socket's directory has
-// to keep others away.
+// A user who can replace the socket can answer for the broker, and reads every request. So the client
+// sends nothing to a socket unless its own user listens there, or the one named by SocketOwner. The
+// kernel says who listens; where it does not (see package peercred), the permissions of the socket's
+// directory have to keep others out.
 
 // passwd is where users' names are.
 const passwd = "/etc/passwd"
@@ -55,8 +55,8 @@ func checkOwner(c net.Conn, want uint32) error {
 		"; nothing was sent. If that is the broker's user, say --socket-owner " + id)
 }
 
-// Foreign says that somebody listens on cfg's socket to whom a hook would tell nothing; nil where
-// it would, where nobody listens, and without a socket.
+// Foreign returns an error if the process that listens on cfg's socket belongs to a user to whom a
+// hook sends nothing. It is nil if a hook would send, if nobody listens, and without a socket.
 func Foreign(cfg Config) error {
 	if cfg.URL != "" || cfg.Socket == "" {
 		return nil

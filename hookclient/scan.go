@@ -60,7 +60,7 @@ type scanner struct {
 	objects [maxDepth/8 + 1]byte // bit d: the container at depth d is an object
 
 	event, session member
-	anyKey         bool // keys may be written with escapes: nobody asks what they say
+	anyKey         bool // keys may have escapes, for their meaning is not looked at
 }
 
 // document reports whether the input is a JSON object with nothing but blanks around it.

@@ -20,12 +20,12 @@ const (
 	SpoolLimit = 64 << 20
 	// spoolFiles is how many sessions may have one.
 	spoolFiles = 1024
-	// lockPatience bounds the wait for another process that holds the lock, which nobody
+	// lockTimeout bounds the wait for another process that holds the lock, which nobody
 	// holds while waiting for anything but the disk.
-	lockPatience = 300 * time.Millisecond
+	lockTimeout = 300 * time.Millisecond
 
 	lockFile  = ".lock"  // taken for every change of a file but the marking of frames
-	drainFile = ".drain" // taken by whoever drains
+	drainFile = ".drain" // the lock of a process that drains
 	lostFile  = ".lost"  // two counters, see Lost
 	newFile   = ".new"   // a file that is being shortened
 )
@@ -62,7 +62,7 @@ func (s *spool) appendTo(session string, r *SpoolRecord, create bool) (queued bo
 			return false, err
 		}
 	}
-	unlock, err := s.lock(lockFile, lockPatience)
+	unlock, err := s.lock(lockFile, lockTimeout)
 	if err != nil {
 		return false, err
 	}
@@ -94,12 +94,12 @@ func exists(name string) bool {
 }
 
 // lock takes one of the lock files. They are never removed, so that everybody locks the same.
-func (s *spool) lock(name string, patience time.Duration) (unlock func(), err error) {
+func (s *spool) lock(name string, timeout time.Duration) (unlock func(), err error) {
 	f, err := os.OpenFile(path.Join(s.dir, name), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil

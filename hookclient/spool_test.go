@@ -336,7 +336,7 @@ func TestDrainWhileShortened(t *testing.T) {
 	var ids []string
 	_, err := Drain(dir, "/t", func(r SpoolRecord) error {
 		if ids = append(ids, r.Event.ID); r.Event.ID == "0" {
-			unlock, err := s.lock(lockFile, lockPatience)
+			unlock, err := s.lock(lockFile, lockTimeout)
 			if err != nil {
 				return err
 			}

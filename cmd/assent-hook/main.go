@@ -42,7 +42,7 @@ func run(args []string) {
 		_, _ = os.Stderr.WriteString("assent-hook: " + line + "\n") // as above
 	}
 	if err != nil {
-		// Still status 0: to an agent another one would be a failed hook.
+		// Exit with status 0: the agent would take any other for a failed hook.
 		warn(err.Error())
 		return
 	}
@@ -50,7 +50,8 @@ func run(args []string) {
 	hookclient.Run(cfg, os.Stdin, os.Stdout)
 }
 
-// emit sends one event to a hookd socket. Also its mistakes are silent, unless they are asked for.
+// emit sends one event to a hookd socket. It exits with status 0 even if that fails, and says why
+// only with HOOKD_DEBUG=1.
 func emit(name string, args []string) {
 	debug := func(line string) {
 		if os.Getenv("HOOKD_DEBUG") == "1" {

@@ -3,7 +3,7 @@
 //
 // It is the ground floor. It imports only the standard library, and of that nothing that
 // would slow down the hook client's start (no encoding/json, fmt, net/http, flag); how each
-// agent spells these things in JSON is the business of package codec.
+// agent spells these things in JSON is the business of its package, such as agent/claude.
 package hook
 
 import (
@@ -27,12 +27,13 @@ type Event struct {
 	Seq uint64
 	// Stored is when the stream took it, by the stream's clock; zero until it was read from there.
 	Stored time.Time
-	// Spooled says that the event waited in a spool file and came late. It proves nothing.
+	// Spooled says that the event waited in a spool file and came late. It is no proof of what
+	// became of a request.
 	Spooled bool
 	// Emitted says that the event came in an envelope of hookd-emit, beside the agent's own hook,
-	// which may tell of the same call. It proves nothing either.
+	// which may report the same call. It is no proof either.
 	Emitted bool
-	// Tool is what hookd-emit was told that the tool is. The payload's tool_name wins.
+	// Tool is the tool's name as hookd-emit was given it. The payload's tool_name wins.
 	Tool string
 	// Attempt counts from 1; a retry with the same ID is a reattach.
 	Attempt int
@@ -46,8 +47,8 @@ type Event struct {
 	Submitter string
 	// Raw is the payload, byte for byte.
 	Raw []byte
-	// Missed is how many events left the stream, evicted or removed, before its reader came to
-	// this one. It says something about that reader's reading, not about the event.
+	// Missed is how many events were evicted or removed from the stream before the reader got to
+	// them, between the last event it read and this one. Another reader may have another number.
 	Missed uint64
 }
 
@@ -65,8 +66,8 @@ type Origin struct {
 	Repo       Repo   `json:"repo,omitzero"`
 }
 
-// Whether somebody may sit at the terminal of an agent. A run without one (claude -p, CI) has no
-// prompt of its own that could have been answered.
+// Whether a person may be at the agent's terminal. A run without a terminal (claude -p, CI) has no
+// prompt of its own that a person could answer.
 const (
 	AttendedYes = "yes"
 	AttendedNo  = "no"

@@ -31,7 +31,7 @@ const (
 	FileBroken   = "broken"    // unusable, and nothing of it is in force
 )
 
-// RuleProblem is something wrong in a file of rules, at a place.
+// RuleProblem is a mistake in a file of rules, with its line and column.
 type RuleProblem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"` // from 1; 0 when the file as a whole is meant

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ElicitationWait is how long a form is held. The agent shows its own only after that: whoever sits
-// at its terminal sees nothing of it until then.
+// ElicitationWait is how long a form is held. Only then does the agent show the form in its own
+// terminal.
 const ElicitationWait = 2 * time.Minute
 
 // MaxRequest is the largest PermissionRequest payload that is held, in bytes; larger ones are
@@ -28,7 +28,7 @@ type Request struct {
 	// Event is what kind of event asks: EventElicitation, or empty for a PermissionRequest.
 	Event string `json:"event,omitempty"`
 	// ToolName and ToolInput are the call that is asked for. Of an MCP server's form, which is no
-	// call, the name is EventElicitation, and the input what codec.Form made.
+	// call, the name is EventElicitation, and the input what claude.Form made.
 	ToolName  string `json:"toolName"`
 	ToolInput JSON   `json:"toolInput,omitempty"`
 	// InputSHA256 must be repeated by whoever decides.

@@ -68,7 +68,7 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 		Description: "Asks the approvers of this machine whether a tool may run. For the agent's own permission checks; the model has no use for it.",
 		InputSchema: json.RawMessage(inputSchema),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no},
-	}, (&desk{cfg: cfg, seats: make(chan struct{}, maxCalls)}).call)
+	}, (&handler{cfg: cfg, slots: make(chan struct{}, maxCalls)}).call)
 	err := s.Run(ctx, &mcp.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe), errors.Is(err, syscall.EPIPE):
@@ -77,52 +77,52 @@ func Serve(ctx context.Context, cfg Config, in io.ReadCloser, out io.WriteCloser
 	return fmt.Errorf("speak MCP on standard input and output: %w", err)
 }
 
-// desk answers calls of the tool.
-type desk struct {
+// handler answers calls of the tool.
+type handler struct {
 	cfg   Config
-	seats chan struct{}
+	slots chan struct{}
 }
 
-func (d *desk) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (h *handler) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	select {
-	case d.seats <- struct{}{}:
-		defer func() { <-d.seats }()
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
 	default:
-		return d.undecided("too many calls wait for an answer already"), nil
+		return h.undecided("too many calls wait for an answer already"), nil
 	}
 	q, err := readQuestion(r.Params.Arguments)
 	if err != nil {
-		return d.undecided(err.Error()), nil
+		return h.undecided(err.Error()), nil
 	}
 	if id, ok := r.Params.Meta["claudecode/toolUseId"].(string); ok && id != q.toolUseID {
 		// The client names the call that it makes. For a permission check that is the call which is
 		// checked; here it is the call of this tool, so the model made it.
 		return said("Nothing was asked: the agent itself calls this tool before others run, the model cannot.", true), nil
 	}
-	stop := d.alive(ctx, r)
-	printed, err := d.cfg.Ask(ctx, q.payload(d.cfg.Session, d.cfg.Dir))
+	stop := h.alive(ctx, r)
+	printed, err := h.cfg.Ask(ctx, q.payload(h.cfg.Session, h.cfg.Dir))
 	stop()
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err() // the agent has the answer from elsewhere, or is gone
 		}
-		return d.undecided(err.Error()), nil
+		return h.undecided(err.Error()), nil
 	}
 	text, err := answer(printed, q.input)
 	if err != nil {
-		return d.undecided(err.Error()), nil
+		return h.undecided(err.Error()), nil
 	}
 	return said(text, false), nil
 }
 
 // alive tells the agent from time to time that a call still waits, until stop is called, which
 // waits for the end of it.
-func (d *desk) alive(ctx context.Context, r *mcp.CallToolRequest) (stop func()) {
+func (h *handler) alive(ctx context.Context, r *mcp.CallToolRequest) (stop func()) {
 	token := r.Params.GetProgressToken()
 	if token == nil {
 		return func() {}
 	}
-	every := d.cfg.Alive
+	every := h.cfg.Alive
 	if every == 0 {
 		every = time.Minute
 	}
@@ -146,9 +146,9 @@ func (d *desk) alive(ctx context.Context, r *mcp.CallToolRequest) (stop func()) 
 }
 
 // undecided denies a call that nobody decided.
-func (d *desk) undecided(why string) *mcp.CallToolResult {
-	if d.cfg.Warn != nil {
-		d.cfg.Warn("denied for want of a decision: " + why)
+func (h *handler) undecided(why string) *mcp.CallToolResult {
+	if h.cfg.Warn != nil {
+		h.cfg.Warn("denied for want of a decision: " + why)
 	}
 	return said(denial("Denied: "+why+". "+nobody), false)
 }

@@ -106,7 +106,7 @@ func reading(s shell.Script, dir string) *hook.Reading {
 	for i, p := range offsets {
 		at[i] = *p
 	}
-	for i, n := range show.Places(s.Text, at) {
+	for i, n := range show.Offsets(s.Text, at) {
 		*offsets[i] = n
 	}
 	return r

@@ -11,10 +11,10 @@ import (
 // drainTime is how long one run may go on with posting spooled events.
 const drainTime = 20 * time.Millisecond
 
-// tell hands over an event that nobody waits for, and spools it if the broker does not take it
-// at once or in time. It returns what the broker wants printed, usually nothing.
-func (c *client) tell(w *agentWatch) []byte {
-	return c.tellWithin(w, plainTimeout, 0)
+// deliver hands over an event that needs no answer, and spools it if the broker does not take it
+// in time. It returns what the broker wants printed, usually nothing.
+func (c *client) deliver(w *agentWatch) []byte {
+	return c.deliverWithin(w, plainTimeout, 0)
 }
 
 // elicit hands over an MCP server's form and returns its answer, if somebody gives one while the
@@ -24,14 +24,14 @@ func (c *client) tell(w *agentWatch) []byte {
 func (c *client) elicit(w *agentWatch) []byte {
 	w.signals()
 	w.hangup()
-	patience := max(min(time.Until(c.deadline), hook.ElicitationWait), time.Millisecond)
-	c.deadline = time.Now().Add(patience)
-	return c.tellWithin(w, patience, patience)
+	limit := max(min(time.Until(c.deadline), hook.ElicitationWait), time.Millisecond)
+	c.deadline = time.Now().Add(limit)
+	return c.deliverWithin(w, limit, limit)
 }
 
-// tellWithin is tell with a limit of its own. remaining, if not 0, is what the broker is told that
-// it may take.
-func (c *client) tellWithin(w *agentWatch, limit, remaining time.Duration) []byte {
+// deliverWithin is deliver with a time limit. remaining, if not 0, is sent to the broker as the time
+// it has.
+func (c *client) deliverWithin(w *agentWatch, limit, remaining time.Duration) []byte {
 	ctx, cancel := context.WithTimeout(w.ctx, limit)
 	defer cancel()
 	s := spool{dir: c.cfg.Spool}
@@ -47,7 +47,7 @@ func (c *client) tellWithin(w *agentWatch, limit, remaining time.Duration) []byt
 	case answered:
 		c.drainSpool(ctx, &s)
 		return r.body
-	case conflict: // it has this event
+	case conflict: // the broker has this event already
 		return nil
 	case refused:
 		if permanent(r.status) {
@@ -81,9 +81,9 @@ func (c *client) record() *SpoolRecord {
 var errEnough = errors.New("the time for draining is over")
 
 // drainSpool posts spooled events to a broker that does not drain the spool itself: it is on
-// another host, or runs as another user or in a container and cannot read it. One that drains
-// holds the lock, and this run leaves it at that. The clock starts with the connection and does not
-// count for the first, so that every run gets something done, however far the broker.
+// another host, or runs as another user or in a container and cannot read it. A broker that
+// drains the spool holds its lock, and then this run does nothing. The time starts when the connection
+// is there, and the first event may take longer, so that every run gets at least one away.
 func (c *client) drainSpool(ctx context.Context, s *spool) {
 	if s.empty() {
 		return

@@ -5,9 +5,9 @@ import (
 	"unicode/utf16"
 )
 
-// Places says where places in s, in bytes, stand in Text(s), in UTF-16 code units. A place inside
-// of a character counts as after it or as its beginning; one beyond s as its end.
-func Places(s string, at []int) []int {
+// Offsets translates offsets in s, in bytes, into offsets in Text(s), in UTF-16 code units. An offset
+// inside a character becomes its beginning or its end; one beyond s becomes the end.
+func Offsets(s string, at []int) []int {
 	out := slices.Clone(at)
 	for i, p := range out {
 		out[i] = min(max(p, 0), len(s))

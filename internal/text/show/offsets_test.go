@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-func TestPlaces(t *testing.T) {
+func TestOffsets(t *testing.T) {
 	s := "echo \u202e\"ä😀\" e\u0301\u0301\u0301\u0301\u0301x"
 	at := []int{0, 5, 8, 9, 11, 15, len(s), len(s) + 7, -1}
 	want := []int{0, 5, 13, 14, 15, 17, 33, 33, 0}
-	if got := Places(s, at); !slices.Equal(got, want) {
+	if got := Offsets(s, at); !slices.Equal(got, want) {
 		t.Errorf("Places = %v, want %v", got, want)
 	}
 }
 
-// FuzzPlaces holds every place of a text against the text that is shown before it.
-func FuzzPlaces(f *testing.F) {
+// FuzzOffsets holds every place of a text against the text that is shown before it.
+func FuzzOffsets(f *testing.F) {
 	for _, s := range []string{"ls", "a\u202eb", "\u0301\u0301x", "é\x80\xed\xa0\x80 😀", " \u0301 a\u0301\u0301\u0301\u0301\u0301\u0301b"} {
 		f.Add(s)
 	}
@@ -33,8 +33,8 @@ func FuzzPlaces(f *testing.F) {
 		}
 		slices.Reverse(at)
 		slices.Reverse(want)
-		if got := Places(s, at); !slices.Equal(got, want) {
-			t.Errorf("Places(%+q, %v) = %v, want %v", s, at, got, want)
+		if got := Offsets(s, at); !slices.Equal(got, want) {
+			t.Errorf("Offsets(%+q, %v) = %v, want %v", s, at, got, want)
 		}
 	})
 }
