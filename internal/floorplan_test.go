@@ -18,6 +18,7 @@ var plan = []struct {
 		hookclient
 		internal/agent/agents
 		internal/agent/claude
+		internal/agent/claude/describe
 		internal/agent/claude/install
 		internal/agent/claude/tools
 		internal/agent/conformance
@@ -62,6 +63,7 @@ var plan = []struct {
 	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
 	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
@@ -72,10 +74,10 @@ var plan = []struct {
 
 	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 
-	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
@@ -95,17 +97,27 @@ var plan = []struct {
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
-	{"internal/policy/files", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
+	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
-	{"internal/policy/suggest", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/files internal/policy/grants internal/policy/shell internal/text/show", "it makes rules of requests, and holds none"},
+	{"internal/policy/suggest", `
+		internal/agent/claude/describe
+		internal/agent/claude/tools
+		internal/agent/tool
+		internal/hook
+		internal/policy
+		internal/policy/files
+		internal/policy/grants
+		internal/policy/shell
+		internal/text/show`, "it makes rules of requests, and holds none"},
 
 	{"internal/server", `
 		broker
 		internal/agent/agents
 		internal/agent/claude
+		internal/agent/claude/describe
 		internal/agent/conformance
 		internal/api
 		internal/auth
@@ -120,7 +132,7 @@ var plan = []struct {
 		internal/store/history
 		internal/text/show
 		internal/text/strictjson
-		schemas`, "the rules and the stream are handed in; what is only read or kept, it asks itself"},
+		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
@@ -133,7 +145,7 @@ var plan = []struct {
 
 	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/roff", "", "it knows man(7), and no command"},
-	{"internal/text/show", "internal/text/strictjson", "foreign text is made safe on the ground floor"},
+	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 }
 
