@@ -389,6 +389,15 @@ func (s *Store) change(ctx context.Context, id string, f func(*hook.Saved) error
 	return hook.Saved{}, fmt.Errorf("%w: %s: %w", ErrUnavailable, id, last)
 }
 
+// Redeem is Use for who asks the rules again when a grant is over: false without an error says that.
+func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
+	err := s.Use(ctx, requestID, ids)
+	if errors.Is(err, ErrOver) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Use says whether what was saved under these ids may allow the request, and counts it: once for
 // a request, however often it is asked about. ErrOver: one of them is over, and other rules are
 // in force by now. Any other error: nobody knows. With an error nothing may be allowed.
