@@ -28,6 +28,7 @@ import (
 	"assent/internal/outlet/notify/notifytest"
 	"assent/internal/server"
 	"assent/internal/store/history"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // fort is a server as assent serve builds it, but for the log and the store, which are in
@@ -38,7 +39,7 @@ type fort struct {
 	port    string
 	handler http.Handler
 	log     *logtest.Log
-	kv      *authtest.KV
+	kv      *kvtest.KV
 	auth    *auth.Auth
 	broker  *broker.Broker
 	past    *memory
@@ -57,7 +58,7 @@ type fort struct {
 
 func newFort(t *testing.T) *fort {
 	t.Helper()
-	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
+	f := &fort{t: t, log: logtest.New(), kv: kvtest.New(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
 	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, SingleReplica: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
