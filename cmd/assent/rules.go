@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,7 +89,7 @@ func (a *app) readRules(name, root string) (*ruleFiles, error) {
 	}
 	source, there, err := files.ReadRepository(root)
 	if err != nil {
-		f.problems = append(f.problems, policy.Problem{File: source.Name, Message: reason(err)})
+		f.problems = append(f.problems, policy.Problem{File: source.Name, Message: policy.WithoutPath(err).Error()})
 		there = false
 	}
 	f.files = append(f.files, ruleFile{source, there})
@@ -130,14 +129,6 @@ func readRulesFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read rules: %s is larger than %d bytes", name, maxRulesFile)
 	}
 	return b, nil
-}
-
-// reason is err without the path that stands beside it already.
-func reason(err error) string {
-	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		return fmt.Sprintf("cannot %s it: %v", at.Op, at.Err)
-	}
-	return err.Error()
 }
 
 func (f *ruleFiles) sources() []policy.Source {

@@ -88,7 +88,7 @@ func (a *app) checkRulesFile(name string, report *checkReport) error {
 	var notices []policy.Problem
 	if name != "" {
 		if err := files.Trust(name); err != nil {
-			notices = append(notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + reason(err)})
+			notices = append(notices, policy.Problem{File: name, Message: "as your own file the broker would refuse it: " + policy.WithoutPath(err).Error()})
 		}
 	}
 	for _, file := range f.files {

@@ -23,8 +23,8 @@ type Answer struct {
 	By      *hook.Approver // nil unless somebody decided
 }
 
-// answer puts what became of a request in the words of req's agent.
-func (in *Intake) answer(req *hook.Request, a broker.Answer) Answer {
+// answer puts what became of the request id, which req's hook waited for, in the words of req's agent.
+func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	var body []byte
 	var err error
 	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
@@ -32,7 +32,7 @@ func (in *Intake) answer(req *hook.Request, a broker.Answer) Answer {
 	case decides:
 		body, err = agents.Encode(*a.Decision, req)
 	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates as it was told
-		body, err = agents.Deny(req.Agent, hook.TimeoutWords(in.waited(req)))
+		body, err = agents.Deny(req.Agent, hook.TimeoutWords(in.waited(req, id)))
 	}
 	if err != nil {
 		in.cfg.Log.Errorw("an answer could not be written for the agent, so its own prompt decides",
@@ -45,16 +45,20 @@ func (in *Intake) answer(req *hook.Request, a broker.Answer) Answer {
 	return Answer{Body: body, Decides: decides, SettledAt: a.SettledAt, Outcome: a.Outcome, By: a.By}
 }
 
-// waited is how long a request that expired was waited for. The one at hand may be what came back
-// after a restart; how long it has waited in all stands in the record.
-func (in *Intake) waited(req *hook.Request) time.Duration {
+// waited is how long the request id, which expired, was waited for. req, the one at hand, may be what
+// came back after a restart; how long it has waited in all stands in the record. Or it is a duplicate,
+// and the time that was up first ended both.
+func (in *Intake) waited(req *hook.Request, id string) time.Duration {
 	ctx, cancel := context.WithTimeout(in.ctx, lookupTimeout)
 	defer cancel()
-	ahead := req.Deadline.Sub(req.CreatedAt)
-	if v, err := in.cfg.Broker.Get(ctx, req.ID); err == nil {
+	ahead, verdict := req.Deadline.Sub(req.CreatedAt), req.Verdict
+	if v, err := in.cfg.Broker.Get(ctx, id); err == nil && (id == req.ID || v.Deadline.Before(req.Deadline)) {
 		ahead = v.Deadline.Sub(v.CreatedAt)
+		if id != req.ID {
+			verdict = v.Verdict
+		}
 	}
-	if v := req.Verdict; v != nil && v.Timeout == ahead {
+	if v := verdict; v != nil && v.Timeout == ahead {
 		return ahead // a rule's own
 	}
 	return timeoutOf(ahead)

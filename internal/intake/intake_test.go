@@ -270,6 +270,46 @@ func TestPromptDoesNotWaitForARefusedHook(t *testing.T) {
 	}
 }
 
+// Of two duplicates each is told the time that ended their request, whose ever it was.
+func TestDuplicatesAreToldTheTimeThatWasUp(t *testing.T) {
+	ask := hook.Verdict{Action: hook.ActionAsk, Rule: "r"}
+	minute := hook.Verdict{Action: hook.ActionAsk, Rule: "r", Timeout: time.Minute, OnTimeout: hook.Deny}
+	for _, c := range []struct {
+		name         string
+		verdict      hook.Verdict
+		first, other time.Duration // how long the hooks wait
+	}{
+		{"a rule's", minute, 590 * time.Second, 590 * time.Second},
+		{"the first hook's", ask, time.Minute, 590 * time.Second},
+		{"the other hook's", ask, 590 * time.Second, time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := func(*hook.Request, hook.JSON) hook.Verdict { return c.verdict }
+			inBubble(t, intake.Config{Rules: rules}, func(t *testing.T, r *rig) {
+				named := func(payload string) string { return strings.Replace(payload, "{", `{"tool_use_id":"t1",`, 1) }
+				if _, err := r.in.Handle(t.Context(), arrival(named(payload("PreToolUse", "Bash")))); err != nil {
+					t.Fatal(err)
+				}
+				first := arrival(payload("PermissionRequest", "Bash"))
+				first.Timeout, first.OnTimeout = c.first, hook.Deny
+				other := arrival(named(payload("PermissionRequest", "Bash")))
+				other.Event.Source, other.Timeout, other.OnTimeout = hook.SourceMCP, c.other, hook.Deny
+				both := []*intake.Pending{r.pending(first), r.pending(other)}
+				if both[0].ID() != both[1].ID() {
+					t.Fatal("they are two requests")
+				}
+				for i, p := range both {
+					a, err := p.Wait(t.Context())
+					p.Close()
+					if err != nil || a.Outcome != hook.Expired || !bytes.Contains(a.Body, []byte("in 60 seconds, ")) {
+						t.Errorf("hook %d: %s %s, %v", i, a.Outcome, a.Body, err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A request that is too large is handed back at once, and its payload is not kept.
 func TestTooLarge(t *testing.T) {
 	inBubble(t, intake.Config{}, func(t *testing.T, r *rig) {

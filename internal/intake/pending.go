@@ -43,7 +43,7 @@ func (p *Pending) Wait(ctx context.Context) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	return p.in.answer(p.req, a), nil
+	return p.in.answer(p.req, p.ID(), a), nil
 }
 
 // Delivered says that the answer was written to the hook.

@@ -166,7 +166,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}
 	found, err := s.cfg.History.Search(r.Context(), words, before, limit)
 	if errors.Is(err, history.ErrQuery) {
-		writeProblem(w, badField("q", "there is no word to look for: "+err.Error()))
+		writeProblem(w, badField("q", "want at least one word to look for"))
 		return
 	}
 	if err != nil {

@@ -157,7 +157,9 @@ func TestFeedPages(t *testing.T) {
 		if r := g.view(fmt.Sprintf("/v1/search?q=tw&after=%d", id), 200); strings.TrimSpace(r.body) != "[]" {
 			t.Errorf("after the last: %s", r.body)
 		}
-		g.view("/v1/search", 400)
+		if r := g.view("/v1/search", 400); !strings.Contains(r.body, `"problem":"want at least one word to look for"`) {
+			t.Errorf("without a word: %s", r.body)
+		}
 		g.view("/v1/search?q="+strings.Repeat("x", 1025), 400)
 	})
 }

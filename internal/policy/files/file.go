@@ -233,9 +233,5 @@ func (f *file) owns(what, path string, fi fs.FileInfo) error {
 }
 
 func (f *file) problem(err error) hook.RuleProblem {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = fmt.Errorf("cannot %s it: %w", at.Op, at.Err)
-	}
-	return hook.RuleProblem{File: f.path, Message: clip(err.Error())}
+	return hook.RuleProblem{File: f.path, Message: clip(policy.WithoutPath(err).Error())}
 }

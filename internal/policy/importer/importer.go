@@ -8,13 +8,13 @@ package importer
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"assent/internal/policy"
 )
 
 // maxSettings is how large a file of settings may be, and maxSettingsEntries how many permissions
@@ -79,11 +79,8 @@ func Read(c Config) (*Import, error) {
 	if err == nil {
 		text, err = os.ReadFile(c.Settings)
 	}
-	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		err = fmt.Errorf("cannot %s it: %w", at.Op, at.Err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read settings %s: %w", c.Settings, err)
+		return nil, fmt.Errorf("read settings %s: %w", c.Settings, policy.WithoutPath(err))
 	}
 	return Parse(c, text)
 }
