@@ -14,8 +14,8 @@ import (
 	"assent/internal/hook"
 )
 
-// patience is how long a case waits for something that must happen. It is no measurement.
-const patience = 20 * time.Second
+// waitLimit is how long a case waits for something that must happen. It is no measurement.
+const waitLimit = 20 * time.Second
 
 // Run holds a Log to the contract of broker.Log. open returns a new, empty log and sees to its
 // end by t.Cleanup. A log that also has a method LoseNextAck() is tried with a lost
@@ -323,7 +323,7 @@ func startTail(t *testing.T, l broker.Log, from uint64) *tailing {
 // until waits for cond, which is called with the lock.
 func (tl *tailing) until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		tl.mu.Lock()
 		ok := cond()
@@ -349,7 +349,7 @@ func (tl *tailing) end(t *testing.T) []hook.Record {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Tail returned %v, want its context's error", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("Tail does not end with its context")
 	}
 	tl.mu.Lock()
