@@ -57,7 +57,7 @@ type Config struct {
 	KV kvmirror.KV
 	// File is where the saved rules are written for people to read; empty: nowhere.
 	File string
-	// Logf hears of what the operator should know; nil discards it.
+	// Logf reports what the operator should know; nil discards it.
 	Logf func(format string, args ...any)
 }
 
@@ -71,11 +71,11 @@ type Store struct {
 
 	writing sync.Mutex // orders writes of the file
 
-	mu      sync.Mutex
-	entries map[string]hook.Saved // guarded by mu; by id
-	uses    map[string]usage      // guarded by mu; by id of an entry
-	changed func()                // guarded by mu
-	telling bool                  // guarded by mu; false until all was read
+	mu        sync.Mutex
+	entries   map[string]hook.Saved // guarded by mu; by id
+	uses      map[string]usage      // guarded by mu; by id of an entry
+	changed   func()                // guarded by mu
+	notifying bool                  // guarded by mu; false until all was read
 }
 
 // usage is that since the start. It is not written use by use, as the count of a grant is.
@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	s.mu.Lock()
-	s.telling = true
+	s.notifying = true
 	s.mu.Unlock()
 	s.tidy(ctx)
 	s.write()
@@ -123,8 +123,8 @@ func (s *Store) Notify(f func()) {
 	s.changed = f
 }
 
-// apply takes in the news of one key, see kvmirror.Config. While the store is away, what is known
-// stays; Use looks by itself.
+// apply takes a change of one key into memory, see kvmirror.Config. While the store is unavailable,
+// memory keeps what it has; Use reads the store itself.
 func (s *Store) apply(key string, value []byte, _ uint64) (after func()) {
 	id := strings.TrimPrefix(key, keyPrefix)
 	var x hook.Saved
@@ -143,14 +143,14 @@ func (s *Store) apply(key string, value []byte, _ uint64) (after func()) {
 	} else {
 		s.entries[id] = x
 	}
-	if active := value != nil && x.State(now) == hook.StateActive; !s.telling || before == active {
+	if active := value != nil && x.State(now) == hook.StateActive; !s.notifying || before == active {
 		return nil
 	}
-	return s.tell
+	return s.notify
 }
 
-// tell says that other rules are in force.
-func (s *Store) tell() {
+// notify reports that other rules are in force.
+func (s *Store) notify() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -187,7 +187,7 @@ func (s *Store) expire(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.wake:
 		case <-due:
-			s.tell()
+			s.notify()
 		}
 		if t != nil {
 			t.Stop()
@@ -307,7 +307,7 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 		return hook.Saved{}, fmt.Errorf("%w: save %s: %w", ErrUnavailable, x.ID, err)
 	}
 	if !s.kv.Offer(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
-		s.tell()
+		s.notify()
 	}
 	return x, nil
 }
@@ -333,7 +333,7 @@ func (s *Store) Revoke(ctx context.Context, kind, id string, by hook.Approver) (
 		return nil
 	})
 	if err == nil {
-		s.tell()
+		s.notify()
 	}
 	return x, err
 }
@@ -389,7 +389,8 @@ func (s *Store) change(ctx context.Context, id string, f func(*hook.Saved) error
 	return hook.Saved{}, fmt.Errorf("%w: %s: %w", ErrUnavailable, id, last)
 }
 
-// Redeem is Use for who asks the rules again when a grant is over: false without an error says that.
+// Redeem is Use for callers that evaluate the rules again when a grant has ended: it then returns false
+// without an error.
 func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
 	err := s.Use(ctx, requestID, ids)
 	if errors.Is(err, ErrOver) {
@@ -399,8 +400,8 @@ func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (boo
 }
 
 // Use says whether what was saved under these ids may allow the request, and counts it: once for
-// a request, however often it is asked about. ErrOver: one of them is over, and other rules are
-// in force by now. Any other error: nobody knows. With an error nothing may be allowed.
+// a request, however often it is asked about. ErrOver: one of them has ended, and other rules are
+// in force by now. Any other error: unknown. With an error nothing may be allowed.
 func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 	used := map[string]bool{}
 	for _, id := range ids {
@@ -425,7 +426,7 @@ func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 			err = ErrOver
 			fallthrough
 		case errors.Is(err, ErrOver):
-			s.tell() // a time that has come changes no entry
+			s.notify() // a time that has come changes no entry
 			return err
 		case err != nil:
 			return err
