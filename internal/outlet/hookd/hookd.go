@@ -40,7 +40,7 @@ type Config struct {
 	Path string
 	// Host is this machine's name: an envelope comes from here.
 	Host string
-	// Submitter is whom the socket lets in, see hook.Event.
+	// Submitter is the user who may open the socket, see hook.Event.
 	Submitter string
 	// Conns is how many connections are served at once, at most and by default maxConns.
 	Conns int

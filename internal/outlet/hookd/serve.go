@@ -33,7 +33,7 @@ const (
 	closing  = 5 * time.Second
 )
 
-// Serve takes connections from l until ctx is done, and then those that have come by then. It
+// Serve takes connections from l until ctx is done, and after that those already pending. It
 // closes l.
 func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 	defer l.Close()
