@@ -120,8 +120,8 @@ func (b *Broker) askedRecord(r *hook.Request) hook.Record {
 	return hook.Record{ID: uuid.NewString(), RequestID: r.ID, Step: hook.StepAsked, Time: time.Now(), Request: r}
 }
 
-// attachRecorded is for a request that the log knows and our memory does not: it is over, or
-// the tail is about to bring it.
+// attachRecorded is for a request that the log has and memory does not: it has ended, or the tail
+// has not read it yet.
 func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hook.Request) error {
 	recs, err := b.cfg.Log.Records(ctx, r.ID)
 	b.mu.Lock()
@@ -190,7 +190,7 @@ func (b *Broker) leaveAnothersLocked(e *entry, w *waiter) {
 }
 
 // abandonLocked removes an entry nobody waits for and no record is known of. If its record
-// turns up all the same, the tail makes a new entry without a hook.
+// turns up later, the tail makes a new entry without a hook.
 func (b *Broker) abandonLocked(e *entry) {
 	if e.asked() == 0 && len(e.waiters) == 0 && b.entries[e.ID] == e {
 		b.unlinkLocked(e)

@@ -26,11 +26,11 @@ type Config struct {
 	CallKey func(tool string, input []byte) string
 	// Encode turns a View into the JSON that watchers send, once a change; nil means none.
 	Encode func(View) []byte
-	// Recorded hears of every step that is recorded from now on, with what is known of its request
-	// after it. It is called under the broker's lock: it must not block or call the broker. Nil
-	// means that nobody counts.
+	// Recorded is called with every step that is recorded from now on, and the state of its request
+	// after that step. It is called under the broker's lock: it must not block or call the broker. It
+	// may be nil.
 	Recorded func(step hook.Step, v *View)
-	// Logf hears of what the operator should know; nil discards it. It never gets a payload.
+	// Logf reports what the operator should know; nil discards it. It is never given a payload.
 	Logf func(format string, args ...any)
 }
 

@@ -18,7 +18,7 @@ import (
 // naming the winner. ErrNotFound: no such request. ErrDigest: d.InputSHA256 is not the
 // request's. ErrUnavailable: it is not known whether d was recorded; the hook keeps waiting and
 // Get tells later. d must be something the agent can take (agents.Check), which the
-// caller sees to. When ctx ends the decision is recorded all the same; only the wait is cut.
+// caller checks. When ctx ends the decision is still recorded; only the wait is cut short.
 func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook.Approver) (View, error) {
 	outcome := outcomeOf(d.Behavior)
 	if outcome == "" {

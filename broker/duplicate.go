@@ -96,8 +96,8 @@ func (e *entry) sameCall(r *hook.Request) bool {
 		(e.AgentID == r.AgentID || named && (e.AgentID == "" && e.Source != "" || r.AgentID == "" && r.Source != ""))
 }
 
-// sameContext reports whether approvers and rules would see both in the same surroundings. Whoever
-// can ask can also ask in another's name: an answer for one context must never be used in another.
+// sameContext reports whether approvers and rules would see both in the same context. A submitter
+// can also ask in another's name: an answer for one context must never be used in another.
 func (e *entry) sameContext(r *hook.Request) bool {
 	here, there := e.Origin, r.Origin
 	here.PID, there.PID = 0, 0 // one is the tool's

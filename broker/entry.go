@@ -90,8 +90,8 @@ func (e *entry) visible() bool {
 // be recorded yet.
 func (e *entry) open() bool { return e.State != Ended }
 
-// comesBack reports whether the request's hook may lose its connection and ask once more. That of a
-// form does not: it ends, and the agent shows the form itself.
+// comesBack reports whether the request's hook may lose its connection and reattach. The hook
+// of a form does not: it ends, and the agent shows the form itself.
 func (e *entry) comesBack() bool { return e.Event != hook.EventElicitation }
 
 // asked is the sequence of the asked record, 0 while it is unknown.

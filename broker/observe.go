@@ -8,7 +8,7 @@ import (
 	"assent/internal/hook"
 )
 
-// Observe takes an event as proof of what became of requests. It must be fed every event of
+// Observe takes an event as proof of how requests ended. It must be fed every event of
 // EVENTS from EventsFrom on, in order, by one goroutine. It does not wait for the log: what it
 // finds is recorded in the background, and a decision that is recorded first wins.
 //
@@ -193,7 +193,7 @@ func (b *Broker) noteUsedLocked(rec hook.Record) {
 		return
 	}
 	b.used[rec.EventSeq] = struct{}{}
-	if len(b.used) > maxUnproven { // events that were evicted before they came by
+	if len(b.used) > maxUnproven { // forget events that were evicted before they were observed
 		maps.DeleteFunc(b.used, func(seq uint64, _ struct{}) bool { return seq <= b.eventSeq })
 	}
 }

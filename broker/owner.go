@@ -7,11 +7,11 @@ import (
 	"assent/internal/hook"
 )
 
-// Whoever may submit can name any session and any request id. So a request belongs to whom it came
-// from: only their events settle it (acceptsEventsFrom), and only its own hook comes back to it (checkOwner).
+// Every submitter can name any session and any request id. So a request belongs to the submitter it
+// came from: only their events settle it (acceptsEventsFrom), and only its own hook comes back to it (checkOwner).
 
-// acceptsEventsFrom reports whether events of this submitter may say something about the request. One that an
-// earlier version recorded without a submitter takes everybody's, as it did then.
+// acceptsEventsFrom reports whether events of this submitter may settle the request. A request that an
+// earlier version recorded without a submitter accepts events from everybody, as it did then.
 func (f *folded) acceptsEventsFrom(submitter string) bool {
 	return f.Submitter == "" || f.Submitter == submitter
 }

@@ -45,7 +45,7 @@ type Broker struct {
 
 	tailSeq  uint64              // newest record seen
 	eventSeq uint64              // newest event observed
-	used     map[uint64]struct{} // events that stand as proof in a record and are yet to come by
+	used     map[uint64]struct{} // events that a record names as proof and that were not observed yet
 	unsaved  int                 // steps since the checkpoint was taken
 	saveSoon chan struct{}       // wakes the saver early
 }
@@ -251,7 +251,7 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 	b.dropLocked(e)
 }
 
-// admitLocked takes in a request whose asked record has come by.
+// admitLocked adds a request whose asked record the tail has read.
 func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	local := e.Request
 	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
@@ -259,14 +259,14 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		return
 	}
 	if waiting && local.PayloadSHA256 == e.PayloadSHA256 {
-		// The same bytes stand in the server's hands; keep one copy. Never those of another
+		// The server holds the same bytes; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 		e.NoDedup = local.NoDedup // not recorded
 	}
 	e.shortenLocked()
 	if !waiting {
-		e.NoDedup = e.ToolUseID == "" // whoever knew more has gone
+		e.NoDedup = e.ToolUseID == "" // NoDedup itself is not recorded
 		e.awaitRuleLocked()
 	}
 	b.linkLocked(e)

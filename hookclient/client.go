@@ -84,10 +84,10 @@ type Config struct {
 	// Env looks up the labels that travel with an event (CLAUDE_PROJECT_DIR and such); nil
 	// means os.Getenv.
 	Env func(string) string
-	// Warn hears of failures, one line each, without a payload, a token or anything of the
+	// Warn reports failures, one line each, without a payload, a token or anything of the
 	// environment; nil discards them.
 	Warn func(line string)
-	// Asking hears the id of a request before it goes to the broker; it may be nil.
+	// Asking is called with the id of a request before that goes to the broker; it may be nil.
 	Asking func(id string)
 }
 

@@ -156,7 +156,7 @@ func (c *Config) address(layers []*settings, env func(string) string) error {
 	case path.IsAbs(s.socket):
 		c.Socket = path.Clean(s.socket)
 	case s.socket != "":
-		// Whoever types a flag knows the working directory; variables and files outlive it.
+		// Only a flag may be relative: variables and files outlive the working directory.
 		dir, err := os.Getwd()
 		if at > 0 || err != nil {
 			return errors.New(s.from + "socket " + quote(s.socket) + ": want an absolute path")

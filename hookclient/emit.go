@@ -60,8 +60,8 @@ func ReadEmit(args []string, env func(string) string) (EmitConfig, error) {
 	return cfg, nil
 }
 
-// Emit sends the payload on stdin, in an envelope of one line (schema Envelope), to whoever
-// listens on the socket, and waits for no answer. It takes at most a second after the payload was
+// Emit sends the payload on stdin, in an envelope of one line (schema Envelope), to the
+// listener on the socket, and waits for no answer. It takes at most a second after the payload was
 // read. Without a socket or a payload, and whatever goes wrong, it sends nothing.
 func Emit(cfg EmitConfig, stdin *os.File) {
 	if cfg.Env == nil {

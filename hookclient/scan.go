@@ -100,7 +100,7 @@ func (s *scanner) document() bool {
 				return false
 			}
 		}
-		// A value is over; with it, perhaps, containers.
+		// A value has ended, and possibly the containers around it.
 		fresh = false
 		for s.depth > 0 {
 			s.blanks()

@@ -179,7 +179,7 @@ func oldestFile(files []string) int {
 }
 
 // shortenLocked takes frames of at least want bytes off the front of a file, or removes it if
-// it has no more. Whoever has it open goes on with the old one, see Drain.
+// it has no more. A process that has it open goes on with the old file, see Drain.
 func (s *spool) shortenLocked(name string, want int64) (freed int64, dropped, torn int, err error) {
 	f, err := os.Open(name)
 	if err != nil {

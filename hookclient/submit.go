@@ -9,7 +9,7 @@ import (
 	"assent/internal/hook"
 )
 
-// Answer is what became of a request that Submit handed over.
+// Answer is the result of a request that Submit handed over.
 type Answer struct {
 	// Answered says that the broker answered, with Body for the agent; an empty one means that it
 	// leaves the decision to the agent.

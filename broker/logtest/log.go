@@ -21,7 +21,7 @@ import (
 type Log struct {
 	mu      sync.Mutex
 	records []hook.Record    // guarded by mu; the record with sequence n stands at n-1
-	byID    map[string][]int // guarded by mu; request id → places in records
+	byID    map[string][]int // guarded by mu; request id → indexes in records
 	point   broker.Checkpoint
 	saves   int
 	down    bool
@@ -145,10 +145,10 @@ func (l *Log) Append(ctx context.Context, rec hook.Record, after uint64) (uint64
 }
 
 func (l *Log) appendLocked(rec hook.Record, after uint64) (uint64, error) {
-	places := l.byID[rec.RequestID]
+	indexes := l.byID[rec.RequestID]
 	var last uint64
-	if len(places) > 0 {
-		last = uint64(places[len(places)-1]) + 1
+	if len(indexes) > 0 {
+		last = uint64(indexes[len(indexes)-1]) + 1
 	}
 	if last != after {
 		return 0, broker.ErrConflict
@@ -161,7 +161,7 @@ func (l *Log) appendLocked(rec hook.Record, after uint64) (uint64, error) {
 		q.NoDedup = false // which a record does not keep
 		rec.Request = &q
 	}
-	l.byID[rec.RequestID] = append(places, len(l.records))
+	l.byID[rec.RequestID] = append(indexes, len(l.records))
 	l.records = append(l.records, rec)
 	l.wakeLocked()
 	return rec.Seq, nil

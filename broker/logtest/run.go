@@ -14,8 +14,8 @@ import (
 	"assent/internal/hook"
 )
 
-// patience is how long a case waits for something that must happen. It is no measurement.
-const patience = 20 * time.Second
+// waitLimit is how long a case waits for something that must happen. It is no measurement.
+const waitLimit = 20 * time.Second
 
 // Run holds a Log to the contract of broker.Log. open returns a new, empty log and sees to its
 // end by t.Cleanup. A log that also has a method LoseNextAck() is tried with a lost

@@ -51,7 +51,7 @@ func startTail(t *testing.T, l broker.Log, from uint64) *tailing {
 // until waits for cond, which is called with the lock.
 func (tl *tailing) until(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		tl.mu.Lock()
 		ok := cond()
@@ -77,7 +77,7 @@ func (tl *tailing) end(t *testing.T) []hook.Record {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Tail returned %v, want its context's error", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("Tail does not end with its context")
 	}
 	tl.mu.Lock()

@@ -69,7 +69,7 @@ type feedPrinter struct {
 	last    string // its id
 	printed int
 	day     string
-	said    bool            // since the last prompt the agent's words were printed
+	spoke   bool            // a message of the agent was printed since the last prompt
 	subs    map[string]bool // the requests of subagents and what followed on them, by event id
 }
 
@@ -180,11 +180,11 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 	switch {
 	case e.Kind == feed.KindUserPrompt && e.ActorID == feed.ActorIDUser:
 		fmt.Fprintln(f.out)
-		f.said = false
+		f.spoke = false
 	case e.Kind == feed.KindMessage:
-		f.said = true
-	case e.Kind == feed.KindStopRequest && f.said && !f.all:
-		e.Body = "" // the agent's last words again
+		f.spoke = true
+	case e.Kind == feed.KindStopRequest && f.spoke && !f.all:
+		e.Body = "" // it would repeat the agent's last message
 	}
 	_, err := io.WriteString(f.out, hang(eventText(&e, at, f.ofSubagent(&e), f.all), feedMargin, columns(f.out)))
 	return err
@@ -260,8 +260,8 @@ func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 
 // foundLine is the first line of the body with a word that was looked for and that the title
 // does not show; without it a reader could not tell why an event was found.
-func foundLine(e *feed.Event, looked []string) string {
-	for _, w := range strings.Fields(strings.ToLower(strings.ReplaceAll(strings.Join(looked, " "), `"`, " "))) {
+func foundLine(e *feed.Event, words []string) string {
+	for _, w := range strings.Fields(strings.ToLower(strings.ReplaceAll(strings.Join(words, " "), `"`, " "))) {
 		if strings.Contains(strings.ToLower(e.Title), w) {
 			continue
 		}

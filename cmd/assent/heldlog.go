@@ -33,7 +33,7 @@ func (h *heldLog) wrap(core zapcore.Core) zapcore.Core { return heldCore{core, h
 func (h *heldLog) take() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var said []string
+	var sentences []string
 	for _, e := range h.held {
 		fields := zapcore.NewMapObjectEncoder()
 		for _, f := range e.fields {
@@ -43,10 +43,10 @@ func (h *heldLog) take() []string {
 		for _, name := range slices.Sorted(maps.Keys(fields.Fields)) {
 			text += fmt.Sprintf(", %s: %v", name, fields.Fields[name])
 		}
-		said = append(said, text)
+		sentences = append(sentences, text)
 	}
 	h.held = nil
-	return said
+	return sentences
 }
 
 // release lets everything through, what was held first. It is harmless twice.
@@ -54,7 +54,7 @@ func (h *heldLog) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range h.held {
-		_ = e.core.Write(e.entry, e.fields) // a log that cannot be written is told of nowhere else either
+		_ = e.core.Write(e.entry, e.fields) // there is nowhere else to report that a log cannot be written
 	}
 	h.held, h.released = nil, true
 }

@@ -8,11 +8,11 @@ import (
 	"assent/internal/agent/claude/install"
 )
 
-// keepManual is for whoever chose the default mode: the client offers auto mode once more, and
+// keepManual is for users who chose the default mode: the client offers auto mode once more, and
 // Enter would take it.
 const keepManual = `When it starts, Claude Code may offer to make auto mode your default: choose "No, keep manual mode".`
 
-// offerAuto asks what to do about auto mode. Enter is no answer: whoever hurries past the question
+// offerAuto asks what to do about auto mode. Enter is no answer: a user who hurries past the question
 // would end with hooks that hardly ever run, and not know why.
 func (a *app) offerAuto(ctx context.Context, o *install.Options) error {
 	fmt.Fprint(a.out, `In a terminal Claude Code starts in auto mode: it decides about most calls itself, and asks

@@ -58,8 +58,8 @@ func (c *client) proposals(ctx context.Context, id string) (p api.Proposals, err
 	return p, err
 }
 
-// keep saves the rule that the flags choose, before the request is allowed: whoever sees that
-// fail has allowed nothing.
+// keep saves the rule that the flags choose, before the request is allowed: if that
+// fails, nothing has been allowed.
 func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 	b, err := a.broker()
 	if err != nil {

@@ -31,7 +31,7 @@ func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
 	return zap.New(core), nil
 }
 
-// logEncoder is the one for a format. Who sits at the terminal knows the date; a file is read later.
+// logEncoder is the one for a format. A terminal gets times without the date; a file is read later and has it.
 func logEncoder(format string, terminal bool) (zapcore.Encoder, error) {
 	switch format {
 	case "json":

@@ -116,14 +116,14 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 }
 
 func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(string)) error {
-	place := []string{"--socket", f.socket}
+	target := []string{"--socket", f.socket}
 	if f.owner != "" {
-		place = append(place, "--socket-owner", f.owner)
+		target = append(target, "--socket-owner", f.owner)
 	}
 	if url != "" {
-		place = []string{"--url", url}
+		target = []string{"--url", url}
 	}
-	cfg, err := hookclient.ReadConfig(append(place, "--timeout", f.timeout.String()), os.Getenv)
+	cfg, err := hookclient.ReadConfig(append(target, "--timeout", f.timeout.String()), os.Getenv)
 	if err != nil {
 		return usagef("%w", err)
 	}

@@ -120,13 +120,13 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	places := make(map[string]uint64, len(m.followers))
-	for name, place := range m.followers { // first: they may move meanwhile
-		places[name] = place()
+	cursors := make(map[string]uint64, len(m.followers))
+	for name, cursor := range m.followers { // first: they may move meanwhile
+		cursors[name] = cursor()
 	}
 	if _, newest, err := m.streams.EventBounds(ctx); err == nil {
-		for name, place := range places {
-			gauge(m.lag, float64(newest-min(place, newest)), name)
+		for name, cursor := range cursors {
+			gauge(m.lag, float64(newest-min(cursor, newest)), name)
 		}
 	}
 	for _, name := range []string{stream.EventsStream, stream.RecordStream} {

@@ -154,13 +154,13 @@ func deliverNotice(ctx context.Context, url, text string) error {
 	}
 	cmd := exec.CommandContext(ctx, self, "notices", sendCommand)
 	cmd.Stdin = bytes.NewReader(job)
-	said := &firstBytes{left: 4 << 10}
-	cmd.Stderr = said
+	stderr := &firstBytes{left: 4 << 10}
+	cmd.Stderr = stderr
 	cmd.WaitDelay = time.Second
 	// Certificates, proxies and the home of the state directory; nothing that could hold it up.
 	cmd.Env = append(os.Environ(), "GOMEMLIMIT=64MiB")
 	if err := cmd.Run(); err != nil {
-		if text := strings.TrimSpace(said.String()); text != "" && ctx.Err() == nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" && ctx.Err() == nil {
 			return errors.New(strings.TrimPrefix(text, "assent: "))
 		}
 		return fmt.Errorf("send a notice: %w", err)

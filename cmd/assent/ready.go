@@ -18,33 +18,33 @@ type readiness struct {
 	streams *stream.Stream
 	socket  *hookSocket
 
-	mu     sync.Mutex
-	looked time.Time // guarded by mu
-	err    error     // guarded by mu; what was seen
+	mu        sync.Mutex
+	checkedAt time.Time // guarded by mu
+	err       error     // guarded by mu; what was seen
 }
 
 const (
-	// readyFor is how long one look counts: anybody may ask, as often as they like.
+	// readyFor is how long the result of one check is reused: anybody may ask, as often as they like.
 	readyFor = 500 * time.Millisecond
-	// readyTime bounds a look. Those who ask wait a little longer.
+	// readyTime bounds one check. A caller that finds one under way waits for its result.
 	readyTime = 2 * time.Second
 )
 
 // check is nil if hooks can be served.
 func (r *readiness) check() error {
-	r.mu.Lock() // whoever comes while somebody looks waits for what is seen
+	r.mu.Lock() // a second caller waits for the result of the check under way
 	defer r.mu.Unlock()
 	// What the streams know by themselves costs nothing, and may be news.
 	if err := r.streams.Healthy(); err != nil {
 		return err
 	}
-	if time.Since(r.looked) < readyFor {
+	if time.Since(r.checkedAt) < readyFor {
 		return r.err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
 	defer cancel()
 	r.err = errors.Join(r.socket.there(), r.streams.Probe(ctx))
-	r.looked = time.Now()
+	r.checkedAt = time.Now()
 	return r.err
 }
 

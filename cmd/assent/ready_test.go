@@ -24,7 +24,7 @@ func TestReadyLooksForTheSocket(t *testing.T) {
 	defer socket.Close()
 	r := &readiness{streams: streams, socket: socket}
 	check := func() error {
-		r.looked = time.Time{} // as if the last look were long ago
+		r.checkedAt = time.Time{} // as if the last look were long ago
 		return r.check()
 	}
 	if err := check(); err != nil {
@@ -63,7 +63,7 @@ func TestReadyIsRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &readiness{streams: streams, looked: time.Now().Add(time.Hour), err: os.ErrClosed} // without a socket to look at
+	r := &readiness{streams: streams, checkedAt: time.Now().Add(time.Hour), err: os.ErrClosed} // without a socket to look at
 	if r.check() != os.ErrClosed {
 		t.Error("what was seen just now is not what is told")
 	}

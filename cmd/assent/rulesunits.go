@@ -20,11 +20,11 @@ const (
 
 // printUnits shows each part of a command: where it stands, and what the rules say about it.
 func (a *app) printUnits(v *policy.Explanation, indent string) {
-	told := func(r policy.Refusal) bool {
+	inUnit := func(r policy.Refusal) bool {
 		return slices.ContainsFunc(v.Units, func(u policy.UnitVerdict) bool { return slices.Contains(u.Refused, r) })
 	}
 	for i, r := range v.Refused {
-		if told(r) || slices.Contains(v.Refused[:i], r) {
+		if inUnit(r) || slices.Contains(v.Refused[:i], r) {
 			continue
 		}
 		if r.End > r.Start {

@@ -265,8 +265,8 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 	select {
 	case info := <-ready:
 		fmt.Fprintf(u.out, "It runs in this terminal, at %s\n", info.HTTPURL)
-		for _, said := range u.log.take() {
-			fmt.Fprintln(u.out, layout.Wrap(readable("Note: "+said+"."), "", "  "))
+		for _, note := range u.log.take() {
+			fmt.Fprintln(u.out, layout.Wrap(readable("Note: "+note+"."), "", "  "))
 		}
 		return nil
 	case err := <-u.ended:

@@ -4,7 +4,7 @@
 // paired and prove themselves by a key that never leaves the browser, the owner's token in a
 // file of the state directory, and single-use tickets for WebSockets. Of every secret only
 // the SHA-256 is kept; secrets have at least 128 bits of entropy, so a plain hash suffices,
-// and the time that a lookup by hash takes says nothing about a secret.
+// and the time that a lookup by hash takes reveals nothing about a secret.
 //
 // A device's key opens a session, whose bearer reads, and signs each decision anew: the bearer
 // alone, which could be stolen, does not decide.
@@ -49,7 +49,7 @@ type Config struct {
 	// StateDir is where the owner's token is written, as owner.token, unless NoOwnerToken.
 	StateDir     string
 	NoOwnerToken bool
-	// Logf hears of what the operator should know; nil discards it. It never gets a secret.
+	// Logf reports what the operator should know; nil discards it. It is never given a secret.
 	Logf func(format string, args ...any)
 }
 
@@ -175,7 +175,7 @@ type Principal struct {
 	// expire when its bearer does.
 	ExpiresAt time.Time
 	gone      context.Context // nil for the owner
-	device    *deviceKey      // nil for who is no device
+	device    *deviceKey      // nil if the caller is not a device
 }
 
 // OnRevoke calls f in its own goroutine when the credential is revoked, here or by another

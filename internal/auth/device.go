@@ -97,8 +97,8 @@ func ChallengeText(deviceID, nonce string) []byte {
 }
 
 // Challenge returns a nonce for a device to sign, valid once and for a minute. ErrNotFound
-// means that the device is unknown or was revoked. A device has few open at a time; more push
-// out nobody else's.
+// means that the device is unknown or was revoked. A device has few nonces at a time; a new one
+// never replaces one of another device.
 func (a *Auth) Challenge(deviceID string) (nonce string, expires time.Time, err error) {
 	now := time.Now()
 	nonce = secret(24)
@@ -141,7 +141,7 @@ func (a *Auth) OpenSession(deviceID, nonce, signature string) (token string, exp
 	return token, a.bearers.put(token, bearer{deviceID}, now).UTC(), nil
 }
 
-// NewTicket returns what opens one WebSocket for p within 30 seconds.
+// NewTicket returns a ticket that opens one WebSocket for p within 30 seconds.
 func (a *Auth) NewTicket(p Principal) (ticket string, expires time.Time) {
 	ticket = secret(24)
 	a.mu.Lock()
@@ -149,7 +149,8 @@ func (a *Auth) NewTicket(p Principal) (ticket string, expires time.Time) {
 	return ticket, a.tickets.put(ticket, p, time.Now()).UTC()
 }
 
-// RedeemTicket says for whom the ticket was, once. ErrUnauthenticated.
+// RedeemTicket returns the caller whom the ticket was made for. A ticket works once; then, and for an
+// unknown or expired one, it is ErrUnauthenticated.
 func (a *Auth) RedeemTicket(ticket string) (Principal, error) {
 	now := time.Now()
 	a.mu.Lock()

@@ -87,7 +87,7 @@ func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name strin
 	p.tries++
 	right := subtle.ConstantTimeCompare(h[:], p.digest[:]) == 1
 	if p.tries >= pairingTries || right {
-		delete(a.pairings, id) // a right one comes back below if it was not used up
+		delete(a.pairings, id) // put back below unless it was used up
 	}
 	a.mu.Unlock()
 	if !right {

@@ -15,7 +15,7 @@ import (
 	"assent/internal/hook"
 )
 
-// ErrSignature says that what a device sent is not signed by the device, as it stands.
+// ErrSignature says that the signature does not fit the device's key and what was sent.
 var ErrSignature = errors.New("this is not signed by the key of this device, as it was sent; reload the page and try again")
 
 // deviceKey is what a device's decisions are verified with.
@@ -24,8 +24,8 @@ type deviceKey struct {
 	pub *ecdsa.PublicKey
 }
 
-// DecisionText is what a device signs for a decision: which request, what input it saw, and all
-// that it says. ECDSA on P-256 over the SHA-256 of these bytes.
+// DecisionText is what a device signs for a decision: the request, the input that it saw, and every
+// part of the decision. ECDSA on P-256 over the SHA-256 of these bytes.
 //
 // Texts of any length come in as lower-case hex of their SHA-256, an empty or absent one as
 // nothing. The JSON ones are taken byte for byte as they were sent. The first line keeps a
@@ -56,8 +56,8 @@ func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count in
 	}, "\n"))
 }
 
-// VouchAlways returns s as it may be kept for p. A device must have signed it, else
-// ErrSignature, and its public key goes in.
+// VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
+// ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	s.By, s.PublicKey = p.Approver, nil
 	if p.device == nil {
@@ -97,9 +97,9 @@ func textDigest(text []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Vouch returns d as it may be recorded for p. A device must have signed it, else
-// ErrSignature, and its public key goes in. A caller without a key cannot sign: the
-// credential is what counts, and a signature in d is removed, so that nobody takes it for a valid one.
+// Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else
+// ErrSignature; its public key is added. A caller without a key cannot sign: its credential suffices,
+// and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
 		d.Signature, d.PublicKey = "", nil

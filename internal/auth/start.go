@@ -23,7 +23,7 @@ var (
 const (
 	maxStarts        = 32
 	maxAddressStarts = 4
-	startGrace       = time.Minute // after a confirmation, for the device to hear of it
+	startGrace       = time.Minute // after a confirmation, in which the device can collect it
 
 	// startLetters are those that nobody takes for another one: of 0 O, 1 I L, 2 Z, 5 S, 8 B
 	// and U V only V is there.
@@ -32,7 +32,7 @@ const (
 )
 
 // Start is a pairing that began at the device (schema PairingStart). The device shows Code,
-// which an administrator repeats, and asks with Secret what became of it.
+// which an administrator repeats, and polls with Secret.
 type Start struct {
 	Code      string    `json:"code"`
 	Secret    string    `json:"secret"`
@@ -101,8 +101,8 @@ func (a *Auth) StartPairing(key hook.JWK, name string, from netip.Addr) (Start, 
 	return Start{Code: s.code, Secret: text, ExpiresAt: s.expires.UTC()}, nil
 }
 
-// PollPairing says what became of a start: the device once it was confirmed, or when the wait
-// ends. ErrPairing: nothing comes of it any more.
+// PollPairing returns the device of a start that was confirmed, else when the wait ends.
+// ErrPairing means that the start was refused, has expired or never was.
 func (a *Auth) PollPairing(secret string) (d Device, expires time.Time, err error) {
 	h := sha256.Sum256([]byte(secret))
 	now := time.Now()
@@ -189,7 +189,7 @@ func (a *Auth) RefusePairing(code string) error {
 }
 
 // findStartLocked finds what can be confirmed or refused. Codes match in either case, and
-// with whatever people put between the letters.
+// with any separators between the letters.
 func (a *Auth) findStartLocked(code string, now time.Time) (digest, *start) {
 	want := plainCode(code)
 	for h, s := range a.starts {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// apply takes in the news of one key of the store, see kvmirror.Config.
+// apply takes a change of one key of the store into memory, see kvmirror.Config.
 func (a *Auth) apply(key string, value []byte, rev uint64) (after func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -93,7 +93,7 @@ type usage struct {
 }
 
 // usedLocked asks for lastUsed to be written, at most once a minute a credential. When the
-// writer is behind the wish is dropped; the next one comes in a minute.
+// writer is behind, the time is dropped; the next one follows in a minute.
 func (a *Auth) usedLocked(key string, usedAt *time.Time, now time.Time) {
 	if now.Sub(*usedAt) < time.Minute {
 		return
@@ -106,7 +106,7 @@ func (a *Auth) usedLocked(key string, usedAt *time.Time, now time.Time) {
 }
 
 // writeUsage writes lastUsed until ctx is done. A write that loses against another's is
-// dropped: it is for people to see, and must never bring back what was revoked.
+// dropped: lastUsed is information only, and a write must never bring back a revoked credential.
 func (a *Auth) writeUsage(ctx context.Context) {
 	for {
 		select {

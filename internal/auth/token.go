@@ -14,7 +14,7 @@ import (
 	"assent/internal/hook"
 )
 
-// Token is what is known of a token; its secret was shown once (schema Token).
+// Token describes a token without its secret, which was shown once (schema Token).
 type Token struct {
 	// ID names the token in lists; it is no secret.
 	ID        string    `json:"id"`

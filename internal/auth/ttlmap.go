@@ -55,7 +55,7 @@ func (t *ttlMap[V]) get(h digest, now time.Time) (v V, ok bool) {
 	return e.value, true
 }
 
-// take is get for what may be used once.
+// take is get, and removes the value: it may be used once.
 func (t *ttlMap[V]) take(secret string, now time.Time) (v V, ok bool) {
 	h := sha256.Sum256([]byte(secret))
 	v, ok = t.get(h, now)
@@ -63,7 +63,7 @@ func (t *ttlMap[V]) take(secret string, now time.Time) (v V, ok bool) {
 	return v, ok
 }
 
-// drop removes what match says.
+// drop removes the values for which match is true.
 func (t *ttlMap[V]) drop(match func(V) bool) {
 	for h, e := range t.m {
 		if match(e.value) {
@@ -72,7 +72,7 @@ func (t *ttlMap[V]) drop(match func(V) bool) {
 	}
 }
 
-// count says how many live values match.
+// count returns how many live values match.
 func (t *ttlMap[V]) count(now time.Time, match func(V) bool) (n int) {
 	for _, e := range t.m {
 		if now.Before(e.expires) && match(e.value) {

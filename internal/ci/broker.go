@@ -28,8 +28,8 @@ func (b *Broker) ask(ctx context.Context, e hook.Event, timeout time.Duration) h
 	return hookclient.Submit(ctx, cfg, e)
 }
 
-// tell is Config's Tell.
-func (b *Broker) tell(ctx context.Context, e hook.Event) string {
+// notify is Config's Tell.
+func (b *Broker) notify(ctx context.Context, e hook.Event) string {
 	return hookclient.Tell(ctx, b.Target, e)
 }
 

@@ -38,18 +38,18 @@ import (
 
 // Config says whom to ask. Ask, Tell and Timeout are required.
 type Config struct {
-	// Ask puts a request to the broker and blocks for at most patience; Tell hands on any other
+	// Ask puts a request to the broker and blocks for at most timeout; Tell hands on any other
 	// event and returns why that failed.
-	Ask  func(ctx context.Context, e hook.Event, patience time.Duration) hookclient.Answer
+	Ask  func(ctx context.Context, e hook.Event, timeout time.Duration) hookclient.Answer
 	Tell func(ctx context.Context, e hook.Event) (why string)
-	// Timeout is how long a request may wait, as the user said it.
+	// Timeout is how long a request may wait, as the user set it.
 	Timeout time.Duration
 	// Refuse, if not empty, is why every request is denied without asking.
 	Refuse string
 	// Propose returns rules that would have allowed a request, or why there are none; nil: none.
 	Propose func(ctx context.Context, r *hook.Request) ([]report.Proposal, string)
-	// Waits hears of a request that has not been answered at once, Ended of each that is settled.
-	// Nil: nobody does.
+	// Waits is called with a request that was not answered at once, Ended with each that is
+	// settled. Both may be nil.
 	Waits func(report.Request)
 	Ended func(report.Request)
 }
@@ -62,11 +62,11 @@ const (
 	shownLine = 160
 	// waitsAfter is when a request counts as one that waits for a person.
 	waitsAfter = 2 * time.Second
-	// headStart is how much earlier than the hook's own patience ends it is answered, at most.
-	headStart = time.Second
-	// tellTime is what handing on a plain event may take. It is less than what its hook waits,
+	// safetyMargin is how much earlier than the hook's own timeout a request is answered, at most.
+	safetyMargin = time.Second
+	// notifyTime is what handing on a plain event may take. It is less than what its hook waits,
 	// which would keep the event for a broker that never comes back.
-	tellTime = 600 * time.Millisecond
+	notifyTime = 600 * time.Millisecond
 )
 
 // Relay is an http.Handler for POST /v1/hooks. Make it with New.
@@ -135,7 +135,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.events++
 	r.mu.Unlock()
 	if e.Type != hook.EventPermissionRequest {
-		if why := r.tell(q.Context(), e); why != "" {
+		if why := r.notify(q.Context(), e); why != "" {
 			r.mu.Lock()
 			r.lost = why
 			r.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // nobody waits for it, and it is not to be spooled
 		return
 	}
-	body := r.ask(q.Context(), e, p, unreadable, patience(q.Header, r.cfg.Timeout))
+	body := r.ask(q.Context(), e, p, unreadable, answerTimeout(q.Header, r.cfg.Timeout))
 	if len(body) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -153,17 +153,17 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_, _ = w.Write(body) // an agent that is gone reads nothing
 }
 
-func (r *Relay) tell(ctx context.Context, e hook.Event) (why string) {
+func (r *Relay) notify(ctx context.Context, e hook.Event) (why string) {
 	if r.cfg.Refuse != "" {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	ctx, cancel := context.WithTimeout(ctx, notifyTime)
 	defer cancel()
 	return r.cfg.Tell(ctx, e)
 }
 
 // ask settles a request and returns what its hook prints.
-func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, patience time.Duration) []byte {
+func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, timeout time.Duration) []byte {
 	start := time.Now()
 	rec := recordOf(e, p, start)
 	if r.cfg.Waits != nil {
@@ -178,10 +178,10 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 	case unreadable != nil:
 		a.Why = "the request could not be read: " + unreadable.Error()
 	default:
-		a = r.cfg.Ask(ctx, e, patience)
+		a = r.cfg.Ask(ctx, e, timeout)
 		// A hook goes when its own time is up, and that may be seen before the end of ours, which is
 		// earlier.
-		a.Expired = a.Expired || !a.Answered && time.Since(start) >= patience
+		a.Expired = a.Expired || !a.Answered && time.Since(start) >= timeout
 	}
 	body := r.settle(ctx, &rec, a, e.Agent)
 	rec.LatencyMS = time.Since(start).Milliseconds()
@@ -254,7 +254,7 @@ func (r *Relay) propose(e hook.Event, p hook.Payload, rec *report.Request) ([]re
 		return nil, ""
 	}
 	// The hook waits for its answer meanwhile: some milliseconds, but not for ever.
-	ctx, cancel := context.WithTimeout(context.Background(), headStart/2)
+	ctx, cancel := context.WithTimeout(context.Background(), safetyMargin/2)
 	defer cancel()
 	return r.cfg.Propose(ctx, &hook.Request{
 		ID: e.ID, SessionID: p.SessionID, CWD: p.CWD, ToolName: p.ToolName, ToolInput: p.ToolInput, InputSHA256: p.InputSHA256,
@@ -344,11 +344,11 @@ func eventOf(h http.Header, raw []byte) hook.Event {
 	return e
 }
 
-// patience is how long the broker has for an answer, so that it still reaches the hook.
-func patience(h http.Header, otherwise time.Duration) time.Duration {
+// answerTimeout is how long the broker has for an answer, so that it still reaches the hook.
+func answerTimeout(h http.Header, otherwise time.Duration) time.Duration {
 	d := otherwise
 	if ms, err := strconv.ParseInt(h.Get(hook.HeaderRemaining), 10, 64); err == nil && ms > 0 && ms < d.Milliseconds() {
 		d = time.Duration(ms) * time.Millisecond
 	}
-	return d - min(headStart, d/20)
+	return d - min(safetyMargin, d/20)
 }

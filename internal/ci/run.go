@@ -155,7 +155,7 @@ func (r *run) guarded(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	r.relay = New(Config{
-		Ask: b.ask, Tell: b.tell, Timeout: r.Timeout, Refuse: refuse, Propose: b.propose,
+		Ask: b.ask, Tell: b.notify, Timeout: r.Timeout, Refuse: refuse, Propose: b.propose,
 		Waits: func(q report.Request) {
 			r.say("waits, for %v at most: %s: %s (request %s)", r.Timeout, q.Tool, q.Summary, q.ID)
 		},

@@ -8,7 +8,7 @@ type Row struct {
 	Level Level
 	UI    UI
 	// Opens says that the event begins a run when none is open. The others then belong to the
-	// last run: an agent tells of its last words after the end of its turn.
+	// last run: an agent reports its last message after the end of its turn.
 	Opens bool
 	// Effect is what the event does to the agent's state.
 	Effect Effect

@@ -10,10 +10,10 @@ import (
 )
 
 // task is an entry of a task list. Two kinds of lists exist: those whose tasks have ids, and
-// those that are told as a whole, each agent its own, where a task is known by its text.
+// those that are sent as a whole, each agent its own, where a task is known by its text.
 type task struct {
 	Task
-	Owner     string   `json:"owner,omitempty"` // agent id, for a list told as a whole
+	Owner     string   `json:"owner,omitempty"` // agent id, for a list sent as a whole
 	Listed    bool     `json:"listed,omitempty"`
 	BlockedBy []string `json:"blocked_by,omitempty"`
 }

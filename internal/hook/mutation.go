@@ -8,8 +8,8 @@ import "time"
 //
 // Texts are as the agent wrote them; they reach a terminal through package show only.
 type Mutation struct {
-	// EventID is the same for everything that tells of one step of one call, however often and by
-	// whichever way it came. Who counts by it counts each once.
+	// EventID is the same for every report of one step of one call, however often and by whichever
+	// way it came. It serves to count each step once.
 	EventID string `json:"event_id"`
 	// EventType is "tool.mutation." and ToolName. It is the routing key, too.
 	EventType string `json:"event_type"`

@@ -27,11 +27,11 @@ type Request struct {
 	CWD       string `json:"cwd,omitempty"`
 	// Event is what kind of event asks: EventElicitation, or empty for a PermissionRequest.
 	Event string `json:"event,omitempty"`
-	// ToolName and ToolInput are the call that is asked for. Of an MCP server's form, which is no
+	// ToolName and ToolInput are the tool call. For an MCP server's form, which is no
 	// call, the name is EventElicitation, and the input what claude.Form made.
 	ToolName  string `json:"toolName"`
 	ToolInput JSON   `json:"toolInput,omitempty"`
-	// InputSHA256 must be repeated by whoever decides.
+	// InputSHA256 must be repeated by a decision.
 	InputSHA256 string    `json:"inputSha256"`
 	Agent       string    `json:"agent"`
 	AgentID     string    `json:"agentId,omitempty"` // the subagent's
@@ -73,8 +73,8 @@ type Request struct {
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`
-	// ReattachSHA256 is lower-case hex over the secret that the hook brought: whoever comes back
-	// under this id must bring it again. Empty where the hook brought none.
+	// ReattachSHA256 is lower-case hex over the secret that the hook brought: a hook that
+	// reattaches with this id must bring it again. Empty where the hook brought none.
 	ReattachSHA256 string `json:"reattachSha256,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"assent/internal/text/show"
 )
 
-// Answer is what a hook that waited is told.
+// Answer is the answer to a hook that waited.
 type Answer struct {
 	// Body are the exact bytes for the agent, JSON. nil tells it nothing, so that its own prompt
 	// decides.
@@ -18,7 +18,7 @@ type Answer struct {
 	// Decides says that Body carries a person's or a rule's decision, of SettledAt.
 	Decides   bool
 	SettledAt time.Time
-	// Outcome and By say how the request ended, for whoever keeps a report.
+	// Outcome and By say how the request ended, for reports.
 	Outcome hook.Outcome
 	By      *hook.Approver // nil unless somebody decided
 }
@@ -31,7 +31,7 @@ func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	switch {
 	case decides:
 		body, err = agents.Encode(*a.Decision, req)
-	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates as it was told
+	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates by its own setting
 		body, err = agents.Deny(req.Agent, hook.TimeoutWords(in.waited(req, id)))
 	}
 	if err != nil {
@@ -45,9 +45,9 @@ func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	return Answer{Body: body, Decides: decides, SettledAt: a.SettledAt, Outcome: a.Outcome, By: a.By}
 }
 
-// waited is how long the request id, which expired, was waited for. req, the one at hand, may be what
-// came back after a restart; how long it has waited in all stands in the record. Or it is a duplicate,
-// and the time that was up first ended both.
+// waited is how long the request of this id, which expired, was waited for. req may be one that was
+// reattached after a restart, and the record has the whole time; or a duplicate of the request of this
+// id, and the deadline that came first ended both.
 func (in *Intake) waited(req *hook.Request, id string) time.Duration {
 	ctx, cancel := context.WithTimeout(in.ctx, lookupTimeout)
 	defer cancel()

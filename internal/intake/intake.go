@@ -44,8 +44,8 @@ type Config struct {
 	// means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
 	// Redeem says whether what approvers saved under these ids may allow the request, and counts
-	// that, once for a request. false means that it may not any more, and that the rules say so by
-	// now. nil redeems nothing.
+	// that, once for a request. false means that it no longer may, and that the rules in force
+	// reflect that. nil redeems nothing.
 	Redeem func(ctx context.Context, requestID string, grants []string) (bool, error)
 	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
 	// means that nobody would.
@@ -92,13 +92,13 @@ func (e *PublishError) Unwrap() error { return e.Err }
 // Intake takes hooks' events. Use New.
 type Intake struct {
 	cfg     Config
-	ctx     context.Context // bounds what the intake looks up by itself
+	ctx     context.Context // bounds the intake's own look-ups
 	calls   toolCalls
 	waiting atomic.Int64 // the Pendings that are not closed
 	remote  atomic.Int64 // those of them that did not come on the unix socket
 }
 
-// New returns an intake. ctx ends what it looks up by itself, whatever becomes of the hooks.
+// New returns an intake. ctx bounds its own look-ups, which do not depend on a hook's connection.
 func New(ctx context.Context, cfg Config) *Intake {
 	if cfg.Log == nil {
 		cfg.Log = noLog{}

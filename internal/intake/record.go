@@ -86,8 +86,8 @@ func (in *Intake) answerByRule(req *hook.Request, w *broker.Waiting) bool {
 	return true
 }
 
-// handBack records that a request was too large to hold, without its payload. Its hook is told
-// nothing.
+// handBack records that a request was too large to hold, without its payload. Its hook gets
+// no decision.
 func (in *Intake) handBack(ctx context.Context, req *hook.Request) *Pending {
 	in.cfg.Count.TooLarge()
 	in.cfg.Log.Warnw("a PermissionRequest is too large to be held; the agent's own prompt decides",

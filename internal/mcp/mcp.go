@@ -97,7 +97,7 @@ func (h *handler) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallTo
 	if id, ok := r.Params.Meta["claudecode/toolUseId"].(string); ok && id != q.toolUseID {
 		// The client names the call that it makes. For a permission check that is the call which is
 		// checked; here it is the call of this tool, so the model made it.
-		return said("Nothing was asked: the agent itself calls this tool before others run, the model cannot.", true), nil
+		return textResult("Nothing was asked: the agent itself calls this tool before others run, the model cannot.", true), nil
 	}
 	stop := h.alive(ctx, r)
 	printed, err := h.cfg.Ask(ctx, q.payload(h.cfg.Session, h.cfg.Dir))
@@ -112,7 +112,7 @@ func (h *handler) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallTo
 	if err != nil {
 		return h.undecided(err.Error()), nil
 	}
-	return said(text, false), nil
+	return textResult(text, false), nil
 }
 
 // alive tells the agent from time to time that a call still waits, until stop is called, which
@@ -150,9 +150,9 @@ func (h *handler) undecided(why string) *mcp.CallToolResult {
 	if h.cfg.Warn != nil {
 		h.cfg.Warn("denied for want of a decision: " + why)
 	}
-	return said(denial("Denied: "+why+". "+nobody), false)
+	return textResult(denial("Denied: "+why+". "+nobody), false)
 }
 
-func said(text string, failed bool) *mcp.CallToolResult {
+func textResult(text string, failed bool) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: failed}
 }

@@ -15,7 +15,7 @@ import (
 // maxSampled is how many rules Mistakes looks at.
 const maxSampled = 1000
 
-// Mistakes tells of rule strings that are no errors but do less or something else than they seem
+// Mistakes lists rule strings that are no errors but do less or something else than they seem
 // to: allows that never match what they say, or that a deny or an ask always beats, and paths that
 // mean other places. It asks the rules about an example of each.
 func (s *Set) Mistakes() []Problem {
@@ -23,12 +23,12 @@ func (s *Set) Mistakes() []Problem {
 	note := func(r *rule, format string, args ...any) {
 		all = append(all, Problem{r.file, r.line, r.column, fmt.Sprintf(format, args...)})
 	}
-	looked := 0
+	examined := 0
 	for _, r := range s.rules {
 		if r.spec == "" || r.layer == Builtin {
 			continue
 		}
-		if looked++; looked > maxSampled {
+		if examined++; examined > maxSampled {
 			break
 		}
 		if path := rootPath(r.spec); path != "" {

@@ -76,8 +76,8 @@ func (l *secretList) patternIsSecret(part string) bool {
 	if i := strings.LastIndexByte(part, '.'); i > 0 && (dataName("x"+part[i:]) || code("x"+part[i:]) || part[:i] == "*") {
 		body = part[:i]
 	}
-	said := spelled(body)
-	if (said == 0 || said < 3 && part[0] != '.') && !kindPattern(part) {
+	fixed := spelled(body)
+	if (fixed == 0 || fixed < 3 && part[0] != '.') && !kindPattern(part) {
 		return false
 	}
 	g, err := pathGlob(strings.ReplaceAll(part, "**", "*"))
@@ -95,7 +95,7 @@ func (l *secretList) patternIsSecret(part string) bool {
 		}
 	}
 	for kind := range l.kinds {
-		if g.match("x"+kind) && said > 2 {
+		if g.match("x"+kind) && fixed > 2 {
 			return true
 		}
 	}
@@ -110,21 +110,21 @@ func (l *secretList) patternIsSecret(part string) bool {
 	return len(lead) >= 4 && slices.ContainsFunc(l.words, func(w string) bool { return strings.HasPrefix(w, lead) })
 }
 
-// spelled counts what a pattern says of a name: its letters, and sets of them.
+// spelled counts the parts of a pattern that fix a character of the name: its letters, and sets of them.
 func spelled(pattern string) int {
-	said := 0
+	fixed := 0
 	for i := 0; i < len(pattern); i++ {
 		switch {
 		case pattern[i] == '[':
 			if end := strings.IndexByte(pattern[i:], ']'); end > 0 {
-				said++
+				fixed++
 				i += end
 			}
 		case pattern[i] != '*' && pattern[i] != '?':
-			said++
+			fixed++
 		}
 	}
-	return said
+	return fixed
 }
 
 // kindPattern says whether a pattern fits one kind of files, and no other to speak of, without
@@ -134,8 +134,8 @@ func kindPattern(part string) bool {
 	if i < 0 || !strings.ContainsAny(part[i:], "*?[") {
 		return false
 	}
-	said := spelled(part[i+1:])
-	return said >= 3 || said == 2 && !strings.Contains(part[i:], "*")
+	fixed := spelled(part[i+1:])
+	return fixed >= 3 || fixed == 2 && !strings.Contains(part[i:], "*")
 }
 
 // vagueKind says whether a pattern leaves out letters of the kind of a file and fits a kind of the

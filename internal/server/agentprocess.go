@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// agentPause is how long what was seen of a process counts.
+	// agentPause is how long a look at a process is reused.
 	agentPause = 2 * time.Second
-	// mostAgents is how many sessions of a list are looked after, the newest ones.
+	// mostAgents is for how many sessions of a list, the newest ones, the process is checked.
 	mostAgents = 100
 )
 
 // agentProcesses looks whether the processes of agents on this machine still run. An agent that is killed
-// tells nobody, and its session would be at work for ever. What is seen here is told to whoever
-// reads a session, and nothing is recorded: nobody saw how the session ended.
+// sends no last event, and its session would seem at work for ever. The result is only shown with a
+// session and never recorded: how the session ended is unknown.
 type agentProcesses struct {
 	mu   sync.Mutex
 	seen map[agentProcess]seen // guarded by mu; at most twice mostAgents
@@ -61,8 +61,8 @@ func (a *agentProcesses) look(o hook.Origin) string {
 	return state
 }
 
-// add says whether the session's agent still runs, where that can be told. One event alone may have
-// come by way of a process between the agent and its hook.
+// add notes whether the session's agent still runs, where that is known. One event is not enough: it
+// may name a process between the agent and its hook.
 func (a *agentProcesses) add(j *api.Session, in *feed.Info) {
 	if !in.SameProcess || in.Origin.PID != j.PID || in.Origin.Process != j.Process || j.State == feed.StateExited {
 		return

@@ -17,8 +17,8 @@ import (
 	"assent/internal/intake"
 )
 
-// wait lets a hook wait for its answer, and gives it that. Its payload takes size bytes of the
-// budget until then.
+// wait blocks until a hook's request is answered and writes the answer. Until then its payload
+// counts size bytes of the budget.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request, pending *intake.Pending, size int64) {
 	p := principal(r) // nobody, on the unix socket
 	if !pending.Answered() && s.hold(w, pending, size, p) {
@@ -34,13 +34,13 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request, pending *intake.Pe
 	s.written(pending, a, answerHere(w, a))
 }
 
-// release counts off a hook that does not wait any more.
+// release ends the count of a hook that waited, and of its bytes.
 func (s *Server) release(pending *intake.Pending, size int64) {
 	pending.Close()
 	s.bytes.Add(-size)
 }
 
-// answer is what a hook is told: what became of its request, or why nobody was asked.
+// answer is the HTTP answer to a hook: the outcome of its request, or why nobody was asked.
 type answer struct {
 	intake.Answer
 	// silent says that the connection is to be closed without an answer.
@@ -82,10 +82,11 @@ func (a *answer) setHeader(h http.Header) {
 	}
 }
 
-// maxByHeader bounds what is said about who decided: hook clients read 16 KiB of headers.
+// maxByHeader bounds the header that names who decided: hook clients read 16 KiB of headers.
 const maxByHeader = 1 << 10
 
-// answerHere answers on a connection that is still net/http's. The error says that nobody took it.
+// answerHere answers on a connection that is still net/http's. An error means that the client did not
+// take the answer.
 func answerHere(w http.ResponseWriter, a answer) error {
 	if a.silent {
 		panic(http.ErrAbortHandler)
@@ -107,7 +108,7 @@ func (s *Server) await(ctx context.Context, pending *intake.Pending) answer {
 		s.metrics.answer(string(a.Outcome))
 		return answer{Answer: a}
 	case ctx.Err() != nil:
-		s.metrics.answer("gone") // what that means the broker knows
+		s.metrics.answer("gone") // the broker decides what that means for the request
 		return answer{silent: true}
 	}
 	return s.unanswered(err)
@@ -134,7 +135,7 @@ func (s *Server) refused(err error) answer {
 	return answer{problem: p.Status, Answer: intake.Answer{Body: body}}
 }
 
-// written hears how the writing of an answer went.
+// written reports to the broker whether an answer was written.
 func (s *Server) written(pending *intake.Pending, a answer, err error) {
 	if err != nil {
 		s.wentAway(pending.ID(), err)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// errCrowd says that a body was given up for others.
+// errCrowd says that a body was dropped to make room for others.
 var errCrowd = errors.New("the bodies that are on their way fill the memory set aside for them")
 
-// arrivals are the bodies that are not here as a whole. Together they have at most max bytes: what
-// would be more costs the largest of them, so that nobody who sends slowly keeps small ones out.
+// arrivals are the bodies that have not arrived completely. Together they have at most max bytes; beyond
+// that the largest is dropped, so that slow senders of large bodies do not keep small ones out.
 type arrivals struct {
 	max int64
 
@@ -23,12 +23,12 @@ type arrivals struct {
 	open  map[*arrival]struct{} // guarded by mu
 }
 
-// arrival is one of them.
+// arrival is one such body.
 type arrival struct {
 	of   *arrivals
 	cut  func() // ends the reading; called under of.mu
 	size int64  // guarded by of.mu
-	lost bool   // guarded by of.mu: it was given up
+	lost bool   // guarded by of.mu: it was dropped
 }
 
 // begin counts a body. cut must not block; it is not called after end.
@@ -43,7 +43,7 @@ func (a *arrivals) begin(cut func()) *arrival {
 	return x
 }
 
-// grow makes room for n more bytes of x. errCrowd: x is given up itself.
+// grow makes room for n more bytes of x. errCrowd: x itself is dropped.
 func (x *arrival) grow(n int) error {
 	a := x.of
 	a.mu.Lock()
@@ -70,7 +70,7 @@ func (x *arrival) grow(n int) error {
 	return nil
 }
 
-// end counts x off, and reports whether it had been given up.
+// end stops counting x, and reports whether it was dropped.
 func (x *arrival) end() (lost bool) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()
@@ -89,9 +89,9 @@ func (a *arrivals) leaveLocked(x *arrival) {
 // announced, and is one slice of the right size in the end: a hook's stays in memory while it waits.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	// A connection without deadlines (a test's recorder) cannot dawdle either. The deadline goes
-	// away when the body is here, for a hook waits on this connection, and else stays: net/http
-	// reads on for a while in a body that we gave up.
+	// A connection without deadlines is a test's recorder. Once the body is here the deadline is
+	// lifted, for a hook waits on this connection; otherwise it stays, because net/http reads on for
+	// a while in a body that we dropped.
 	_ = rc.SetReadDeadline(time.Now().Add(bodyTime))
 	x := s.arriving.begin(func() { _ = rc.SetReadDeadline(time.Unix(1, 0)) })
 	b, err := x.read(r.Body, r.ContentLength)

@@ -88,8 +88,8 @@ func compressed(body []byte, kind string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// takesGzip reads Accept-Encoding as browsers write it; whoever refuses gzip by a weight of 0 gets
-// the plain text.
+// takesGzip reads Accept-Encoding as browsers write it; a client that refuses gzip by a weight of 0
+// gets the plain text.
 func takesGzip(r *http.Request) bool {
 	for _, part := range strings.Split(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		if name, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";"); strings.EqualFold(name, "gzip") {
@@ -100,7 +100,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// contentType is what we serve and as what; the machine's own tables must not change it.
+// contentType maps the endings that are served to their types; the machine's own tables must not change it.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":

@@ -53,7 +53,7 @@ func decodeObject(body []byte, fields map[string]any) []*hook.FieldError {
 	return errs[:min(len(errs), enough)]
 }
 
-// assign stores value and says what else it wants. null is no value of any type.
+// assign stores value, or returns what type was wanted instead. null is no value of any type.
 func assign(target any, value []byte) (want string) {
 	if string(value) == "null" {
 		return "must not be null"
@@ -78,9 +78,9 @@ func assign(target any, value []byte) (want string) {
 }
 
 // readObject is decodeObject of a request's body, which must be as the schema describes it; check,
-// which may be nil, is asked then and has the better words. It answers what is wrong by itself: also
-// that the caller's credential was revoked while the body took its time, for else somebody who holds
-// a body back could still act with it.
+// which may be nil, is asked then and has the better words. It answers every error by itself. That
+// includes a credential that was revoked while the body arrived: otherwise a caller who delays the
+// body could still act with it.
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []*hook.FieldError) bool {
 	body, err := s.readBody(w, r)
 	if err != nil {
@@ -158,7 +158,7 @@ func conform(schema string, body []byte) ([]schemas.Difference, error) {
 	return found, nil
 }
 
-// covers reports whether what is said of the member at one pointer is said of another, too.
+// covers reports whether a problem with the member at one pointer includes the other.
 func covers(at, other string) bool {
 	return other == at || strings.HasPrefix(other, at+"/") || strings.HasPrefix(at, other+"/")
 }

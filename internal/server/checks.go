@@ -70,8 +70,8 @@ func tooLarge(size int64) problem {
 	return problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes", size)}
 }
 
-// guessed reports whether a browser fetches ahead of its user. Nothing of ours is worth that,
-// and the answer could be shown, or a ticket spent, without anybody having wanted it.
+// guessed reports whether a browser fetches ahead of its user. Nothing here gains by
+// that, and it could spend a ticket without anybody having wanted it.
 func guessed(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		v := strings.ToLower(strings.Join(r.Header.Values(name), ","))
@@ -99,7 +99,7 @@ func (s *Server) origin(next http.Handler) http.Handler {
 	})
 }
 
-// originOK compares exactly; "null" is nobody's origin.
+// originOK compares exactly; "null" is never allowed.
 func (s *Server) originOK(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	return len(origins) == 0 || len(origins) == 1 && s.names.origins[origins[0]]
@@ -125,7 +125,7 @@ func (s *Server) pageOrigin(next http.Handler) http.Handler {
 
 type callerKey struct{}
 
-// caller finds out who calls, 401, and whether they may, 403.
+// caller authenticates the caller, else 401, and checks the role, else 403.
 func (s *Server) caller(need auth.Role) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

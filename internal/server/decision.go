@@ -26,7 +26,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// A phone that drops its connection after the tap has decided all the same.
+	// A decision counts even if the phone drops its connection after the tap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 	defer cancel()
 	id, by := requestID(r), principal(r)
@@ -43,7 +43,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	// For a request that is over, or another input, the conflict is the news, not the form.
+	// For a request that has ended, or another input, report the conflict rather than the form.
 	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
 		if err := agents.Check(d, &view.Request); err != nil {
 			s.fail(w, r, err)
@@ -95,7 +95,7 @@ func (b *decisionBody) fields() map[string]any {
 	}
 }
 
-// check says what no agent could take; the agent's own rules are agents.Check's.
+// check returns errors that hold for every agent; agents.Check has each agent's own rules.
 func (b *decisionBody) check() (errs []*hook.FieldError) {
 	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
 		errs = append(errs, hook.BadField("behavior", `want "allow" or "deny"`))

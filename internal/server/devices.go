@@ -14,8 +14,8 @@ func (s *Server) listDevices(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.cfg.Auth.Devices())
 }
 
-// revokeDevice is DELETE /v1/devices/{id}. Somebody who lost a phone must be able to shut it
-// out with what is at hand; but nobody may shut out who is above them.
+// revokeDevice is DELETE /v1/devices/{id}. Somebody who lost a phone must be able to revoke it
+// from any device that is left; but nobody may revoke a device with a higher role.
 func (s *Server) revokeDevice(w http.ResponseWriter, r *http.Request) {
 	id, by := param(r, "id"), principal(r)
 	devices := s.cfg.Auth.Devices()
@@ -34,7 +34,7 @@ func (s *Server) revokeDevice(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("revoked a device", zap.String("id", id), zap.String("name", line(devices[i].Name)),
 			zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
 		if s.cfg.Push != nil {
-			if err := s.cfg.Push.Remove(r.Context(), id); err != nil { // it will not be rung: it is asked for first
+			if err := s.cfg.Push.Remove(r.Context(), id); err != nil { // no notification goes out: Push asks for the device before it sends
 				s.log.Warn("the push subscription of a revoked device stays for now", zap.String("id", id), zap.String("error", line(err.Error())))
 			}
 		}

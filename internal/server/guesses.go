@@ -19,8 +19,8 @@ const (
 	guessEvery = rate.Limit(1)
 )
 
-// unknown answers a caller whose credential is none. It is counted, and beyond some the answer is
-// 429: whoever guesses learns nothing from it, and is seen. A good credential never comes here.
+// unknown answers a caller whose credential is not valid. Such calls are counted, and beyond a rate the
+// answer is 429, which tells a guesser nothing. A valid credential never comes here.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, credential string, err error) {
 	if credential == "" || !errors.Is(err, auth.ErrUnauthenticated) {
 		s.fail(w, r, err)

@@ -6,12 +6,12 @@ import (
 	"go.uber.org/zap"
 )
 
-// healthz says that the process answers, and nothing else.
+// healthz says only that the process answers.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// readyz says whether hooks can be served now. Why not stands in the log, for anybody may ask.
+// readyz says whether hooks can be served now. The reason is in the log only, for anybody may ask.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if err := s.cfg.Ready(); err != nil {
 		s.log.Warn("not ready", zap.String("why", line(err.Error())))

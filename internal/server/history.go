@@ -58,7 +58,7 @@ func nextNews(ctx context.Context, watch <-chan []history.News) ([]history.News,
 	}
 }
 
-// pageQuery reads limit and a numeric after. It answers what is wrong with them itself.
+// pageQuery reads limit and a numeric after. It answers errors itself.
 func pageQuery(w http.ResponseWriter, r *http.Request) (after uint64, limit int, ok bool) {
 	q := r.URL.Query()
 	limit = defaultPage
@@ -178,7 +178,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	for i, e := range found {
 		title, known := titles[e.Session]
 		if !known {
-			if known, err := s.cfg.History.Session(r.Context(), e.Session); err == nil { // else it was just forgotten
+			if known, err := s.cfg.History.Session(r.Context(), e.Session); err == nil { // an error: it was just forgotten
 				title = known.Info.Title
 			}
 			titles[e.Session] = title
@@ -194,7 +194,7 @@ const maxWords = 1 << 10
 // forgetSession is DELETE /v1/sessions/{id}: what was kept of the session is removed.
 func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	id := param(r, "id")
-	// A long session takes its time; the deadlines are for clients that dawdle.
+	// A long session takes long to remove; the deadlines are meant for slow clients.
 	c := http.NewResponseController(w)
 	if err := errors.Join(c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})); err != nil {
 		s.fail(w, r, err)

@@ -52,7 +52,7 @@ type heldHook struct {
 }
 
 // watch ends when the connection has closed and finish has done its work. What the other side
-// still sends is not looked at: it was told nothing yet that it could answer.
+// still sends is ignored: it has no answer yet that it could react to.
 func (h *heldHook) watch() {
 	defer h.s.held.Done()
 	for {

@@ -29,7 +29,7 @@ func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
 	}
 }
 
-// take hands an event to the intake. It answers by itself, unless there is an answer to wait for.
+// take hands an event to the intake. It writes the answer itself, unless a request has to be waited for.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel, body *countedBody) (pending *intake.Pending) {
 	defer func() {
 		if pending == nil {
@@ -144,7 +144,7 @@ const (
 	maxTimeout     = 366 * 24 * time.Hour
 )
 
-// timeoutOf reads how long a hook waits, and what it is to be told then. What cannot be read has a
+// timeoutOf reads how long a hook waits, and its answer when that time is up. What cannot be read has a
 // default.
 func (s *Server) timeoutOf(h http.Header, id string) (time.Duration, hook.Fallback) {
 	timeout := defaultTimeout

@@ -91,7 +91,7 @@ var hookAnswers = []string{"allowed", "denied", "expired", "withdrawn", "handed_
 // approverKinds are those of credentials that may decide.
 var approverKinds = []string{"device", hook.KindOwner, "token"}
 
-// watches counts one more WebSocket of an approver, and returns what counts it off.
+// watches counts one more WebSocket of an approver, and returns a function that ends the count.
 func (m *metrics) watches(kind string) (ends func()) {
 	g := m.watching.WithLabelValues(kind)
 	g.Inc()

@@ -61,7 +61,7 @@ func (s *Server) startPairing(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusCreated, start)
 }
 
-// pollPairing is POST /v1/pair/poll {secret}: what became of a start.
+// pollPairing is POST /v1/pair/poll {secret}: whether a start was confirmed.
 func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	var secret string
 	if !s.readObject(w, r, "PollPairing", map[string]any{"secret": &secret}, nil) {
@@ -107,7 +107,7 @@ func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusCreated, d)
 }
 
-// publicKey reads a key. What is none is the zero key, which package auth refuses.
+// publicKey reads a key. An unreadable one is the zero key, which package auth refuses.
 func publicKey(text hook.JSON) (key hook.JWK) {
 	if json.Unmarshal(text, &key) != nil {
 		return hook.JWK{}
@@ -120,7 +120,7 @@ func (s *Server) paired(r *http.Request, d auth.Device, way string) {
 		zap.String("way", way), zap.String("by", line(principal(r).Approver.Name)), zap.String("from", s.clientAddr(r).String()))
 }
 
-// pairingFailed is fail, and counts what may be a guess or a flood.
+// pairingFailed is fail, and counts failures that may be guesses or a flood.
 func (s *Server) pairingFailed(w http.ResponseWriter, r *http.Request, step string, err error) {
 	for _, suspect := range []error{auth.ErrPairing, auth.ErrPairingFull, auth.ErrNoStart} {
 		if errors.Is(err, suspect) {

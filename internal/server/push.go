@@ -9,7 +9,7 @@ import (
 	"assent/internal/outlet/notify"
 )
 
-// ownDevice is for what concerns the calling device itself: a token has no browser to ring.
+// ownDevice is for what concerns the calling device itself: a token has no browser to notify.
 func (s *Server) ownDevice(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -23,7 +23,7 @@ func (s *Server) ownDevice(next http.Handler) http.Handler {
 	})
 }
 
-// getPush is GET /v1/push: the key to subscribe with, and how the device stands.
+// getPush is GET /v1/push: the key to subscribe with, and the state of the device.
 func (s *Server) getPush(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.cfg.Push.State(principal(r).Approver.ID))
 }
@@ -62,7 +62,7 @@ func (s *Server) putPush(w http.ResponseWriter, r *http.Request) {
 	s.getPush(w, r)
 }
 
-// getNotifications is GET /v1/notifications: whom the broker rings, and what is wrong with that.
+// getNotifications is GET /v1/notifications: whom the broker notifies, and what fails.
 func (s *Server) getNotifications(w http.ResponseWriter, r *http.Request) {
 	if s.cfg.Push == nil {
 		writeProblem(w, problem{Status: http.StatusServiceUnavailable, Detail: "this broker does not send notifications"})
@@ -71,7 +71,7 @@ func (s *Server) getNotifications(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, s.cfg.Push.Overview())
 }
 
-// deletePush is DELETE /v1/push: the device is rung no more.
+// deletePush is DELETE /v1/push: the device is no longer notified.
 func (s *Server) deletePush(w http.ResponseWriter, r *http.Request) {
 	s.noContent(w, r, s.cfg.Push.Remove(r.Context(), principal(r).Approver.ID))
 }

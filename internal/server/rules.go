@@ -11,8 +11,8 @@ import (
 	"assent/internal/hook"
 )
 
-// deniedByRule is what the rules have against an input that an approver changed; nil if nothing.
-// The approver's own judgement stands otherwise.
+// deniedByRule is the rules' denial of an input that an approver changed; nil if they do not deny it.
+// Then the approver's decision holds.
 func (s *Server) deniedByRule(req *hook.Request, d hook.Decision) *problem {
 	if s.cfg.Rules == nil || req.Event != "" || d.Behavior != hook.BehaviorAllow || len(d.UpdatedInput) == 0 {
 		return nil
@@ -57,9 +57,9 @@ func listOf[T any](list []T) []T {
 
 // ruleNews tells the WebSockets that other rules are in force, or that a file broke.
 type ruleNews struct {
-	mu   sync.Mutex
-	next context.Context    // guarded by mu; done at the next change
-	tell context.CancelFunc // guarded by mu; ends next
+	mu     sync.Mutex
+	next   context.Context    // guarded by mu; done at the next change
+	cancel context.CancelFunc // guarded by mu; ends next
 }
 
 // RulesChanged says that Config.InForce has news.
@@ -67,10 +67,10 @@ func (s *Server) RulesChanged() {
 	n := &s.ruleNews
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.tell != nil {
-		n.tell()
+	if n.cancel != nil {
+		n.cancel()
 	}
-	n.next, n.tell = nil, nil
+	n.next, n.cancel = nil, nil
 }
 
 // change returns a context that is done at the next one.
@@ -78,7 +78,7 @@ func (n *ruleNews) change() context.Context {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {
-		n.next, n.tell = context.WithCancel(context.Background())
+		n.next, n.cancel = context.WithCancel(context.Background())
 	}
 	return n.next
 }

@@ -49,11 +49,11 @@ type Config struct {
 	Auth   *auth.Auth
 	// Publish makes an event durable and returns its EVENTS sequence.
 	Publish func(context.Context, hook.Event) (uint64, error)
-	// Rules says what the rules in force make of a request with this input, which may be another
+	// Rules returns the verdict of the rules in force on a request with this input, which may be another
 	// than the request's own. It must not block. nil means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
 	// Reading says how the rules read a request's shell command, or nil where there is none. It
-	// must not block. nil: requests are shown without. EncodeView takes it, too.
+	// must not block. nil: requests are shown without it. EncodeView takes it, too.
 	Reading func(*hook.Request) *hook.Reading
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
@@ -62,11 +62,11 @@ type Config struct {
 	// means that nothing can be saved; both are nil, or neither.
 	Grants  *grants.Store
 	Suggest *suggest.Proposer
-	// History is what happened. nil means that nothing of it is kept: what asks for it gets 503.
+	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
-	// Push rings devices; nil means that this broker does not.
+	// Push notifies devices; nil means that this broker does not.
 	Push *notify.Push
-	// Mismatches says how events differed from their schemas; nil means that nobody looked.
+	// Mismatches says how events differed from their schemas; nil means that they were not compared.
 	Mismatches func() conformance.Report
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
@@ -222,8 +222,8 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// HTTPServer returns a server for h that suits long waits: nobody may dawdle over a header, a
-// body, even one that no handler reads, or an answer; the waits themselves have no deadline.
+// HTTPServer returns a server for h that suits long waits: headers, bodies, even those that no
+// handler reads, and answers have deadlines; the waits themselves have none.
 func (s *Server) HTTPServer(h http.Handler) *http.Server {
 	srv := &http.Server{
 		Handler:           h,
@@ -247,8 +247,8 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 // URL is where a person's browser finds the page: the first public URL, or the listener's.
 func (s *Server) URL() string { return s.names.url }
 
-// Unix serves hooks on the unix socket, which only submits. It needs no token: whoever may
-// open the socket may ask.
+// Unix serves hooks on the unix socket, which only submits. It needs no token: every user
+// who may open the socket may ask.
 func (s *Server) Unix() http.Handler {
 	r := chi.NewRouter()
 	r.Use(s.recover, s.access)

@@ -17,7 +17,7 @@ import (
 	"assent/internal/store/history"
 )
 
-// sessionIndex holds the state of the sessions that were lately heard of, for the WebSockets: each
+// sessionIndex holds the state of the sessions with the latest events, for the WebSockets: each
 // sends what changed since it last looked. It keeps states, not events, so no client can fall behind.
 //
 // One goroutine, follow, writes it, from what history says.
@@ -51,8 +51,8 @@ func (s *Server) encodeSession(in feed.Info, live map[string]broker.SessionView,
 }
 
 const (
-	// indexSize is how many sessions are in the index; of more those go that were not heard of
-	// for longest.
+	// indexSize is how many sessions are in the index; beyond that, those without news for
+	// longest are removed.
 	indexSize = 100
 	// indexPause is how long news of a session is gathered before it is looked at again.
 	indexPause = 250 * time.Millisecond
@@ -198,7 +198,7 @@ func (x *sessionIndex) due(now time.Time, agents *agentProcesses) []string {
 	return ids
 }
 
-// set takes how sessions stand now, and wakes the WebSockets if something changed.
+// set stores the new states of sessions, and wakes the WebSockets if something changed.
 func (x *sessionIndex) set(changed map[string]encodedSession, now, checkAt time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -57,8 +57,8 @@ func newSession(v broker.SessionView, q queue) api.Session {
 	}
 }
 
-// addHistory adds to j what history knows. What waits is known better by the broker, which history
-// follows at its own pace.
+// addHistory adds to j what history knows. Pending requests are taken from the broker, for history
+// lags behind it.
 func addHistory(j *api.Session, in feed.Info) {
 	or(&j.CWD, in.CWD)
 	or(&j.Agent, in.Agent)

@@ -9,7 +9,7 @@ import (
 	"assent/internal/store/history"
 )
 
-// listDecisions is GET /v1/decisions: what became of requests, the last settled one first, with
+// listDecisions is GET /v1/decisions: settled requests, the last one first, with
 // filters. after is the id of the last one of the page before.
 func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
@@ -88,7 +88,7 @@ func (s *Server) stats(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, stats)
 }
 
-// timeQuery reads a time if there is one. It answers what is wrong with it itself.
+// timeQuery reads a time if there is one. It answers an error itself.
 func timeQuery(w http.ResponseWriter, text, name string, to *time.Time) bool {
 	if text == "" {
 		return true

@@ -12,31 +12,30 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Slots is a listener with a bound: connections that nobody bounds take the descriptors which the
-// streams need for their files. What it accepts knows its slot; HTTPServer tells it how far a
-// connection is.
+// Slots is a listener with a bound on its open connections: otherwise they could take the descriptors
+// that the streams need for their files. Each connection has a slot, to which HTTPServer reports what
+// the connection is doing.
 //
-// Who comes when all slots are taken is never left waiting in the kernel's queue, where a hook would
-// wait for its whole time. Another connection makes room, if one may: one that is idle, or whose
-// caller has not shown that they may look, the oldest first; if there is none, one whose hook's event
-// is being taken. So strangers and hooks do not keep approvers out. Hooks that wait for an answer and
-// WebSockets stay: those have bounds of their own, below this one. If nobody makes room the new one
-// is told so and closed.
+// A connection that comes when all slots are taken is never left in the kernel's queue, where a hook
+// would wait for its whole time. Another connection is closed for it, the oldest first: one that is idle
+// or whose caller is not authenticated; if there is none, one whose hook's event is being taken. So strangers and hooks do not keep approvers out. Hooks that wait for an answer and
+// WebSockets stay: those have bounds of their own, below this one. If none can be closed, the new
+// connection gets an error and is closed.
 type Slots struct {
 	net.Listener
 	max   int
-	full  []byte // what is said to one that has no room; nil: nothing
+	full  []byte // written to a connection that gets no slot; nil: nothing
 	evict bool
 
 	refused, evicted atomic.Uint64
 
 	mu   sync.Mutex
 	open int                       // guarded by mu
-	line [servesHook + 1]list.List // of *slot, guarded by mu: those that make room, oldest first
+	line [servesHook + 1]list.List // of *slot, guarded by mu: those that may be closed, oldest first
 }
 
 // Bound lets l have at most max connections at a time. Without makesRoom none is closed for another.
-// The connections must speak HTTP in the clear, or nothing may be said to them: quiet.
+// The connections must speak HTTP in the clear, or quiet must be set, and nothing is written to them.
 func Bound(l net.Listener, max int, makesRoom, quiet bool) *Slots {
 	s := &Slots{Listener: l, max: max, evict: makesRoom}
 	if !quiet {
@@ -58,7 +57,7 @@ func (s *Slots) Accept() (net.Conn, error) {
 		s.refused.Add(1)
 		if s.full != nil {
 			// A few bytes into an empty buffer: this does not wait. What the other side has sent is
-			// not read; it reads this all the same, before it hears that the connection is closed.
+			// not read; even so it reads this before it sees the connection close.
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 			_, _ = c.Write(s.full)
 		}
@@ -71,7 +70,7 @@ func (s *Slots) take(c net.Conn) *slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open >= s.max {
-		oldest := s.line[spare].Front()
+		oldest := s.line[idle].Front()
 		if oldest == nil {
 			oldest = s.line[servesHook].Front()
 		}
@@ -85,7 +84,7 @@ func (s *Slots) take(c net.Conn) *slot {
 	}
 	s.open++
 	x := &slot{Conn: c, of: s}
-	x.setLocked(spare)
+	x.setLocked(idle)
 	return x
 }
 
@@ -139,11 +138,11 @@ func (x *slot) leaveLocked() {
 	}
 }
 
-// use says what a connection is doing, and so whether it makes room for another.
+// use is what a connection is doing, and so whether it may be closed for another.
 type use int
 
 const (
-	spare      use = iota // it is idle, or nobody knows its caller
+	idle       use = iota // between requests, or its caller is not authenticated
 	servesHook            // a hook's event is here as a whole, and will be answered or wait
 	stays
 )
@@ -196,7 +195,7 @@ func connState(c net.Conn, st http.ConnState) {
 	if x := slotOf(c); x != nil {
 		switch st {
 		case http.StateIdle:
-			x.set(spare)
+			x.set(idle)
 		case http.StateHijacked:
 			x.set(stays)
 		}

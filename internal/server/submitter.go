@@ -25,9 +25,9 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// submitter is who brought a hook's event, see hook.Event.Submitter. Nothing of it is the caller's
-// word. Where the system does not tell the socket's user it is the broker's own: then all whom
-// --socket-group lets in are one.
+// submitter names who brought a hook's event, see hook.Event.Submitter. Nothing of it is taken from
+// the caller. Where the system does not tell the socket's user, it is the broker's own: then all users
+// in --socket-group are one submitter.
 func (s *Server) submitter(r *http.Request) string {
 	if id := principal(r).Approver.ID; id != "" {
 		return "token:" + id
@@ -44,8 +44,8 @@ func Local(uid uint32, hostID string) string {
 	return "user:" + strconv.FormatUint(uint64(uid), 10) + "@" + hostID
 }
 
-// secretHash is what is kept of a hook's secret, empty without one. Its length is bounded by that
-// of headers.
+// secretHash is the hash of a hook's secret, empty without one. The limit on headers bounds the
+// secret's length.
 func secretHash(h http.Header) string {
 	secret := h.Get(hook.HeaderReattachSecret)
 	if secret == "" {

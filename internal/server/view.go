@@ -18,12 +18,12 @@ import (
 // decided.
 const partialAbove = 32 << 10
 
-// maxFailure is how much of what a failed tool said is told, in characters; the record has more.
+// maxFailure bounds the error text of a failed tool, in characters; the record has more.
 const maxFailure = 400
 
 // EncodeView returns what makes a request's JSON for lists and watchers: without its payload, and
 // without its input where that is large. It is meant for broker.Config.Encode. read says how the
-// rules read a shell command; nil: nobody reads it.
+// rules read a shell command; nil: views have no reading.
 func EncodeView(read func(*hook.Request) *hook.Reading) func(broker.View) []byte {
 	return func(v broker.View) []byte { return encodePart(v, read) }
 }
@@ -98,7 +98,7 @@ func newRequest(v broker.View) *api.Request {
 	}
 }
 
-// allowed is what d allows of a request where it is not what was asked for.
+// allowed is the part of d that differs from what was asked for.
 func allowed(r *hook.Request, d *hook.Decision) *show.Allowed {
 	if d == nil || d.Behavior != hook.BehaviorAllow {
 		return nil

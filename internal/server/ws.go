@@ -34,7 +34,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	var p auth.Principal
 	var err error
 	switch {
-	case q.Has("ticket") && !websocket.IsWebSocketUpgrade(r): // whatever fetches the address does not spend the ticket
+	case q.Has("ticket") && !websocket.IsWebSocketUpgrade(r): // a plain GET of the address does not spend the ticket
 		writeProblem(w, problem{Status: http.StatusBadRequest, Detail: "a ticket is for a WebSocket handshake"})
 		return
 	case q.Has("ticket"):
@@ -184,7 +184,7 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	ping := s.pinger(out)
 	var sentSessions uint64                      // the last change of the session index
 	sessions, changed := context.WithCancel(ctx) // done when sessions changed
-	changed()                                    // whoever resumes has an old state of them
+	changed()                                    // a client that resumes has an old state of them
 	rules, sentRules := sessions, ""             // done when there is news of the rules
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)

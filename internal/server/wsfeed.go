@@ -136,7 +136,7 @@ func feedHead(session string, reset bool) []byte {
 
 // isCursor reports whether a feed that ends at position last is the one that the client knows. A
 // session that was forgotten may have gone on beyond the client's position since; then another
-// event stands there. One that is too old to be kept cannot tell.
+// event stands there. Positions that are too old to be kept cannot be compared.
 func (s *Server) isCursor(ctx context.Context, session string, last uint64, at feedCursor) (bool, error) {
 	if last < at.pos || at.id == "" {
 		return last >= at.pos, nil

@@ -98,7 +98,7 @@ func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error)
 	return &snapshotMessage{append(m, "]}"...), sent}, nil
 }
 
-// indexedOrLive are the sessions of the index, and those that only the broker knows yet.
+// indexedOrLive are the sessions of the index, and those that only the broker knows so far.
 func (s *Server) indexedOrLive() (docs [][]byte, last uint64, err error) {
 	docs, last, _ = s.index.since(0)
 	live, order := s.live()

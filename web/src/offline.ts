@@ -1,4 +1,4 @@
-// The page without a broker: it comes back by itself.
+// The page without a broker: it reconnects without being asked to.
 setInterval(() => {
   fetch("/healthz", { cache: "no-store" }).then(
     (r) => r.ok && location.reload(),

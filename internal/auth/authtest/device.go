@@ -50,7 +50,7 @@ func (k *Key) Sign(text []byte) string {
 	return base64.RawURLEncoding.EncodeToString(raw[:])
 }
 
-// Verify reports whether the key made the signature of text, as anybody can tell who knows the key.
+// Verify reports whether the signature of text was made with the key.
 func Verify(k hook.JWK, text []byte, signature string) bool {
 	b := []byte{4}
 	for _, part := range []string{k.X, k.Y, signature} {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxRead  = 8 << 20                // bytes of a file whose lines are counted
-	patience = 250 * time.Millisecond // of a request, for the look at its file
-	maxLooks = 4                      // at once; one that hangs in its file system keeps its place
+	maxRead     = 8 << 20                // bytes of a file whose lines are counted
+	lookTimeout = 250 * time.Millisecond // of a request, for the look at its file
+	maxLooks    = 4                      // at once; one that hangs in its file system keeps its place
 )
 
 // looks has an element for each look that is under way.
@@ -28,7 +28,7 @@ var looks = make(chan struct{}, maxLooks)
 // Look says what is at path now, an absolute path. It returns nil where that cannot be seen: no
 // right to, no answer, or no regular file.
 func Look(path string) *hook.Overwrites {
-	return within(patience, func() *hook.Overwrites { return look(path) })
+	return within(lookTimeout, func() *hook.Overwrites { return look(path) })
 }
 
 func within(limit time.Duration, look func() *hook.Overwrites) *hook.Overwrites {

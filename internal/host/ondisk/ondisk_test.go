@@ -87,19 +87,19 @@ func TestLookThatHangs(t *testing.T) {
 		release := make(chan struct{})
 		began := time.Now()
 		for range maxLooks {
-			if o := within(patience, func() *hook.Overwrites { <-release; return &hook.Overwrites{} }); o != nil {
+			if o := within(lookTimeout, func() *hook.Overwrites { <-release; return &hook.Overwrites{} }); o != nil {
 				t.Errorf("saw %+v", o)
 			}
 		}
-		if took := time.Since(began); took != maxLooks*patience {
+		if took := time.Since(began); took != maxLooks*lookTimeout {
 			t.Errorf("took %v", took)
 		}
-		if o := within(patience, func() *hook.Overwrites { t.Error("one too many"); return nil }); o != nil || time.Since(began) != maxLooks*patience {
+		if o := within(lookTimeout, func() *hook.Overwrites { t.Error("one too many"); return nil }); o != nil || time.Since(began) != maxLooks*lookTimeout {
 			t.Errorf("saw %+v after %v", o, time.Since(began))
 		}
 		close(release)
 		synctest.Wait()
-		if o := within(patience, func() *hook.Overwrites { return &hook.Overwrites{} }); o == nil {
+		if o := within(lookTimeout, func() *hook.Overwrites { return &hook.Overwrites{} }); o == nil {
 			t.Error("sees nothing when all answer again")
 		}
 	})

@@ -18,17 +18,17 @@ const (
 
 // name is START.NAMESPACE.BOOT: when the process began, in ticks of the kernel's clock, the inode of
 // the pid namespace in which its number counts, and the id of the machine's boot.
-func name(start, place string) string {
-	if start == "" || place == "" {
+func name(start, namespace string) string {
+	if start == "" || namespace == "" {
 		return ""
 	}
-	return start + "." + place
+	return start + "." + namespace
 }
 
 // parts undoes name.
-func parts(id string) (start, place string, ok bool) {
-	start, place, ok = strings.Cut(id, ".")
-	return start, place, ok && start != "" && place != ""
+func parts(id string) (start, namespace string, ok bool) {
+	start, namespace, ok = strings.Cut(id, ".")
+	return start, namespace, ok && start != "" && namespace != ""
 }
 
 // fields are those of /proc/PID/stat behind the program's name, which may hold anything: the state

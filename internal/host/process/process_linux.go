@@ -28,8 +28,8 @@ func ID(pid int) string {
 
 // Look says whether the process that ID named so still runs.
 func Look(pid int, id string) State {
-	start, place, ok := parts(id)
-	if !ok || pid <= 0 || place != here() {
+	start, namespace, ok := parts(id)
+	if !ok || pid <= 0 || namespace != here() {
 		return Unknown
 	}
 	f, err := stat(pid)

@@ -40,7 +40,7 @@ type Config struct {
 	Path string
 	// Host is this machine's name: an envelope comes from here.
 	Host string
-	// Submitter is whom the socket lets in, see hook.Event.
+	// Submitter is the user who may open the socket, see hook.Event.
 	Submitter string
 	// Conns is how many connections are served at once, at most and by default maxConns.
 	Conns int
@@ -58,14 +58,14 @@ type Config struct {
 
 // Receiver is made by New and works while Serve does, once.
 type Receiver struct {
-	cfg   Config
-	repos gitrepo.Cache
-	conns chan struct{}       // one element for each open connection
-	long  chan struct{}       // one element for each line that is longer than a buffer
-	bufs  sync.Pool           // of *bufio.Reader
-	queue chan []byte         // lines; closed by Serve
-	room  *semaphore.Weighted // bytes of lines in the queue
-	broke time.Time           // owned by handOn: when the stream last took no event
+	cfg    Config
+	repos  gitrepo.Cache
+	conns  chan struct{}       // one element for each open connection
+	long   chan struct{}       // one element for each line that is longer than a buffer
+	bufs   sync.Pool           // of *bufio.Reader
+	queue  chan []byte         // lines; closed by Serve
+	budget *semaphore.Weighted // bytes of lines in the queue
+	broke  time.Time           // owned by handOn: when the stream last took no event
 
 	events, unreadable, lost prometheus.Counter
 
@@ -93,7 +93,7 @@ func New(cfg Config) *Receiver {
 	}
 	return &Receiver{
 		cfg: cfg, conns: make(chan struct{}, cfg.Conns), long: make(chan struct{}, maxLong),
-		queue: make(chan []byte, maxQueue), room: semaphore.NewWeighted(maxQueueBytes),
+		queue: make(chan []byte, maxQueue), budget: semaphore.NewWeighted(maxQueueBytes),
 		events:     counter("assent_hookd_events_total", "Lines that came on the hookd socket."),
 		unreadable: counter("assent_hookd_unreadable_total", "Lines of the hookd socket that are no proper envelope; they are in the event stream all the same."),
 		lost:       counter("assent_hookd_lost_total", "Lines of the hookd socket that could not be taken: too long, too slow, or neither stream nor disk took them."),

@@ -415,8 +415,8 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
-// TestDawdlers: who says nothing holds up those behind for the grace only, and is gone after the
-// patience; and a stop does not wait for it.
+// TestDawdlers: who says nothing holds up those behind for turnTimeout only, and is gone after
+// lineTimeout; and a stop does not wait for it.
 func TestDawdlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &rig{t: t, path: "/s"}
@@ -432,10 +432,10 @@ func TestDawdlers(t *testing.T) {
 		if g.published() != 0 {
 			t.Error("it did not wait for its turn")
 		}
-		time.Sleep(grace)
+		time.Sleep(turnTimeout)
 		synctest.Wait()
 		if g.published() != 1 {
-			t.Error("it waits longer than the grace")
+			t.Error("it waits longer than turnTimeout")
 		}
 		quick.Write([]byte(line(2)))
 		synctest.Wait()
@@ -443,7 +443,7 @@ func TestDawdlers(t *testing.T) {
 			t.Error("only first lines wait for a turn")
 		}
 		quick.Close()
-		if _, err := slow.Read(make([]byte, 1)); err != io.EOF || time.Since(begun) != patience {
+		if _, err := slow.Read(make([]byte, 1)); err != io.EOF || time.Since(begun) != lineTimeout {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 		synctest.Wait()
@@ -456,7 +456,7 @@ func TestDawdlers(t *testing.T) {
 		synctest.Wait()
 		begun = time.Now()
 		g.got()
-		if took := time.Since(begun); took > lastWords {
+		if took := time.Since(begun); took > closingLineTimeout {
 			t.Errorf("it stopped after %v", took)
 		}
 		if count(t, g.r.lost) != 1 {
@@ -484,7 +484,7 @@ func TestManyDawdlers(t *testing.T) {
 			t.Fatal("one too many is served")
 		default:
 		}
-		c := <-dialed // when the first one has lost its patience
+		c := <-dialed // when the first one has reached its lineTimeout
 		c.Write([]byte(line(1)))
 		c.Close()
 		if got := g.got(); len(got) != 1 {

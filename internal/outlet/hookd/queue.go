@@ -20,15 +20,15 @@ const (
 	// it is full.
 	maxQueue      = 16 << 10
 	maxQueueBytes = 64 << 20
-	// publishTime bounds what the stream is waited for.
+	// publishTime bounds how long an event waits for the stream.
 	publishTime = 5 * time.Second
-	// spare is how long a stream that took no event is not asked again.
-	spare = time.Second
+	// coolDown is how long the stream is left alone after it took no event.
+	coolDown = time.Second
 )
 
 // enqueue puts a copy of a line into the queue.
 func (r *Receiver) enqueue(line []byte) {
-	if err := r.room.Acquire(context.Background(), int64(len(line))); err != nil {
+	if err := r.budget.Acquire(context.Background(), int64(len(line))); err != nil {
 		r.lose(err.Error()) // never: there is room for the longest line
 		return
 	}
@@ -49,7 +49,7 @@ func (r *Receiver) handOn(ctx context.Context) {
 			}
 		}
 		r.take(line)
-		r.room.Release(int64(len(line)))
+		r.budget.Release(int64(len(line)))
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *Receiver) deliver(session string, e hook.Event) {
 		return
 	}
 	err := errors.New("the stream took none just now")
-	if time.Since(r.broke) > spare {
+	if time.Since(r.broke) > coolDown {
 		ctx, cancel := context.WithTimeout(context.Background(), publishTime)
 		defer cancel()
 		if _, err = r.cfg.Publish(ctx, e); err == nil {

@@ -21,19 +21,19 @@ const (
 	maxLong = 4
 	// maxLine is how long a line may be: the largest payload of a hook and its envelope.
 	maxLine = 16<<20 + 64<<10
-	// patience is how long a connection may go without a whole line.
-	patience = 10 * time.Second
-	// grace is how long one connection may keep the next one waiting for its line.
-	grace = time.Second
-	// lastWords is how long a connection may take for a line while the receiver stops.
-	lastWords = time.Second
+	// lineTimeout is how long a connection may go without a whole line.
+	lineTimeout = 10 * time.Second
+	// turnTimeout is how long one connection may keep the next one waiting for its line.
+	turnTimeout = time.Second
+	// closingLineTimeout is how long a connection may take for a line while the receiver stops.
+	closingLineTimeout = time.Second
 	// While it stops, a receiver takes what has come in until nothing did for twice lastCall, but
 	// not for longer than closing.
 	lastCall = 100 * time.Millisecond
 	closing  = 5 * time.Second
 )
 
-// Serve takes connections from l until ctx is done, and then those that have come by then. It
+// Serve takes connections from l until ctx is done, and after that those already pending. It
 // closes l.
 func (r *Receiver) Serve(ctx context.Context, l Listener) error {
 	defer l.Close()
@@ -103,10 +103,10 @@ func (r *Receiver) accept(ctx context.Context, l Listener) error {
 func (r *Receiver) converse(ctx context.Context, conn net.Conn, before, mine *turn) {
 	defer mine.over()
 	defer conn.Close()
-	hurry := func() { conn.SetReadDeadline(time.Now().Add(lastWords)) }
+	hurry := func() { conn.SetReadDeadline(time.Now().Add(closingLineTimeout)) }
 	defer context.AfterFunc(ctx, hurry)()
 	wait := func() {
-		if conn.SetReadDeadline(time.Now().Add(patience)); ctx.Err() != nil {
+		if conn.SetReadDeadline(time.Now().Add(lineTimeout)); ctx.Err() != nil {
 			hurry()
 		}
 	}
@@ -154,17 +154,17 @@ func closeOnce(c chan struct{}) {
 	}
 }
 
-// wait returns when t is over. A line that is not here yet is not waited for longer than grace.
+// wait returns when t is over. A line that is not here yet is not waited for longer than turnTimeout.
 func (t *turn) wait() {
 	// In steps: where the machine is held up for longer than that, the line may be here and not read.
 	const steps = 10
-	late := time.NewTimer(grace / steps)
+	late := time.NewTimer(turnTimeout / steps)
 	defer late.Stop()
 	for range steps {
 		select {
 		case <-t.hasRead:
 		case <-late.C:
-			late.Reset(grace / steps)
+			late.Reset(turnTimeout / steps)
 			continue
 		}
 		break

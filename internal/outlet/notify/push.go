@@ -56,7 +56,7 @@ type Config struct {
 	NoticesWanted bool
 	// Transport replaces the connections to push services and webhooks, for tests.
 	Transport http.RoundTripper
-	// Logf hears of what the operator should know; nil discards it. It never gets an endpoint
+	// Logf reports what the operator should know; nil discards it. It is never given an endpoint
 	// or the URL of a notice, which are secrets.
 	Logf func(format string, args ...any)
 }

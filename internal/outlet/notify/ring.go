@@ -25,7 +25,7 @@ type ring struct {
 	sends   sync.WaitGroup
 }
 
-// result is what became of a delivery. t is owned by Run; sub and notice are those it was sent to.
+// result is the outcome of a delivery. t is owned by Run; sub and notice are those it was sent to.
 type result struct {
 	t      *target
 	d      *delivery
@@ -34,7 +34,7 @@ type result struct {
 	verdict
 }
 
-// Run rings until ctx is done.
+// Run sends notifications until ctx is done.
 func (p *Push) Run(ctx context.Context) error {
 	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, results: make(chan result)}
 	batches := make(chan broker.Batch)
@@ -254,7 +254,7 @@ func (r *ring) deliver(ctx context.Context, res result) {
 	}
 }
 
-// settle notes what became of a delivery.
+// settle notes the outcome of a delivery.
 func (r *ring) settle(ctx context.Context, res result) {
 	t, now := res.t, time.Now()
 	t.sending = false
@@ -281,7 +281,7 @@ func (r *ring) settle(ctx context.Context, res result) {
 	t.failed(now, res.retryAfter)
 	switch {
 	case res.revoked:
-		t.removed = true // it comes back if the store cannot be told, and is found out again
+		t.removed = true // if Remove fails the target comes back, and the next send finds it revoked again
 		r.sends.Go(func() { _ = r.p.Remove(ctx, t.id) })
 	case res.dead:
 		r.sends.Go(func() { r.p.unsubscribe(ctx, t.id, res.sub) })

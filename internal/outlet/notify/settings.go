@@ -13,12 +13,12 @@ import (
 	"assent/internal/hook"
 )
 
-// Settings say when a device or notice rings (schema PushSettings).
+// Settings say when a device or notice is notified (schema PushSettings).
 type Settings struct {
-	// AfterSeconds rings only for what is still undecided so long after it was asked.
+	// AfterSeconds notifies only of requests that are still undecided so long after they were asked.
 	AfterSeconds int `json:"afterSeconds"`
-	// Quiet are hours of the day, in TimeZone, in which nothing rings. What still waits when they
-	// end rings then.
+	// Quiet are hours of the day, in TimeZone, without notifications. What still waits when they
+	// end is notified of then.
 	Quiet    []Hours `json:"quiet,omitempty"`
 	TimeZone string  `json:"timeZone,omitempty"` // "Europe/Berlin"; empty: UTC
 	// Sessions leaves some sessions out, or all others.
@@ -121,7 +121,7 @@ func minute(text string) (int, bool) {
 	return t.Hour()*60 + t.Minute(), err == nil && len(text) == 5
 }
 
-// rings reports whether a session is one to ring for.
+// rings reports whether a session is one to notify of.
 func (s *Settings) rings(session string) bool {
 	switch s.Sessions.Mode {
 	case "mute":

@@ -172,7 +172,7 @@ func (p *Push) setStatus(key string, change func(*sendStatus)) {
 	change(s)
 }
 
-// apply takes in the news of one key of the store, see kvmirror.Config.
+// apply takes a change of one key of the store into memory, see kvmirror.Config.
 func (p *Push) apply(key string, value []byte, rev uint64) (after func()) {
 	if key == vapidKey {
 		p.applyKeys(value)

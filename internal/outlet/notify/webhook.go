@@ -34,7 +34,7 @@ type webhookData struct {
 }
 
 // toWebhook posts d, signed after the Standard Webhooks: the receiver can tell that it is ours,
-// that it is fresh, and by webhook-id that a request was told twice.
+// that it is fresh, and by webhook-id that a message is a repetition.
 func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
 	doc := webhookDoc{Type: "request." + d.Type, Timestamp: d.made.UTC(), Data: webhookData{
 		RequestID: d.RequestID, Waits: d.Waits, Session: d.Session, Deadline: d.deadline.UTC(), Waiting: d.Waiting, Gone: d.Gone, URL: p.cfg.URL,

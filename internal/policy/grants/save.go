@@ -64,7 +64,7 @@ func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
 		return hook.Saved{}, fmt.Errorf("%w: save %s: %w", ErrUnavailable, x.ID, err)
 	}
 	if !s.kv.Offer(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
-		s.tell()
+		s.notify()
 	}
 	return x, nil
 }
@@ -90,7 +90,7 @@ func (s *Store) Revoke(ctx context.Context, kind, id string, by hook.Approver) (
 		return nil
 	})
 	if err == nil {
-		s.tell()
+		s.notify()
 	}
 	return x, err
 }

@@ -52,7 +52,7 @@ type Config struct {
 	KV kvmirror.KV
 	// File is where the saved rules are written for people to read; empty: nowhere.
 	File string
-	// Logf hears of what the operator should know; nil discards it.
+	// Logf reports what the operator should know; nil discards it.
 	Logf func(format string, args ...any)
 }
 
@@ -66,11 +66,11 @@ type Store struct {
 
 	writing sync.Mutex // orders writes of the file
 
-	mu      sync.Mutex
-	entries map[string]hook.Saved // guarded by mu; by id
-	uses    map[string]usage      // guarded by mu; by id of an entry
-	changed func()                // guarded by mu
-	telling bool                  // guarded by mu; false until all was read
+	mu        sync.Mutex
+	entries   map[string]hook.Saved // guarded by mu; by id
+	uses      map[string]usage      // guarded by mu; by id of an entry
+	changed   func()                // guarded by mu
+	notifying bool                  // guarded by mu; false until all was read
 }
 
 // Open reads what was saved. ctx bounds the reading only.
@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	s.mu.Lock()
-	s.telling = true
+	s.notifying = true
 	s.mu.Unlock()
 	s.tidy(ctx)
 	s.write()
@@ -111,8 +111,8 @@ func (s *Store) Notify(f func()) {
 	s.changed = f
 }
 
-// apply takes in the news of one key, see kvmirror.Config. While the store is away, what is known
-// stays; Use looks by itself.
+// apply takes a change of one key into memory, see kvmirror.Config. While the store is unavailable,
+// memory keeps what it has; Use reads the store itself.
 func (s *Store) apply(key string, value []byte, _ uint64) (after func()) {
 	id := strings.TrimPrefix(key, keyPrefix)
 	var x hook.Saved
@@ -131,14 +131,14 @@ func (s *Store) apply(key string, value []byte, _ uint64) (after func()) {
 	} else {
 		s.entries[id] = x
 	}
-	if active := value != nil && x.State(now) == hook.StateActive; !s.telling || before == active {
+	if active := value != nil && x.State(now) == hook.StateActive; !s.notifying || before == active {
 		return nil
 	}
-	return s.tell
+	return s.notify
 }
 
-// tell says that other rules are in force.
-func (s *Store) tell() {
+// notify reports that other rules are in force.
+func (s *Store) notify() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -175,7 +175,7 @@ func (s *Store) expire(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.wake:
 		case <-due:
-			s.tell()
+			s.notify()
 		}
 		if t != nil {
 			t.Stop()

@@ -38,7 +38,8 @@ func (s *Store) used(requestID string, ids map[string]bool) {
 	}
 }
 
-// Redeem is Use for who asks the rules again when a grant is over: false without an error says that.
+// Redeem is Use for callers that evaluate the rules again when a grant has ended: it then returns false
+// without an error.
 func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
 	err := s.Use(ctx, requestID, ids)
 	if errors.Is(err, ErrOver) {
@@ -48,8 +49,8 @@ func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (boo
 }
 
 // Use says whether what was saved under these ids may allow the request, and counts it: once for
-// a request, however often it is asked about. ErrOver: one of them is over, and other rules are
-// in force by now. Any other error: nobody knows. With an error nothing may be allowed.
+// a request, however often it is asked about. ErrOver: one of them has ended, and other rules are
+// in force by now. Any other error: unknown. With an error nothing may be allowed.
 func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 	used := map[string]bool{}
 	for _, id := range ids {
@@ -74,7 +75,7 @@ func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
 			err = ErrOver
 			fallthrough
 		case errors.Is(err, ErrOver):
-			s.tell() // a time that has come changes no entry
+			s.notify() // a time that has come changes no entry
 			return err
 		case err != nil:
 			return err

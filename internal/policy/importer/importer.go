@@ -39,11 +39,11 @@ type Import struct {
 	Entries []Entry // in the order of deny, ask, allow, then other settings
 }
 
-// What became of an Entry.
+// The results of an Entry.
 const (
-	Carried = "carried" // it stands in the file of rules as it is
-	Changed = "changed" // something else stands there for it
-	Left    = "left"    // nothing does
+	Carried = "carried" // it is in the file of rules unchanged
+	Changed = "changed" // something else is there in its place
+	Left    = "left"    // nothing is there for it
 )
 
 // Entry is one permission, and what becomes of it. Its texts are the settings' and not safe to show.

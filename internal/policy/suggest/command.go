@@ -13,13 +13,13 @@ import (
 )
 
 // command makes one rule for each part of a command that no rule covers yet.
-func (ec *execContext) command(s *shell.Script, said []policy.UnitVerdict) ([]candidate, string) {
+func (ec *execContext) command(s *shell.Script, verdicts []policy.UnitVerdict) ([]candidate, string) {
 	var narrow, wide candidate
 	wider := false
 	var words, wideWords []string
 	for i := range s.Units {
 		u := &s.Units[i]
-		if u.DenyOnly || u.Kind == shell.Assign || said[i].Action == hook.ActionAllow {
+		if u.DenyOnly || u.Kind == shell.Assign || verdicts[i].Action == hook.ActionAllow {
 			continue
 		}
 		if len(narrow.drafts) == maxParts {

@@ -18,7 +18,7 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 	now := time.Now()
 	since := now.Add(-pastDays * 24 * time.Hour)
 	denied, others := make([][]hook.PastRequest, len(list)), make([][]hook.PastRequest, len(list))
-	looked, all := 0, true
+	examined, all := 0, true
 	if p.ended != nil {
 		reached := false
 		var err error
@@ -27,10 +27,10 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 				reached = true
 				return false
 			}
-			if looked == maxPast || time.Since(now) > pastTime {
+			if examined == maxPast || time.Since(now) > pastTime {
 				return false
 			}
-			looked++
+			examined++
 			for i := range list {
 				if !list[i].near(req) || !allowedBy(list[i].trial.Eval(req)) {
 					continue
@@ -55,7 +55,7 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 	}
 	for i := range list {
 		past := &list[i].Past
-		past.Since, past.Examined, past.Complete = since.UTC(), looked, all
+		past.Since, past.Examined, past.Complete = since.UTC(), examined, all
 		past.Requests = append([]hook.PastRequest{}, denied[i]...)
 		past.Requests = append(past.Requests, others[i]...)
 		past.Requests = past.Requests[:min(len(past.Requests), shownPast)]

@@ -42,8 +42,8 @@ type Proposer struct {
 // reports whether there were no more.
 type Ended func(ctx context.Context, visit func(req *hook.Request, outcome hook.Outcome) bool) (all bool, err error)
 
-// NewProposer returns a Proposer that tries its rules with those of the book. ended tells of the
-// past; nil: nothing is known of it.
+// NewProposer returns a Proposer that tries its rules with those of the book. ended lists past
+// requests; nil: none are known.
 func NewProposer(book *files.Book, ended Ended) *Proposer {
 	return &Proposer{book: book, ended: ended, turn: make(chan struct{}, 1)}
 }

@@ -8,9 +8,9 @@ import (
 // queue hands items from the goroutine that reads a stream to the one that folds. It holds at
 // most maxItems and, if it holds more than one, maxBytes; then put waits.
 type queue[T any] struct {
-	size func(T) int
-	wake chan struct{} // something was put; holds one
-	room chan struct{} // something was taken; holds one
+	size  func(T) int
+	wake  chan struct{} // something was put; holds one
+	freed chan struct{} // something was taken; holds one
 
 	mu    sync.Mutex
 	items []T // guarded by mu
@@ -23,7 +23,7 @@ const (
 )
 
 func newQueue[T any](size func(T) int) *queue[T] {
-	return &queue[T]{size: size, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	return &queue[T]{size: size, wake: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 }
 
 // put adds x when there is room. One goroutine puts.
@@ -40,7 +40,7 @@ func (q *queue[T]) put(ctx context.Context, x T) {
 		}
 		q.mu.Unlock()
 		select {
-		case <-q.room:
+		case <-q.freed:
 		case <-ctx.Done():
 			return
 		}
@@ -76,7 +76,7 @@ func (q *queue[T]) drop() {
 		q.items = nil // let a long queue's memory go
 	}
 	q.mu.Unlock()
-	poke(q.room)
+	poke(q.freed)
 }
 
 func poke(c chan struct{}) {

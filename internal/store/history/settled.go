@@ -55,11 +55,11 @@ func where(r *hook.Request) string {
 func findable(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
-		room := maxRequestText - b.Len()
-		if room <= 0 {
+		left := maxRequestText - b.Len()
+		if left <= 0 {
 			break
 		}
-		b.WriteString(strings.ToValidUTF8(p[:min(len(p), room)], ""))
+		b.WriteString(strings.ToValidUTF8(p[:min(len(p), left)], ""))
 		b.WriteByte('\n')
 	}
 	return strings.ReplaceAll(strings.ToLower(b.String()), "\x00", " ")

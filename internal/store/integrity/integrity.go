@@ -1,10 +1,10 @@
 // Package integrity keeps a mark of the record: a file of our own that says which messages the
 // embedded record engine acknowledged, and which of them were removed for a good reason. The
-// engine's own files cannot say that: after a flipped bit or a cut file it takes what is left for
-// all there ever was.
+// engine's own files cannot say that: after a flipped bit or a cut file it takes what is left for the
+// whole record.
 //
-// A message is entered behind its acknowledgement and before anybody hears of it, and the entry is
-// on the disk then. So at a start the record may be ahead of the mark, by what was on its way, and
+// A message is entered after its acknowledgement and before anybody is notified of it, and the entry is
+// on the disk by then. So at a start the record may be ahead of the mark, by messages in flight, but
 // never behind it. Check compares the two before the engine opens its files, and writes nothing.
 //
 // # Concurrency

@@ -182,7 +182,7 @@ func (m *Mark) run() {
 	}
 }
 
-// commit tells those who wait for b.
+// commit wakes the callers that wait for b.
 func (m *Mark) commit(b *batch, err error) {
 	m.mu.Lock()
 	if err != nil {

@@ -165,5 +165,5 @@ func (m *Mark) commitAll(frames []frame) error {
 // looks by itself, and the mark has to be first.
 const horizonAhead = 2 * time.Minute
 
-// Horizon is what Aged is told for messages that are kept for maxAge.
+// Horizon is the argument of Aged for messages that are kept for maxAge.
 func (s Store) Horizon(maxAge time.Duration) time.Time { return s.now().Add(horizonAhead - maxAge) }

@@ -10,7 +10,7 @@ import (
 
 // Settle writes the files anew that the engine wrote last, and puts them on the disk. After a crash
 // or a failed sync what can be read from them may be in the memory of the kernel only, which
-// believes that it is on the disk; whoever acted on it would lose it in a power cut.
+// believes that it is on the disk; a power cut would lose it after it was acted on.
 //
 // It is for the time when the engine does not run.
 func (s Store) Settle() error {

@@ -26,8 +26,7 @@ import (
 type Config struct {
 	KV     KV
 	Prefix string // of the keys; ends with a dot
-	// Apply takes in the news of one key: its value, nil when it is deleted, and the revision of
-	// that. It is called for one key at a time, with growing revisions for each, and must neither
+	// Apply takes a change of one key: its value, nil when it is deleted, and the revision. It is called for one key at a time, with growing revisions for each, and must neither
 	// take long nor call the Mirror. What it returns, unless nil, is called right afterwards,
 	// and may do both; it may run beside the Apply of later news.
 	Apply func(key string, value []byte, rev uint64) (after func())
@@ -84,9 +83,9 @@ func (m *Mirror) Close() {
 	m.done.Wait()
 }
 
-// Offer takes in what its caller knows of a key from elsewhere than the watch: value is what was
-// written or read with revision rev, nil if that was a deletion. It reports whether that was news,
-// which Apply has got, and what it returned is over, when Offer returns.
+// Offer takes a change of a key that its caller learned other than by the watch: value is what was
+// written or read with revision rev, nil for a deletion. It reports whether that was news. If so, Apply
+// and the function it returned have been called when Offer returns.
 func (m *Mirror) Offer(key string, value []byte, rev uint64) (news bool) {
 	if value == nil && m.cfg.Final {
 		rev = math.MaxUint64

@@ -88,7 +88,7 @@ type subscription struct {
 	last    uint64    // sequence of the last event handed out or passed by, or to begin behind
 	tally   tally     // of the session's consumer
 	earlier uint64    // sequence up to which an earlier process may have got events of this name
-	shared  bool      // it was said that another reader goes by this name
+	shared  bool      // it was logged that another reader has this name
 	seen    int       // events handed out
 }
 

@@ -205,7 +205,7 @@ func (s *subscription) foreign() error {
 	return fmt.Errorf("the durable %s was made by another kind of program; choose another name", s.opt.Durable)
 }
 
-// share says, once, that another reader goes by the same name.
+// share logs, once, that another reader has the same name.
 func (s *subscription) share() {
 	if !s.shared {
 		s.shared = true

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Whoever connects from outside holds the token of nats-info.json and may consume
+// A client from outside holds the token of nats-info.json and may consume
 // HOOK_EVENTS, nothing else. Subject permissions alone do not give that: a reader names the
 // subject its answers go to, and the server checks no permission there. In the account of
 // EVENTS, a pull request with the reply subject hooks.Stop stores old events again, and

@@ -136,8 +136,8 @@ func (e *engine) connect(url string, extra ...nats.Option) error {
 		nats.Name("assent " + e.kind.name),
 		nats.MaxReconnects(-1),
 		nats.IgnoreAuthErrorAbort(),
-		// A message is sent now or refused now: one that leaves a buffer after its caller was
-		// told of a failure would be a surprise.
+		// A message is sent now or refused now: none may leave a buffer after its caller got
+		// an error.
 		nats.ReconnectBufSize(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			e.nextSession()

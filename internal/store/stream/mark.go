@@ -76,7 +76,7 @@ func (s *Stream) openMark() (dir string, err error) {
 	return store.Engine, s.lock.keep(s.mark.Count())
 }
 
-// guardRecord puts the mark between the record and whoever hears of it.
+// guardRecord enters messages in the mark before anybody is notified of them.
 func (s *Stream) guardRecord() {
 	s.record.refuse = s.damage
 	if s.mark == nil {
@@ -232,8 +232,8 @@ func repair(found *integrity.Result, lock *dirLock) (integrity.Report, error) {
 // ReasonDamaged is why a request ended whose records are lost.
 const ReasonDamaged = "its records were damaged"
 
-// settleLost ends requests of which records are lost and that look as if they waited: perhaps they
-// were decided, and nobody may decide them twice.
+// settleLost ends requests that seem pending but lost some of their records: they may have been
+// decided, and must not be decided twice.
 func settleLost(kept []integrity.Message, lost []integrity.Entry, all bool) []integrity.Message {
 	hit := map[string]bool{}
 	for _, e := range lost {

@@ -85,7 +85,7 @@ func (o *order) settle(ctx context.Context, seq uint64) error {
 
 // Settled returns when no record can come any more that stands before event eventSeq, which the
 // caller has read: the last record there is then, 0 for none. A record whose append failed
-// and is stored all the same is the exception: it stands where it came.
+// but that was stored is the exception: it stays where it was stored.
 //
 // On a cluster, where other replicas write too, it returns when the event is a second old.
 func (s *Stream) Settled(ctx context.Context, eventSeq uint64) (recordSeq uint64, err error) {

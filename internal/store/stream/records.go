@@ -47,18 +47,18 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	// Either the server refused, perhaps because an earlier attempt with this very record
 	// went through after all, or nobody knows. The request's records do.
-	patience := lookTimeout
+	timeout := lookTimeout
 	if isConflict(err) {
-		patience = readTimeout // the engine works, however busy it is
+		timeout = readTimeout // the engine works, however busy it is
 	}
-	seq, lookErr := s.lookFor(ctx, rec, after, patience)
+	seq, lookErr := s.lookFor(ctx, rec, after, timeout)
 	if errorCode(err) == wrongLastSequenceInFlight {
 		// The record that came first may not be readable yet. A loser that said so before it
 		// can be read would send its caller to look for a settlement that is not there.
-		end := time.Now().Add(inFlightPatience)
+		end := time.Now().Add(inFlightTimeout)
 		for errors.Is(lookErr, errNotThere) && time.Now().Before(end) {
 			time.Sleep(5 * time.Millisecond)
-			seq, lookErr = s.lookFor(ctx, rec, after, patience)
+			seq, lookErr = s.lookFor(ctx, rec, after, timeout)
 		}
 		if errors.Is(lookErr, errNotThere) {
 			return 0, fmt.Errorf("append record: another one is on its way, and does not come: %w", s.record.refused(err))
@@ -81,8 +81,8 @@ var errNotThere = errors.New("the record is not there")
 // lookFor returns the sequence of rec if it was recorded, broker.ErrConflict if another
 // record stands in its place, and errNotThere if none does. It asks the stream's leader, and
 // does not mind that ctx may be over: the caller waits for the truth.
-func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, patience time.Duration) (uint64, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, timeout time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
 	seq := after
 	for range maxRecords {
@@ -112,8 +112,8 @@ func (s *Stream) lookFor(ctx context.Context, rec hook.Record, after uint64, pat
 	return 0, errNotThere
 }
 
-// inFlightPatience is how long a record that is on its way through a cluster is waited for.
-const inFlightPatience = 2 * time.Second
+// inFlightTimeout is how long a record that is on its way through a cluster is waited for.
+const inFlightTimeout = 2 * time.Second
 
 // isConflict reports whether a write was refused because another one came first.
 func isConflict(err error) bool {
@@ -156,7 +156,7 @@ func (e *engine) firstMessage(ctx context.Context, stream, subject string, from 
 // answerTimeout bounds one answer of the server.
 const answerTimeout = 5 * time.Second
 
-// message asks the stream's leader for a message. Who has less patience says so in ctx.
+// message asks the stream's leader for a message. A caller that waits for less time says so in ctx.
 func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

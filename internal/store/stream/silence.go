@@ -8,9 +8,9 @@ import (
 // errSilent ends a write that the engine left without an acknowledgement.
 var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
 
-// silence is how long an engine has said nothing. It is looked at every silenceStep, and a look that
+// silence is how long an engine has sent nothing. It is checked every silenceStep, and a check that
 // comes late counts no more than twice that: while the machine was held up, or asleep, this process
-// did not run either, and an embedded engine in it could say nothing.
+// did not run either, nor did an embedded engine in it.
 type silence struct {
 	lastLook time.Time
 	lasted   time.Duration
@@ -18,7 +18,7 @@ type silence struct {
 
 const silenceStep = writeTimeout / 10
 
-// look returns how long the silence has lasted. heard is when the engine said something last.
+// look returns how long the silence has lasted. heard is when the engine last sent something.
 func (s *silence) look(now, heard time.Time) time.Duration {
 	since := s.lastLook
 	if !heard.Before(since) {

@@ -311,7 +311,7 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 		Mirror:      e.mirrorSource(),
 		MaxMsgs:     10_000,
 		MaxBytes:    100_000_000,
-		// A consumer costs memory, and whoever has the token may make them.
+		// A consumer costs memory, and every holder of the token may make them.
 		MaxConsumers: 256,
 		Discard:      jetstream.DiscardOld,
 		Replicas:     s.replicas(),

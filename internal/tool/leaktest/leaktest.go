@@ -10,15 +10,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long the last ones may take to end. goleak.VerifyTestMain's 0.4 s are too few on
+// waitLimit is how long the last ones may take to end. goleak.VerifyTestMain's 0.4 s are too few on
 // a machine that others load.
-const patience = time.Minute
+const waitLimit = time.Minute
 
 // Main runs the tests of a TestMain and returns the code to exit with: 1 also when goroutines are
 // left, which then stand on standard error.
 func Main(m *testing.M, ignore ...goleak.Option) int {
 	code := m.Run()
-	for end := time.Now().Add(patience); code == 0; {
+	for end := time.Now().Add(waitLimit); code == 0; {
 		err := goleak.Find(ignore...)
 		if err == nil {
 			break

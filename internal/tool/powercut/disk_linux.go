@@ -19,8 +19,8 @@ import (
 // ErrMissing says that nothing can be mounted here.
 var ErrMissing = errors.New("no FUSE here: it needs /dev/fuse, and the right to mount")
 
-// patience bounds how long an unmount is tried before it is done lazily.
-const patience = 10 * time.Second
+// unmountTimeout bounds how long an unmount is tried before it is done lazily.
+const unmountTimeout = 10 * time.Second
 
 // Disk is a directory that is shown at another place while it is mounted.
 type Disk struct {
@@ -137,7 +137,7 @@ func (d *Disk) unmount() error {
 		return nil
 	}
 	err := d.server.Unmount()
-	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); err = d.server.Unmount() {
+	for end := time.Now().Add(unmountTimeout); err != nil && time.Now().Before(end); err = d.server.Unmount() {
 		time.Sleep(10 * time.Millisecond) // a process that was killed may still be closing its files
 	}
 	if err != nil {

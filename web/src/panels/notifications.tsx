@@ -1,4 +1,4 @@
-// Whether and when this browser rings.
+// Whether and when this browser shows notifications.
 import { useEffect, useState } from "preact/hooks";
 import { now } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";

@@ -18,7 +18,7 @@ export interface Preferences {
 }
 
 const defaults: Preferences = { order: "age", many: false, undo: false, keys: true, keymap: defaultKeys };
-const place = "assent.preferences";
+const storageKey = "assent.preferences";
 
 export const preferences = signal<Preferences>(read());
 
@@ -29,8 +29,8 @@ export function prefer(change: Partial<Preferences>): void {
 effect(() => {
   const text = JSON.stringify(preferences.value);
   try {
-    if (text === JSON.stringify(defaults)) localStorage.removeItem(place);
-    else localStorage.setItem(place, text);
+    if (text === JSON.stringify(defaults)) localStorage.removeItem(storageKey);
+    else localStorage.setItem(storageKey, text);
   } catch {
     // a browser that keeps nothing
   }
@@ -40,7 +40,7 @@ effect(() => {
 function read(): Preferences {
   let kept: Partial<Record<keyof Preferences, unknown>> = {};
   try {
-    kept = (JSON.parse(localStorage.getItem(place) ?? "{}") ?? {}) as typeof kept;
+    kept = (JSON.parse(localStorage.getItem(storageKey) ?? "{}") ?? {}) as typeof kept;
   } catch {
     // nothing kept, or not by us
   }

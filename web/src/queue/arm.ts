@@ -13,7 +13,7 @@ export interface Arm {
 }
 
 export function useArm(foot: RefObject<HTMLElement | null>): Arm {
-  const place = useRef<{ x: number; y: number; tall: number; since: number }>({ x: NaN, y: NaN, tall: NaN, since: Infinity });
+  const anchor = useRef<{ x: number; y: number; tall: number; since: number }>({ x: NaN, y: NaN, tall: NaN, since: Infinity });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const [armed, setArmed] = useState(false);
 
@@ -28,9 +28,9 @@ export function useArm(foot: RefObject<HTMLElement | null>): Arm {
     // A phone's keyboard lies over the buttons, and is gone in no time: when the request goes away
     // that somebody writes an answer to, the next letter would be a tap on another.
     const tall = visualViewport?.height ?? 0;
-    const p = place.current;
+    const p = anchor.current;
     if (Math.abs(x - p.x) <= 1 && Math.abs(y - p.y) <= 1 && Math.abs(tall - p.tall) <= 1) return;
-    place.current = { x, y, tall, since: performance.now() };
+    anchor.current = { x, y, tall, since: performance.now() };
     setArmed(false);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setArmed(true), settle);
@@ -50,7 +50,7 @@ export function useArm(foot: RefObject<HTMLElement | null>): Arm {
 
   const ready = useCallback(() => {
     measure();
-    return performance.now() - place.current.since >= settle;
+    return performance.now() - anchor.current.since >= settle;
   }, [measure]);
   return { armed, ready };
 }

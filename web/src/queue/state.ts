@@ -90,7 +90,7 @@ export function connect(): void {
     message: receive,
     link: (l, why) => {
       link.value = l;
-      if (l === "live") ruleTrouble.value = undefined; // a new connection is told of it again
+      if (l === "live") ruleTrouble.value = undefined; // a new connection gets it again
       linkTrouble.value = why ?? "";
     },
     unpaired: turnedAway,

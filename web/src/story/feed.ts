@@ -78,8 +78,8 @@ async function listen(mine: number): Promise<void> {
     const now = story.peek();
     if (mine !== generation || !now || socket) return;
     const last = now.lines[now.lines.length - 1];
-    const place = { after: String(last?.pos ?? 0), last: last?.event_id ?? "" };
-    const url = new URL(`/v1/ws?${new URLSearchParams({ ticket, feed: s.sessionId, ...place })}`, location.href);
+    const cursor = { after: String(last?.pos ?? 0), last: last?.event_id ?? "" };
+    const url = new URL(`/v1/ws?${new URLSearchParams({ ticket, feed: s.sessionId, ...cursor })}`, location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const opened = (socket = new WebSocket(url));
     opened.onopen = () => {

@@ -1,5 +1,5 @@
 // The column that tells what happened: the feed of the selected session, and the search over
-// all of them. Nothing in it moves by itself: news is appended, and followed only where the
+// all of them. It never scrolls unasked: news is appended, and followed only where the
 // reader is at the end already.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { now } from "../broker/clock";
@@ -152,27 +152,27 @@ function toEnd(list: HTMLElement | null): void {
 /** Keeps the reader's place: at the end if that is where they are, and at the same line when
  * older ones come before it. True when there is more below. */
 function useFollow(list: { current: HTMLOListElement | null }, first: number | undefined, count: number, session: string | undefined): boolean {
-  const place = useRef({ atEnd: true, height: 0, first, session });
+  const scroll = useRef({ atEnd: true, height: 0, first, session });
   const [behind, setBehind] = useState(false);
   useLayoutEffect(() => {
     const column = list.current?.closest<HTMLElement>(".feed");
     if (!column) return;
     const look = () => {
       const box = boxOf(list.current);
-      place.current.atEnd = !box || box.scrollHeight - box.scrollTop - box.clientHeight <= nearEnd;
-      setBehind(!place.current.atEnd);
+      scroll.current.atEnd = !box || box.scrollHeight - box.scrollTop - box.clientHeight <= nearEnd;
+      setBehind(!scroll.current.atEnd);
     };
     column.addEventListener("scroll", look, { passive: true });
     return () => column.removeEventListener("scroll", look);
   }, []);
   useLayoutEffect(() => {
-    const p = place.current;
+    const p = scroll.current;
     const box = boxOf(list.current);
     if (box && p.session !== session) p.atEnd = true;
     if (box && p.atEnd) box.scrollTop = box.scrollHeight;
     else if (box && first !== undefined && p.first !== undefined && first < p.first) box.scrollTop += box.scrollHeight - p.height;
     else if (box && count > 0 && box.scrollHeight - box.scrollTop - box.clientHeight > nearEnd) setBehind(true);
-    place.current = { ...p, height: box?.scrollHeight ?? 0, first, session };
+    scroll.current = { ...p, height: box?.scrollHeight ?? 0, first, session };
   }, [first, count, session]);
   return behind;
 }

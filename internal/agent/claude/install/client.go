@@ -57,20 +57,20 @@ func Clients(ctx context.Context, searchPath, home string) []Client {
 	return found
 }
 
-// maxSaid bounds what is kept of a client's answer, in bytes.
-const maxSaid = 64 << 10
+// maxOutput bounds what is kept of a client's answer, in bytes.
+const maxOutput = 64 << 10
 
-// said keeps what a program says. A program that says too much is cut off.
-type said struct {
+// boundedOutput keeps what a program prints. A program that prints too much is cut off.
+type boundedOutput struct {
 	strings.Builder
-	room int
+	left int
 }
 
-func (s *said) Write(b []byte) (int, error) {
-	if len(b) > s.room {
+func (s *boundedOutput) Write(b []byte) (int, error) {
+	if len(b) > s.left {
 		return 0, errors.New("it says more than a version")
 	}
-	s.room -= len(b)
+	s.left -= len(b)
 	return s.Builder.Write(b)
 }
 
@@ -83,7 +83,7 @@ func askVersion(ctx context.Context, path, searchPath, home string) (string, err
 	cmd.Env = []string{"PATH=" + searchPath, "HOME=" + home, "LANG=C.UTF-8", "DISABLE_AUTOUPDATER=1"}
 	cmd.Dir = "/"
 	cmd.WaitDelay = time.Second
-	out := said{room: maxSaid}
+	out := boundedOutput{left: maxOutput}
 	cmd.Stdout = &out
 	err := cmd.Run()
 	if ctx.Err() != nil {

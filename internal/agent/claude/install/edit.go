@@ -39,7 +39,7 @@ func elements(a *hujson.Array) list {
 
 // addMember appends name: text to an object that stands indented by indent.
 func (d *document) addMember(o *hujson.Object, indent, name, text string) *hujson.Value {
-	before := d.room(members(o), indent)
+	before := d.openLine(members(o), indent)
 	m := hujson.ObjectMember{
 		Name:  hujson.Value{BeforeExtra: before, Value: hujson.String(name)},
 		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: value(text)},
@@ -50,13 +50,13 @@ func (d *document) addMember(o *hujson.Object, indent, name, text string) *hujso
 
 // addElement appends text to an array that stands indented by indent.
 func (d *document) addElement(a *hujson.Array, indent, text string) {
-	before := d.room(elements(a), indent)
+	before := d.openLine(elements(a), indent)
 	a.Elements = append(a.Elements, hujson.Value{BeforeExtra: before, Value: value(text)})
 }
 
-// room makes room at the end of a list and returns what stands before the newcomer. Everything
+// openLine makes room at the end of a list and returns what stands before the newcomer. Everything
 // gets a line of its own, also in a file that was written on one.
-func (d *document) room(l list, indent string) hujson.Extra {
+func (d *document) openLine(l list, indent string) hujson.Extra {
 	if !bytes.ContainsRune(*l.end, '\n') {
 		if n := len(l.gaps); n > 0 && len(*l.end) > 0 {
 			// Kept where cut finds it again.

@@ -61,7 +61,7 @@ func (o Options) open() (Plan, memory, error) {
 	if _, err := os.Lstat(filepath.Dir(p.Target)); errors.Is(err, fs.ErrNotExist) {
 		p.madeDir = true
 	}
-	return p, recall(p.memoryDir, p.Target), nil
+	return p, readMemory(p.memoryDir, p.Target), nil
 }
 
 // target follows symlinks to the file that is to be written, which need not be there yet.

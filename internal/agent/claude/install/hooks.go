@@ -10,8 +10,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// place is one hook of assent in a document.
-type place struct {
+// hookRef names one hook of assent in a document.
+type hookRef struct {
 	event          string
 	member         int // of hooks
 	group, handler int
@@ -29,8 +29,8 @@ func (d *document) hooks() *hujson.Object {
 }
 
 // ours returns where assent's hooks stand, in the order of the file.
-func ours(hooks *hujson.Object) []place {
-	var found []place
+func ours(hooks *hujson.Object) []hookRef {
+	var found []hookRef
 	for i, m := range hooks.Members {
 		groups, _ := m.Value.Value.(*hujson.Array)
 		if groups == nil {
@@ -44,7 +44,7 @@ func ours(hooks *hujson.Object) []place {
 			}
 			for k, h := range handlers.Elements {
 				if Ours(wordsOf(h)) {
-					found = append(found, place{
+					found = append(found, hookRef{
 						event: m.Name.Value.(hujson.Literal).String(), member: i, group: j, handler: k, whole: matchesAll(group),
 					})
 				}
@@ -66,8 +66,8 @@ func handlersOf(group *hujson.Object) *hujson.Array {
 	return a
 }
 
-// at returns the list of handlers that a place is in.
-func at(hooks *hujson.Object, p place) *hujson.Array {
+// at returns the list of handlers that p is in.
+func at(hooks *hujson.Object, p hookRef) *hujson.Array {
 	groups := hooks.Members[p.member].Value.Value.(*hujson.Array)
 	return handlersOf(groups.Elements[p.group].Value.(*hujson.Object))
 }
@@ -118,17 +118,17 @@ func (d *document) hook(names []string, o Options) []string {
 	}
 	hooks := d.hooks()
 	written := slices.Clone(names)
-	// What stands at a fitting place is brought up to date there; the rest goes.
-	standing := map[string]bool{}
-	var gone []place
+	// A hook that is where it should be is brought up to date there; the others go.
+	present := map[string]bool{}
+	var gone []hookRef
 	for _, p := range ours(hooks) {
 		optional := p.event != "" && unwanted(p.event, o.Versions)
 		fits := slices.Contains(names, p.event) && p.whole || optional
-		if !fits || standing[p.event] {
+		if !fits || present[p.event] {
 			gone = append(gone, p)
 			continue
 		}
-		standing[p.event] = true
+		present[p.event] = true
 		if optional {
 			written = append(written, p.event)
 		}
@@ -139,7 +139,7 @@ func (d *document) hook(names []string, o Options) []string {
 	}
 	takeOut(hooks, gone)
 	for _, name := range names {
-		if standing[name] {
+		if present[name] {
 			continue
 		}
 		group := `{"hooks": [` + o.handler(name).line() + `]}`
@@ -210,10 +210,10 @@ func (d *document) flagsThatGo(o Options) string {
 	return short(strings.Join(gone, ", "))
 }
 
-// takeOut removes the handlers at these places, in the order of the file, and the groups and
+// takeOut removes the handlers at refs, in the order of the file, and the groups and
 // events that are empty then.
-func takeOut(hooks *hujson.Object, places []place) {
-	for _, p := range slices.Backward(places) {
+func takeOut(hooks *hujson.Object, refs []hookRef) {
+	for _, p := range slices.Backward(refs) {
 		groups := hooks.Members[p.member].Value.Value.(*hujson.Array)
 		handlers := at(hooks, p)
 		cutElement(handlers, p.handler)

@@ -37,10 +37,10 @@ func key(target string) string { return digest([]byte(target))[:16] }
 
 func (o Options) memoryDir() string { return filepath.Join(o.StateDir, "install") }
 
-// recall reads the memory of a settings file. None, or one that cannot be read, is no error:
+// readMemory reads the memory of a settings file. None, or one that cannot be read, is no error:
 // uninstall then takes out what it knows by sight. So it does with one that others could have
 // written, for uninstall writes what a memory says.
-func recall(dir, target string) memory {
+func readMemory(dir, target string) memory {
 	f, err := os.OpenFile(filepath.Join(dir, key(target)+".json"), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would never open
 	if err != nil {
 		return memory{}

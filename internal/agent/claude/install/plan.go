@@ -93,7 +93,7 @@ func (p Plan) Apply() (backup string, err error) {
 	if bytes.Equal(now, p.After) && (now == nil) == (p.After == nil) {
 		return "", nil // another install did the same meanwhile
 	}
-	old := recall(p.memoryDir, p.Target)
+	old := readMemory(p.memoryDir, p.Target)
 	if backup, err = p.backup(); err != nil {
 		return "", err
 	}

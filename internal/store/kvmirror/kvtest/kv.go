@@ -20,7 +20,7 @@ type KV struct {
 	log  []change          // guarded by mu; revision n stands at n-1
 	last map[string]uint64 // guarded by mu; the live keys' revisions
 	down error             // guarded by mu
-	late int               // guarded by mu; the last so many changes are not told yet
+	late int               // guarded by mu; how many of the last changes watchers have not seen
 	wake chan struct{}     // guarded by mu; closed and replaced at every change
 }
 
@@ -44,7 +44,7 @@ func (k *KV) SetDown(err error) {
 	k.down = err
 }
 
-// Delay keeps the last n changes, as of now, from the watchers; 0 tells them all.
+// Delay keeps the last n changes, as of now, from the watchers; 0 shows them all.
 func (k *KV) Delay(n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,4 +1,4 @@
-// The words of one request, and what became of it.
+// The words of one request, and of its outcome.
 import { n } from "./count";
 
 export const cardWords = {
