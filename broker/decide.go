@@ -17,7 +17,7 @@ import (
 // A request that is over, or is settled by another at the same moment, is a *SettledError
 // naming the winner. ErrNotFound: no such request. ErrDigest: d.InputSHA256 is not the
 // request's. ErrUnavailable: it is not known whether d was recorded; the hook keeps waiting and
-// Get tells later. d must be something the agent can take (claude.CheckDecision), which the
+// Get tells later. d must be something the agent can take (agents.Check), which the
 // caller sees to. When ctx ends the decision is recorded all the same; only the wait is cut.
 func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook.Approver) (View, error) {
 	outcome := outcomeOf(d.Behavior)

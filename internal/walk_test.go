@@ -14,7 +14,7 @@ import (
 
 // The packages that the walk of docs/architecture.md comes to.
 var walked = map[string]string{
-	"server": "server", "intake": "intake", "broker": "../broker", "hook": "hook", "claude": "agent/claude",
+	"server": "server", "intake": "intake", "broker": "../broker", "hook": "hook", "claude": "agent/claude", "agents": "agent/agents",
 	"stream": "store/stream", "files": "policy/files", "grants": "policy/grants",
 }
 

@@ -15,8 +15,8 @@
 //	pending.go    the wait
 //	answer.go     the answer, in the agent's words
 //
-// Whatever goes wrong, the answer is nothing, which leaves the decision to the agent's own prompt;
-// nothing but a recorded decision allows.
+// Whatever goes wrong, the answer is nothing, which leaves the decision to the agent's own prompt, or
+// the denial that the hook asked for in that case; nothing but a recorded decision allows.
 //
 // # Concurrency
 //
@@ -171,6 +171,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		return in.record(newForm(&a, &e, p))
 	}
 	req := newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload))
+	defer in.calls.recorded(req) // by then the broker holds it, or will not
 	if pending, err := in.attach(req); pending != nil || err != nil {
 		return pending, err
 	}

@@ -234,6 +234,42 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
+// The request of a permission prompt tool does not wait for that of a hook that was sent away.
+func TestPromptDoesNotWaitForARefusedHook(t *testing.T) {
+	large := strings.Replace(payload("PermissionRequest", "Bash"), "ls", strings.Repeat("x", hook.MaxRequest), 1)
+	for _, c := range []struct {
+		name, request string
+		max           int // of hooks that may wait
+	}{
+		{"there is room", payload("PermissionRequest", "Bash"), 3},
+		{"too many wait", payload("PermissionRequest", "Bash"), 1},
+		{"too large", large, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, intake.Config{MaxWaiting: c.max, MaxRemote: c.max}, func(t *testing.T, r *rig) {
+				other := r.pending(arrival(strings.Replace(payload("PermissionRequest", "Bash"), `"s"`, `"other"`, 1)))
+				defer other.Close()
+				call := strings.Replace(c.request, "{", `{"tool_use_id":"toolu_1",`, 1)
+				if _, err := r.in.Handle(t.Context(), arrival(strings.Replace(call, "PermissionRequest", "PreToolUse", 1))); err != nil {
+					t.Fatal(err)
+				}
+				if p, _ := r.in.Handle(t.Context(), arrival(c.request)); p != nil {
+					defer p.Close()
+				}
+				prompt := arrival(call)
+				prompt.Event.Source = hook.SourceMCP
+				start := time.Now()
+				if p, _ := r.in.Handle(t.Context(), prompt); p != nil {
+					defer p.Close()
+				}
+				if waited := time.Since(start); waited != 0 { // the bubble's time
+					t.Errorf("it waited for %v", waited)
+				}
+			})
+		})
+	}
+}
+
 // A request that is too large is handed back at once, and its payload is not kept.
 func TestTooLarge(t *testing.T) {
 	inBubble(t, intake.Config{}, func(t *testing.T, r *rig) {

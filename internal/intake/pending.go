@@ -23,7 +23,8 @@ func (p *Pending) ID() string {
 	return p.waiting.ID()
 }
 
-// Answered reports whether the answer is there already: Wait does not block, then.
+// Answered reports whether a rule's answer is recorded already. Wait returns as soon as that record
+// comes by, so to hold the connection meanwhile is not worth it.
 func (p *Pending) Answered() bool { return p.answered }
 
 // Notify has f called once, when Wait would return at once without its ctx being done. f must not

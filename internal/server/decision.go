@@ -95,7 +95,7 @@ func (b *decisionBody) fields() map[string]any {
 	}
 }
 
-// check says what no agent could take; the agent's own rules are codec.CheckDecision's.
+// check says what no agent could take; the agent's own rules are agents.Check's.
 func (b *decisionBody) check() (errs []*hook.FieldError) {
 	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
 		errs = append(errs, hook.BadField("behavior", `want "allow" or "deny"`))

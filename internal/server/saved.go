@@ -14,7 +14,6 @@ import (
 	"assent/broker"
 	"assent/internal/api"
 	"assent/internal/hook"
-	"assent/internal/policy/grants"
 )
 
 // Of a broker or a request for which nothing can be saved.
@@ -28,18 +27,6 @@ const (
 	longestGrant = 90 * 24 * time.Hour
 	mostCount    = 100
 )
-
-// redeem is grants.Store.Use for the intake.
-func (s *Server) redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
-	if s.cfg.Grants == nil {
-		return false, errNoGrants
-	}
-	err := s.cfg.Grants.Use(ctx, requestID, ids)
-	if errors.Is(err, grants.ErrOver) {
-		return false, nil
-	}
-	return err == nil, err
-}
 
 // getProposals is GET /v1/requests/{id}/proposals.
 func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {

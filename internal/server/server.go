@@ -192,8 +192,12 @@ func New(cfg Config) (*Server, error) {
 		}
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	var redeem func(context.Context, string, []string) (bool, error)
+	if cfg.Grants != nil {
+		redeem = cfg.Grants.Redeem
+	}
 	s.intake = intake.New(s.ctx, intake.Config{
-		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: s.redeem,
+		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: redeem,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
