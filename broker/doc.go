@@ -78,7 +78,7 @@
 //	withdrawing -> expiring               the same, and the deadline has passed
 //	withdrawing -> answered unrecorded    the hook is there, the deadline passed, and the log takes no end
 //	any asked -> settled                  a decision or an end is recorded, here or by another replica
-//	any asked -> gone                     the same, and there is nothing to prove: it is withdrawn, or its turn is over
+//	any asked -> gone                     the same, and there is nothing to prove: it is withdrawn, or its turn is over; or the log does not take asked
 //	settled -> forgotten                  proof came or can come no more, and follow-ups are on their way
 //	settled -> gone                       the same, and none is
 //	forgotten -> gone                     its last follow-up is recorded, or cannot be
@@ -86,9 +86,9 @@
 // # Concurrency
 //
 // New starts seven goroutines, and Close ends them: one tails the record and alone folds it into
-// requests (before it does, New folds those of the checkpoint); four append the ends of requests (enders); one appends what follows
-// (delivered, confirmed, overruled: follow-ups); one saves checkpoints. Calls, events and
-// timers change the rest of a request's state, under the broker's lock. A waiting request has no
-// goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
-// goroutine; nothing calls the log while it holds the broker's lock.
+// requests (before it does, New folds those of the checkpoint); four append the ends of requests
+// (enders); one appends what follows (delivered, confirmed, overruled: follow-ups); one saves
+// checkpoints. Calls, events and timers change the rest of a request's state, under the broker's
+// lock. A waiting request has no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may
+// be called from any goroutine; nothing calls the log while it holds the broker's lock.
 package broker

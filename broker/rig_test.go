@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ type rig struct {
 	eventSeq uint64
 	lines    []string // of the log for the operator
 	asked    int
+	ways     []string // the transitions that requests took, as "id: from -> to"
 }
 
 // inBubble runs f with a new rig inside a bubble and closes its broker afterwards.
@@ -55,6 +57,17 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
+// took is called under the broker's lock: no test may take a transition that is not documented.
+func (r *rig) took(id, from, to string) {
+	way := from + " -> " + to
+	if _, documented := documentedStates(); !slices.Contains(documented, way) {
+		r.t.Errorf("request %s: %q is taken and not documented", id, way)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ways = append(r.ways, id+": "+way)
+}
+
 // open starts a broker on the rig's log.
 func (r *rig) open(cfg broker.Config) *broker.Broker {
 	r.t.Helper()
@@ -63,6 +76,7 @@ func (r *rig) open(cfg broker.Config) *broker.Broker {
 	if err != nil {
 		r.t.Fatalf("New: %v", err)
 	}
+	b.OnTransition(r.took)
 	return b
 }
 

@@ -31,7 +31,7 @@ type Broker struct {
 	decisionsSeen uint64        // decisions when last looked; owned by recordFollowUps
 	followUps     *followUps
 
-	mu        sync.Mutex
+	mu        lock
 	closing   bool              // guarded by mu, as all below
 	ready     bool              // caught up: changes are shown
 	entries   map[string]*entry // by request id
@@ -48,6 +48,19 @@ type Broker struct {
 	used     map[uint64]struct{} // events that a record names as proof and that were not observed yet
 	unsaved  int                 // steps since the checkpoint was taken
 	saveSoon chan struct{}       // wakes the saver early
+}
+
+// lock is a mutex that lets the package's tests see the state just before it is released.
+type lock struct {
+	sync.Mutex
+	releasing func() // nil but in tests; guarded by the mutex
+}
+
+func (l *lock) Unlock() {
+	if l.releasing != nil {
+		l.releasing()
+	}
+	l.Mutex.Unlock()
 }
 
 // New starts a broker on cfg.Log and returns when it knows every open request; ctx bounds only

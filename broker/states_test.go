@@ -178,7 +178,7 @@ func (r *rig) duplicate(left time.Duration) *waiting {
 }
 
 // TestStates takes every documented transition, and looks at each state whether approvers see it and
-// what becomes of a decision, as the table says.
+// what becomes of a decision, as the table says. That no test takes another one is what rig.took sees to.
 func TestStates(t *testing.T) {
 	rows, documented := documentedStates()
 	all := slices.Concat(transitions, settlements())
@@ -216,6 +216,7 @@ func TestStates(t *testing.T) {
 				if got := r.b.StateOf(q.ID); got != to {
 					t.Fatalf("ends %s", got)
 				}
+				r.wantTook(q, tr.way)
 				if row, ok := rows[to]; ok {
 					r.wantRow(q, row)
 				}
@@ -226,6 +227,16 @@ func TestStates(t *testing.T) {
 		if !arrived[state] {
 			t.Errorf("nothing leads to %q", state)
 		}
+	}
+}
+
+// wantTook fails unless q took that way from one state to the next, without another in between.
+func (r *rig) wantTook(q hook.Request, way string) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.ways, q.ID+": "+way) {
+		r.t.Errorf("it took %q", r.ways)
 	}
 }
 
