@@ -19,58 +19,76 @@
 //	withdrawing            end, of outcome withdrawn   asked            yes    is recorded
 //	awaiting a rule        awaitingRule                asked            no     is recorded
 //	lapsed                 lapsed                      asked            no     ErrUnavailable
-//	answered unrecorded    answeredUnrecorded          asked            yes    ErrSettled
-//	handing back           handingBack                 asked            no     ErrSettled
 //	recording              no record is known          none             no     ErrNotFound
+//	answered unrecorded    answeredUnrecorded          asked or none    yes    ErrSettled
+//	handing back           handingBack                 asked or none    no     ErrSettled
 //	settled                State is Ended              decided, ended   no     ErrSettled
 //	forgotten              Ended, and sess is nil      decided, ended   no     ErrSettled
 //
-// "Is recorded" is said of an attempt: the record takes it if nothing came first. A form cannot come
-// back to its hook, so a decision about one that is withdrawing or expiring is ErrSettled. What is
-// settled answers every hook that comes back to it, see checkOwner; it waits for proof that the answer
-// was followed. What is forgotten stays for its last follow-up records only, and is gone then.
+// Whatever its row says, nothing is shown while a rule is awaited, nor before the tail has brought asked,
+// which is a little later than Append returns. "Is recorded" is said of an attempt: the record takes it if
+// nothing came first. A form cannot come back to its hook, so a decision about one that has an end is
+// ErrSettled in every state. What is settled answers every hook that comes back to it, see checkOwner; it
+// waits for proof that the answer was followed. What is forgotten stays for its last follow-up records only,
+// and is gone then.
 //
-// What leads from one state to the next:
+// What leads from one state to the next, as seen when the lock is free. "Any asked" is each state whose
+// newest record may be asked. A request turns up when the tail brings one that has no entry: its
+// hook was sent away, since nobody knew that it was recorded, or came to another replica. While
+// the broker closes, no timer, no event and no hook leads on.
 //
-//	new -> recording                      Ask, Attach or HandBack
-//	new -> held elsewhere                 another replica recorded it
-//	new -> resumed                        it was open when this broker started
+//	new -> recording                      Ask or Attach
+//	new -> handing back                   HandBack; or it was open at the start, or turns up, without a payload
+//	new -> resumed                        it was open when this broker started, and no replica shares the record
 //	new -> lapsed                         the same, and its time is over by the clock
+//	new -> held elsewhere                 it was open then, or turns up, and replicas share the record
+//	new -> awaiting a rule                it was open then, or turns up, and a rule was to answer it
+//	new -> detached                       it turns up, remote, and no replica shares the record
+//	new -> withdrawing                    the same, not remote; or it is a form that was open at the start
+//	new -> expiring                       it turns up, not remote, after its deadline
+//	new -> settled                        it was settled when this broker started, and waits for proof
 //	recording -> waiting                  asked is recorded
 //	recording -> awaiting a rule          the same, and the rules decide it
-//	recording -> handing back             the same, by HandBack
-//	recording -> gone                     the log does not take it
-//	awaiting a rule -> settled            the rule's answer is recorded
-//	awaiting a rule -> waiting            it could not be, or the hook came back and the rules say otherwise
-//	waiting -> settled                    a decision is recorded
-//	waiting -> detached                   its remote hook's connection broke
+//	recording -> expiring                 the same, and its deadline has passed
+//	recording -> withdrawing              the same, and an event said that the agent does not wait
+//	recording -> answered unrecorded      its deadline passed, and the log has not answered in time
+//	recording, answered unrecorded -> handing back  its id is that of another, which was handed back
+//	recording -> gone                     the log does not take it, or has it as settled or as another's
+//	awaiting a rule -> waiting            the answer could not be recorded, or the hook came back and the rules say otherwise
+//	awaiting a rule -> detached, held elsewhere, resumed, expiring, withdrawing  the same, and this came to hold meanwhile
+//	awaiting a rule -> answered unrecorded  its deadline passed, the log takes no end, and the agent does not wait
+//	waiting -> detached                   its remote hook's connection broke, or its hook showed to be a stranger
 //	waiting -> held elsewhere             the same, and there are several replicas
 //	waiting -> withdrawing                its hook is gone, or an event says that the agent does not wait
 //	waiting -> expiring                   its deadline passed
 //	detached -> waiting                   its hook is back
-//	detached -> withdrawing               it did not come back in time
+//	detached, resumed -> withdrawing      it did not come back in time, or an event says that the agent does not wait
+//	detached, resumed -> expiring         its deadline passed before that
 //	held elsewhere -> waiting             its hook came here
-//	held elsewhere -> settled             the other replica recorded an answer
-//	held elsewhere -> expiring            nobody did, long enough after the deadline
+//	held elsewhere -> withdrawing         an event says that the agent does not wait
+//	held elsewhere -> expiring            nobody answered, long enough after the deadline
 //	resumed -> waiting                    its hook is back
-//	resumed -> withdrawing                it did not come back in time
-//	lapsed -> waiting                     its hook is back, and has time left
-//	lapsed -> settled                     it did not come back in time: the deadline is recorded
+//	lapsed -> waiting                     its hook is back
+//	lapsed -> resumed                     its duplicate is back, and its own hook is not
+//	lapsed -> awaiting a rule             one of them is back, and a rule is still to answer it
+//	lapsed -> expiring, withdrawing       one of them is back, and the end is not recorded yet
 //	expiring -> answered unrecorded       the log takes no end, and the agent does not wait
-//	expiring -> settled                   the end is recorded, or a decision was quicker
-//	answered unrecorded -> settled        the end is recorded, late
-//	withdrawing -> waiting                its hook came back before the end was recorded
-//	withdrawing -> gone                   the end is recorded
-//	handing back -> settled               the end is recorded
+//	withdrawing -> waiting                its hook came back before the end was recorded, which was for its being away
+//	withdrawing -> resumed                the same, of a resumed one's duplicate
+//	withdrawing -> expiring               the same, and the deadline has passed
+//	withdrawing -> answered unrecorded    the hook is there, the deadline passed, and the log takes no end
+//	any asked -> settled                  a decision or an end is recorded, here or by another replica
+//	any asked -> gone                     the same, and there is nothing to prove: it is withdrawn, or its turn is over
 //	settled -> forgotten                  proof came or can come no more, and follow-ups are on their way
 //	settled -> gone                       the same, and none is
-//	forgotten -> gone                     its last follow-up is recorded
+//	forgotten -> gone                     its last follow-up is recorded, or cannot be
 //
 // # Concurrency
 //
-// New starts seven goroutines, and Close ends them: one tails the record and is the only writer
-// of requests' states; four append the ends of requests (enders); one appends what follows
-// (delivered, confirmed, overruled: follow-ups); one saves checkpoints. A waiting request has
-// no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
+// New starts seven goroutines, and Close ends them: one tails the record and alone folds it into
+// requests (before it does, New folds those of the checkpoint); four append the ends of requests (enders); one appends what follows
+// (delivered, confirmed, overruled: follow-ups); one saves checkpoints. Calls, events and
+// timers change the rest of a request's state, under the broker's lock. A waiting request has no
+// goroutine, one timer. Ask, Decide, Observe, Watch and the rest may be called from any
 // goroutine; nothing calls the log while it holds the broker's lock.
 package broker

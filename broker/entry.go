@@ -9,8 +9,9 @@ import (
 
 // entry is one request in memory, from Ask or its asked record until nothing can happen to it
 // any more. Its states are listed in the package's documentation. All fields, the id too, are guarded
-// by Broker.mu; the folded part is written by the tail alone, except that Ask fills in Request before
-// the record is there.
+// by Broker.mu. Records are folded into it by apply alone. Of the folded part, Ask and HandBack fill in
+// Request before the record is there; hooks, duplicates and timers write Detached, HeldElsewhere,
+// Deadline and CreatedAt, and Ask a Submitter that the record lacks.
 type entry struct {
 	folded
 	b *Broker

@@ -6,7 +6,10 @@ import "assent/internal/hook"
 func (b *Broker) StateOf(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.entries[id]
+	return b.stateLocked(b.entries[id])
+}
+
+func (b *Broker) stateLocked(e *entry) string {
 	switch { // in the order of the table, from below
 	case e == nil:
 		return "gone"
@@ -14,12 +17,12 @@ func (b *Broker) StateOf(id string) string {
 		return "forgotten"
 	case !e.open():
 		return "settled"
-	case e.asked() == 0:
-		return "recording"
 	case e.handingBack:
 		return "handing back"
 	case e.answeredUnrecorded:
 		return "answered unrecorded"
+	case e.asked() == 0:
+		return "recording"
 	case e.lapsed:
 		return "lapsed"
 	case e.awaitingRule:

@@ -201,8 +201,8 @@ func (b *Broker) pause(d time.Duration) bool {
 	}
 }
 
-// apply is the one writer of requests' states: fold the record, wake who waits for it, show
-// the change.
+// apply folds a record into its request, wakes who waits for it, and shows the change. The tail
+// calls it, and before there is one load: nobody else folds records into what is in memory.
 func (b *Broker) apply(rec hook.Record) {
 	key := b.updatedKey(rec) // outside the lock: the input may be large
 	b.mu.Lock()

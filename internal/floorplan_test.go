@@ -49,6 +49,7 @@ var plan = []struct {
 		internal/store/integrity
 		internal/store/reader
 		internal/store/stream
+		internal/text/digest
 		internal/text/layout
 		internal/text/roff
 		internal/text/show
@@ -62,7 +63,7 @@ var plan = []struct {
 
 	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
 	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
-	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
@@ -86,7 +87,7 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
@@ -111,12 +112,12 @@ var plan = []struct {
 		internal/policy/files
 		internal/policy/grants
 		internal/policy/shell
+		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
 	{"internal/server", `
 		broker
 		internal/agent/agents
-		internal/agent/claude
 		internal/agent/claude/describe
 		internal/agent/conformance
 		internal/api
@@ -130,6 +131,7 @@ var plan = []struct {
 		internal/policy/grants
 		internal/policy/suggest
 		internal/store/history
+		internal/text/digest
 		internal/text/show
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
@@ -143,6 +145,7 @@ var plan = []struct {
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
+	{"internal/text/digest", "", ""},
 	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/roff", "", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},

@@ -18,7 +18,7 @@ import (
 // nameTools are the files outside of agent/claude that may write the name of one of an agent's tools,
 // and why. Whoever else wants to treat a tool differently asks its table.
 var nameTools = map[string]string{
-	"broker/logtest/run.go":              "it is a helper of tests",
+	"broker/logtest/records.go":          "it is a helper of tests",
 	"cmd/assent/install.go":              "an example in a help text",
 	"cmd/assent/ledger_query.go":         "a help text",
 	"hookclient/usage.go":                "a help text, of a program that imports next to nothing",

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"assent/internal/agent/claude"
 	"assent/internal/api"
+	"assent/internal/text/digest"
 	"assent/internal/text/show"
 )
 
@@ -34,7 +34,7 @@ func (i runtimeInfo) tlsConfig() *tls.Config {
 		MinVersion:         tls.VersionTLS12,
 		InsecureSkipVerify: true, // VerifyConnection checks the certificate itself instead of its names
 		VerifyConnection: func(s tls.ConnectionState) error {
-			if claude.Digest(s.PeerCertificates[0].Raw) != i.CertSHA256 {
+			if digest.Of(s.PeerCertificates[0].Raw) != i.CertSHA256 {
 				return errors.New("the certificate is not the one the broker wrote to runtime.json")
 			}
 			return nil

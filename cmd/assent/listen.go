@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"assent/internal/agent/claude"
+	"assent/internal/text/digest"
 )
 
 // check refuses what would put the API on a network in the clear, and returns the proxies that
@@ -111,7 +112,7 @@ func loadCertificate(certFile, keyFile string) (*tls.Certificate, string, error)
 	if err != nil {
 		return nil, "", usagef("--tls-cert, --tls-key: %w", err)
 	}
-	return &cert, claude.Digest(cert.Certificate[0]), nil
+	return &cert, digest.Of(cert.Certificate[0]), nil
 }
 
 // listenURL is where programs on this machine reach the listener.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"assent/internal/agent/claude"
+	"assent/internal/text/digest"
 )
 
 // makeOwnDir makes a directory that only we can enter, or accepts one in which nobody but us
@@ -49,7 +49,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // text the id is random and kept in the state directory.
 func hostID(stateDir, bootID string) (string, error) {
 	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
-		return claude.Digest([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
+		return digest.Of([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
 	}
 	path := filepath.Join(stateDir, "host-id")
 	text, err := os.ReadFile(path)

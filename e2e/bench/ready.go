@@ -13,6 +13,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/store/stream"
+	"assent/internal/text/digest"
 )
 
 // ready measures from exec to runtime.json, on an empty directory and on a large one, and the
@@ -115,7 +116,7 @@ func fillOne(ctx context.Context, st *stream.Stream, i int, pending bool) error 
 	r := hook.Request{
 		ID: uuid.NewString(), SessionID: p.SessionID, CWD: p.CWD, ToolName: p.ToolName, ToolInput: p.ToolInput, InputSHA256: p.InputSHA256,
 		Agent: "claude", CreatedAt: now, EventTime: now, Deadline: now.Add(time.Hour), OnTimeout: hook.Abstain, PermissionMode: p.PermissionMode,
-		Raw: raw, PayloadSHA256: claude.Digest(raw), CallKey: p.CallKey, Channel: hook.ChannelSocket,
+		Raw: raw, PayloadSHA256: digest.Of(raw), CallKey: p.CallKey, Channel: hook.ChannelSocket,
 	}
 	seq, err := st.Append(ctx, hook.Record{ID: uuid.NewString(), RequestID: r.ID, Step: hook.StepAsked, Time: now, Request: &r}, 0)
 	if err != nil || pending {

@@ -16,6 +16,7 @@ import (
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/store/kvmirror"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // open returns an Auth on kv, closed at the end of the test, without an owner's token.
@@ -63,7 +64,7 @@ func TestRoles(t *testing.T) {
 
 func TestTokenLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a := open(t, kv)
 		secret, token := create(t, a, auth.RoleApprove, "dashboard", time.Hour)
 		if !regexp.MustCompile(`^assent_approve_[A-Za-z0-9_-]{43}$`).MatchString(secret) {
@@ -100,7 +101,7 @@ func TestTokenLife(t *testing.T) {
 
 func TestLastUsedIsWrittenOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a := open(t, kv)
 		secret, _ := create(t, a, auth.RoleView, "x", 0)
 		before := kv.Writes()
@@ -122,7 +123,7 @@ func TestLastUsedIsWrittenOnceAMinute(t *testing.T) {
 
 func TestRevokeReachesHoldersOnEveryReplica(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a, b := open(t, kv), open(t, kv)
 		secret, token := create(t, a, auth.RoleView, "x", 0)
 		synctest.Wait()
@@ -165,7 +166,7 @@ func TestRevokeReachesHoldersOnEveryReplica(t *testing.T) {
 // News from the watch that is older than our own revocation brings nothing back.
 func TestLateNewsDoesNotRevive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a := open(t, kv)
 		kv.Delay(100)
 		secret, token := create(t, a, auth.RoleView, "x", 0)
@@ -188,7 +189,7 @@ func TestLateNewsDoesNotRevive(t *testing.T) {
 
 func TestRevokeFailsLoudlyWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a := open(t, kv)
 		secret, token := create(t, a, auth.RoleView, "x", 0)
 		kv.SetDown(errors.New("gone"))
@@ -210,7 +211,7 @@ func TestRevokeFailsLoudlyWithoutTheStore(t *testing.T) {
 func TestOwnerToken(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "owner.token")
-	kv := authtest.NewKV()
+	kv := kvtest.New()
 	var before string
 	for range 2 {
 		a, err := auth.Open(context.Background(), auth.Config{KV: kv, StateDir: dir})
@@ -257,7 +258,7 @@ func TestOwnerToken(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	a := open(t, authtest.NewKV())
+	a := open(t, kvtest.New())
 	ctx := context.Background()
 	key := authtest.NewKey().JWK()
 	redeem := func(k hook.JWK, name string) error {

@@ -11,6 +11,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 func pair(t *testing.T, a *auth.Auth, role auth.Role) (auth.Device, *authtest.Key) {
@@ -45,7 +46,7 @@ func session(t *testing.T, a *auth.Auth, d auth.Device, key *authtest.Key) strin
 
 func TestDeviceJourney(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a := open(t, kv)
 		d, key := pair(t, a, auth.RoleApprove)
 		if d.Name != "phone" || d.Role != auth.RoleApprove {
@@ -92,7 +93,7 @@ func TestDeviceJourney(t *testing.T) {
 
 func TestOpenSessionRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := open(t, authtest.NewKV())
+		a := open(t, kvtest.New())
 		d, key := pair(t, a, auth.RoleApprove)
 		other, otherKey := pair(t, a, auth.RoleApprove)
 		challenge := func() string {
@@ -185,27 +186,27 @@ func TestPairingCode(t *testing.T) {
 			t.Errorf("Redeem(%q) = %v, want ErrPairing", code, err)
 		}
 	}
-	bubble := func(name string, f func(t *testing.T, kv *authtest.KV, a *auth.Auth)) {
+	bubble := func(name string, f func(t *testing.T, kv *kvtest.KV, a *auth.Auth)) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				kv := authtest.NewKV()
+				kv := kvtest.New()
 				f(t, kv, open(t, kv))
 			})
 		})
 	}
-	bubble("once", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	bubble("once", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		if _, err := a.Redeem(ctx, p.Code, key, "x"); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, a, p.Code)
 	})
-	bubble("five minutes", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	bubble("five minutes", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		time.Sleep(5 * time.Minute)
 		refused(t, a, p.Code)
 	})
-	bubble("few tries, for that code only", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	bubble("few tries, for that code only", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		p, other := invite(t, a), invite(t, a)
 		id, _, _ := strings.Cut(p.Code, ".")
 		for range 5 {
@@ -219,7 +220,7 @@ func TestPairingCode(t *testing.T) {
 			t.Errorf("another code: %v", err)
 		}
 	})
-	bubble("a slip leaves it valid", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
+	bubble("a slip leaves it valid", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		p := invite(t, a)
 		var input *hook.FieldError
 		if _, err := a.Redeem(ctx, p.Code, hook.JWK{}, "x"); !errors.As(err, &input) {
@@ -234,7 +235,7 @@ func TestPairingCode(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	bubble("bounded", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	bubble("bounded", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		first := invite(t, a)
 		for range 32 {
 			time.Sleep(time.Millisecond)
@@ -246,7 +247,7 @@ func TestPairingCode(t *testing.T) {
 
 func TestTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := open(t, authtest.NewKV())
+		a := open(t, kvtest.New())
 		secret, token := create(t, a, auth.RoleView, "x", 0)
 		p, err := a.Authenticate(secret)
 		if err != nil {

@@ -6,11 +6,12 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // TestDevicesOfOneName: whoever reads who decided can tell two browsers apart.
 func TestDevicesOfOneName(t *testing.T) {
-	a, err := auth.Open(t.Context(), auth.Config{KV: authtest.NewKV(), NoOwnerToken: true})
+	a, err := auth.Open(t.Context(), auth.Config{KV: kvtest.New(), NoOwnerToken: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror/kvtest"
 	"assent/schemas"
 )
 
@@ -29,7 +30,7 @@ func full() hook.Decision {
 
 func device(t *testing.T) (auth.Principal, *authtest.Key) {
 	t.Helper()
-	a := open(t, authtest.NewKV())
+	a := open(t, kvtest.New())
 	d, key := pair(t, a, auth.RoleApprove)
 	p, err := a.Authenticate(session(t, a, d, key))
 	if err != nil {
@@ -180,7 +181,7 @@ func TestDecisionTextIsUnambiguous(t *testing.T) {
 
 // A token has no key: a signature that comes with its decision is nobody's.
 func TestTokensDoNotSign(t *testing.T) {
-	a := open(t, authtest.NewKV())
+	a := open(t, kvtest.New())
 	secret, _ := create(t, a, auth.RoleApprove, "x", 0)
 	p, err := a.Authenticate(secret)
 	if err != nil {

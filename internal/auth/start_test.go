@@ -15,14 +15,15 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // starts runs f in a bubble with an Auth on a fresh store.
-func starts(t *testing.T, name string, f func(t *testing.T, kv *authtest.KV, a *auth.Auth)) {
+func starts(t *testing.T, name string, f func(t *testing.T, kv *kvtest.KV, a *auth.Auth)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			kv := authtest.NewKV()
+			kv := kvtest.New()
 			f(t, kv, open(t, kv))
 		})
 	})
@@ -58,7 +59,7 @@ func gone(t *testing.T, a *auth.Auth, s auth.Start) {
 
 func TestPairingFromTheDevice(t *testing.T) {
 	ctx := context.Background()
-	starts(t, "journey", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
+	starts(t, "journey", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		key := authtest.NewKey()
 		s, err := a.StartPairing(key.JWK(), "Safari on iPhone", here)
 		if err != nil {
@@ -107,7 +108,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 		}
 		gone(t, a, s)
 	})
-	starts(t, "five minutes", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "five minutes", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		time.Sleep(5*time.Minute - 1)
 		if _, _, err := a.PollPairing(s.Secret); err != nil {
@@ -119,7 +120,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Error("it is still listed")
 		}
 	})
-	starts(t, "confirmed at the last moment", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "confirmed at the last moment", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		time.Sleep(5*time.Minute - 1)
 		d, err := confirm(a, s.Code)
@@ -133,7 +134,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		gone(t, a, s)
 	})
-	starts(t, "refused", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "refused", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		s, other := start(t, a), start(t, a)
 		if err := a.RefusePairing(s.Code); err != nil {
 			t.Fatal(err)
@@ -143,7 +144,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Errorf("the other one: %v", err)
 		}
 	})
-	starts(t, "each its own", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "each its own", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		one, two := start(t, a), start(t, a)
 		d, err := confirm(a, two.Code)
 		if err != nil {
@@ -156,7 +157,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
-	starts(t, "guesses", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "guesses", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		for _, secret := range []string{"", s.Code, s.Secret[1:], s.Secret + "=", strings.ToLower(s.Secret) + "x"} {
 			gone(t, a, auth.Start{Code: "", Secret: secret})
@@ -167,7 +168,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			}
 		}
 	})
-	starts(t, "one device, however many confirm", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "one device, however many confirm", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		var wg sync.WaitGroup
 		for range 20 {
@@ -178,7 +179,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Errorf("%d devices", n)
 		}
 	})
-	starts(t, "the store is away", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
+	starts(t, "the store is away", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		kv.SetDown(errors.New("gone"))
 		if _, err := confirm(a, s.Code); !errors.Is(err, auth.ErrUnavailable) {
@@ -189,11 +190,11 @@ func TestPairingFromTheDevice(t *testing.T) {
 			t.Errorf("it no longer waits: %v", err)
 		}
 	})
-	starts(t, "a restart", func(t *testing.T, kv *authtest.KV, a *auth.Auth) {
+	starts(t, "a restart", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		s := start(t, a)
 		gone(t, open(t, kv), s)
 	})
-	starts(t, "names", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "names", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		for _, bad := range []string{"a\nb", "\x1b[2J", "\u009b2J", "safe\u202etxt", "a\u200bb", "a\u3164", "\xff", strings.Repeat("x", 101)} {
 			var input *hook.FieldError
 			if _, err := a.StartPairing(authtest.NewKey().JWK(), bad, here); !errors.As(err, &input) || input.Field != "name" {
@@ -218,7 +219,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			}
 		}
 	})
-	starts(t, "bad keys and roles", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "bad keys and roles", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		var input *hook.FieldError
 		if _, err := a.StartPairing(hook.JWK{Kty: "EC", Crv: "P-256", X: "AA", Y: "AA"}, "x", here); !errors.As(err, &input) || input.Field != "publicKey" {
 			t.Errorf("%v", err)
@@ -241,7 +242,7 @@ func TestStartsAreBounded(t *testing.T) {
 		addr, _ := netip.ParseAddr(from) // "" is the invalid one
 		return a.StartPairing(authtest.NewKey().JWK(), "x", addr)
 	}
-	starts(t, "by address", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "by address", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		for _, same := range [][]string{
 			{"192.0.2.1", "::ffff:192.0.2.1"}, // one address
 			{"2001:db8::1", "2001:db8::ffff:1", "2001:db8::2"},
@@ -266,7 +267,7 @@ func TestStartsAreBounded(t *testing.T) {
 			t.Errorf("the next address: %v", err)
 		}
 	})
-	starts(t, "in all", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "in all", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		first := start(t, a)
 		for i := range 100 {
 			_, err := begin(a, fmt.Sprintf("198.51.100.%d", i))
@@ -288,7 +289,7 @@ func TestStartsAreBounded(t *testing.T) {
 			t.Errorf("%d wait", n)
 		}
 	})
-	starts(t, "the same device again", func(t *testing.T, _ *authtest.KV, a *auth.Auth) {
+	starts(t, "the same device again", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		key := authtest.NewKey().JWK()
 		var last auth.Start
 		for range 20 {

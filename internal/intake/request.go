@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/host/ondisk"
+	"assent/internal/text/digest"
 )
 
 // A Request is never changed once it was handed to anybody. What a later step finds out about it
@@ -36,7 +36,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Suggestions:    p.Suggestions,
 		Uninspectable:  p.Uninspectable,
 		Raw:            e.Raw,
-		PayloadSHA256:  claude.Digest(e.Raw),
+		PayloadSHA256:  digest.Of(e.Raw),
 		EventSeq:       e.Seq,
 		EventTime:      e.Time.UTC(),
 		CallKey:        p.CallKey,

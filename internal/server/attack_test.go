@@ -9,10 +9,10 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 // TestAttacks tries every attack on every route that the router knows, over a real listener and
@@ -104,7 +104,7 @@ var targets = map[string]target{
 	"GET /v1/requests/{id}":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits()} }, want: 200, byDevice: true},
 	"GET /v1/requests/{id}/trace": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/requests/" + f.waits() + "/trace"} }, want: 200, byDevice: true},
 	"POST /v1/requests/{id}/decision": {need: auth.RoleApprove, ready: func(f *fort) strike {
-		return strike{path: "/v1/requests/" + f.waits() + "/decision", body: mustJSON(fields{"behavior": "allow", "inputSha256": claude.Digest([]byte("{}"))})}
+		return strike{path: "/v1/requests/" + f.waits() + "/decision", body: mustJSON(fields{"behavior": "allow", "inputSha256": digest.Of([]byte("{}"))})}
 	}, want: 200, changes: true},
 	"POST /v1/ws/ticket": {need: auth.RoleView, ready: post("/v1/ws/ticket", fields{}), want: 200, byDevice: true},
 	"GET /v1/ws": {ready: func(f *fort) strike {

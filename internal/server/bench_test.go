@@ -16,9 +16,9 @@ import (
 	"assent/broker/logtest"
 	"assent/internal/agent/claude"
 	"assent/internal/auth"
-	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/server"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // BenchmarkWaiting says what one waiting hook costs in memory, connection, broker and all,
@@ -31,7 +31,7 @@ func BenchmarkWaiting(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	who, err := auth.Open(ctx, auth.Config{KV: authtest.NewKV(), NoOwnerToken: true})
+	who, err := auth.Open(ctx, auth.Config{KV: kvtest.New(), NoOwnerToken: true})
 	if err != nil {
 		b.Fatal(err)
 	}

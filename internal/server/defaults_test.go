@@ -11,8 +11,8 @@ import (
 	"assent/broker"
 	"assent/broker/logtest"
 	"assent/internal/auth"
-	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // TestDefaultLimits: a server that was told no bounds has those of Config's comments.
@@ -22,7 +22,7 @@ func TestDefaultLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	who, err := auth.Open(t.Context(), auth.Config{KV: authtest.NewKV(), NoOwnerToken: true})
+	who, err := auth.Open(t.Context(), auth.Config{KV: kvtest.New(), NoOwnerToken: true})
 	if err != nil {
 		t.Fatal(err)
 	}

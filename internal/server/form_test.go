@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/hook"
 	"assent/internal/server"
+	"assent/internal/text/digest"
 )
 
 const wanted = `{"session_id":"s1","cwd":"/p","hook_event_name":"Elicitation","mcp_server_name":"lab","message":"Who?","mode":"form",` +
@@ -139,7 +139,7 @@ func TestFormIsSignedWhole(t *testing.T) {
 		defer g.watch(p.bearer)()
 		body := strings.Replace(wanted, `"mode"`, `"tool_name":"Bash","tool_input":{"command":"ls"},"mode"`, 1)
 		w := g.raise(call{unix: true, body: body})
-		if got, want := g.get(w.id).InputSHA256, claude.Digest([]byte(body)); got != want {
+		if got, want := g.get(w.id).InputSHA256, digest.Of([]byte(body)); got != want {
 			t.Errorf("signed is %s, want the event's own %s", got, want)
 		}
 		w.cancel()

@@ -28,6 +28,8 @@ import (
 	"assent/internal/outlet/notify/notifytest"
 	"assent/internal/server"
 	"assent/internal/store/history"
+	"assent/internal/store/kvmirror/kvtest"
+	"assent/internal/text/digest"
 )
 
 // fort is a server as assent serve builds it, but for the log and the store, which are in
@@ -38,7 +40,7 @@ type fort struct {
 	port    string
 	handler http.Handler
 	log     *logtest.Log
-	kv      *authtest.KV
+	kv      *kvtest.KV
 	auth    *auth.Auth
 	broker  *broker.Broker
 	past    *memory
@@ -57,7 +59,7 @@ type fort struct {
 
 func newFort(t *testing.T) *fort {
 	t.Helper()
-	f := &fort{t: t, log: logtest.New(), kv: authtest.NewKV(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
+	f := &fort{t: t, log: logtest.New(), kv: kvtest.New(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
 	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, SingleReplica: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
@@ -198,7 +200,7 @@ func (f *fort) remembered() string {
 
 // waits is the id of a request that waits.
 func (f *fort) waits() string {
-	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: claude.Digest([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
+	r := hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: hook.JSON("{}"), InputSHA256: digest.Of([]byte("{}")), Raw: []byte(`{"tool_input":{}}`)}
 	w, err := f.broker.Ask(r)
 	f.must(err)
 	go func() {
@@ -209,9 +211,9 @@ func (f *fort) waits() string {
 }
 
 // proposed is a request that waits, and the digest of a rule that could be made of it.
-func (f *fort) proposed() (r hook.Request, digest string) {
+func (f *fort) proposed() (r hook.Request, proposal string) {
 	raw := []byte(`{"command":"mytool"}`)
-	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: claude.Digest(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
+	r = f.always.here(hook.Request{ID: uuid.NewString(), SessionID: "s1", ToolName: "Bash", Agent: "claude", ToolInput: raw, InputSHA256: digest.Of(raw), Raw: []byte(`{"tool_input":{"command":"mytool"}}`)})
 	w, err := f.broker.Ask(r)
 	f.must(err)
 	go func() { _, _ = w.Wait(context.Background()) }() // ends with the broker

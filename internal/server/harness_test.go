@@ -25,9 +25,9 @@ import (
 	"assent/broker/logtest"
 	"assent/internal/agent/claude"
 	"assent/internal/auth"
-	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/server"
+	"assent/internal/store/kvmirror/kvtest"
 	"assent/schemas"
 )
 
@@ -38,8 +38,8 @@ const origin = "http://127.0.0.1:7717"
 type rig struct {
 	t      *testing.T
 	log    *logtest.Log
-	kv     *authtest.KV
-	saved  *authtest.KV // of what approvers saved; nil without
+	kv     *kvtest.KV
+	saved  *kvtest.KV // of what approvers saved; nil without
 	broker *broker.Broker
 	auth   *auth.Auth
 	server *server.Server
@@ -76,7 +76,7 @@ var page fs.FS = fstest.MapFS{
 
 func newRig(t *testing.T, cfg server.Config) *rig {
 	t.Helper()
-	g := &rig{t: t, log: logtest.New(), kv: authtest.NewKV(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
+	g := &rig{t: t, log: logtest.New(), kv: kvtest.New(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
 	ctx := context.Background()
 	var err error
 	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: server.EncodeView(cfg.Reading), CallKey: claude.CallKey}); err != nil {

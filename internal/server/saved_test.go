@@ -21,6 +21,7 @@ import (
 	"assent/internal/policy/suggest"
 	"assent/internal/server"
 	"assent/internal/store/kvmirror"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // keeper is the real rules and what is saved, on a store in memory.
@@ -61,7 +62,7 @@ func (m *keeper) here(r hook.Request) hook.Request {
 // withMemory runs f with a server that saves rules.
 func withMemory(t *testing.T, f func(t *testing.T, g *rig, m *keeper)) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		m := newKeeper(t, kv)
 		g := newRig(t, server.Config{Grants: m.store, Suggest: m.proposer, Rules: m.book.Eval, InForce: m.book.InForce})
 		g.saved = kv

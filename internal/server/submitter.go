@@ -7,9 +7,9 @@ import (
 	"os"
 	"strconv"
 
-	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/host/peercred"
+	"assent/internal/text/digest"
 )
 
 type peerKey struct{}
@@ -51,5 +51,5 @@ func secretHash(h http.Header) string {
 	if secret == "" {
 		return ""
 	}
-	return claude.Digest([]byte(secret))
+	return digest.Of([]byte(secret))
 }

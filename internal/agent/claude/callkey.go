@@ -6,6 +6,7 @@ import (
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/text/digest"
 )
 
 // CallKey returns a text that is equal for two descriptions of the same tool call: same tool,
@@ -36,5 +37,5 @@ func CallKey(name string, input []byte) string {
 	if err != nil {
 		return ""
 	}
-	return name + " " + digest(canonical)
+	return name + " " + digest.Of(canonical)
 }

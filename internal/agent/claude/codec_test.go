@@ -9,6 +9,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 var codec Agent
@@ -23,7 +24,7 @@ func TestDecodeReadsExactly(t *testing.T) {
 	if p.Type != "PermissionRequest" || p.SessionID != "s1" || p.ToolName != "Bash" || p.CWD != "/p" || p.PermissionMode != "default" {
 		t.Errorf("read %+v", p)
 	}
-	if string(p.ToolInput) != `{"command":"ls -la"}` || p.InputSHA256 != Digest([]byte(`{"command":"ls -la"}`)) {
+	if string(p.ToolInput) != `{"command":"ls -la"}` || p.InputSHA256 != digest.Of([]byte(`{"command":"ls -la"}`)) {
 		t.Errorf("input %s digest %s", p.ToolInput, p.InputSHA256)
 	}
 	if p.Uninspectable != "" {
@@ -35,7 +36,7 @@ func TestDecodeReadsExactly(t *testing.T) {
 }
 
 func TestDecodeRefusesToGuess(t *testing.T) {
-	whole := func(raw string) string { return Digest([]byte(raw)) }
+	whole := func(raw string) string { return digest.Of([]byte(raw)) }
 	for name, raw := range map[string]string{
 		"repeated in the input":      `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ~","command":"ls"}}`,
 		"case-varied in the input":   `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"rm -rf ~","COMMAND":"ls"}}`,
@@ -219,7 +220,7 @@ func FuzzDecode(f *testing.F) {
 		if p.ToolInput != nil && !bytes.Contains(raw, p.ToolInput) {
 			t.Fatalf("tool_input is no part of the payload: %q in %q", p.ToolInput, raw)
 		}
-		if p.InputSHA256 != Digest(raw) && p.InputSHA256 != Digest(p.ToolInput) {
+		if p.InputSHA256 != digest.Of(raw) && p.InputSHA256 != digest.Of(p.ToolInput) {
 			t.Fatalf("digest of neither: %q", raw)
 		}
 	})

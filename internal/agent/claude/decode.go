@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,6 +8,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 	"assent/internal/text/strictjson"
 )
 
@@ -37,7 +36,7 @@ var known = []string{
 func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	var p hook.Payload
 	p.Type = event
-	p.InputSHA256 = digest(raw)
+	p.InputSHA256 = digest.Of(raw)
 	members, err := strictjson.Object(raw)
 	if err != nil {
 		p.SessionID = sessionOf(members)
@@ -103,7 +102,7 @@ func (Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 		}
 	}
 	if _, varied := strictjson.Variant(members, "tool_input"); exact["tool_input"] == 1 && !varied {
-		p.InputSHA256 = digest(p.ToolInput)
+		p.InputSHA256 = digest.Of(p.ToolInput)
 	}
 	if p.ToolInput != nil && p.ToolInput[0] != '{' && problem == nil {
 		problem = fmt.Errorf("%w: tool_input is not an object", agent.ErrUnreadable)
@@ -163,11 +162,3 @@ func ambiguous(raw []byte) string {
 		return "repeated or case-varied member " + a.Key
 	}
 }
-
-func digest(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
-}
-
-// Digest is lower-case hex SHA-256, the form in which digests are written everywhere.
-func Digest(b []byte) string { return digest(b) }

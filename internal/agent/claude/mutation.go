@@ -12,6 +12,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 	"assent/internal/text/strictjson"
 )
 
@@ -158,7 +159,7 @@ func nameID(names ...string) string {
 	for _, n := range names {
 		quoted = strconv.AppendQuote(quoted, n)
 	}
-	h := []byte(digest(quoted)[:32])
+	h := []byte(digest.Of(quoted)[:32])
 	h[12] = '8'
 	h[16] = "89ab"[h[16]&3]
 	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 	"assent/internal/text/strictjson"
 )
 
@@ -19,7 +20,7 @@ func completeFirst(m *hook.Mutation, doc []byte) {
 		m.ToolName = mutationTool(tool)
 		m.EventType = hook.MutationPrefix + m.ToolName
 	}
-	m.EventID = nameID("document", digest(doc))
+	m.EventID = nameID("document", digest.Of(doc))
 	payload, err := strictjson.Object(m.RawPayload)
 	if err != nil {
 		return

@@ -3,6 +3,8 @@ package claude
 import (
 	"strings"
 	"testing"
+
+	"assent/internal/text/digest"
 )
 
 // A member that stands twice at the top is marked, whichever it is and wherever it stands: another
@@ -38,7 +40,7 @@ func TestRepeatedMembersAreMarked(t *testing.T) {
 				if err != nil || !strings.Contains(p.Uninspectable, "repeated member "+name) {
 					t.Errorf("%s: %v, %q", raw, err, p.Uninspectable)
 				}
-				if name == "tool_input" && p.InputSHA256 != Digest([]byte(raw)) {
+				if name == "tool_input" && p.InputSHA256 != digest.Of([]byte(raw)) {
 					t.Errorf("%s: the digest is not the whole payload's", raw)
 				}
 			}

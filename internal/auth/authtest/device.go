@@ -1,3 +1,4 @@
+// Package authtest has a device as a browser would be, for tests.
 package authtest
 
 import (

@@ -16,10 +16,10 @@ import (
 
 	"assent/broker"
 	"assent/broker/logtest"
-	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/notify/notifytest"
+	"assent/internal/store/kvmirror/kvtest"
 	"assent/schemas"
 )
 
@@ -27,7 +27,7 @@ import (
 type rig struct {
 	t      *testing.T
 	log    *logtest.Log
-	kv     *authtest.KV
+	kv     *kvtest.KV
 	broker *broker.Broker
 	vendor *notifytest.Vendor
 	push   *notify.Push
@@ -55,7 +55,7 @@ func inBubble(t *testing.T, f func(t *testing.T, r *rig)) {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, log: logtest.New(), kv: authtest.NewKV(), vendor: notifytest.New("https://push.example"), revoked: map[string]bool{}}
+	r := &rig{t: t, log: logtest.New(), kv: kvtest.New(), vendor: notifytest.New("https://push.example"), revoked: map[string]bool{}}
 	r.cfg = notify.Config{
 		KV: r.kv, Transport: r.vendor, URL: "https://box.example",
 		May: func(device string) bool { r.mu.Lock(); defer r.mu.Unlock(); return !r.revoked[device] },

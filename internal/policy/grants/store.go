@@ -15,20 +15,15 @@ package grants
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"assent/internal/hook"
-	"assent/internal/policy"
 	"assent/internal/store/kvmirror"
 )
 
@@ -76,13 +71,6 @@ type Store struct {
 	uses    map[string]usage      // guarded by mu; by id of an entry
 	changed func()                // guarded by mu
 	telling bool                  // guarded by mu; false until all was read
-}
-
-// usage is that since the start. It is not written use by use, as the count of a grant is.
-type usage struct {
-	count   int
-	request string // the last one
-	at      time.Time
 }
 
 // Open reads what was saved. ctx bounds the reading only.
@@ -230,247 +218,10 @@ func (s *Store) List(kind string) []hook.Saved {
 	return list
 }
 
-// addUsesLocked brings what x says of its uses up to date.
-func (s *Store) addUsesLocked(x *hook.Saved) {
-	u := s.uses[x.ID]
-	x.Used = max(x.Used, u.count, len(x.Spent))
-	if u.at.After(x.LastUsed) {
-		x.LastUsed = u.at
-	}
-}
-
-// used notes that these allowed the request.
-func (s *Store) used(requestID string, ids map[string]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id := range ids {
-		if u := s.uses[id]; u.request != requestID {
-			s.uses[id] = usage{u.count + 1, requestID, time.Now().UTC()}
-		}
-	}
-}
-
 // active returns what is in force of a kind, the oldest first.
 func (s *Store) active(kind string) []hook.Saved {
 	now := time.Now()
 	list := slices.DeleteFunc(s.List(kind), func(x hook.Saved) bool { return x.State(now) != hook.StateActive })
 	slices.Reverse(list)
 	return list
-}
-
-// Save keeps x, whose Kind, Sentence, Rule, Tests, RequestID, InputSHA256, Digest, By and bounds
-// are filled in, and returns it as it is kept. It is in force when Save returns. What a device
-// signed is saved once: while it is in force it is returned again, after that it is ErrBefore.
-func (s *Store) Save(ctx context.Context, x hook.Saved) (hook.Saved, error) {
-	if len(s.active("")) >= MaxActive {
-		return hook.Saved{}, ErrFull
-	}
-	prefix := "always-"
-	if x.Kind == hook.SavedGrant {
-		prefix = "grant-"
-	}
-	var b [6]byte
-	_, _ = rand.Read(b[:]) // never fails
-	if x.PublicKey != nil {
-		// What is signed may be sent again, by others too: it is the same thing then.
-		sum := sha256.Sum256([]byte(strings.Join([]string{
-			x.By.ID, x.RequestID, x.InputSHA256, x.Kind, x.Digest, x.Bounds, strconv.Itoa(x.Count),
-		}, "\n")))
-		copy(b[:], sum[:])
-	}
-	x.ID = prefix + hex.EncodeToString(b[:])
-	if x.PublicKey != nil {
-		if had, err := s.change(ctx, x.ID, func(*hook.Saved) error { return errUnchanged }); err == nil {
-			return again(had)
-		} else if !errors.Is(err, ErrNotFound) {
-			return hook.Saved{}, err
-		}
-	}
-	x.CreatedAt = time.Now().UTC()
-	x.Rule, x.Tests = WithID(x.Rule, x.ID), WithID(x.Tests, x.ID)
-	if err := Check([]hook.Saved{x}, "proposal"); err != nil {
-		return hook.Saved{}, fmt.Errorf("the rule as it would be saved: %w", err)
-	}
-	value, err := json.Marshal(x)
-	if err != nil {
-		return hook.Saved{}, fmt.Errorf("encode %s: %w", x.ID, err)
-	}
-	rev, err := s.cfg.KV.Create(ctx, keyPrefix+x.ID, value)
-	if err != nil {
-		if value, rev, getErr := s.cfg.KV.Get(ctx, keyPrefix+x.ID); getErr == nil { // another replica was first, or our own try
-			var had hook.Saved
-			if json.Unmarshal(value, &had) == nil && had.ID == x.ID {
-				s.kv.Offer(keyPrefix+x.ID, value, rev)
-				return again(had)
-			}
-		}
-		return hook.Saved{}, fmt.Errorf("%w: save %s: %w", ErrUnavailable, x.ID, err)
-	}
-	if !s.kv.Offer(keyPrefix+x.ID, value, rev) { // the watch was quicker, and may not be done
-		s.tell()
-	}
-	return x, nil
-}
-
-// again is the answer to what was saved before.
-func again(had hook.Saved) (hook.Saved, error) {
-	if had.State(time.Now()) != hook.StateActive {
-		return hook.Saved{}, ErrBefore
-	}
-	return had, nil
-}
-
-// Revoke ends what was saved, for good. It is not in force when Revoke returns. ErrNotFound.
-func (s *Store) Revoke(ctx context.Context, kind, id string, by hook.Approver) (hook.Saved, error) {
-	x, err := s.change(ctx, id, func(x *hook.Saved) error {
-		if x.Kind != kind || x.State(time.Now()) != hook.StateActive {
-			return ErrNotFound
-		}
-		x.RevokedAt, x.RevokedBy = time.Now().UTC(), &by
-		s.mu.Lock()
-		s.addUsesLocked(x) // the rule goes, and its count with it
-		s.mu.Unlock()
-		return nil
-	})
-	if err == nil {
-		s.tell()
-	}
-	return x, err
-}
-
-// errUnchanged says that nothing needs to be written.
-var errUnchanged = errors.New("unchanged")
-
-// change lets f change what the record says now. It is tried again when somebody else changes it
-// at the same time.
-func (s *Store) change(ctx context.Context, id string, f func(*hook.Saved) error) (hook.Saved, error) {
-	s.mu.Lock()
-	_, known := s.entries[id]
-	s.mu.Unlock()
-	if !known { // also what would be no key
-		return hook.Saved{}, ErrNotFound
-	}
-	key := keyPrefix + id
-	var last error
-	for n := range attempts {
-		if n > 0 {
-			select {
-			case <-time.After(time.Duration(n) * time.Millisecond):
-			case <-ctx.Done():
-				return hook.Saved{}, fmt.Errorf("%w: %s: %w", ErrUnavailable, id, context.Cause(ctx))
-			}
-		}
-		value, rev, err := s.cfg.KV.Get(ctx, key)
-		if err != nil {
-			last = err
-			continue
-		}
-		var x hook.Saved
-		if err := json.Unmarshal(value, &x); err != nil || x.ID != id {
-			return hook.Saved{}, fmt.Errorf("%w: %s is unreadable", ErrUnavailable, key)
-		}
-		if err := f(&x); err != nil {
-			s.kv.Offer(key, value, rev) // it may be news
-			if errors.Is(err, errUnchanged) {
-				err = nil
-			}
-			return x, err
-		}
-		if value, err = json.Marshal(x); err != nil {
-			return hook.Saved{}, fmt.Errorf("encode %s: %w", id, err)
-		}
-		if rev, err = s.cfg.KV.Update(ctx, key, value, rev); err != nil {
-			last = err // it may have been written all the same: the next look tells
-			continue
-		}
-		s.kv.Offer(key, value, rev)
-		return x, nil
-	}
-	return hook.Saved{}, fmt.Errorf("%w: %s: %w", ErrUnavailable, id, last)
-}
-
-// Redeem is Use for who asks the rules again when a grant is over: false without an error says that.
-func (s *Store) Redeem(ctx context.Context, requestID string, ids []string) (bool, error) {
-	err := s.Use(ctx, requestID, ids)
-	if errors.Is(err, ErrOver) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// Use says whether what was saved under these ids may allow the request, and counts it: once for
-// a request, however often it is asked about. ErrOver: one of them is over, and other rules are
-// in force by now. Any other error: nobody knows. With an error nothing may be allowed.
-func (s *Store) Use(ctx context.Context, requestID string, ids []string) error {
-	used := map[string]bool{}
-	for _, id := range ids {
-		id, _, _ = strings.Cut(id, "/")
-		if used[id] {
-			continue
-		}
-		used[id] = true
-		_, err := s.change(ctx, id, func(x *hook.Saved) error {
-			spent := slices.Contains(x.Spent, requestID)
-			if state := x.State(time.Now()); state != hook.StateActive && !(state == hook.StateSpent && spent) {
-				return ErrOver
-			}
-			if x.Count == 0 || spent {
-				return errUnchanged
-			}
-			x.Spent, x.LastUsed = append(x.Spent, requestID), time.Now().UTC()
-			return nil
-		})
-		switch {
-		case errors.Is(err, ErrNotFound):
-			err = ErrOver
-			fallthrough
-		case errors.Is(err, ErrOver):
-			s.tell() // a time that has come changes no entry
-			return err
-		case err != nil:
-			return err
-		}
-	}
-	s.used(requestID, used)
-	return nil
-}
-
-// Sources are the rules in force. Grants come after rules that last.
-func (s *Store) Sources() []policy.Source {
-	var all []policy.Source
-	for _, kind := range []string{hook.SavedRule, hook.SavedGrant} {
-		list := s.active(kind)
-		if len(list) == 0 {
-			continue
-		}
-		name := s.cfg.File
-		if kind == hook.SavedGrant || name == "" {
-			name = kind + "s of approvers"
-		}
-		text := Document(list)
-		if kind == hook.SavedRule {
-			text = fileHead + text // as it stands in the file, line by line
-		}
-		all = append(all, policy.Source{Name: name, Layer: policy.Assent, Data: []byte(text)})
-	}
-	return all
-}
-
-// Outstanding returns the rules of grants that are spent and were counted for this request, nil
-// without any. A request needs them that comes back because its broker was killed between the
-// count and the answer.
-func (s *Store) Outstanding(requestID string) []policy.Source {
-	now := time.Now()
-	var list []hook.Saved
-	s.mu.Lock()
-	for _, e := range s.entries {
-		if e.State(now) == hook.StateSpent && slices.Contains(e.Spent, requestID) {
-			list = append(list, e)
-		}
-	}
-	s.mu.Unlock()
-	if len(list) == 0 {
-		return nil
-	}
-	return []policy.Source{{Name: hook.SavedGrant + "s of approvers", Layer: policy.Assent, Data: []byte(Document(list))}}
 }

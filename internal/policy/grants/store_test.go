@@ -14,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"assent/internal/auth/authtest"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/store/kvmirror"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 var ctx = context.Background()
@@ -60,7 +60,7 @@ func (s *Store) allows(t *testing.T, program string) bool {
 
 func TestSaveAndRevoke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		s := open(t, kv, "")
 		defer s.Close()
 		var told atomic.Int64 // the watch tells too
@@ -99,7 +99,7 @@ func TestSaveAndRevoke(t *testing.T) {
 
 func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := open(t, authtest.NewKV(), "")
+		s := open(t, kvtest.New(), "")
 		defer s.Close()
 		var told atomic.Int64
 		s.Notify(func() { told.Add(1) })
@@ -126,7 +126,7 @@ func TestTime(t *testing.T) {
 // TestCount: whoever asks, over however many brokers and restarts, a grant counts once for a
 // request and never more than it may.
 func TestCount(t *testing.T) {
-	kv := authtest.NewKV()
+	kv := kvtest.New()
 	s := open(t, kv, "")
 	x := sample(hook.SavedGrant, "mytool")
 	x.Count = 10
@@ -178,7 +178,7 @@ func TestCount(t *testing.T) {
 // TestNobodyKnows: with the record away, or unreadable, nothing may be allowed.
 func TestNobodyKnows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		s := open(t, kv, "")
 		defer s.Close()
 		x := s.mustSave(t, sample(hook.SavedRule, "mytool"))
@@ -210,7 +210,7 @@ func TestNobodyKnows(t *testing.T) {
 
 func TestReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		a, b := open(t, kv, ""), open(t, kv, "")
 		defer a.Close()
 		defer b.Close()
@@ -238,7 +238,7 @@ func TestReplicas(t *testing.T) {
 
 func TestFileIsACopy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rules.yaml")
-	kv := authtest.NewKV()
+	kv := kvtest.New()
 	s := open(t, kv, file)
 	x := s.mustSave(t, sample(hook.SavedRule, "mytool"))
 	read := func() string { b, _ := os.ReadFile(file); return string(b) }
@@ -268,7 +268,7 @@ func TestFileIsACopy(t *testing.T) {
 
 func TestBoundsOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		s := open(t, kv, "")
 		x := sample(hook.SavedGrant, "mytool")
 		x.ExpiresAt = time.Now().Add(time.Hour)
@@ -298,7 +298,7 @@ func TestBoundsOfTheStore(t *testing.T) {
 // TestSignedOnce: two replicas that get the same signed words at the same time save one thing.
 func TestSignedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := authtest.NewKV()
+		kv := kvtest.New()
 		s, other := open(t, kv, ""), open(t, kv, "")
 		defer s.Close()
 		defer other.Close()
@@ -359,7 +359,7 @@ func TestLateReadDoesNotRevive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				kv := &overtaken{KV: authtest.NewKV()}
+				kv := &overtaken{KV: kvtest.New()}
 				s := open(t, kv, "")
 				defer s.Close()
 				x := s.mustSave(t, sample(hook.SavedRule, "mytool"))

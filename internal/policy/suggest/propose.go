@@ -13,8 +13,6 @@ package suggest
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,6 +26,7 @@ import (
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/shell"
+	"assent/internal/text/digest"
 	"assent/internal/text/show"
 )
 
@@ -85,7 +84,7 @@ func (p *Proposer) Propose(ctx context.Context, req *hook.Request) (hook.Proposa
 
 // Find returns what is to be saved of the proposal with this digest; false if the request has
 // none like it now.
-func (p *Proposer) Find(ctx context.Context, req *hook.Request, digest string) (hook.Saved, bool) {
+func (p *Proposer) Find(ctx context.Context, req *hook.Request, proposal string) (hook.Saved, bool) {
 	done, err := p.wait(ctx)
 	if err != nil {
 		return hook.Saved{}, false
@@ -93,7 +92,7 @@ func (p *Proposer) Find(ctx context.Context, req *hook.Request, digest string) (
 	defer done()
 	list, _ := p.prepare(req)
 	for _, x := range list {
-		if x.Digest == digest {
+		if x.Digest == proposal {
 			return x.saved, true
 		}
 	}
@@ -151,7 +150,7 @@ func (p *Proposer) try(req *hook.Request, c *candidate) (x prepared, ok bool) {
 		return x, false
 	}
 	x.Sentence, x.Warnings, x.Rule = show.Line(c.sentence), c.warnings, shown
-	x.Digest = digest(req, ruleText)
+	x.Digest = digestOf(req, ruleText)
 	if m := c.drafts[0].match.Command; m != nil {
 		x.program = m.Program
 	}
@@ -176,9 +175,8 @@ func allowedBy(v hook.Verdict) bool {
 	})
 }
 
-func digest(req *hook.Request, ruleText string) string {
-	h := sha256.Sum256([]byte("assent proposal v1\n" + req.ID + "\n" + req.InputSHA256 + "\n" + ruleText))
-	return hex.EncodeToString(h[:])
+func digestOf(req *hook.Request, ruleText string) string {
+	return digest.Of([]byte("assent proposal v1\n" + req.ID + "\n" + req.InputSHA256 + "\n" + ruleText))
 }
 
 // candidates returns what could be proposed for a request, the narrowest first, or why nothing.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/policy/files"
+	"assent/internal/text/digest"
 )
 
 // desk is a project on disk, a person's rules, and a Proposer over them.
@@ -64,7 +64,7 @@ func (d *desk) call(tool string, input any) *hook.Request {
 		d.t.Fatal(err)
 	}
 	return &hook.Request{
-		ID: "0b7bd5d4-5a3c-4a44-9f2e-3d0f4e1c9a11", SessionID: "s", Agent: "claude", ToolName: tool, ToolInput: raw, InputSHA256: claude.Digest(raw),
+		ID: "0b7bd5d4-5a3c-4a44-9f2e-3d0f4e1c9a11", SessionID: "s", Agent: "claude", ToolName: tool, ToolInput: raw, InputSHA256: digest.Of(raw),
 		CWD: d.project, Origin: hook.Origin{Host: "here", ProjectDir: d.project}, CreatedAt: time.Now(),
 	}
 }

@@ -17,8 +17,13 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// mostOutput is how much of the end of what a test prints is kept until it is known whether it fails.
-const mostOutput = 128 << 10
+const (
+	// mostOutput is how much of the end of what a test prints is kept until it is known whether it
+	// fails, in bytes.
+	mostOutput = 128 << 10
+	// mostLine is how much of a line is shown, in bytes: what a test feeds a parser with may be long.
+	mostLine = 2000
+)
 
 // report is what is known of a run. It is for one goroutine.
 type report struct {
@@ -37,7 +42,7 @@ type pkg struct {
 	passed, failed, skipped int
 	cached, ended           bool
 	running                 []string
-	output                  map[string]string // of the package itself ("") and of its tests that have not passed
+	output                  map[string]string // of the package itself ("") and of its tests and their subtests that have not passed
 }
 
 type timed struct {
@@ -68,7 +73,7 @@ func (r *report) line(line []byte) bool {
 		p = &pkg{output: map[string]string{}}
 		r.packages[e.Package] = p
 	}
-	top, _, sub := strings.Cut(e.Test, "/")
+	sub := strings.Contains(e.Test, "/")
 	switch e.Action {
 	case "run":
 		if !sub {
@@ -78,15 +83,17 @@ func (r *report) line(line []byte) bool {
 		if e.Test == "" && strings.Contains(e.Output, "\t(cached)") {
 			p.cached = true
 		}
-		p.output[top] = tail(p.output[top] + e.Output)
+		p.output[e.Test] = tail(p.output[e.Test] + clip(e.Output))
 	case "pass", "fail", "skip":
 		switch {
 		case e.Test == "":
 			return r.packageEnded(e, p)
+		case sub && e.Action == "fail": // its output is shown with that of the test that it is part of
 		case sub:
 			if e.Action == "skip" {
-				r.skipped = append(r.skipped, name(e)+reason(p.output[top], e.Test))
+				r.skipped = append(r.skipped, name(e)+reason(p.output[e.Test], e.Test))
 			}
+			delete(p.output, e.Test)
 		default:
 			return r.testEnded(e, p)
 		}
@@ -97,8 +104,7 @@ func (r *report) line(line []byte) bool {
 func (r *report) testEnded(e event, p *pkg) bool {
 	p.running = slices.DeleteFunc(p.running, func(t string) bool { return t == e.Test })
 	r.tests = append(r.tests, timed{name(e), e.Elapsed})
-	output := p.output[e.Test]
-	delete(p.output, e.Test)
+	output := p.take(e.Test)
 	switch e.Action {
 	case "pass":
 		p.passed++
@@ -129,7 +135,7 @@ func (r *report) packageEnded(e event, p *pkg) bool {
 			r.failed = append(r.failed, short(e.Package))
 			fmt.Fprint(r.w, r.builds[e.FailedBuild], p.output[""])
 			for _, test := range p.running {
-				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, p.output[test])
+				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, p.take(test))
 			}
 		}
 	}
@@ -140,6 +146,23 @@ func (r *report) packageEnded(e event, p *pkg) bool {
 	fmt.Fprintf(r.w, "[%*d/%d] %s %s  %s: %s\n", len(fmt.Sprint(r.total)), r.ended, r.total, verdict, took, short(e.Package), p.sum())
 	p.output = nil
 	return true
+}
+
+// take is what a test and those of its subtests that have not passed have printed, and forgets it.
+func (p *pkg) take(test string) string {
+	var names []string
+	for name := range p.output {
+		if name == test || strings.HasPrefix(name, test+"/") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var all strings.Builder
+	for _, name := range names {
+		all.WriteString(p.output[name])
+		delete(p.output, name)
+	}
+	return all.String()
 }
 
 func (p *pkg) sum() string {
@@ -210,6 +233,14 @@ func reason(output, test string) string {
 		}
 	}
 	return ""
+}
+
+// clip cuts a line that is too long.
+func clip(line string) string {
+	if len(line) <= mostLine {
+		return line
+	}
+	return fmt.Sprintf("%s… (%d bytes)\n", strings.ToValidUTF8(line[:mostLine], ""), len(line))
 }
 
 func tail(s string) string { return s[max(0, len(s)-mostOutput):] }

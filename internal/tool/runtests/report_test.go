@@ -14,6 +14,9 @@ func TestReport(t *testing.T) {
 		{Action: "output", Package: "assent/a", Test: "TestGood", Output: "said in vain\n"},
 		{Action: "pass", Package: "assent/a", Test: "TestGood", Elapsed: 2},
 		{Action: "run", Package: "assent/a", Test: "TestBad"},
+		{Action: "run", Package: "assent/a", Test: "TestBad/good"},
+		{Action: "output", Package: "assent/a", Test: "TestBad/good", Output: "a row that is well\n"},
+		{Action: "pass", Package: "assent/a", Test: "TestBad/good"},
 		{Action: "run", Package: "assent/a", Test: "TestBad/row"},
 		{Action: "output", Package: "assent/a", Test: "TestBad/row", Output: "    a_test.go:4: broken\n"},
 		{Action: "fail", Package: "assent/a", Test: "TestBad/row"},
@@ -67,8 +70,8 @@ failed: c
 func TestReportIsBounded(t *testing.T) {
 	var b strings.Builder
 	r := newReport(&b, 1)
-	for range 3 {
-		line, err := json.Marshal(event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: strings.Repeat("x", mostOutput)})
+	for range mostOutput {
+		line, err := json.Marshal(event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: "xx\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,6 +79,9 @@ func TestReportIsBounded(t *testing.T) {
 	}
 	if n := len(r.packages["assent/a"].output["TestLoud"]); n != mostOutput {
 		t.Errorf("%d bytes are kept", n)
+	}
+	if got := clip(strings.Repeat("ä", mostLine)); len(got) > mostLine+30 || !strings.HasSuffix(got, "… (4000 bytes)\n") {
+		t.Errorf("a long line ends %q", got[len(got)-40:])
 	}
 }
 

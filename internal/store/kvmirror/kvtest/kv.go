@@ -1,10 +1,10 @@
-// Package authtest has a kvmirror.KV in memory and a device as a browser would be, for tests.
+// Package kvtest has a kvmirror.KV in memory, for tests.
 //
 // # Concurrency
 //
 // A KV may be used from any goroutine. It starts none and works inside a synctest bubble if it
 // was made there.
-package authtest
+package kvtest
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// KV is a kvmirror.KV in memory. Make it with NewKV. It outlives those who use it, as a disk
+// KV is a kvmirror.KV in memory. Make it with New. It outlives those who use it, as a disk
 // does; several may share it, as replicas do.
 type KV struct {
 	mu   sync.Mutex
@@ -30,10 +30,10 @@ type change struct {
 }
 
 // ErrRevision is the answer to a Create or Update that came too late.
-var ErrRevision = errors.New("authtest: wrong revision")
+var ErrRevision = errors.New("kvtest: wrong revision")
 
-// NewKV returns an empty KV.
-func NewKV() *KV {
+// New returns an empty KV.
+func New() *KV {
 	return &KV{last: map[string]uint64{}, wake: make(chan struct{})}
 }
 
@@ -72,7 +72,7 @@ func (k *KV) Writes() int {
 }
 
 // ErrKey is the answer to a Get of what is not there.
-var ErrKey = errors.New("authtest: no such key")
+var ErrKey = errors.New("kvtest: no such key")
 
 // Get returns a key's value and revision.
 func (k *KV) Get(_ context.Context, key string) ([]byte, uint64, error) {
