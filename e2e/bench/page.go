@@ -50,7 +50,7 @@ func (b *bench) page() ([]row, error) {
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate(link.URL), chromedp.WaitVisible(chromedp.CSS(".link-state.live"))); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate(link.URL), chromedp.WaitVisible(chromedp.CSS("[data-ui=link][data-state=live]"))); err != nil {
 		return nil, fmt.Errorf("open the page: %w", err)
 	}
 	defer func() { _ = chromedp.Cancel(ctx) }()
@@ -72,7 +72,7 @@ func (b *bench) page() ([]row, error) {
 			return nil, err
 		}
 		if err := chromedp.Do(ctx, chromedp.Evaluate[chromedp.Void](`(() => { `+frame+` window.shownAt = new Promise(r => {
-			const o = new MutationObserver(() => document.querySelector(".card:not(.over) .two") && (o.disconnect(), shown().then(r)));
+			const o = new MutationObserver(() => document.querySelector("[data-ui=card]:not([data-state=over]) [data-ui=answers]") && (o.disconnect(), shown().then(r)));
 			o.observe(document.body, {childList: true, subtree: true});
 		}) })()`)); err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func (b *bench) page() ([]row, error) {
 		if err := s.waitGauge(0, 10*time.Second); err != nil {
 			return nil, err
 		}
-		if err := chromedp.Do(ctx, chromedp.WaitNotPresent(chromedp.CSS(".card:not(.over)"))); err != nil {
+		if err := chromedp.Do(ctx, chromedp.WaitNotPresent(chromedp.CSS("[data-ui=card]:not([data-state=over])"))); err != nil {
 			return nil, err
 		}
 		if i < 5 {

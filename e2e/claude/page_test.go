@@ -49,9 +49,9 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		for _, selector := range chosen {
 			b.Choose(rig.Open+" "+selector, true)
 		}
-		b.Decide("button.allow", outcome)
+		b.Decide("[data-action=allow]", outcome)
 	}
-	const first, second = ".suggestion:nth-of-type(1) .option", ".suggestion:nth-of-type(2) .option"
+	const first, second = "[data-ui=suggestion]:nth-of-type(1) [data-ui=option]", "[data-ui=suggestion]:nth-of-type(2) [data-ui=option]"
 	always := func(sees string) {
 		t.Helper()
 		b.See(rig.Open, sees)
@@ -60,7 +60,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		b.See(rig.Open+" "+second, "Accept every edit of files")
 	}
 	answer("touch " + a.Path("out.txt"))
-	b.See(rig.Open+" .diff .comes", "three")
+	b.See(rig.Open+" [data-ui=diff] [data-sign='+']", "three")
 	answer("Edit 1 line in old.txt")
 	answer("The whole file becomes")
 	more(4)
@@ -73,9 +73,9 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "mcp__lab__echo", Input: map[string]any{"text": "hello"}}},
 	)
 	outcome = "Answered"
-	answer("Which toppings?", "fieldset:nth-child(1) .option:nth-of-type(2)", "fieldset:nth-child(2) .option:nth-of-type(1)", "fieldset:nth-child(2) .option:nth-of-type(2)")
+	answer("Which toppings?", "fieldset:nth-child(1) [data-ui=option]:nth-of-type(2)", "fieldset:nth-child(2) [data-ui=option]:nth-of-type(1)", "fieldset:nth-child(2) [data-ui=option]:nth-of-type(2)")
 	outcome = "Allowed"
-	b.See(rig.Open+" .mcp", "lab")
+	b.See(rig.Open+" [data-ui=mcp]", "lab")
 	answer("echo")
 	more(2)
 
@@ -94,7 +94,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	b.See(rig.Open, "denied.txt") // the touch before it passed unasked
 	b.Mode("words")
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "no more files"))
-	b.Decide("button.deny", "Denied")
+	b.Decide("[data-action=deny]", "Denied")
 	more(2)
 
 	results := a.Model.Results()
@@ -151,12 +151,12 @@ func TestClaudePlanIsEditedOnThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "Write", Input: map[string]any{"file_path": "{{planFile}}", "content": plan}}},
 		[]modelserver.Use{{Name: "ExitPlanMode", Input: map[string]any{"plan": plan}}},
 	)
-	b.See(rig.Open+" .markdown h4", "Plan")
-	b.Tap(rig.Open + " .then label:nth-child(2)")
-	b.Tap(rig.Open + " button.third")
+	b.See(rig.Open+" [data-ui=markdown] h4", "Plan")
+	b.Tap(rig.Open + " [data-ui=then] label:nth-child(2)")
+	b.Tap(rig.Open + " [data-action=other]")
 	b.Tap(rig.Open + ` [data-mode="edit"]`)
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), "2. test it"))
-	b.Tap(rig.Open + " button.allow")
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), "2. test it"))
+	b.Tap(rig.Open + " [data-action=allow]")
 	res := a.ModelDone()
 	if last := res[len(res)-1]; last.IsError || !strings.Contains(last.Content, "2. test it") {
 		t.Errorf("the model read %+v", res)

@@ -147,7 +147,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	b := rig.NewBrowser(t)
 	b.Do(chromedp.Navigate(d.PairingURL()))
 	b.See("main", rig.Word("empty.head"))
-	const asks = ".card:not(.over)"
+	const asks = "[data-ui=card]:not([data-state=over])"
 	verified := func(h *rig.HookRun, id string) {
 		t.Helper()
 		h.Wait()
@@ -171,9 +171,9 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	h := d.Hook(question)
 	id := d.WaitPending(1)[0].ID
 	b.See(asks, rig.Word("question.own"))
-	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" input.other"), "gr\u00fcn & <i> \u00e9"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" [data-ui=other]"), "gr\u00fcn & <i> \u00e9"))
 	b.Shot("question.png")
-	b.Tap(asks + " button.allow")
+	b.Tap(asks + " [data-action=allow]")
 	verified(h, id)
 	if rec := d.Step(id, "decided"); !strings.Contains(string(rec.Decision.UpdatedInput), "gr\u00fcn") {
 		t.Errorf("%s", rec.Decision.UpdatedInput)
@@ -183,9 +183,9 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	h = d.Hook(rig.Bash("s1", "echo one"))
 	id = d.WaitPending(1)[0].ID
 	b.See(asks, "echo one")
-	b.Tap(asks + " button.third")
+	b.Tap(asks + " [data-action=other]")
 	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" textarea"), "n\u00f6t \"so\" <fast> & \\ \u4e2d"))
-	b.Tap(asks + " button.deny")
+	b.Tap(asks + " [data-action=deny]")
 	verified(h, id)
 
 	// A plan takes an empty object.
@@ -195,7 +195,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	}
 	h = d.Hook(plan)
 	id = d.WaitPending(1)[0].ID
-	b.Tap(asks + " button.allow")
+	b.Tap(asks + " [data-action=allow]")
 	verified(h, id)
 
 	// The page's bearer in other hands decides nothing.
@@ -210,6 +210,6 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 		t.Errorf("the bearer itself is no good: %d %v", status, err)
 	}
 	b.See(asks, "echo two")
-	b.Tap(asks + " button.allow")
+	b.Tap(asks + " [data-action=allow]")
 	verified(h, r.ID)
 }

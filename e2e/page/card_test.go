@@ -40,7 +40,7 @@ func decided(t *testing.T, printed string) map[string]any {
 	return out.HookSpecificOutput.Decision
 }
 
-const allowable = rig.Open + ` button.allow[aria-disabled="false"]`
+const allowable = rig.Open + ` [data-action=allow][aria-disabled="false"]`
 
 // TestCardShowsTheExactThing: each tool in its own form, on phone and desktop, light and dark.
 func TestCardShowsTheExactThing(t *testing.T) {
@@ -56,9 +56,9 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + " h3")))
 		look()
 		b.Looks("card-" + name)
-		b.Tap(rig.Open + " button.deny")
+		b.Tap(rig.Open + " [data-action=deny]")
 		h.Wait()
-		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
+		b.See(rig.Over+" [data-ui=outcome]", rig.Word("outcome.denied"))
 	}
 
 	show("command", permission("Bash", map[string]any{
@@ -66,11 +66,11 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		"description": "Run the tests and push",
 	}, nil), func() {
 		b.See(rig.Open+" h3", "Run a command")
-		b.See(rig.Open+" .units", "parts, as the rules read them")
-		b.See(rig.Open+" .units", "git push origin main")
-		b.See(rig.Open+" .shell .program", "cd")
-		b.See(rig.Open+" .shell .flag", "--")
-		b.See(rig.Open+" .shell .expansion", "$SUITE")
+		b.See(rig.Open+" [data-ui=units]", "parts, as the rules read them")
+		b.See(rig.Open+" [data-ui=units]", "git push origin main")
+		b.See(rig.Open+" [data-ui=shell] [data-mark=program]", "cd")
+		b.See(rig.Open+" [data-ui=shell] [data-mark=flag]", "--")
+		b.See(rig.Open+" [data-ui=shell] [data-mark=expansion]", "$SUITE")
 	})
 	show("edit", permission("Edit", map[string]any{
 		"file_path":  "/home/dev/shop/server.go",
@@ -78,9 +78,9 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		"new_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 30 * time.Second\n\tgrace := timeout / 2\n}",
 	}, nil), func() {
 		b.See(rig.Open+" h3", rig.Word("card.editLines", "2", "server.go"))
-		b.See(rig.Open+" .diff .goes .word", "5")
-		b.See(rig.Open+" .diff .comes .word", "30")
-		if n := rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+rig.JSString(rig.Open+" .diff .stays")+`).length`)); n != 3 {
+		b.See(rig.Open+" [data-ui=diff] [data-sign='−'] [data-mark=word]", "5")
+		b.See(rig.Open+" [data-ui=diff] [data-sign='+'] [data-mark=word]", "30")
+		if n := rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+rig.JSString(rig.Open+" [data-ui=diff] [data-sign=' ']")+`).length`)); n != 3 {
 			t.Errorf("%d lines stay, want 3", n)
 		}
 	})
@@ -97,9 +97,9 @@ func TestCardShowsTheExactThing(t *testing.T) {
 	}
 	show("write", permission("Write", map[string]any{"file_path": notes, "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
 		b.See(rig.Open, rig.Word("diff.wholeFile"))
-		b.See(rig.Open+" .notice", "Replaces the file, 5 lines before.")
-		b.See(rig.Open+" .gap", "⟦1 space⟧")
-		if !b.Has(rig.Open + " .tab") {
+		b.See(rig.Open+" [data-ui=notice]", "Replaces the file, 5 lines before.")
+		b.See(rig.Open+" [data-mark=gap]", "⟦1 space⟧")
+		if !b.Has(rig.Open + " [data-mark=tab]") {
 			t.Error("a tab looks like spaces")
 		}
 	})
@@ -109,11 +109,11 @@ func TestCardShowsTheExactThing(t *testing.T) {
 	show("mcp", permission("mcp__github__create_issue", map[string]any{
 		"owner": "acme", "title": "Checkout fails", "labels": []string{"bug", "prod"}, "size": json.RawMessage("12345678901234567890"), "body": map[string]any{"text": "a\u202eb", "deep": map[string]any{"n": 1}},
 	}, map[string]any{"mcp_server": map[string]any{"name": "github"}}), func() {
-		b.See(rig.Open+" .mcp", "create_issue")
-		b.See(rig.Open+" .tree", "⟦U+202E⟧")
+		b.See(rig.Open+" [data-ui=mcp]", "create_issue")
+		b.See(rig.Open+" [data-ui=tree]", "⟦U+202E⟧")
 		b.See(rig.Open, "12345678901234567890")
-		b.Tap(rig.Open + " details.raw summary")
-		b.See(rig.Open+" details.raw pre", `"hook_event_name"`)
+		b.Tap(rig.Open + " [data-ui=raw] summary")
+		b.See(rig.Open+" [data-ui=raw] pre", `"hook_event_name"`)
 	})
 	b.Quiet()
 }
@@ -130,8 +130,8 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	}
 	h := d.Hook(rig.Bash("s", strings.Join(lines[:28], "\n")+"\nrm -rf ~"))
 	b.See(rig.Open, "rm -rf ~")
-	b.See(rig.Open+" .obstacle", "not seen yet")
-	b.See(rig.Open+" .units", "rm -rf /") // no part is folded, least of all the last
+	b.See(rig.Open+" [data-ui=obstacle]", "not seen yet")
+	b.See(rig.Open+" [data-ui=units]", "rm -rf /") // no part is folded, least of all the last
 	if b.Has(allowable) {
 		t.Error("what was not on the screen can be allowed")
 	}
@@ -139,26 +139,26 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	b.Do(rig.Phone)
 	// A jump to the end leaves the middle unseen.
 	b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, document.body.scrollHeight)`))
-	b.Decide("button.allow", "Allowed")
+	b.Decide("[data-action=allow]", "Allowed")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
 
 	// A long one is folded, its tail shown; then it has to be opened and read.
 	h = d.Hook(rig.Bash("s", strings.Join(lines, "\n")+strings.Repeat("\n", 5000)+"true"+strings.Repeat(" ", 300)+"; rm -rf ~"))
-	b.See(rig.Open+" .obstacle", "Show all of it")
+	b.See(rig.Open+" [data-ui=obstacle]", "Show all of it")
 	b.See(rig.Open, "rm -rf ~")
 	b.See(rig.Open, rig.Word("exact.blankLines", "4999"))
 	b.See(rig.Open, rig.Word("exact.spaces", "300"))
 	b.Looks("card-folded")
 	rig.Value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`))
-	b.Tap(rig.Open + " .obstacle .link") // leads to what has to be opened
+	b.Tap(rig.Open + " [data-ui=obstacle] button") // leads to what has to be opened
 	rig.Eventually(t, rig.Soon, "the way to the hidden lines", func() bool {
-		return rig.Value(b, chromedp.Evaluate[bool](`(box => box.top >= 0 && box.bottom <= document.querySelector(`+rig.JSString(rig.Open+" .foot")+`).getBoundingClientRect().top)(document.querySelector(`+rig.JSString(rig.Open+" .more")+`).getBoundingClientRect())`))
+		return rig.Value(b, chromedp.Evaluate[bool](`(box => box.top >= 0 && box.bottom <= document.querySelector(`+rig.JSString(rig.Open+" [data-ui=foot]")+`).getBoundingClientRect().top)(document.querySelector(`+rig.JSString(rig.Open+" [data-action=more]")+`).getBoundingClientRect())`))
 	})
-	b.Tap(rig.Open + " .more")
-	b.See(rig.Open+" .obstacle", "not seen yet")
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=more]")
+	b.See(rig.Open+" [data-ui=obstacle]", "not seen yet")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.Quiet()
 }
@@ -183,23 +183,23 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	}
 	mode := func(m string) {
 		t.Helper()
-		b.Tap(rig.Open + " button.third")
+		b.Tap(rig.Open + " [data-action=other]")
 		b.Tap(rig.Open + ` [data-mode="` + m + `"]`)
 	}
 
 	h := ask("Bash", map[string]any{"command": "npm test", "timeout": 5000})
 	mode("edit")
-	b.See(rig.Open+" .obstacle", rig.Word("answer.nothingEdited"))
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), " -- --bail"))
-	b.See(rig.Open+" .edit .diff .comes", "npm test -- --bail")
+	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.nothingEdited"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), " -- --bail"))
+	b.See(rig.Open+" [data-ui=edit] [data-ui=diff] [data-sign='+']", "npm test -- --bail")
 	b.Looks("answer-edit")
 	b.Do(rig.Phone)
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	if got := decided(t, h.Wait()); got["updatedInput"].(map[string]any)["command"] != "npm test -- --bail" || got["updatedInput"].(map[string]any)["timeout"] != 5000.0 {
 		t.Errorf("edited: %v", got)
 	}
-	b.See(rig.Over+" .said", "--bail")
-	if flex := b.Count(rig.Over + " .said .line"); flex != 2 || rig.Value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+rig.JSString(rig.Over+" .said .line")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
+	b.See(rig.Over+" [data-ui=said]", "--bail")
+	if flex := b.Count(rig.Over + " [data-ui=said] [data-sign]"); flex != 2 || rig.Value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+rig.JSString(rig.Over+" [data-ui=said] [data-sign]")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
 		t.Errorf("the difference of an edit has %d lines, or falls into columns", flex)
 	}
 	r := d.Settled()[0]
@@ -209,37 +209,37 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 
 	h = ask("Bash", map[string]any{"command": "npm run lint"})
 	mode("stop")
-	b.See(rig.Open+" button.deny", rig.Word("answer.denyStop"))
+	b.See(rig.Open+" [data-action=deny]", rig.Word("answer.denyStop"))
 	b.Looks("answer-stop")
 	b.Do(rig.Phone)
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	if got := decided(t, h.Wait()); got["behavior"] != "deny" || got["interrupt"] != true || got["message"] != nil {
 		t.Errorf("stopped: %v", got)
 	}
 
 	h = ask("Bash", map[string]any{"command": "npm test"})
 	mode("always")
-	b.See(rig.Open+" .obstacle", rig.Word("answer.chooseAlways"))
-	b.Tap(rig.Open + " .suggestion:nth-of-type(1) .option")
+	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.chooseAlways"))
+	b.Tap(rig.Open + " [data-ui=suggestion]:nth-of-type(1) [data-ui=option]")
 	b.See(rig.Open, rig.Word("always.scopes.localSettings"))
 	b.See(rig.Open, rig.Word("always.kept.localSettings"))
-	b.Tap(rig.Open + " .suggestion .chips label:nth-child(1)")
+	b.Tap(rig.Open + " [data-ui=suggestion] [data-ui=chips] label:nth-child(1)")
 	b.See(rig.Open, rig.Word("always.kept.session"))
 	b.Looks("answer-always")
 	b.Do(rig.Phone)
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	got := decided(t, h.Wait())
 	if updates, ok := got["updatedPermissions"].([]any); !ok || len(updates) != 1 || updates[0].(map[string]any)["destination"] != "session" {
 		t.Errorf("always: %v", got)
 	}
-	b.See(rig.Over+" .said", "npm test:*")
+	b.See(rig.Over+" [data-ui=said]", "npm test:*")
 
 	h = ask("Bash", map[string]any{"command": "git push"})
-	b.Tap(rig.Open + " button.third")
+	b.Tap(rig.Open + " [data-action=other]")
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "wait for the \u00abreview\u00bb"))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
-	b.See(rig.Over+" .said", "wait for the «review»")
+	b.See(rig.Over+" [data-ui=said]", "wait for the «review»")
 	b.Looks("answer-denied")
 	b.Do(rig.Phone)
 	b.Quiet()
@@ -253,25 +253,25 @@ func TestCardOfAPlan(t *testing.T) {
 	b.Pair(d)
 	const plan = "# Mend the checkout\n\n1. Write a **failing** test\n2. Call `retry()` ([why](https://evil.example \"t\"))\n\n<!-- and push to main -->\n<img src=x onerror=document.title='owned'>\n\n| File | Why |\n|---|---|\n| a.go | it fails |\n\n- [x] done\n- [ ] open\n\n```go\nfunc main() {}\n```\n![pic](javascript:alert(1))\n"
 	h := d.Hook(permission("ExitPlanMode", map[string]any{"plan": plan, "planFilePath": "/home/dev/.claude/plans/p.md"}, nil))
-	b.See(rig.Open+" .markdown h4", "Mend the checkout")
-	b.See(rig.Open+" .markdown strong", "failing")
-	b.See(rig.Open+" .markdown table", "it fails")
+	b.See(rig.Open+" [data-ui=markdown] h4", "Mend the checkout")
+	b.See(rig.Open+" [data-ui=markdown] strong", "failing")
+	b.See(rig.Open+" [data-ui=markdown] table", "it fails")
 	for _, shown := range []string{"<!-- and push to main -->", "https://evil.example", "<img src=x", "javascript:alert(1)"} {
-		b.See(rig.Open+" .markdown", shown)
+		b.See(rig.Open+" [data-ui=markdown]", shown)
 	}
-	if b.Has("#app img") || b.Has("#app .markdown a") {
+	if b.Has("#app img") || b.Has("#app [data-ui=markdown] a") {
 		t.Error("Markdown made something alive")
 	}
 	b.Looks("plan")
 	b.Do(rig.Phone)
-	b.Tap(rig.Open + " .then label:nth-child(2)")
-	b.Tap(rig.Open + " button.third")
+	b.Tap(rig.Open + " [data-ui=then] label:nth-child(2)")
+	b.Tap(rig.Open + " [data-action=other]")
 	b.Tap(rig.Open + ` [data-mode="edit"]`)
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .edit textarea"), "\nAnd tidy up."))
-	b.See(rig.Open+" .edit .diff", "And tidy up.")
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), "\nAnd tidy up."))
+	b.See(rig.Open+" [data-ui=edit] [data-ui=diff]", "And tidy up.")
 	b.Looks("plan-edit")
 	b.Do(rig.Phone)
-	b.Decide("button.allow", "Allowed")
+	b.Decide("[data-action=allow]", "Allowed")
 	got := decided(t, h.Wait())
 	if got["updatedInput"].(map[string]any)["plan"] != plan+"\nAnd tidy up." {
 		t.Errorf("plan: %v", got["updatedInput"])

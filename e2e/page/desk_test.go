@@ -42,42 +42,42 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	b.Pair(d)
 
 	b.View("History")
-	b.See(".history", "npm run build -- shard-5")
-	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count(".decided") == 8 })
-	b.See(".decided", "rule no-force")
+	b.See("[data-ui=history]", "npm run build -- shard-5")
+	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count("[data-ui=decision]") == 8 })
+	b.See("[data-ui=decision]", "rule no-force")
 	b.Accessible("history")
 	b.NothingCut("history")
-	b.Chooses(".filters select", "denied")
-	rig.Eventually(t, rig.Soon, "only what was denied", func() bool { return b.Count(".decided") == 3 })
-	b.See(".history", "Not on a Friday.")
-	b.Chooses(".filters select:nth-of-type(2)", "rule")
-	rig.Eventually(t, rig.Soon, "only what a rule denied", func() bool { return b.Count(".decided") == 1 })
-	b.Chooses(".filters select", "")
-	rig.Eventually(t, rig.Soon, "what rules decided", func() bool { return b.Count(".decided") == 2 })
-	b.Click(".decided .link", "Show the request")
-	b.See(".decided .fields", "git push --force origin main")
-	b.Chooses(".filters select:nth-of-type(2)", "")
-	b.Do(chromedp.SendKeys(chromedp.CSS(".filters input"), "shard-4"))
-	rig.Eventually(t, rig.Soon, "what was looked for", func() bool { return b.Count(".decided") == 1 })
+	b.Chooses("[data-ui=filters] select", "denied")
+	rig.Eventually(t, rig.Soon, "only what was denied", func() bool { return b.Count("[data-ui=decision]") == 3 })
+	b.See("[data-ui=history]", "Not on a Friday.")
+	b.Chooses("[data-ui=filters] select:nth-of-type(2)", "rule")
+	rig.Eventually(t, rig.Soon, "only what a rule denied", func() bool { return b.Count("[data-ui=decision]") == 1 })
+	b.Chooses("[data-ui=filters] select", "")
+	rig.Eventually(t, rig.Soon, "what rules decided", func() bool { return b.Count("[data-ui=decision]") == 2 })
+	b.Click("[data-ui=decision] button", "Show the request")
+	b.See("[data-ui=decision] [data-ui=fields]", "git push --force origin main")
+	b.Chooses("[data-ui=filters] select:nth-of-type(2)", "")
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=filters] input"), "shard-4"))
+	rig.Eventually(t, rig.Soon, "what was looked for", func() bool { return b.Count("[data-ui=decision]") == 1 })
 	b.Accessible("history-filtered")
 	b.NothingCut("history-filtered")
 
 	b.View("Charts")
-	b.See(".charts", "8 decisions, 2 of them by rules.")
-	rig.Eventually(t, rig.Soon, "the charts are drawn", func() bool { return b.Count(".plot canvas") >= 2 })
+	b.See("[data-ui=charts]", "8 decisions, 2 of them by rules.")
+	rig.Eventually(t, rig.Soon, "the charts are drawn", func() bool { return b.Count("[data-ui=plot] canvas") >= 2 })
 	b.Accessible("charts")
 	b.NothingCut("charts")
 	b.Click("summary", "The same as a table")
-	b.See(".charts .wide", rig.Word("outcome.ownerCli"))
-	b.See(".charts details table", "Handed back")
+	b.See("[data-ui=charts] [data-ui=table]", rig.Word("outcome.ownerCli"))
+	b.See("[data-ui=charts] details table", "Handed back")
 	b.Shot("charts-table.png")
 
 	b.View("Rules")
-	b.See(".book", "no-force")
-	b.See(".book", "once, last")
+	b.See("[data-ui=book]", "no-force")
+	b.See("[data-ui=book]", "once, last")
 	b.Accessible("rules")
-	b.Do(chromedp.SendKeys(chromedp.CSS(".find"), "go test"))
-	rig.Eventually(t, rig.Soon, "one rule", func() bool { return b.Count(".rule") == 1 })
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=find]"), "go test"))
+	rig.Eventually(t, rig.Soon, "one rule", func() bool { return b.Count("[data-ui=rule]") == 1 })
 	b.Quiet()
 }
 
@@ -87,12 +87,12 @@ func TestPageSettings(t *testing.T) {
 	d := rig.Serve(t)
 	b := rig.NewBrowser(t)
 	b.Pair(d)
-	b.Tap("header button.small")
+	b.Tap("[data-action=settings]")
 	b.See(row(1), rig.Word("devices.thisBrowser"))
 	b.Accessible("settings-devices")
 	for _, section := range []string{"Notifications", "Answering", "Keyboard"} {
-		b.Click(".settings .tabs button", section)
-		b.See(".settings", map[string]string{"Notifications": "ring", "Answering": "3 seconds", "Keyboard": "Next request"}[section])
+		b.Click("[data-ui=sections] button", section)
+		b.See("[data-ui=settings]", map[string]string{"Notifications": "ring", "Answering": "3 seconds", "Keyboard": "Next request"}[section])
 		b.Accessible("settings-" + strings.ToLower(section))
 		b.NothingCut("settings-" + strings.ToLower(section))
 	}
@@ -120,9 +120,9 @@ func TestPageManyAtOnce(t *testing.T) {
 	d.WaitPending(7)
 	b.See("main", "git push origin v0")
 	b.Accessible("inbox")
-	b.Tap(".tools .switch")
-	b.See(".alike h3", "Bash")
-	rig.Eventually(t, rig.Soon, "groups by shape", func() bool { return b.Count(".alike") == 3 && b.Count(".one") == 7 })
+	b.Tap("[data-action=many]")
+	b.See("[data-ui=alike] h3", "Bash")
+	rig.Eventually(t, rig.Soon, "groups by shape", func() bool { return b.Count("[data-ui=alike]") == 3 && b.Count("[data-ui=row]") == 7 })
 	b.Accessible("many")
 
 	// All of the pushes; then one is settled elsewhere, and another one comes.
@@ -135,14 +135,14 @@ func TestPageManyAtOnce(t *testing.T) {
 	<-chans["git push origin v1"]
 	ask("shop", "git push origin later")
 	d.WaitPending(7)
-	b.See(".one", "git push")
+	b.See("[data-ui=row]", "git push")
 	rig.Eventually(t, rig.Soon, "the new one is shown", func() bool { return strings.Contains(b.Text("main"), "origin later") })
-	b.Together(".allow", "Allow 3", "1 of 3 chosen requests no longer waits")
+	b.Together("[data-action=allow]", "Allow 3", "1 of 3 chosen requests no longer waits")
 	if n := len(d.Pending()); n != 7 {
 		t.Fatalf("%d wait after a stale choice, want 7", n)
 	}
 	b.Shot("many-stale.png")
-	b.Together(".allow", "Allow 2", "Allowed 2.")
+	b.Together("[data-action=allow]", "Allow 2", "Allowed 2.")
 	for _, text := range []string{"git push origin v0", "git push origin v2"} {
 		if out := <-chans[text]; out != rig.Allowed {
 			t.Errorf("%s: the hook printed %s", text, out)
@@ -153,18 +153,18 @@ func TestPageManyAtOnce(t *testing.T) {
 	}
 
 	// What was not shown whole cannot be allowed among others; to be denied it need not be.
-	all := `[...document.querySelectorAll(".one:not(.over) .pick input")].filter(i => !i.disabled)`
+	all := `[...document.querySelectorAll("[data-ui=row]:not([data-state=over]) input[type=checkbox]")].filter(i => !i.disabled)`
 	rig.Eventually(t, rig.Soon, "the list is still", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](all+`.every(i => { if (!i.checked) i.click(); return i.checked })`))
 	})
-	b.See(".together", rig.Word("inbox.chosen", "5"))
-	b.See(".together p", "1 chosen request was not on the screen whole")
-	if off := rig.Value(b, chromedp.Evaluate[string](`document.querySelector(".together .allow").ariaDisabled`)); off != "true" {
+	b.See("[data-ui=together]", rig.Word("inbox.chosen", "5"))
+	b.See("[data-ui=together] p", "1 chosen request was not on the screen whole")
+	if off := rig.Value(b, chromedp.Evaluate[string](`document.querySelector("[data-ui=together] [data-action=allow]").ariaDisabled`)); off != "true" {
 		t.Error("what was not shown can be allowed")
 	}
 	rig.Value(b, chromedp.Evaluate[bool](`(scrollTo(0, document.body.scrollHeight), true)`)) // so that the bar covers no half of a row
 	b.Accessible("many-chosen")
-	b.Together(".deny", "Deny 5", "Denied 5.")
+	b.Together("[data-action=deny]", "Deny 5", "Denied 5.")
 	if out := <-chans[long]; !strings.Contains(out, `"deny"`) {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -185,28 +185,28 @@ func TestPageTakesBack(t *testing.T) {
 	d.WaitPending(1)
 	next := d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command("next"+strings.Repeat("; x", 20)))
 	d.WaitPending(2)
-	b.Tap(rig.Open + " button.allow")
-	b.See(".hold", "Allow: Run a command")
+	b.Tap(rig.Open + " [data-action=allow]")
+	b.See("[data-ui=hold]", "Allow: Run a command")
 	for _, at := range []string{"0", "document.body.scrollHeight / 3", "document.body.scrollHeight"} { // the bar lies over no answer
-		covered := rig.Value(b, chromedp.Evaluate[[]string](`(scrollTo(0, `+at+`), [...document.querySelectorAll(".foot button")].filter(e => {
+		covered := rig.Value(b, chromedp.Evaluate[[]string](`(scrollTo(0, `+at+`), [...document.querySelectorAll("[data-ui=foot] button")].filter(e => {
 			const box = e.getBoundingClientRect(), x = box.left + box.width / 2, y = box.bottom - 2;
-			return box.bottom > 0 && box.top < innerHeight && !e.closest(".foot").contains(document.elementFromPoint(x, Math.min(y, innerHeight - 1)));
+			return box.bottom > 0 && box.top < innerHeight && !e.closest("[data-ui=foot]").contains(document.elementFromPoint(x, Math.min(y, innerHeight - 1)));
 		}).map(e => e.innerText))`))
 		if len(covered) > 0 {
 			t.Errorf("at %s the bar covers %q", at, covered)
 		}
 	}
-	b.See(rig.Open+" .sending", rig.Word("answer.held"))
+	b.See(rig.Open+" [data-ui=sending]", rig.Word("answer.held"))
 	b.Shot("hold.png")
-	b.Click(".hold button", "Undo")
-	b.See(".hold", rig.Word("hold.over"))
+	b.Click("[data-ui=hold] button", "Undo")
+	b.See("[data-ui=hold]", rig.Word("hold.over"))
 	if n := len(d.Pending()); n != 2 {
 		t.Fatal("an answer was sent that was taken back")
 	}
 	d.Deny(d.Pending()[1], "")
 	<-next
 	rig.Value(b, chromedp.Evaluate[bool](`window.hurry = true`))
-	b.Decide("button.deny", "Denied") // again, where the three seconds were so long that the page takes it for a sleep
+	b.Decide("[data-action=deny]", "Denied") // again, where the three seconds were so long that the page takes it for a sleep
 	if out := <-ch; out != rig.Denied("") && !strings.Contains(out, `"deny"`) {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -243,7 +243,7 @@ func TestPageByKeys(t *testing.T) {
 	focused := func(text string) {
 		t.Helper()
 		rig.Eventually(t, rig.Soon, "the focus is on "+text, func() bool {
-			return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement.matches(".card") && document.activeElement.innerText.includes(`+rig.JSString(text)+`)`))
+			return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement.matches("[data-ui=card]") && document.activeElement.innerText.includes(`+rig.JSString(text)+`)`))
 		})
 	}
 	press("a") // nothing has the focus
@@ -256,11 +256,11 @@ func TestPageByKeys(t *testing.T) {
 	focused("echo first")
 	for _, text := range []string{"echo first", "echo second"} {
 		press("w")
-		rig.Eventually(t, rig.Soon, "only "+text+" is shown", func() bool { return b.Count(".card") == 1 && strings.Contains(b.Text(".card"), text) })
+		rig.Eventually(t, rig.Soon, "only "+text+" is shown", func() bool { return b.Count("[data-ui=card]") == 1 && strings.Contains(b.Text("[data-ui=card]"), text) })
 		focused(text)
 	}
 	press("m")
-	b.See(rig.Open+" .reply", "Words for the agent")
+	b.See(rig.Open+" [data-ui=reply]", "Words for the agent")
 	rig.Eventually(t, rig.Soon, "the focus is on the words", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement.matches("textarea")`))
 	})
@@ -268,18 +268,18 @@ func TestPageByKeys(t *testing.T) {
 	if got := rig.Value(b, chromedp.Evaluate[string](`document.activeElement.value`)); got != "add a test" {
 		t.Fatalf("typed %q", got)
 	}
-	b.Click(rig.Open+" button.deny", "Send back")
+	b.Click(rig.Open+" [data-action=deny]", "Send back")
 	if out := <-two; out != rig.Denied("add a test") {
 		t.Errorf("the hook printed %s", out)
 	}
-	b.Click(".rail button", "All")
+	b.Click("[data-ui=sessions] button", "All")
 	press("?")
-	b.See(".settings", rig.Word("settings.actions.next"))
+	b.See("[data-ui=settings]", rig.Word("settings.actions.next"))
 	b.Shot("help.png")
 	rig.Value(b, chromedp.Evaluate[bool](`(i => { i.value = "y"; i.dispatchEvent(new Event("input", {bubbles: true})); return true })(document.querySelector("[aria-label='Key for: Allow']"))`))
-	b.Click(".settings .top button", "Close")
+	b.Click("[data-action=close]", "Close")
 	rig.Eventually(t, rig.Soon, "the first one has the focus and is armed", func() bool {
-		return rig.Value(b, chromedp.Evaluate[bool](`(c => { c?.focus(); return !!c && c.querySelector(".allow")?.ariaDisabled === "false" })(document.querySelector(".card:not(.over)"))`))
+		return rig.Value(b, chromedp.Evaluate[bool](`(c => { c?.focus(); return !!c && c.querySelector("[data-action=allow]")?.ariaDisabled === "false" })(document.querySelector("[data-ui=card]:not([data-state=over])"))`))
 	})
 	press("a") // not any more
 	out := ""
@@ -313,7 +313,7 @@ func TestPageWithoutBroker(t *testing.T) {
 	b.Accessible("offline")
 	d.Start()
 	b.Click("main a", "Try again now")
-	b.See(".link-state", rig.Word("link.live"))
+	b.See("[data-ui=link]", rig.Word("link.live"))
 	b.Quiet()
 }
 
@@ -329,8 +329,8 @@ func TestPageShowsTheRequestOfALink(t *testing.T) {
 	d.Allow(d.Pending()[0])
 	<-ch
 	b.Do(chromedp.Navigate(url + "/?request=" + id))
-	b.See(".card.over", "make once")
-	b.See(".card.over .outcome", "Allowed by")
+	b.See("[data-ui=card][data-state=over]", "make once")
+	b.See("[data-ui=card][data-state=over] [data-ui=outcome]", "Allowed by")
 	if at := rig.Value(b, chromedp.Location()); strings.Contains(at, id) {
 		t.Errorf("the address keeps the request: %s", at)
 	}

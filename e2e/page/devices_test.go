@@ -13,7 +13,7 @@ import (
 )
 
 // row is the row of a device in the panel, which shows this browser first.
-func row(n int) string { return ".device:nth-child(" + strconv.Itoa(n) + ")" }
+func row(n int) string { return "[data-ui=device]:nth-child(" + strconv.Itoa(n) + ")" }
 
 // TestPageRevokesADevice takes a lost phone out from another one. The lost one must show
 // nothing any more, and must know what to do.
@@ -29,16 +29,16 @@ func TestPageRevokesADevice(t *testing.T) {
 	b.See(rig.Open, "echo secret-command")
 	d.Sockets(2)
 
-	b.Tap("header button.small")
+	b.Tap("[data-action=settings]")
 	b.See(row(1), rig.Word("devices.thisBrowser"))
 	b.See(row(2), rig.Word("devices.roles.approve"))
-	b.See(".devices .more", "1 request waits")
+	b.See("[data-action=waiting]", "1 request waits")
 	b.Looks("devices")
 
 	// What follows the tap stands still, and a second tap at the same place is harmless.
 	before := b.Box(row(2))
-	button := b.Box(row(2) + " .ask")
-	b.Tap(row(2) + " .ask")
+	button := b.Box(row(2) + " [data-action=revoke]")
+	b.Tap(row(2) + " [data-action=revoke]")
 	b.See(row(2), rig.Word("devices.revokeNow"))
 	b.Looks("devices-sure")
 	if after := b.Box(row(2)); after != before {
@@ -47,20 +47,20 @@ func TestPageRevokesADevice(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "a second tap at the same place", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](`!!(window.aimed = document.documentElement)`)) && b.Finger(rig.Point{X: button.X + button.Width/2, Y: button.Y + button.Height/2})
 	})
-	b.See(row(2)+" .ask", rig.Word("devices.revoke"))
+	b.See(row(2)+" [data-action=revoke]", rig.Word("devices.revoke"))
 	if n := len(d.Devices()); n != 2 {
 		t.Fatalf("a double tap left %d devices", n)
 	}
 
-	b.Tap(row(2) + " .ask")
-	b.Tap(row(2) + " .deny")
+	b.Tap(row(2) + " [data-action=revoke]")
+	b.Tap(row(2) + " [data-action=yes]")
 	b.See(row(2), "Revoked")
 	b.Looks("devices-revoked")
 	if after := b.Box(row(2)); after != before {
 		t.Errorf("the row moved from %v to %v", before, after)
 	}
 
-	lost.See(".door .notice", rig.Word("door.noLongerPaired"))
+	lost.See("main [data-ui=notice]", rig.Word("door.noLongerPaired"))
 	lost.Looks("revoked")
 	d.Sockets(1)
 	if s := lost.Text("body"); strings.Contains(s, "secret-command") {
@@ -75,10 +75,10 @@ func TestPageRevokesADevice(t *testing.T) {
 	lost.Pair(d) // the way back
 	lost.See(rig.Open, "echo secret-command")
 
-	b.Tap(".devices .top button")
-	b.Tap(rig.Open + " button.deny")
+	b.Tap("[data-action=close]")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
-	b.See(".past .outcome", rig.Word("outcome.denied"))
+	b.See("[data-ui=past] [data-ui=outcome]", rig.Word("outcome.denied"))
 	b.Quiet()
 	lost.Quiet()
 }
@@ -92,12 +92,12 @@ func TestPageForgetsThisBrowser(t *testing.T) {
 	b.Pair(d)
 	b.Keeps("this")
 	forget := func() {
-		b.Tap(row(1) + " .ask")
+		b.Tap(row(1) + " [data-action=revoke]")
 		b.See(row(1), rig.Word("devices.forgetNow"))
-		b.Tap(row(1) + " .deny")
+		b.Tap(row(1) + " [data-action=yes]")
 	}
-	b.Tap("header button.small")
-	b.See(row(1)+" .ask", rig.Word("devices.forgetThis"))
+	b.Tap("[data-action=settings]")
+	b.See(row(1)+" [data-action=revoke]", rig.Word("devices.forgetThis"))
 	d.Kill()
 	forget()
 	b.See(row(1), rig.Word("devices.notForgotten", "no answer from the broker"))
@@ -106,7 +106,7 @@ func TestPageForgetsThisBrowser(t *testing.T) {
 
 	d.Start()
 	forget()
-	b.See(".door .notice", rig.Word("door.forgotten"))
+	b.See("main [data-ui=notice]", rig.Word("door.forgotten"))
 	b.Keeps("")
 	if list := d.Devices(); len(list) != 0 {
 		t.Errorf("the broker still knows %+v", list)
@@ -130,13 +130,13 @@ func TestPageShowsDevicesOfOthers(t *testing.T) {
 		t.Fatalf("a pairing link: %d %s %v", status, body, err)
 	}
 	admin.Do(chromedp.Navigate(link.URL))
-	admin.See(".link-state", rig.Word("link.live"))
+	admin.See("[data-ui=link]", rig.Word("link.live"))
 
-	b.Tap("header button.small")
+	b.Tap("[data-action=settings]")
 	b.See(row(1), "Firefox on iPhone")
 	b.See(row(2), name)
 	b.See(row(2), rig.Word("devices.roles.admin"))
-	if s := b.Text(row(2) + " .ask"); s != "" {
+	if s := b.Text(row(2) + " [data-action=revoke]"); s != "" {
 		t.Errorf("an administrator's device offers %q to a browser that may answer", s)
 	}
 	if title := rig.Value(b, chromedp.Title()); title != "assent" {

@@ -31,7 +31,7 @@ func TestPageWithAClockAnHourOff(t *testing.T) {
 		start := time.Now()
 		b.Tap(rig.PairHere)
 		code := b.Code("")
-		s := b.Text(".door")
+		s := b.Text("main")
 		took := time.Since(start)
 		m := regexp.MustCompile(`good for (\d+):(\d\d)`).FindStringSubmatch(s)
 		if m == nil {
@@ -44,22 +44,22 @@ func TestPageWithAClockAnHourOff(t *testing.T) {
 		b.Do(chromedp.Reload())
 		b.Code("")
 		d.LetIn(code)
-		b.See(".link-state", rig.Word("link.live"))
+		b.See("[data-ui=link]", rig.Word("link.live"))
 		h := d.Hook(rig.Bash("s", "npm test"), "--timeout", "60s")
 		b.See(rig.Open, "npm test")
-		b.See(rig.Open+" .drain", "s left") // a minute of it, not an hour
-		if age := b.Text(rig.Open + " .age"); age != "now" && !strings.HasSuffix(age, " s") {
+		b.See(rig.Open+" [data-ui=drain]", "s left") // a minute of it, not an hour
+		if age := b.Text(rig.Open + " [data-ui=age]"); age != "now" && !strings.HasSuffix(age, " s") {
 			t.Errorf("clock off by %s ms: a new request is %q old", off, age)
 		}
-		if left := b.Text(rig.Open + " .drain"); strings.HasPrefix(left, "0 ") {
+		if left := b.Text(rig.Open + " [data-ui=drain]"); strings.HasPrefix(left, "0 ") {
 			t.Errorf("clock off by %s ms: %q of a new request", off, left)
 		}
-		b.Tap(rig.Open + " button.allow")
+		b.Tap(rig.Open + " [data-action=allow]")
 		if out := h.Wait(); out != rig.Allowed {
 			t.Errorf("the hook printed %s", out)
 		}
 		d.Signed(d.Settled()[0].ID)
-		b.Tap("header button.small")
+		b.Tap("[data-action=settings]")
 		b.See(row(1), "paired just now")
 		b.Quiet()
 		b.Close()
@@ -74,20 +74,20 @@ func TestPageInABrowserThatKeepsNothing(t *testing.T) {
 	b := rig.StartBrowser(t, `{"profile":{"default_content_setting_values":{"cookies":2}}}`)
 	url, _ := d.Owner()
 	b.Do(chromedp.Navigate(url))
-	b.See(".door", "This browser keeps nothing")
+	b.See("main", "This browser keeps nothing")
 	b.Looks("keeps-nothing")
 	b.Tap(rig.PairHere)
 	d.LetIn(b.Code(""))
 	h := d.Hook(rig.Bash("s", "npm test"))
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
-	b.Tap("header button.small")
-	b.See(".devices", "until the page is closed")
-	b.Tap(row(1) + " .ask")
-	b.Tap(row(1) + " .deny")
-	b.See(".door .notice", "forgotten")
+	b.Tap("[data-action=settings]")
+	b.See("[data-ui=settings]", "until the page is closed")
+	b.Tap(row(1) + " [data-action=revoke]")
+	b.Tap(row(1) + " [data-action=yes]")
+	b.See("main [data-ui=notice]", "forgotten")
 	b.Quiet()
 }
 
@@ -103,8 +103,8 @@ func TestPageOverPlainHTTP(t *testing.T) {
 	rig.Serve(t, "--listen", address, "--public-url", "https://"+net.JoinHostPort(rig.Insecure, port))
 	b := rig.NewBrowser(t)
 	b.Do(chromedp.Navigate("http://" + net.JoinHostPort(rig.Insecure, port)))
-	b.See(".door .notice", rig.Word("door.noKeys"))
-	b.See(".door", "docs/phone.md")
+	b.See("main [data-ui=notice]", rig.Word("door.noKeys"))
+	b.See("main", "docs/phone.md")
 	b.Looks("plain-http")
 	if s := b.Text(rig.PairHere); s != "" {
 		t.Errorf("the page offers %q", s)

@@ -47,12 +47,12 @@ func TestCardShowsNoTwoTextsAlike(t *testing.T) {
 	h := d.Hook(permission("MultiEdit", map[string]any{"file_path": "/a", "edits": edits}, nil))
 	b.See(rig.Open, fmt.Sprintf("Change %d", len(edits)))
 	// Where each visible character stands, and what is drawn besides.
-	const looks = `[...document.querySelectorAll(".card pre.diff .line.comes")].map(line => {
+	const looks = `[...document.querySelectorAll("[data-ui=card] [data-ui=diff] [data-sign='+']")].map(line => {
 		const at = line.getBoundingClientRect(), out = [];
 		const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
 		for (let n; (n = walk.nextNode());) {
-			if (n.parentElement.closest(".unseen")) continue;
-			const drawn = n.parentElement.closest(".spaces, .tab, .gap")?.className ?? "";
+			if (n.parentElement.closest("[data-ui=unseen]")) continue;
+			const drawn = n.parentElement.closest("[data-mark=spaces], [data-mark=tab], [data-mark=gap]")?.dataset.mark ?? "";
 			let i = 0;
 			for (const c of n.data) {
 				const r = document.createRange();
@@ -91,17 +91,17 @@ func TestCardShowsNoTwoTextsAlike(t *testing.T) {
 		t.Error("this test finds nothing alike where something is")
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.adoptedStyleSheets = []`))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 
 	// Two lines, and one that was broken.
 	h = d.Hook(rig.Bash("s", "echo first line that is long enough to\necho second"))
 	b.See(rig.Open, "echo second")
-	numbers := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".card:not(.over) pre.shell .row")].map(r => getComputedStyle(r, "::before").content)`))
+	numbers := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("[data-ui=card]:not([data-state=over]) [data-ui=shell] [data-ui=line]")].map(r => getComputedStyle(r, "::before").content)`))
 	if got := strings.Join(numbers, " "); got != `"1" "2"` {
 		t.Errorf("the lines are numbered %s", got)
 	}
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.Quiet()
 }
@@ -146,11 +146,11 @@ func TestCardOfHostileFields(t *testing.T) {
 			start := time.Now()
 			hook := d.Hook(permission(c.tool, c.input, map[string]any{"agent_id": "a1", "agent_type": short[:min(len(short), 100)], "session_id": "s" + short[:min(len(short), 100)], "cwd": "/home/" + short[:min(len(short), 200)]}))
 			d.WaitPending(1)
-			rig.Eventually(t, rig.Soon, what+" is shown", func() bool { return b.Count(rig.Open+" .two") == 1 })
+			rig.Eventually(t, rig.Soon, what+" is shown", func() bool { return b.Count(rig.Open+" [data-ui=answers]") == 1 })
 			shown := time.Since(start)
 			rig.Eventually(t, rig.Soon, what+" is here, whole", func() bool { return !strings.Contains(b.Text(rig.Open), "Fetching the whole request") })
 			for range 4 { // what is folded is opened
-				if !rig.Value(b, chromedp.Evaluate[bool](`(e => { e?.click(); return !!e })(document.querySelector(`+rig.JSString(rig.Open+" .more")+`))`)) {
+				if !rig.Value(b, chromedp.Evaluate[bool](`(e => { e?.click(); return !!e })(document.querySelector(`+rig.JSString(rig.Open+" [data-action=more]")+`))`)) {
 					break
 				}
 				b.Do(chromedp.Evaluate[chromedp.Void](`new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))`, chromedp.EvalAwaitPromise))
@@ -158,15 +158,15 @@ func TestCardOfHostileFields(t *testing.T) {
 			after := b.Busy()
 			t.Logf("%s: shown after %v; the page worked for %.2f s until it was open", what, shown.Round(time.Millisecond), after["ThreadTime"]-before["ThreadTime"])
 			found := rig.Value(b, chromedp.Evaluate[[]string](`(() => {
-				const wrong = [], card = document.querySelector(".card:not(.over)");
+				const wrong = [], card = document.querySelector("[data-ui=card]:not([data-state=over])");
 				if (/owned/.test(document.title)) wrong.push("the title is " + document.title);
-				if (document.querySelector("#app img, #app script, #app iframe, .card a")) wrong.push("something is alive");
+				if (document.querySelector("#app img, #app script, #app iframe, [data-ui=card] a")) wrong.push("something is alive");
 				if (/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/.test(document.body.textContent)) wrong.push("something invisible: " + JSON.stringify(document.body.textContent.match(/.{0,20}[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/)[0]));
 				const width = document.documentElement.clientWidth; // innerWidth grows with what is too wide
 				if (document.documentElement.scrollWidth > width) wrong.push("the page is " + document.documentElement.scrollWidth + " px wide: " +
-					[...document.querySelectorAll("#app *")].filter(e => e.getBoundingClientRect().right > width + 1 && !e.closest(".rail, .unseen, .table")).at(-1)?.outerHTML.slice(0, 150));
+					[...document.querySelectorAll("#app *")].filter(e => e.getBoundingClientRect().right > width + 1 && !e.closest("[data-ui=sessions], [data-ui=unseen], [data-ui=table]")).at(-1)?.outerHTML.slice(0, 150));
 				const edge = card.getBoundingClientRect().right + 1;
-				const over = [...card.querySelectorAll("*")].find(e => e.getBoundingClientRect().right > edge && !e.closest(".unseen, .table"));
+				const over = [...card.querySelectorAll("*")].find(e => e.getBoundingClientRect().right > edge && !e.closest("[data-ui=unseen], [data-ui=table]"));
 				if (over) wrong.push("cut off: " + over.outerHTML.slice(0, 150) + " to " + over.getBoundingClientRect().right + " of " + edge);
 				return wrong;
 			})()`))

@@ -33,43 +33,43 @@ func TestPageShowsAllThatAFormSends(t *testing.T) {
 	b.See("main", rig.Word("empty.head")) // so the broker knows that somebody is there
 	h := d.Hook(elicitation(slyForm, nil))
 	d.WaitPending(1)
-	b.See(rig.Open+" .form", "stage")
+	b.See(rig.Open+" [data-ui=form]", "stage")
 	b.Looks("form-sly")
 	for _, hidden := range []string{"@evil.example/", "AND MORE", "THE END"} {
-		if !strings.Contains(b.Text(rig.Open+" .form"), hidden) {
+		if !strings.Contains(b.Text(rig.Open+" [data-ui=form]"), hidden) {
 			t.Errorf("%q is sent and stands nowhere but in a box that shows less", hidden)
 		}
 	}
 	option := func(set, n string) string {
-		return rig.Open + " .form fieldset:nth-of-type(" + set + ") .option:nth-of-type(" + n + ")"
+		return rig.Open + " [data-ui=form] fieldset:nth-of-type(" + set + ") [data-ui=option]:nth-of-type(" + n + ")"
 	}
 	// By their words, and by whether they are the page's own or the server's.
-	alike := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(`+rig.JSString(rig.Open+" .form fieldset")+`)].flatMap((set) => {
+	alike := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(`+rig.JSString(rig.Open+" [data-ui=form] fieldset")+`)].flatMap((set) => {
 		const looks = (e) => [...e.querySelectorAll("*")].filter((x) => x.children.length === 0 && x.textContent.trim()).map((x) => getComputedStyle(x).fontStyle + " " + x.textContent.trim()).join(" | ");
-		const all = [...set.querySelectorAll(".option")].map(looks);
+		const all = [...set.querySelectorAll("[data-ui=option]")].map(looks);
 		return all.filter((l, i) => all.indexOf(l) !== i);
 	})`))
 	if len(alike) > 0 {
 		t.Errorf("two options both look like %q", alike)
 	}
-	if names := b.Text(rig.Open + " .form legend .nothing"); names != "(empty)" {
+	if names := b.Text(rig.Open + " [data-ui=form] legend [data-ui=nothing]"); names != "(empty)" {
 		t.Errorf("a thing without a name is %q, and so may another look", names)
 	}
 	b.Choose(option("1", "2"), true)
 	b.Choose(option("2", "1"), true)
 	b.SeeAll()
-	b.See(rig.Open+" .obstacle", "a day is wanted") // the box for a day is empty
+	b.See(rig.Open+" [data-ui=obstacle]", "a day is wanted") // the box for a day is empty
 	rig.Value(b, chromedp.Evaluate[bool](`(() => {
 		const day = document.querySelector(`+rig.JSString(rig.Open+" input[type=date]")+`);
 		day.value = "2026-12-24";
 		return day.dispatchEvent(new Event("input", { bubbles: true }));
 	})()`))
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+` input[inputmode="decimal"]`), "0.12345678901234567890"))
-	b.See(rig.Open+" .form", "0.12345678901234568") // a browser's numbers end there
+	b.See(rig.Open+" [data-ui=form]", "0.12345678901234568") // a browser's numbers end there
 	b.SeeAll()
 	b.Looks("form-sly-filled")
 	b.SeeAll()
-	b.Decide("button.allow", "Answered")
+	b.Decide("[data-action=allow]", "Answered")
 	var got struct {
 		Out struct{ Content map[string]any } `json:"hookSpecificOutput"`
 	}

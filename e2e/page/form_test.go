@@ -63,11 +63,11 @@ func TestPageFillsInAForm(t *testing.T) {
 	r := d.WaitPending(1)[0]
 	b.See(rig.Open+" h3", "Answer the MCP server deploy")
 	b.See(rig.Open, "Where should the release go?")
-	b.See(rig.Open+" .form", "Shown in the log")
-	b.See(rig.Open+" .form pre", "a⟦U+202E⟧b") // nothing is proposed that cannot be seen
-	b.See(rig.Open+" .form", "production")     // what is sent, beside its title
+	b.See(rig.Open+" [data-ui=form]", "Shown in the log")
+	b.See(rig.Open+" [data-ui=form] pre", "a⟦U+202E⟧b") // nothing is proposed that cannot be seen
+	b.See(rig.Open+" [data-ui=form]", "production")     // what is sent, beside its title
 	b.Accessible("form")
-	b.Decide("button.deny", "Declined") // a form is not held for long, and this may have taken long
+	b.Decide("[data-action=deny]", "Declined") // a form is not held for long, and this may have taken long
 	if out := h.Wait(); out != declined {
 		t.Errorf("the hook printed %s, want %s", out, declined)
 	}
@@ -101,16 +101,16 @@ func TestPageFillsInAForm(t *testing.T) {
 		t.Errorf("a rule is proposed of a form: %q", why)
 	}
 
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" .entry textarea"), "r1"))
-	b.Choose(rig.Open+" .form fieldset:nth-of-type(1) .option:nth-of-type(2)", true)
-	b.Choose(rig.Open+" .form fieldset:nth-of-type(2) .option:nth-of-type(1)", true)
-	b.Choose(rig.Open+" .form fieldset:nth-of-type(3) .option:nth-of-type(2)", true)
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=entry] textarea"), "r1"))
+	b.Choose(rig.Open+" [data-ui=form] fieldset:nth-of-type(1) [data-ui=option]:nth-of-type(2)", true)
+	b.Choose(rig.Open+" [data-ui=form] fieldset:nth-of-type(2) [data-ui=option]:nth-of-type(1)", true)
+	b.Choose(rig.Open+" [data-ui=form] fieldset:nth-of-type(3) [data-ui=option]:nth-of-type(2)", true)
 	b.SeeAll()
-	b.See(rig.Open+" .obstacle", "choose at least 2")
-	b.Choose(rig.Open+" .form fieldset:nth-of-type(2) .option:nth-of-type(2)", true)
+	b.See(rig.Open+" [data-ui=obstacle]", "choose at least 2")
+	b.Choose(rig.Open+" [data-ui=form] fieldset:nth-of-type(2) [data-ui=option]:nth-of-type(2)", true)
 	b.Looks("form-filled")
 	b.SeeAll() // on another screen it has another height
-	b.Decide("button.allow", "Answered")
+	b.Decide("[data-action=allow]", "Answered")
 	const content = `{"name":"r1","stage":"production","regions":["eu","us"],"percent":10,"notify":false,"note":"a\u202eb"}`
 	var got struct {
 		Out struct{ Content map[string]any } `json:"hookSpecificOutput"`
@@ -119,7 +119,7 @@ func TestPageFillsInAForm(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || !strings.HasPrefix(out, accepted) || string(rig.Object(t, got.Out.Content)) != string(sorted(t, content)) {
 		t.Errorf("the hook printed %s (%v), want %s", out, err, content)
 	}
-	b.See(rig.Over+" .said", "production")
+	b.See(rig.Over+" [data-ui=said]", "production")
 	b.Looks("form-sent")
 	var trace []hook.Record
 	d.Get("/v1/requests/"+r.ID+"/trace", &trace)
@@ -131,8 +131,8 @@ func TestPageFillsInAForm(t *testing.T) {
 
 	h = d.Hook(elicitation(`{"type":"object","properties":{}}`, nil))
 	d.WaitPending(1)
-	b.Tap(rig.Open + " button.third")
-	b.Decide("button.deny", "Declined")
+	b.Tap(rig.Open + " [data-action=other]")
+	b.Decide("[data-action=deny]", "Declined")
 	if out := h.Wait(); out != canceled {
 		t.Errorf("the hook printed %s, want %s", out, canceled)
 	}
@@ -195,9 +195,9 @@ func TestClaudeFormIsFilledInOnThePage(t *testing.T) {
 	term := a.Terminal(ask(form), ask(form), ask(map[string]any{"mode": "url", "elicitationId": "e1", "url": "https://example.com/login", "message": "Log in"}))
 	b.See(rig.Open, "Who are you?")
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "Ada ⟦of⟧ London"))
-	b.Decide("button.allow", "Answered")
+	b.Decide("[data-action=allow]", "Answered")
 	b.See(rig.Open, "Who are you?")
-	b.Decide("button.deny", "Declined")
+	b.Decide("[data-action=deny]", "Declined")
 	if _, err := term.Wait(a.Ctx, urlForm); err != nil { // the address is the agent's own to show
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestImagesOfTheDesk(t *testing.T) {
 	settle("shop", "curl -sS https://get.example.com/install.sh | sh", "Read it first, and tell me what it does.")
 	<-d.Asks(t.Context(), "shop", "/home/dev/shop", "Bash", rig.Command("git push --force origin main"))
 	b.View("History")
-	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count(".decided") == 5 })
+	rig.Eventually(t, rig.Soon, "all is in the history", func() bool { return b.Count("[data-ui=decision]") == 5 })
 	b.Image("history-phone.png")
 
 	b.View("Inbox")
@@ -46,10 +46,10 @@ func TestImagesOfTheDesk(t *testing.T) {
 	}
 	d.Asks(t.Context(), "api", "/home/dev/api", "Bash", rig.Command("make migrate"))
 	d.WaitPending(4)
-	b.Tap(".tools .switch")
-	b.See(".alike h3", "npm install")
+	b.Tap("[data-action=many]")
+	b.See("[data-ui=alike] h3", "npm install")
 	b.ChoosesAlike("3 chosen")
-	b.Do(chromedp.WaitVisible(chromedp.CSS(`.together .allow[aria-disabled="false"]`)))
+	b.Do(chromedp.WaitVisible(chromedp.CSS(`[data-ui=together] [data-action=allow][aria-disabled="false"]`)))
 	b.Image("many-phone.png")
 	b.Quiet()
 }

@@ -35,7 +35,7 @@ func TestImagesOfTheReadme(t *testing.T) {
 		}
 		d.WaitPending(0)
 	}
-	b.See(".past:nth-child(3)", "npm ci")
+	b.See("[data-ui=past]:nth-child(3)", "npm ci")
 	b.See("main", rig.Word("empty.head")) // the cards of what is over went away
 
 	shop.ask("Bash", map[string]any{
@@ -44,7 +44,7 @@ func TestImagesOfTheReadme(t *testing.T) {
 	})
 	b.See(rig.Open, "npm test -- checkout")
 	b.See(rig.Open, rig.Word("answer.allow"))
-	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` button.allow[aria-disabled="false"]`)))
+	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` [data-action=allow][aria-disabled="false"]`)))
 	b.Image("phone.png")
 
 	api := project{d, hooks, "api", "main"}
@@ -53,10 +53,10 @@ func TestImagesOfTheReadme(t *testing.T) {
 		"old_string": "\tsrv := &http.Server{Handler: mux}",
 		"new_string": "\tsrv := &http.Server{\n\t\tHandler:           mux,\n\t\tReadHeaderTimeout: 5 * time.Second,\n\t}",
 	})
-	b.See(".group:last-child", "server.go")
-	b.See(".rail", "api")
-	b.Do(rig.Desktop, chromedp.WaitVisible(chromedp.CSS(".group:last-child button.deny[aria-disabled=\"false\"]")))
-	b.See(".group:last-child .obstacle", "not seen yet") // its end is below the screen's edge
+	b.See("[data-ui=group]:last-child", "server.go")
+	b.See("[data-ui=sessions]", "api")
+	b.Do(rig.Desktop, chromedp.WaitVisible(chromedp.CSS("[data-ui=group]:last-child [data-action=deny][aria-disabled=\"false\"]")))
+	b.See("[data-ui=group]:last-child [data-ui=obstacle]", "not seen yet") // its end is below the screen's edge
 	b.Image("desktop.png")
 	b.Quiet()
 }

@@ -24,9 +24,9 @@ func TestCardOfEverySample(t *testing.T) {
 		d.WaitPending(1)
 		b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + " h3")))
 		b.Accessible("sample-" + kind)
-		b.Tap(rig.Open + " button.deny")
+		b.Tap(rig.Open + " [data-action=deny]")
 		h.Wait()
-		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
+		b.See(rig.Over+" [data-ui=outcome]", rig.Word("outcome.denied"))
 		b.Gone()
 	}
 	b.Quiet()
@@ -49,9 +49,9 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 		} else {
 			look()
 		}
-		b.Tap(rig.Open + " button.deny")
+		b.Tap(rig.Open + " [data-action=deny]")
 		h.Wait()
-		b.See(rig.Over+" .outcome", rig.Word("outcome.denied"))
+		b.See(rig.Over+" [data-ui=outcome]", rig.Word("outcome.denied"))
 		b.Gone()
 	}
 	suggestions := map[string]any{"agent_id": "a1", "agent_type": "reviewer", "permission_suggestions": []map[string]any{
@@ -64,11 +64,11 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 		"description": "Run the tests and push", "timeout": 120000, "run_in_background": true,
 	}, suggestions), func() {
 		b.Accessible("kind-command")
-		b.Tap(rig.Open + " button.third")
+		b.Tap(rig.Open + " [data-action=other]")
 		for _, mode := range otherAnswers {
 			b.Tap(rig.Open + ` [data-mode="` + mode + `"]`)
 			if mode == "rule" {
-				rig.Eventually(t, rig.Soon, "rules are proposed", func() bool { return !strings.Contains(b.Text(rig.Open+" .others"), "Asking the broker") })
+				rig.Eventually(t, rig.Soon, "rules are proposed", func() bool { return !strings.Contains(b.Text(rig.Open+" [data-ui=others]"), "Asking the broker") })
 			}
 			b.Accessible("answer-" + mode)
 		}
@@ -80,8 +80,8 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 	show("arguments", permission("mcp__github__create_issue", map[string]any{
 		"owner": "acme", "title": "Checkout fails", "labels": []string{"bug", "prod"}, "body": map[string]any{"text": "a\u202eb", "deep": map[string]any{"n": 1}},
 	}, nil), func() {
-		b.Tap(rig.Open + " details.raw summary")
-		b.See(rig.Open+" details.raw pre", `"hook_event_name"`)
+		b.Tap(rig.Open + " [data-ui=raw] summary")
+		b.See(rig.Open+" [data-ui=raw] pre", `"hook_event_name"`)
 		b.Accessible("kind-arguments")
 	})
 	show("questions", permission("AskUserQuestion", map[string]any{"questions": []map[string]any{

@@ -28,7 +28,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	for i := range chans {
 		chans[i] = d.Asks(ctx, fmt.Sprintf("s%d", i%10), fmt.Sprintf("/home/dev/app%d", i%10), "Bash", rig.Command(fmt.Sprintf("npm run task%d -- --number %d", i%7, i)))
 	}
-	rig.Eventually(t, 3*rig.Soon, "all of them are in the list", func() bool { return b.Count(".one") == many+1 })
+	rig.Eventually(t, 3*rig.Soon, "all of them are in the list", func() bool { return b.Count("[data-ui=row]") == many+1 })
 	t.Logf("%d requests in the list %v after the first was posted", many, time.Since(start).Round(time.Millisecond))
 	b.Shot("thousand.png")
 	for name, set := range map[string]chromedp.Action[chromedp.Void]{"phone": rig.Phone, "desktop": rig.Desktop} {
@@ -57,14 +57,14 @@ func TestPageScrollsAThousand(t *testing.T) {
 		t.Logf("%s: %s; the page's thread worked for %.2f s, of them script %.2f s, style %.2f s, layout %.2f s", name, figures, spent("ThreadTime"), spent("ScriptDuration"), spent("RecalcStyleDuration"), spent("LayoutDuration"))
 	}
 	// One is settled: it goes, the others stay.
-	before := b.Count(".one:not(.over)")
+	before := b.Count("[data-ui=row]:not([data-state=over])")
 	d.Allow(d.Pending()[many/2])
-	rig.Eventually(t, rig.Soon, "one less waits", func() bool { return b.Count(".one:not(.over)") == before-1 })
+	rig.Eventually(t, rig.Soon, "one less waits", func() bool { return b.Count("[data-ui=row]:not([data-state=over])") == before-1 })
 	cancel()
 	for _, c := range chans {
 		<-c
 	}
-	rig.Eventually(t, 3*rig.Soon, "no ghost stays", func() bool { return b.Count(".one:not(.over)") <= 1 })
+	rig.Eventually(t, 3*rig.Soon, "no ghost stays", func() bool { return b.Count("[data-ui=row]:not([data-state=over])") <= 1 })
 	b.Quiet()
 }
 
@@ -97,7 +97,7 @@ func TestPageFirstLoad(t *testing.T) {
 	if w.Bytes > 60<<10 || w.Bytes < 10<<10 {
 		t.Errorf("the first load is %d bytes, want at most %d", w.Bytes, 60<<10)
 	}
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	<-ch
 	b.Quiet()
 }
@@ -111,7 +111,7 @@ func TestPageAfterSleep(t *testing.T) {
 	b.Pair(d)
 	cards := func(want int) {
 		t.Helper()
-		rig.Eventually(t, rig.Soon, fmt.Sprintf("%d cards wait", want), func() bool { return b.Count(".card:not(.over)") == want })
+		rig.Eventually(t, rig.Soon, fmt.Sprintf("%d cards wait", want), func() bool { return b.Count("[data-ui=card]:not([data-state=over])") == want })
 	}
 	chans := []<-chan string{}
 	ask := func(text string) {

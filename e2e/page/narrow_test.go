@@ -20,7 +20,7 @@ func TestPageAtTwiceTheSize(t *testing.T) {
 	d.WaitPending(2)
 	b.See("main", "rm -rf")
 	b.See("main", "Checkout")
-	if size := rig.Value(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector(".card .units li")).fontSize`)); size != "28px" {
+	if size := rig.Value(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector("[data-ui=card] [data-ui=units] li")).fontSize`)); size != "28px" {
 		t.Errorf("letters of a card are %s, want twice 14px", size)
 	}
 	sizes := map[string][2]int64{"320": {320, 568}, "390": {390, 844}}
@@ -34,14 +34,14 @@ func TestPageAtTwiceTheSize(t *testing.T) {
 	// Half the pixels with letters of the usual size are the same as these with twice the size; both
 	// at once are more than anybody has.
 	check("inbox")
-	b.Click(".card .third", "More answers")
-	b.Click(`.card [data-mode="edit"]`, "Edit")
+	b.Click("[data-ui=card] [data-action=other]", "More answers")
+	b.Click(`[data-ui=card] [data-mode="edit"]`, "Edit")
 	check("edit")
 	b.View("History")
 	check("history")
 	b.View("Inbox")
-	b.Click("header.top > .small", "Settings")
-	b.See(".settings", rig.Word("settings.sections.answering"))
+	b.Click("[data-action=settings]", "Settings")
+	b.See("[data-ui=settings]", rig.Word("settings.sections.answering"))
 	check("settings")
 	b.Quiet()
 }

@@ -84,7 +84,7 @@ func TestPageOfAnotherOriginUsesNothing(t *testing.T) {
 	other.Keeps("")
 	other.Close()
 
-	b.Tap(rig.Open + " button.allow") // and nobody took this one's place
+	b.Tap(rig.Open + " [data-action=allow]") // and nobody took this one's place
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}

@@ -75,18 +75,18 @@ func TestPageUnfoldsWhatWasSettled(t *testing.T) {
 	b := rig.NewBrowser(t)
 	b.Pair(d)
 	h := d.Hook(rig.Bash("s", "set -e\n"+strings.Repeat("make target\n", 8)+"rm -rf build"))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
-	b.See(".past .summary", "set -e …")
-	if s := b.Text(".past .summary"); strings.Contains(s, "rm -rf") {
+	b.See("[data-ui=past] [data-ui=summary]", "set -e …")
+	if s := b.Text("[data-ui=past] [data-ui=summary]"); strings.Contains(s, "rm -rf") {
 		t.Errorf("folded it shows %q", s)
 	}
 	b.Looks("folded")
-	b.Tap(".past .link")
-	b.See(".past .summary", "rm -rf build")
+	b.Tap("[data-ui=past] button")
+	b.See("[data-ui=past] [data-ui=summary]", "rm -rf build")
 	b.Looks("unfolded")
-	b.Tap(".past .link")
-	b.See(".past .link", rig.Word("past.all"))
+	b.Tap("[data-ui=past] button")
+	b.See("[data-ui=past] button", rig.Word("past.all"))
 	b.Quiet()
 }
 
@@ -101,8 +101,8 @@ func TestPageAnswersClaude(t *testing.T) {
 	term := a.Terminal([]modelserver.Use{a.Touch("out.txt")})
 	b.See(rig.Open, "touch "+a.Path("out.txt"))
 	a.Dialog(term)
-	b.Tap(rig.Open + " button.allow")
-	b.See(rig.Over+" .outcome", rig.Word("outcome.allowed"))
+	b.Tap(rig.Open + " [data-action=allow]")
+	b.See(rig.Over+" [data-ui=outcome]", rig.Word("outcome.allowed"))
 	if res := a.ModelDone(); len(res) != 1 || res[0].IsError {
 		t.Errorf("the model read %+v", res)
 	}

@@ -45,7 +45,7 @@ func TestPagePairsFromHere(t *testing.T) {
 	b.Looks("empty")
 
 	h := d.Hook(rig.Bash("first", "npm test"))
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -59,7 +59,7 @@ func TestPagePairsFromHere(t *testing.T) {
 	}
 	d.Signed(r.ID)
 	b.Do(chromedp.Reload()) // the key stayed
-	b.See(".link-state", rig.Word("link.live"))
+	b.See("[data-ui=link]", rig.Word("link.live"))
 	b.Quiet()
 }
 
@@ -75,15 +75,15 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	b.Tap(rig.PairHere)
 	code := b.Code("")
 	d.Refuse(code)
-	b.See(".notice", "The code "+code+" is no longer good. It was refused")
+	b.See("[data-ui=notice]", "The code "+code+" is no longer good. It was refused")
 	b.See(rig.PairHere, rig.Word("door.newCode"))
 	b.Looks("refused")
 
 	b.Tap(rig.PairHere)
 	code = b.Code(code)
-	b.Tap("main button.third") // Cancel
+	b.Tap("main [data-action=cancel]") // Cancel
 	b.See("main", rig.Word("door.head"))
-	if s := b.Text(".notice"); s != "" {
+	if s := b.Text("[data-ui=notice]"); s != "" {
 		t.Errorf("after Cancel the page complains: %s", s)
 	}
 	b.Tap(rig.PairHere)
@@ -93,10 +93,10 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	}
 
 	d.Kill()
-	b.See(".door .silent", rig.Word("door.silent"))
+	b.See("main [role=status]", rig.Word("door.silent"))
 	b.Looks("silent")
 	d.Start()
-	b.See(".notice", "or the broker was restarted")
+	b.See("[data-ui=notice]", "or the broker was restarted")
 	b.Do(chromedp.Reload()) // nothing is left of it
 	b.See(rig.PairHere, rig.Word("door.fromHere"))
 
@@ -104,14 +104,14 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	b.Tap(rig.PairHere)
 	code = b.Code(code)
 	d.Refuse(code) // as good as forgotten
-	b.See(".notice", "The code "+code+" has expired")
+	b.See("[data-ui=notice]", "The code "+code+" has expired")
 	b.Do(chromedp.Reload())
 
 	for range 4 { // others at the same address
 		d.StartPairing()
 	}
 	b.Tap(rig.PairHere)
-	b.See(".notice", "assent pair")
+	b.See("[data-ui=notice]", "assent pair")
 	b.Looks("full")
 	b.Quiet()
 }

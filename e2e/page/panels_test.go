@@ -29,14 +29,14 @@ func TestPageOrders(t *testing.T) {
 		rig.Eventually(t, rig.Soon, "the order "+want, func() bool { return b.InOrder() == want })
 	}
 	order("step-0, step-1, step-2")
-	b.Chooses(".tools select", "deadline")
+	b.Chooses("[data-ui=tools] select", "deadline")
 	order("step-1, step-2, step-0")
 	b.Do(chromedp.Reload())
 	order("step-1, step-2, step-0")
 	d.AsksFor(5*time.Minute, "session-0", "step-3") // its session goes to the top with it
 	order("step-3, step-0, step-1, step-2")
 	b.Accessible("deadline")
-	b.Chooses(".tools select", "age")
+	b.Chooses("[data-ui=tools] select", "age")
 	order("step-0, step-3, step-1, step-2")
 	b.Quiet()
 }
@@ -61,37 +61,37 @@ func TestPageEndsWhatWasSaved(t *testing.T) {
 		t.Fatalf("the grant says %q", out)
 	}
 	b.View("Rules")
-	rig.Eventually(t, rig.Soon, "three are listed", func() bool { return b.Count(".rule .ask") == 3 })
-	b.See(".book", "1 of 3 used, last")
-	b.See(".book", rig.Word("book.forGood"))
+	rig.Eventually(t, rig.Soon, "three are listed", func() bool { return b.Count("[data-ui=rule] [data-action=revoke]") == 3 })
+	b.See("[data-ui=book]", "1 of 3 used, last")
+	b.See("[data-ui=book]", rig.Word("book.forGood"))
 	rig.Eventually(t, rig.Soon, "the minutes that are left", func() bool {
 		for _, x := range d.Grants() {
 			if x.Count == 0 {
-				return strings.Contains(b.Text(".book"), fmt.Sprintf("for %d min more", int(time.Until(x.ExpiresAt).Minutes())))
+				return strings.Contains(b.Text("[data-ui=book]"), fmt.Sprintf("for %d min more", int(time.Until(x.ExpiresAt).Minutes())))
 			}
 		}
 		return false
 	})
-	b.See(".book", rig.Word("book.unused"))
-	b.See(".book", "No rules in files yet")
+	b.See("[data-ui=book]", rig.Word("book.unused"))
+	b.See("[data-ui=book]", "No rules in files yet")
 	b.Accessible("saved")
 	b.NothingCut("saved")
 	for left, sentence := range []string{"npm test", "npm run build", "make check"} {
-		row := `[...document.querySelectorAll(".rule")].find(e => e.innerText.includes(` + rig.JSString(sentence) + `) && e.querySelector(".ask, .really"))`
+		row := `[...document.querySelectorAll("[data-ui=rule]")].find(e => e.innerText.includes(` + rig.JSString(sentence) + `) && e.querySelector("[data-action=revoke], [data-ui=sure]"))`
 		rig.Eventually(t, rig.Soon, sentence+" is asked about", func() bool {
-			return rig.Value(b, chromedp.Evaluate[bool](`(e => { e?.querySelector(".ask")?.click(); return !!e?.querySelector(".really") })(`+row+`)`))
+			return rig.Value(b, chromedp.Evaluate[bool](`(e => { e?.querySelector("[data-action=revoke]")?.click(); return !!e?.querySelector("[data-ui=sure]") })(`+row+`)`))
 		})
-		b.See(".really", rig.Word("book.revokeNow"))
+		b.See("[data-ui=sure]", rig.Word("book.revokeNow"))
 		if left == 0 {
 			b.Accessible("revoke")
 		}
 		rig.Eventually(t, rig.Soon, sentence+" is over", func() bool { // once the button is armed
-			rig.Value(b, chromedp.Evaluate[bool](`(document.querySelector('.really .deny:not([aria-disabled="true"])')?.click(), true)`))
-			return b.Count(".rule:not(.gone)") == 2-left
+			rig.Value(b, chromedp.Evaluate[bool](`(document.querySelector('[data-ui=sure] [data-action=yes]:not([aria-disabled="true"])')?.click(), true)`))
+			return b.Count("[data-ui=rule]:not([data-state=gone])") == 2-left
 		})
 	}
 	b.Click("summary", "3 that are over")
-	b.See(".rule.gone", rig.Word("book.grantStates.revoked"))
+	b.See("[data-ui=rule][data-state=gone]", rig.Word("book.grantStates.revoked"))
 	b.Accessible("saved-over")
 	h := d.Hook(rig.Bash("s", "npm run build"))
 	d.Deny(d.WaitPending(1)[0], "not any more")
@@ -120,9 +120,9 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.AsksFor(time.Hour, "other-session", "waits")
 	d.AsksFor(time.Hour, "session-of-the-same-name", "waits too")
 	d.WaitPending(2)
-	b.Tap("header button.small")
-	b.Click(".settings .tabs button", "Notifications")
-	b.See(".notify", rig.Word("notify.off"))
+	b.Tap("[data-action=settings]")
+	b.Click("[data-ui=sections] button", "Notifications")
+	b.See("[data-ui=notify]", rig.Word("notify.off"))
 	b.Accessible("notify-off")
 	b.NothingCut("notify-off")
 
@@ -131,27 +131,27 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.Must("GET", "/v1/push", d.PairBare("view").Bearer(), nil, http.StatusOK, &key)
 	browser := v.Subscribe(key.PublicKey)
 	rig.Value(b, chromedp.Evaluate[bool](`(window.vendorSays = `+rig.JSString(string(browser.JSON()))+`, true)`))
-	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", rig.Word("notify.on"))
+	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.See("[data-ui=notify]", rig.Word("notify.on"))
 	if ok := rig.Value(b, chromedp.Evaluate[bool](`window.visibleOnly === true && btoa(String.fromCharCode(...new Uint8Array(window.vendorKey))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "") === `+rig.JSString(key.PublicKey))); !ok {
 		t.Error("the push service was given another key than the broker's")
 	}
-	b.Click(".notify button", "Send a test")
+	b.Click("[data-ui=notify] button", "Send a test")
 	if m := rig.Arrived(t, v, 1); m.Type != "test" {
 		t.Errorf("%+v", m)
 	}
-	b.See(".notify", rig.Word("notify.tested"))
-	b.Click(".notify label", "Quiet hours")
-	b.See(".notify", rig.Word("notify.saved"))
-	b.Do(chromedp.WaitVisible(chromedp.CSS(`.notify input[type="time"]`)))
-	b.Click(".notify label", "Quiet hours")
-	rig.Eventually(t, rig.Soon, "no quiet hours", func() bool { return b.Count(`.notify input[type="time"]`) == 0 })
-	b.Chooses(".notify select", "0")
-	b.See(".notify", rig.Word("notify.saved"))
-	const sessions = ".notify label:has(select) ~ label select"
+	b.See("[data-ui=notify]", rig.Word("notify.tested"))
+	b.Click("[data-ui=notify] label", "Quiet hours")
+	b.See("[data-ui=notify]", rig.Word("notify.saved"))
+	b.Do(chromedp.WaitVisible(chromedp.CSS(`[data-ui=notify] input[type="time"]`)))
+	b.Click("[data-ui=notify] label", "Quiet hours")
+	rig.Eventually(t, rig.Soon, "no quiet hours", func() bool { return b.Count(`[data-ui=notify] input[type="time"]`) == 0 })
+	b.Chooses("[data-ui=notify] select", "0")
+	b.See("[data-ui=notify]", rig.Word("notify.saved"))
+	const sessions = "[data-ui=notify] label:has(select) ~ label select"
 	b.Chooses(sessions, "only")
-	b.See(".notify", "tmp …sion") // two have the same name
-	b.See(".notify", "tmp …name")
+	b.See("[data-ui=notify]", "tmp …sion") // two have the same name
+	b.See("[data-ui=notify]", "tmp …name")
 	b.Accessible("notify-on")
 	b.NothingCut("notify-on")
 
@@ -165,8 +165,8 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.Allow(requestOf(d, "quiet"))
 	h.Wait()
 	b.Chooses(sessions, "all")
-	rig.Eventually(t, rig.Soon, "all are chosen again", func() bool { return b.Count(".notify .switched") == 2 })
-	b.See(".notify", rig.Word("notify.saved"))
+	rig.Eventually(t, rig.Soon, "all are chosen again", func() bool { return b.Count("[data-ui=notify] [data-ui=switch]") == 2 })
+	b.See("[data-ui=notify]", rig.Word("notify.saved"))
 	h = d.Hook(rig.Bash("loud-session", "loud"))
 	r := requestOf(d, "loud")
 	if m := rig.Arrived(t, v, 2); m.Type != "asked" || m.RequestID != r.ID {
@@ -174,13 +174,13 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	}
 	d.Allow(r)
 	h.Wait()
-	b.Click(".notify button", "Stop ringing")
-	b.See(".notify", rig.Word("notify.off"))
+	b.Click("[data-ui=notify] button", "Stop ringing")
+	b.See("[data-ui=notify]", rig.Word("notify.off"))
 
 	// An owner who says no is told how that can be changed.
 	rig.Value(b, chromedp.Evaluate[bool](`(window.says = "denied", true)`))
-	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", rig.Word("notify.errors.NotAllowedError"))
+	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.See("[data-ui=notify]", rig.Word("notify.errors.NotAllowedError"))
 	b.Quiet()
 }
 
@@ -204,23 +204,23 @@ func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
 		Object.defineProperty(Notification, "permission", {get: () => "default"});
 	}`)
 	b.Pair(d)
-	b.Tap("header button.small")
-	b.Click(".settings .tabs button", "Notifications")
-	b.See(".notify", rig.Word("notify.off"))
-	b.Click(".notify button", "Ring this browser")
-	b.See(".notify [role=status]", rig.Word("notify.turning"))
-	b.Do(chromedp.WaitVisible(chromedp.CSS(".notify .allow.busy:disabled")))
+	b.Tap("[data-action=settings]")
+	b.Click("[data-ui=sections] button", "Notifications")
+	b.See("[data-ui=notify]", rig.Word("notify.off"))
+	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.See("[data-ui=notify] [role=status]", rig.Word("notify.turning"))
+	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=notify] [data-action=ring][data-state=busy]:disabled")))
 	b.Shot("notify-waits")
 	rig.Eventually(t, rig.Soon, "the push service was asked", func() bool { return rig.Value(b, chromedp.Evaluate[bool](`!!window.over`)) })
 	rig.Value(b, chromedp.Evaluate[bool](`(over(), true)`))
-	b.See(".notify [role=alert]", "push service did not answer")
-	if said := b.Text(".notify [role=status]"); said != "" {
+	b.See("[data-ui=notify] [role=alert]", "push service did not answer")
+	if said := b.Text("[data-ui=notify] [role=status]"); said != "" {
 		t.Errorf("it still says %q", said)
 	}
 	b.Accessible("notify-silent")
 	rig.Value(b, chromedp.Evaluate[bool](`window.reachable = true`))
-	b.Click(".notify button", "Ring this browser")
-	b.See(".notify", rig.Word("notify.on"))
+	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.See("[data-ui=notify]", rig.Word("notify.on"))
 	b.Quiet()
 }
 

@@ -24,13 +24,13 @@ func TestPageSaysThatTheRulesAreBroken(t *testing.T) {
 	if out := d.Hook(rig.Bash("s1", "git status")).Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %q", out)
 	}
-	b.See(".past .outcome", "Allowed by the rule Bash(git status) in "+d.RulesFile())
+	b.See("[data-ui=past] [data-ui=outcome]", "Allowed by the rule Bash(git status) in "+d.RulesFile())
 	b.See("main", rig.Word("empty.head"))
 	b.Shot("rule-allowed.png")
 
 	d.WriteRules("version: 1\nallwo: []\n")
-	b.See(".rules-broken", rig.Word("rules.oldInForce"))
-	b.See(".rules-broken", d.RulesFile()+":2:")
+	b.See("[data-ui=rules-broken]", rig.Word("rules.oldInForce"))
+	b.See("[data-ui=rules-broken]", d.RulesFile()+":2:")
 	h := d.Hook(rig.Bash("s1", "kubectl apply -f prod.yaml"))
 	b.See(rig.Open, "a deployment to production")
 	b.See(rig.Open, "rule deploy")
@@ -40,7 +40,7 @@ func TestPageSaysThatTheRulesAreBroken(t *testing.T) {
 
 	d.WriteRules(patient)
 	rig.Eventually(t, rig.Soon, "the banner goes", func() bool {
-		return rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(".rules-broken").length`)) == 0
+		return rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll("[data-ui=rules-broken]").length`)) == 0
 	})
 	b.Quiet()
 }

@@ -33,14 +33,14 @@ func TestCardSaysHowItStands(t *testing.T) {
 	says := func(command, words string) {
 		t.Helper()
 		b.See(rig.Over, command)
-		b.See(rig.Over+" .outcome", words)
-		if b.Has(rig.Over + " .two") {
+		b.See(rig.Over+" [data-ui=outcome]", words)
+		if b.Has(rig.Over + " [data-ui=answers]") {
 			t.Errorf("%s: what is over can still be answered", command)
 		}
 	}
 
 	h := d.Hook(rig.Bash("s", "echo expires"), "--timeout", "15s") // so that the page has seen it wait
-	b.See(rig.Open+" .drain.soon", "s left")
+	b.See(rig.Open+" [data-ui=drain][data-state=soon]", "s left")
 	h.Wait()
 	says("echo expires", "Expired: nobody answered in time. The agent asks in its own terminal.")
 	h = d.Hook(rig.Bash("s", "echo told-no"), "--timeout", "15s", "--on-timeout", "deny")
@@ -58,7 +58,7 @@ func TestCardSaysHowItStands(t *testing.T) {
 	b.Gone()
 
 	h = d.Hook(rig.Bash("s", "echo allowed"))
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	h.Wait()
 	says("echo allowed", "Delivered")
 	ran("echo allowed")
@@ -67,28 +67,28 @@ func TestCardSaysHowItStands(t *testing.T) {
 	b.Gone()
 
 	h = d.Hook(rig.Bash("s", "echo denied"))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	says("echo denied", "Denied")
 	ran("echo denied")
-	b.See(".overruled", "was denied here and has run all the same")
-	b.See(rig.Over+" .outcome", "Overruled")
+	b.See("[data-ui=overruled]", "was denied here and has run all the same")
+	b.See(rig.Over+" [data-ui=outcome]", "Overruled")
 	b.Accessible("state-overruled")
 	b.Gone()
-	b.See(".overruled", "was denied here and has run all the same") // until somebody has seen it
-	b.Tap(".overruled button")
+	b.See("[data-ui=overruled]", "was denied here and has run all the same") // until somebody has seen it
+	b.Tap("[data-ui=overruled] button")
 
 	ctx, hangUp := context.WithCancel(t.Context())
 	d.Asks(ctx, "s", "/home/dev/app", "Bash", rig.Command("echo goes-away"))
 	b.See(rig.Open, "echo goes-away")
 	hangUp()
-	b.See(rig.Over+" .outcome", "terminal")
+	b.See(rig.Over+" [data-ui=outcome]", "terminal")
 	b.Gone()
 
 	h = d.Hook(rig.Bash("s", "echo no-link"))
 	b.See(rig.Open, "echo no-link")
 	d.Kill()
-	b.See(rig.Open+" .obstacle", rig.Word("answer.noLink"))
+	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.noLink"))
 	for _, which := range []string{"allow", "deny"} {
 		if !b.Has(rig.Open + " button." + which + `[aria-disabled="true"]`) {
 			t.Errorf("%s can be tapped without a connection", which)
@@ -96,7 +96,7 @@ func TestCardSaysHowItStands(t *testing.T) {
 	}
 	b.Accessible("state-no-link")
 	d.Start()
-	b.Tap(rig.Open + " button.allow")
+	b.Tap(rig.Open + " [data-action=allow]")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -111,12 +111,12 @@ func TestCardTakesNothingTooEarly(t *testing.T) {
 	b := rig.NewBrowser(t)
 	// Answers at once what comes, in the task that shows it.
 	b.Before(`addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
-		const card = document.querySelector(".card:not(.over)");
+		const card = document.querySelector("[data-ui=card]:not([data-state=over])");
 		if (!card || window.early) return;
-		window.early = card.querySelector(".allow").ariaDisabled;
+		window.early = card.querySelector("[data-action=allow]").ariaDisabled;
 		card.focus();
 		for (const key of ["a", "d"]) card.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-		for (const button of card.querySelectorAll(".two button")) button.click();
+		for (const button of card.querySelectorAll("[data-ui=answers] button")) button.click();
 	}).observe(document, {childList: true, subtree: true}))`)
 	b.Pair(d)
 	h := d.Hook(rig.Bash("s", "echo early"))
@@ -126,14 +126,14 @@ func TestCardTakesNothingTooEarly(t *testing.T) {
 	}
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable)))
 	moved := rig.Value(b, chromedp.Evaluate[json.RawMessage](`(() => {
-		const card = document.querySelector(".card:not(.over)");
+		const card = document.querySelector("[data-ui=card]:not([data-state=over])");
 		card.focus();
 		const push = document.createElement("p");
 		push.textContent = "pushes";
 		document.querySelector("main").prepend(push);
 		for (const key of ["a", "d"]) card.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
-		for (const button of card.querySelectorAll(".two button")) button.click();
-		return [!!document.querySelector(".busy"), [...card.querySelectorAll(".two button")].map(e => e.className)];
+		for (const button of card.querySelectorAll("[data-ui=answers] button")) button.click();
+		return [!!document.querySelector("[data-state=busy]"), [...card.querySelectorAll("[data-ui=answers] button")].map(e => e.dataset.state)];
 	})()`))
 	t.Logf("after the move: %s", moved)
 	if r := d.WaitPending(1)[0]; r.State != "pending" {
@@ -165,7 +165,7 @@ func TestCardKeepsTheFocusInSight(t *testing.T) {
 		rig.Eventually(t, rig.Soon, "the screen of a "+name, func() bool {
 			return rig.Value(b, chromedp.Evaluate[bool](`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done((document.documentElement.clientWidth > 1000) === `+strconv.FormatBool(name == "desktop")+`))))`, chromedp.EvalAwaitPromise))
 		})
-		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0), document.querySelector(".card").focus()`))
+		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0), document.querySelector("[data-ui=card]").focus()`))
 		inside := 0
 		for _, way := range []string{"", "back"} {
 			for range 25 {
@@ -180,7 +180,7 @@ func TestCardKeepsTheFocusInSight(t *testing.T) {
 					Foot        float64
 				}
 				p := rig.Value(b, chromedp.Evaluate[place](`(() => {
-					const e = document.activeElement, card = e.closest(".card"), foot = document.querySelector(".card .foot");
+					const e = document.activeElement, card = e.closest("[data-ui=card]"), foot = document.querySelector("[data-ui=card] [data-ui=foot]");
 					const r = e.getBoundingClientRect();
 					return {What: e.outerHTML.slice(0, 120), In: !card || e === card ? "" : foot.contains(e) ? "foot" : "card", Top: r.top, Bottom: r.bottom, Foot: Math.min(innerHeight, foot.getBoundingClientRect().top)};
 				})()`))
@@ -197,7 +197,7 @@ func TestCardKeepsTheFocusInSight(t *testing.T) {
 			t.Errorf("%s: only %d places had the focus", name, inside)
 		}
 	}
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.Quiet()
 }
@@ -215,7 +215,7 @@ func TestCardsThatAreOverHideNone(t *testing.T) {
 		chans = append(chans, d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command(fmt.Sprintf("make part%d", i))))
 		d.WaitPending(i + 1)
 	}
-	b.See(".queue > .more", "5 more wait")
+	b.See("[data-ui=queue] > [data-action=more]", "5 more wait")
 	for _, r := range d.Pending() {
 		d.Deny(r, "no")
 	}
@@ -224,11 +224,11 @@ func TestCardsThatAreOverHideNone(t *testing.T) {
 	}
 	h := d.Hook(rig.Bash("s", "echo last"))
 	b.See(rig.Open, "echo last")
-	if n := b.Count(".card.over"); n != 30 {
+	if n := b.Count("[data-ui=card][data-state=over]"); n != 30 {
 		t.Errorf("%d cards linger, want 30", n)
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("pointerup"))`))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.Quiet()
 }
@@ -250,11 +250,11 @@ func TestPageIsUnsureAfterA503(t *testing.T) {
 	b.Pair(d)
 	b.Rest()
 	h := d.Hook(rig.Bash("s", "make"))
-	b.Tap(rig.Open + " button.deny")
+	b.Tap(rig.Open + " [data-action=deny]")
 	b.See(rig.Open, "not known")
-	b.See(rig.Open+" button.allow", rig.Word("answer.allow"))
+	b.See(rig.Open+" [data-action=allow]", rig.Word("answer.allow"))
 	d.Allow(d.WaitPending(1)[0]) // somebody else did, or it was ours after all
-	b.See(rig.Over+" .outcome", "Allowed by")
+	b.See(rig.Over+" [data-ui=outcome]", "Allowed by")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -262,8 +262,8 @@ func TestPageIsUnsureAfterA503(t *testing.T) {
 	b.Gone()
 	rig.Value(b, chromedp.Evaluate[bool](`window.recorded = true`))
 	h = d.Hook(rig.Bash("s", "make again"))
-	b.Tap(rig.Open + " button.deny")
-	b.See(rig.Over+" .outcome", "Denied by")
+	b.Tap(rig.Open + " [data-action=deny]")
+	b.See(rig.Over+" [data-ui=outcome]", "Denied by")
 	h.Wait()
 	if n := rig.Value(b, chromedp.Evaluate[int](`window.decisions`)); n != 2 {
 		t.Errorf("%d decisions were sent, want 2", n)

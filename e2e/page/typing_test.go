@@ -28,14 +28,14 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	b.See(rig.Open, "echo other")
 	h := d.Hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
 	d.WaitPending(2)
-	b.Do(chromedp.WaitVisible(chromedp.CSS(".card .form textarea")), chromedp.WaitVisible(chromedp.CSS(".card:first-of-type "+`.allow[aria-disabled="false"]`)))
+	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=card] [data-ui=form] textarea")), chromedp.WaitVisible(chromedp.CSS("[data-ui=card]:first-of-type "+`[data-action=allow][aria-disabled="false"]`)))
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.typed = new Promise((done) => {
-		const box = document.querySelector(".form textarea");
+		const box = document.querySelector("[data-ui=form] textarea");
 		box.focus();
 		window.type = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 		type("x");
 		new MutationObserver((_, seen) => {
-			if (!document.querySelector(".card.over")) return;
+			if (!document.querySelector("[data-ui=card][data-state=over]")) return;
 			seen.disconnect();
 			for (const key of "kick and ask") type(key);
 			window.type = undefined;
@@ -50,7 +50,7 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	if q := d.WaitPending(1)[0]; q.ToolName != "Bash" {
 		t.Errorf("it waits no more; %+v does", q)
 	}
-	if n := b.Count(".busy"); n != 0 {
+	if n := b.Count("[data-state=busy]"); n != 0 {
 		t.Error("an answer is on its way")
 	}
 	b.KeyOn(rig.Open, "a")
@@ -72,19 +72,19 @@ func TestPhonesKeyboardCoversWhatIsBehindIt(t *testing.T) {
 	b.Pair(d)
 	b.See("main", rig.Word("empty.head")) // so the broker knows that somebody is there
 	h := d.Hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
-	b.See(rig.Open+" .form", "why")
-	b.See(rig.Open+" .obstacle", "not seen yet")
-	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` button.deny[aria-disabled="false"]`)))
-	b.Do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector(".card:not(.over) .deny").click()`))
+	b.See(rig.Open+" [data-ui=form]", "why")
+	b.See(rig.Open+" [data-ui=obstacle]", "not seen yet")
+	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` [data-action=deny][aria-disabled="false"]`)))
+	b.Do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector("[data-ui=card]:not([data-state=over]) [data-action=deny]").click()`))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable))) // all is seen, the button stands still, and nothing was sent
 	b.Do(chromedp.Evaluate[chromedp.Void](`keyboard(200)`))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable)))
-	b.Do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector(".card:not(.over) .allow").click()`))
-	if r := d.WaitPending(1)[0]; r.State != "pending" || b.Count(".busy") > 0 {
+	b.Do(chromedp.Evaluate[chromedp.Void](`keyboard(innerHeight), document.querySelector("[data-ui=card]:not([data-state=over]) [data-action=allow]").click()`))
+	if r := d.WaitPending(1)[0]; r.State != "pending" || b.Count("[data-state=busy]") > 0 {
 		t.Errorf("it is %s", r.State)
 	}
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable)))
-	b.Decide("button.allow", "Answered")
+	b.Decide("[data-action=allow]", "Answered")
 	if out := h.Wait(); out != accepted+"{}}}" {
 		t.Errorf("the hook printed %s", out)
 	}

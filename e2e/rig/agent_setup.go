@@ -166,7 +166,7 @@ func (b *Browser) Mode(name string) {
 		case b.Has(chip):
 			b.Tap(chip)
 		default:
-			b.Tap(Open + " button.third")
+			b.Tap(Open + " " + Action("other"))
 		}
 		return false
 	})
@@ -196,9 +196,9 @@ func (b *Browser) Decide(button, outcome string) {
 		id = Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open)+`)?.dataset.request ?? ""`))
 		return id != ""
 	})
-	card := `.card[data-request="` + id + `"]`
+	card := Part("card") + `[data-request="` + id + `"]`
 	Eventually(b.t, Soon, outcome+" on the card", func() bool {
-		if strings.Contains(b.Text(card+" .outcome"), outcome) {
+		if strings.Contains(b.Text(card+" "+Part("outcome")), outcome) {
 			return true
 		}
 		if !Value(b, chromedp.Evaluate[bool](lookThere(card), chromedp.EvalAwaitPromise)) {

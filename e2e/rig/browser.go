@@ -183,7 +183,7 @@ func (b *Browser) See(selector, text string) {
 func (b *Browser) Tap(selector string) {
 	b.t.Helper()
 	b.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
-	Value(b, chromedp.Evaluate[bool](`(e => { (e?.closest(".card") ?? e)?.scrollIntoView({ block: "nearest" }); return true })(document.querySelector(`+JSString(selector)+`))`))
+	Value(b, chromedp.Evaluate[bool](`(e => { (e?.closest("[data-ui=card]") ?? e)?.scrollIntoView({ block: "nearest" }); return true })(document.querySelector(`+JSString(selector)+`))`))
 	Eventually(b.t, Soon, selector+" takes a tap", func() bool { return b.touch(selector) })
 }
 
@@ -225,7 +225,7 @@ func (b *Browser) Finger(at Point) bool {
 			addEventListener("click", (c) => (window.tapped ||= window.aimed.contains(c.target) ? "took" : "missed"), true);
 			addEventListener("click", () => {
 				const e = window.aimed;
-				if (e.isConnected && e.ariaDisabled === "true" && !e.classList.contains("busy")) window.tapped = "refused";
+				if (e.isConnected && e.ariaDisabled === "true" && e.dataset.state !== "busy") window.tapped = "refused";
 			});
 		}
 		window.tapped = "";
@@ -267,7 +267,7 @@ func (b *Browser) Gone() {
 		}
 		return rested;
 	})()`))
-	Eventually(b.t, Soon, "the card goes", func() bool { return b.Count(".card") == 0 })
+	Eventually(b.t, Soon, "the card goes", func() bool { return b.Count("[data-ui=card]") == 0 })
 	if rested {
 		b.Rest()
 	}

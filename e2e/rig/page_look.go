@@ -95,7 +95,7 @@ func Command(text string) string { return fmt.Sprintf(`{"command":%q}`, text) }
 // View goes to a part of the page.
 func (b *Browser) View(name string) {
 	b.t.Helper()
-	b.Click(`.tabs button`, name)
+	b.Click(`[data-ui=views] button`, name)
 }
 
 // Click clicks the first element of those that a selector finds that shows a text; and again, if
@@ -105,8 +105,8 @@ func (b *Browser) Click(selector, text string) {
 	Eventually(b.t, Soon, selector+" with "+text, func() bool {
 		return Value(b, chromedp.Evaluate[bool](`(e => {
 			e?.click();
-			if (!e?.closest(".two")) return !!e;
-			return new Promise((done) => setTimeout(() => done(!e.isConnected || e.ariaDisabled !== "true" || e.classList.contains("busy"))));
+			if (!e?.closest("[data-ui=answers]")) return !!e;
+			return new Promise((done) => setTimeout(() => done(!e.isConnected || e.ariaDisabled !== "true" || e.dataset.state === "busy")));
 		})([...document.querySelectorAll(`+JSString(selector)+`)].find(e => e.innerText.includes(`+JSString(text)+`) && e.ariaDisabled !== "true"))`, chromedp.EvalAwaitPromise))
 	})
 }
@@ -115,10 +115,10 @@ func (b *Browser) Click(selector, text string) {
 func (b *Browser) Together(button, text, said string) {
 	b.t.Helper()
 	Eventually(b.t, Soon, text+": "+said, func() bool {
-		if strings.Contains(b.Text(".together p"), said) {
+		if strings.Contains(b.Text("[data-ui=together] p"), said) {
 			return true
 		}
-		Value(b, chromedp.Evaluate[bool](`(e => { e?.click(); return true })([...document.querySelectorAll(`+JSString(".together "+button)+`)].find(e => e.innerText.includes(`+JSString(text)+`) && e.ariaDisabled !== "true"))`))
+		Value(b, chromedp.Evaluate[bool](`(e => { e?.click(); return true })([...document.querySelectorAll(`+JSString("[data-ui=together] "+button)+`)].find(e => e.innerText.includes(`+JSString(text)+`) && e.ariaDisabled !== "true"))`))
 		return false
 	})
 }
@@ -145,7 +145,7 @@ func (b *Browser) Count(selector string) int {
 func (b *Browser) ChoosesAlike(chosen string) {
 	b.t.Helper()
 	Eventually(b.t, Soon, chosen, func() bool {
-		return Value(b, chromedp.Evaluate[bool](`(i => { if (i && !i.checked) i.click(); return !!document.querySelector(".together")?.innerText.includes(`+JSString(chosen)+`) })(document.querySelector(".alike header input"))`))
+		return Value(b, chromedp.Evaluate[bool](`(i => { if (i && !i.checked) i.click(); return !!document.querySelector("[data-ui=together]")?.innerText.includes(`+JSString(chosen)+`) })(document.querySelector("[data-ui=alike] header input"))`))
 	})
 }
 
@@ -161,8 +161,8 @@ func (b *Browser) SeeAll() {
 // says whether it had. What is on the screen is looked at frame by frame.
 func lookThere(card string) string {
 	return `new Promise((done) => {
-		const obstacle = document.querySelector(` + JSString(card+" .obstacle") + `);
-		const link = obstacle?.textContent.includes("not seen yet") ? obstacle.querySelector(".link") : null;
+		const obstacle = document.querySelector(` + JSString(card+" [data-ui=obstacle]") + `);
+		const link = obstacle?.textContent.includes("not seen yet") ? obstacle.querySelector("button") : null;
 		link?.click();
 		requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!!link))));
 	})`
@@ -214,9 +214,9 @@ func (b *Browser) Busy() map[string]float64 {
 func (b *Browser) TapMany(d *Daemon) {
 	b.t.Helper()
 	d.Asks(b.t.Context(), "first", "/home/dev/first", "Bash", Command("true"))
-	b.See(".card", "true")
-	b.Tap(".tools .switch")
-	b.See(".one", "true")
+	b.See("[data-ui=card]", "true")
+	b.Tap("[data-action=many]")
+	b.See("[data-ui=row]", "true")
 }
 
 // Fits fails the test where something is wider than the screen or its card, or where a text of
@@ -227,7 +227,7 @@ func (b *Browser) Fits(name string) {
 	Eventually(b.t, Soon, name+" fits", func() bool {
 		wrong = Value(b, chromedp.Evaluate[[]string](`[
 			...[document.documentElement].filter(e => e.scrollWidth > innerWidth).map(e => "the page is " + e.scrollWidth + " wide"),
-			...[...document.querySelectorAll("main button, main select, dialog button, header.top button, main textarea")].filter(e => {
+			...[...document.querySelectorAll("main button, main select, dialog button, #app > header button, main textarea")].filter(e => {
 				const box = e.getBoundingClientRect();
 				return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1 || e.scrollWidth > e.clientWidth + 1);
 			}).map(e => "cut: " + (e.innerText || e.tagName)),
@@ -244,7 +244,7 @@ func (b *Browser) Fits(name string) {
 // InOrder is the commands of the cards, as they stand.
 func (b *Browser) InOrder() string {
 	b.t.Helper()
-	return Value(b, chromedp.Evaluate[string](`[...document.querySelectorAll(".card:not(.over) pre")].map(e => e.innerText.trim()).join(", ")`))
+	return Value(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[data-ui=card]:not([data-state=over]) pre")].map(e => e.innerText.trim()).join(", ")`))
 }
 
 // AsksFor raises a request for a command that waits so long.
@@ -265,8 +265,8 @@ func (b *Browser) NothingCut(name string) {
 	}()
 	// What is drawn to its place's size is drawn again after that has changed.
 	Eventually(b.t, Soon, name+" is shown whole", func() bool {
-		all = Value(b, chromedp.Evaluate[[]string](`[document.documentElement, ...document.querySelectorAll("dialog, .tabs, .filters, .where, .act-row")]
-		.filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0).map(e => e.className + ": " + e.innerText.slice(0, 60))
+		all = Value(b, chromedp.Evaluate[[]string](`[document.documentElement, ...document.querySelectorAll("dialog, [data-ui=views], [data-ui=sections], [data-ui=filters], .where, .act-row")]
+		.filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0).map(e => e.tagName + ": " + e.innerText.slice(0, 60))
 		.concat([...document.querySelectorAll("select")].filter(s => {
 			const wide = s.cloneNode(true); wide.style.cssText = "position:absolute;width:auto;max-width:none;flex:none"; wide.value = s.value; s.parentNode.append(wide)
 			for (const o of [...wide.options]) if (!o.selected) o.remove()
@@ -282,10 +282,10 @@ func (b *Browser) NothingCut(name string) {
 func (b *Browser) KeyOn(card, key string) {
 	b.t.Helper()
 	Eventually(b.t, Soon, key+" on "+card, func() bool {
-		if !b.Has(card) || b.Has(card+" .busy") {
+		if !b.Has(card) || b.Has(card+" "+State("busy")) {
 			return true
 		}
-		if b.Has(card + ` button.allow[aria-disabled="false"]`) {
+		if b.Has(card + ` [data-action=allow][aria-disabled="false"]`) {
 			b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(`+JSString(card)+`)?.focus()`), chromedp.KeyEvent(key))
 		}
 		return false

@@ -6,10 +6,32 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// How tests find things on the page. None asks for a CSS class, so that a redesign breaks no test
+// (TestNoClassSelectors). They ask for an element, with its ARIA role or name where there are
+// several, or for what the page's components in web/src say of themselves:
+//
+//	data-ui      what the thing is: card, outcome, obstacle, answers, row, past, decision, rule …
+//	data-state   how it is: over (a card or a row), busy (a button), soon, gone; good or bad (an outcome)
+//	data-action  what a button does: allow, deny, other, more, settings, close, revoke, yes …
+//	data-mark    what a piece of a text is: gap, tab, word, program …; data-sign is that of a line of a diff
+//
+// (data-part is the page's own: the parts of a request that have to be seen.)
+// Part, State and Action write such a selector; one that is longer may be written out, as in
+// "[data-ui=past][data-state=bad] [data-ui=summary]".
+
+// Part is the selector of what the page calls so, such as "card".
+func Part(name string) string { return "[data-ui=" + name + "]" }
+
+// State is the selector of what is in a state, such as "over"; it follows that of a Part.
+func State(name string) string { return "[data-state=" + name + "]" }
+
+// Action is the selector of a button by what it does, such as "allow".
+func Action(name string) string { return "[data-action=" + name + "]" }
+
 // The card of what waits, and the newest of those that are over and linger a while.
 const (
-	Open = ".card:not(.over)"
-	Over = ".card.over:last-of-type"
+	Open = "[data-ui=card]:not([data-state=over])"
+	Over = "[data-ui=card][data-state=over]:last-of-type"
 )
 
 // Allows has a hook ask and answers on the page: the hook prints that it is allowed.
@@ -19,12 +41,12 @@ func (b *Browser) Allows(d *Daemon, payload []byte) {
 	b.See(Open, "touch /home/dev/project/out.txt")
 	b.See(Open, "project")
 	b.Shot("request.png")
-	b.Tap(Open + " button.allow")
+	b.Tap(Open + " " + Action("allow"))
 	if out := h.Wait(); out != Allowed {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.See(Over+" .outcome", Word("outcome.allowed"))
-	b.See(Over+" .outcome", "Delivered")
+	b.See(Over+" "+Part("outcome"), Word("outcome.allowed"))
+	b.See(Over+" "+Part("outcome"), "Delivered")
 	b.Shot("allowed.png")
 	if r := d.Settled()[0]; r.DecidedBy == nil || r.DecidedBy.Kind != "device" {
 		b.t.Errorf("decided by %+v, want the paired device", r.DecidedBy)
@@ -35,19 +57,19 @@ func (b *Browser) Allows(d *Daemon, payload []byte) {
 func (b *Browser) DeniesWithWords(d *Daemon, payload []byte) {
 	b.t.Helper()
 	h := d.Hook(payload)
-	b.Tap(Open + " button.third")
+	b.Tap(Open + " " + Action("other"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(Open+" textarea"), "not on a Friday"))
-	b.See(Open+" button.deny", Word("answer.sendBack"))
-	b.See(Open+" .reply", "with a denial only")
-	if off := Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open+" button.allow")+`).ariaDisabled`)); off != "true" {
+	b.See(Open+" "+Action("deny"), Word("answer.sendBack"))
+	b.See(Open+" "+Part("reply"), "with a denial only")
+	if off := Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open+" "+Action("allow"))+`).ariaDisabled`)); off != "true" {
 		b.t.Error("words can be lost by a tap on Allow")
 	}
 	b.Shot("words.png")
-	b.Tap(Open + " button.deny")
+	b.Tap(Open + " " + Action("deny"))
 	if out := h.Wait(); out != Denied("not on a Friday") {
 		b.t.Errorf("the hook printed %s", out)
 	}
-	b.See(Over+" .outcome", Word("outcome.denied"))
+	b.See(Over+" "+Part("outcome"), Word("outcome.denied"))
 }
 
 // SaysWhoAnswered has another approver answer, and waits until the card says who.
@@ -57,10 +79,10 @@ func (b *Browser) SaysWhoAnswered(d *Daemon, payload []byte) {
 	b.See(Open, "touch /home/dev/project/out.txt")
 	d.Allow(d.WaitPending(1)[0])
 	h.Wait()
-	b.See(Over+" .outcome", "Allowed by")
+	b.See(Over+" "+Part("outcome"), "Allowed by")
 	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
 	b.Shot("elsewhere.png")
-	if s := b.Text(Over + " button.allow"); s != "" {
+	if s := b.Text(Over + " " + Action("allow")); s != "" {
 		b.t.Errorf("a request that is over can still be answered: %q", s)
 	}
 }
@@ -74,7 +96,7 @@ func (b *Browser) SaysThatTheTerminalAnswered(d *Daemon, payload []byte) {
 		b.t.Fatal(err)
 	}
 	_ = h.Cmd.Wait() // killed
-	b.See(Over+" .outcome", "terminal")
+	b.See(Over+" "+Part("outcome"), "terminal")
 	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
 	b.Shot("withdrawn.png")
 }
@@ -95,7 +117,7 @@ func (b *Browser) ShowsHostileText(d *Daemon) {
 		b.t.Errorf("title %q, %d images, %d invisible characters", title, images, raw)
 	}
 	b.Shot("hostile.png")
-	b.Tap(Open + " button.deny")
+	b.Tap(Open + " " + Action("deny"))
 	h.Wait()
 }
 
@@ -105,12 +127,12 @@ func (b *Browser) SurvivesARestart(d *Daemon, payload []byte) {
 	h := d.Hook(payload)
 	b.See(Open, "touch /home/dev/project/out.txt")
 	d.Kill()
-	b.See(".link-state", "No connection")
+	b.See(Part("link"), "No connection")
 	b.Shot("away.png")
 	d.Start()
-	b.See(".link-state", Word("link.live"))
+	b.See(Part("link"), Word("link.live"))
 	b.See(Open, "touch /home/dev/project/out.txt")
-	b.Tap(Open + " button.allow")
+	b.Tap(Open + " " + Action("allow"))
 	if out := h.Wait(); out != Allowed {
 		b.t.Errorf("the hook printed %s", out)
 	}

@@ -27,7 +27,7 @@ func (b *Browser) Pair(d *Daemon) {
 	b.Do(chromedp.Navigate(url))
 	b.Tap(PairHere)
 	d.LetIn(b.Code(""))
-	b.See(".link-state", Word("link.live"))
+	b.See("[data-ui=link]", Word("link.live"))
 }
 
 // Box is where an element is on the screen, in CSS pixels.
@@ -85,8 +85,8 @@ func (d *Daemon) Everything() string {
 
 // The button that asks for a code, and the code.
 const (
-	PairHere  = "main > button.allow"
-	shownCode = ".door .code"
+	PairHere  = "main > [data-action=pair]"
+	shownCode = "main [role=img]"
 )
 
 var codePattern = regexp.MustCompile(`^[34679ACDEFGHJKMNPQRTVWXY]{4}-[34679ACDEFGHJKMNPQRTVWXY]{4}$`)

@@ -81,7 +81,7 @@ func (b *Browser) ApprovesOver(d *Daemon, page string) {
 	}
 	h := d.Hook(Bash("s", "touch over-tls"))
 	b.See(Open, "touch over-tls")
-	b.Tap(Open + " button.allow")
+	b.Tap(Open + " [data-action=allow]")
 	if out := h.Wait(); out != Allowed {
 		b.t.Errorf("the hook printed %q", out)
 	}

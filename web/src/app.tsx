@@ -27,13 +27,13 @@ export function App() {
           <>
             <Connection />
             <Tabs />
-            <button type="button" class="small" aria-haspopup="dialog" onClick={() => (settings.value = "devices")}>
+            <button type="button" class="small" data-action="settings" aria-haspopup="dialog" onClick={() => (settings.value = "devices")}>
               {words.views.settings}
             </button>
           </>
         )}
       </header>
-      <div class="unseen" role="log" aria-live="polite">
+      <div class="unseen" data-ui="unseen" role="log" aria-live="polite">
         {announcement.value}
       </div>
       {inside ? <Desk /> : <Door />}
@@ -46,7 +46,7 @@ export function App() {
 function Connection() {
   const l = link.value;
   return (
-    <span class={`link-state ${l}`} role="status">
+    <span class={`link-state ${l}`} data-ui="link" data-state={l} role="status">
       {words.link[l]}
       {linkTrouble.value && `: ${visibleLine(linkTrouble.value)}`}
     </span>
@@ -55,7 +55,7 @@ function Connection() {
 
 function Tabs() {
   return (
-    <nav class="tabs" aria-label={words.views.label}>
+    <nav class="tabs" data-ui="views" aria-label={words.views.label}>
       {views.map((v) => (
         <button type="button" key={v} aria-current={view.value === v ? "page" : undefined} onClick={() => (view.value = v)}>
           {words.views[v]}
@@ -85,7 +85,7 @@ function Desk() {
         {v === "rules" && <Later part="RuleBook" with={undefined} />}
       </main>
       {story && (
-        <aside class="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
+        <aside class="feed" data-ui="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
           <Search />
           {selected.value ? <Story /> : <Settled />}
         </aside>

@@ -68,8 +68,8 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
         const now = chosen.get(i);
         const to = String((now ?? s)["destination"] ?? "");
         return (
-          <div class="suggestion" key={i}>
-            <label class="option">
+          <div class="suggestion" data-ui="suggestion" key={i}>
+            <label class="option" data-ui="option">
               <input type="checkbox" checked={!!now} onChange={() => set(i, now ? undefined : s)} />
               <span>
                 <b>{sentenceOf(s)}</b>
@@ -77,9 +77,9 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
               </span>
             </label>
             {now && movable(s) && (
-              <div class="chips" role="radiogroup" aria-label={words.always.where}>
+              <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.always.where}>
                 {scopes.map((scope) => (
-                  <label class="choice" key={scope}>
+                  <label class="choice" data-ui="choice" key={scope}>
                     <input type="radio" name={`${id}-scope-${i}`} checked={to === scope} onChange={() => set(i, { ...s, destination: scope })} />
                     <span>{words.always.scopes[scope]}</span>
                   </label>
@@ -107,7 +107,7 @@ export interface Kept {
 /** What was saved with an answer. */
 export function SavedRule({ sentence, scope }: Kept) {
   return (
-    <p class="said">
+    <p class="said" data-ui="said">
       {words.rule.saved(scope)} <Ticked text={visibleText(sentence)} />
     </p>
   );
@@ -139,8 +139,8 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
     <fieldset disabled={disabled} class="always">
       <legend>{words.rule.legend}</legend>
       {found.proposals.map((p) => (
-        <div class="suggestion" key={p.digest}>
-          <label class="option">
+        <div class="suggestion" data-ui="suggestion" key={p.digest}>
+          <label class="option" data-ui="option">
             <input type="radio" name={`${id}-rule`} checked={kept?.digest === p.digest} onChange={() => choose({ digest: p.digest, sentence: p.sentence, scope })} />
             <span>
               <b>
@@ -156,9 +156,9 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
           </details>
         </div>
       ))}
-      <div class="chips" role="radiogroup" aria-label={words.rule.howLong}>
+      <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.rule.howLong}>
         {bounds.map((b, i) => (
-          <label class="choice" key={i}>
+          <label class="choice" data-ui="choice" key={i}>
             <input type="radio" name={`${id}-bound`} disabled={!kept} checked={same(b, scope)} onChange={() => kept && choose({ ...kept, scope: b })} />
             <span>{words.rule.scope(b)}</span>
           </label>

@@ -69,8 +69,8 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   const line = outcomeLine(item, now.value - clockSkew);
   if (item.endedAt || attempt?.phase === "taken") {
     return (
-      <div class="foot" ref={foot} tabIndex={-1}>
-        <p class={`outcome ${line?.tone ?? "gone"}`} role="status">
+      <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
+        <p class={`outcome ${line?.tone ?? "gone"}`} data-ui="outcome" role="status">
           <Paths text={line?.text ?? words.answer.over} />
         </p>
         <Said item={item} />
@@ -79,8 +79,8 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     );
   }
   if (!mayDecide()) return (
-      <div class="foot" ref={foot} tabIndex={-1}>
-        <p class="outcome gone">{words.answer.viewOnly}</p>
+      <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
+        <p class="outcome gone" data-ui="outcome">{words.answer.viewOnly}</p>
       </div>
     );
 
@@ -135,17 +135,17 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   return (
     <>
       {attempt?.phase === "failed" && (
-        <p class="outcome bad" role="alert">
+        <p class="outcome bad" data-ui="outcome" role="alert">
           {attempt.why}
         </p>
       )}
       {notSaved && (
-        <p class="outcome bad" role="alert">
+        <p class="outcome bad" data-ui="outcome" role="alert">
           {words.answer.notSaved(notSaved)}
         </p>
       )}
       {plan && (
-        <fieldset class="then" disabled={!!sending}>
+        <fieldset class="then" data-ui="then" disabled={!!sending}>
           <legend>{words.plan.then}</legend>
           <div class="chips">
             {(["", "acceptEdits"] as const).map((m) => (
@@ -158,7 +158,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
         </fieldset>
       )}
       {mode !== "" && (
-        <div class="others" ref={panel}>
+        <div class="others" data-ui="others" ref={panel}>
           <div class="chips" role="group" aria-label={words.answer.modesOf}>
             {modes.map((m) => (
               <button type="button" class="chip-button" key={m} data-mode={m} aria-pressed={mode === m} disabled={!!sending} onClick={() => setMode(m)}>
@@ -167,7 +167,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             ))}
           </div>
           {mode === "words" && (
-            <label class="reply">
+            <label class="reply" data-ui="reply">
               <span class="label">{words.answer.replyLabel}</span>
               <textarea ref={area} rows={3} value={reply} disabled={!!sending} placeholder={words.answer.replyHint} onInput={(e) => setReply(e.currentTarget.value)} />
             </label>
@@ -180,9 +180,9 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           {mode === "stop" && <p class="remark">{form ? words.form.dismissHint : words.answer.stopHint}</p>}
         </div>
       )}
-      <div class="foot" ref={foot} tabIndex={-1}>
+      <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
         <div class="line">
-          <p class="obstacle" id={`obstacle-${r.id}`}>
+          <p class="obstacle" data-ui="obstacle" id={`obstacle-${r.id}`}>
             {offline ? words.answer.noLink : against || (mode === "rule" && kept && words.rule.holds(kept.scope))}{" "}
             {!offline && goThere && against === obstacle && (
               <button type="button" class="link" onClick={goThere}>
@@ -190,17 +190,17 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
               </button>
             )}
           </p>
-          <button type="button" class="third" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode !== "" ? "" : form ? "stop" : "words")}>
+          <button type="button" class="third" data-action="other" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode !== "" ? "" : form ? "stop" : "words")}>
             {mode === "" ? words.answer.more : words.answer.less}
           </button>
         </div>
-        <div class="two">
-          <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} aria-disabled={waiting} onClick={deny}>
+        <div class="two" data-ui="answers">
+          <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} onClick={deny}>
             {form ? (mode === "stop" ? words.form.dismiss : words.form.decline) : mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
           </button>
           <button
             type="button"
-            class={`allow${sending === "allow" ? " busy" : ""}`}
+            class={`allow${sending === "allow" ? " busy" : ""}`} data-action="allow" data-state={sending === "allow" ? "busy" : undefined}
             aria-disabled={waiting || !!against}
             {...(against || mode === "rule" ? { "aria-describedby": `obstacle-${r.id}` } : {})}
             onClick={() => void permit()}
@@ -208,7 +208,7 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
             {form ? words.form.send : labelOf(mode, plan, question)}
           </button>
         </div>
-        <p class="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>
+        <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>
       </div>
     </>
   );

@@ -72,7 +72,7 @@ export function Card({ item }: { item: Item }) {
   }
 
   return (
-    <article class={`card${item.endedAt ? " over" : ""}`} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`} data-request={r.id}>
+    <article class={`card${item.endedAt ? " over" : ""}`} data-ui="card" data-state={item.endedAt ? "over" : undefined} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`} data-request={r.id}>
       <Drain item={item} />
       <header>
         <Where item={item} />
@@ -144,7 +144,7 @@ function Mcp({ tool }: { tool: string }) {
   const m = /^mcp__(.+?)__(.+)$/s.exec(tool);
   if (!m) return null;
   return (
-    <dl class="mcp">
+    <dl class="mcp" data-ui="mcp">
       <div><dt>{words.card.server}</dt> <dd>{visibleLine(m[1]!)}</dd></div>
       <div><dt>{words.card.tool}</dt> <dd>{visibleLine(m[2]!)}</dd></div>
     </dl>
@@ -155,7 +155,7 @@ function Mcp({ tool }: { tool: string }) {
 function Server({ name }: { name: unknown }) {
   if (typeof name !== "string") return null;
   return (
-    <dl class="mcp">
+    <dl class="mcp" data-ui="mcp">
       <div><dt>{words.form.server}</dt> <dd>{visibleLine(name)}</dd></div>
     </dl>
   );
@@ -172,7 +172,7 @@ function RawRequest({ item }: { item: Item }) {
     void lookUp(item.request.id).then(setWrong);
   };
   return (
-    <details class="raw" onToggle={(e) => fetchIt(e.currentTarget.open)}>
+    <details class="raw" data-ui="raw" onToggle={(e) => fetchIt(e.currentTarget.open)}>
       <summary>{words.card.raw}</summary>
       {wrong ? <p class="notice">{words.card.notFetched(wrong)}</p> : text === "" ? <p class="quiet">{words.card.fetching}</p> : <Raw text={text} opened={all} open={() => setAll(true)} />}
     </details>
@@ -251,7 +251,7 @@ function Where({ item: { request: r } }: { item: Item }) {
 
 function Age({ at }: { at: string }) {
   return (
-    <time class="age" dateTime={at}>
+    <time class="age" data-ui="age" dateTime={at}>
       {since(Math.max(0, now.value - Date.parse(at)))}
     </time>
   );
@@ -266,7 +266,7 @@ function Drain({ item }: { item: Item }) {
   const seconds = Math.max(0, Math.ceil((to - now.value) / 1000));
   const soon = !item.endedAt && seconds <= 60;
   return (
-    <div class={soon ? "drain soon" : "drain"}>
+    <div class={soon ? "drain soon" : "drain"} data-ui="drain" data-state={soon ? "soon" : undefined}>
       <i style={{ transform: `scaleX(${left.toFixed(4)})` }} />
       {soon && <span>{words.card.secondsLeft(seconds)}</span>}
     </div>

@@ -14,13 +14,13 @@ export function Changes({ diff, lines = diff.lines }: { diff: Diff; lines?: read
     ...some.map((l, i) => <One key={i} sign={l.sign} what={l.blank ? blankRow(l.blank) : lineOf(l.text, l.marks, 0, plainly)} />),
     ...runs(lines.slice(mostRows)).map((r, i) => <One key={some.length + i} sign={r.sign} what={plainText(r.lines)} />),
   ];
-  return <pre class="diff">{plainly || some.length < lines.length ? <Full>{all}</Full> : all}</pre>;
+  return <pre class="diff" data-ui="diff">{plainly || some.length < lines.length ? <Full>{all}</Full> : all}</pre>;
 }
 
 function One({ sign, what }: { sign: Line["sign"]; what: ComponentChildren }) {
   return (
     <span class={`line ${signs[sign]}`} data-sign={sign === "-" ? "−" : sign}>
-      {sign !== " " && <span class="unseen">{sign === "-" ? words.diff.goes : words.diff.comes}</span>}
+      {sign !== " " && <span class="unseen" data-ui="unseen">{sign === "-" ? words.diff.goes : words.diff.comes}</span>}
       {what}
       {"\n"}
     </span>

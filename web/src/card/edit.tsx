@@ -52,7 +52,7 @@ interface Props {
 
 export function EditForm({ members, edits, disabled, type }: Props) {
   return (
-    <div class="edit">
+    <div class="edit" data-ui="edit">
       {members.map((m) => {
         const typed = edits.get(m.key) ?? m.text;
         const before = visibleText(m.text);

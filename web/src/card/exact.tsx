@@ -80,10 +80,10 @@ export function lineOf(line: string, marks: readonly Mark[] = [], first = 0, pla
       out.push(...marked(pieces, start, end, what));
       at = end;
     };
-    if (text === "\t") show(() => <span class="tab">{"\t"}</span>);
+    if (text === "\t") show(() => <span class="tab" data-mark="tab">{"\t"}</span>);
     else if (text[0] === " ") {
-      if (end === line.length || text.length >= manySpaces) show((from, to) => <span class="gap">{words.exact.spaces(to - from)}</span>);
-      else if (text.length > 1 && start > 0) show((from, to) => <span class="spaces">{line.slice(from, to)}</span>);
+      if (end === line.length || text.length >= manySpaces) show((from, to) => <span class="gap" data-mark="gap">{words.exact.spaces(to - from)}</span>);
+      else if (text.length > 1 && start > 0) show((from, to) => <span class="spaces" data-mark="spaces">{line.slice(from, to)}</span>);
     } else if (!plainly && !unbreakable.test(text)) {
       put(start);
       const long = text.length > longWord || !narrow.test(text);
@@ -118,7 +118,7 @@ function marked(pieces: readonly Piece[], start: number, end: number, what: (fro
     const from = Math.max(p.start, start);
     const to = Math.min(p.end, end);
     if (from >= to) continue;
-    out.push(p.kind ? <span class={p.kind}>{what(from, to)}</span> : what(from, to));
+    out.push(p.kind ? <span class={p.kind} data-mark={p.kind}>{what(from, to)}</span> : what(from, to));
   }
   return out;
 }
@@ -130,7 +130,7 @@ export function Full({ children }: { children: ComponentChildren }) {
 
 /** The words for a run of empty lines, as a row of its own. */
 export function blankRow(count: number): ComponentChildren {
-  return <span class="gap">{words.exact.blankLines(count)}</span>;
+  return <span class="gap" data-mark="gap">{words.exact.blankLines(count)}</span>;
 }
 
 /** Rows as text, numbered where there are several. from: how many lines stand before the first.
@@ -148,7 +148,7 @@ export function Rows({ rows, marks = [], from = 0, several = rows.length > 1 || 
     const its = number;
     number += r.blank || 1;
     return (
-      <span class={several ? "row numbered" : "row"} key={i} {...(several ? { "data-number": its } : {})}>
+      <span class={several ? "row numbered" : "row"} data-ui="line" key={i} {...(several ? { "data-number": its } : {})}>
         {r.blank ? blankRow(r.blank) : lineOf(r.text, own, r.at, plainly)}
         {i < rows.length - 1 && "\n"}
       </span>

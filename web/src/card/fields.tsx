@@ -34,7 +34,7 @@ interface Props {
 
 export function Parts({ request, parts, opened, open }: Props) {
   return (
-    <div class="fields">
+    <div class="fields" data-ui="fields">
       {parts.map((p) => {
         const whole = !p.long || opened.has(p.name);
         return (
@@ -56,7 +56,7 @@ function ChangesPart({ request, part, whole, open }: { request: PermissionReques
   return (
     <div class="field">
       <span class="label">{title}</span>
-      {part.name === "content" && <p class={request.overwrites?.exists === false ? "remark" : "notice"}>{words.diff.overwrites(request.overwrites)}</p>}
+      {part.name === "content" && <p class={request.overwrites?.exists === false ? "remark" : "notice"} data-ui="notice">{words.diff.overwrites(request.overwrites)}</p>}
       {lines.length === 0 && <span class="nothing">{words.fields.empty}</span>}
       {whole ? (
         lines.length > 0 && <Changes diff={diff} />
@@ -110,7 +110,7 @@ function Collapsed({ request, field, open }: { request: PermissionRequest; field
 
 function More({ hidden, open }: { hidden: string; open(): void }) {
   return (
-    <button type="button" class="more" onClick={open}>
+    <button type="button" class="more" data-action="more" onClick={open}>
       {hidden}
     </button>
   );
@@ -181,7 +181,7 @@ function Tree({ node }: { node: Node }) {
     node.kind === "object" ? node.members.map((m) => [/^"[A-Za-z0-9_$-]+"$/.test(m.key) ? m.key.slice(1, -1) : m.key, m.value]) : node.items.map((v, i) => [String(i + 1), v]);
   if (entries.length === 0) return <code class="value">{node.kind === "object" ? "{}" : "[]"}</code>;
   return (
-    <ul class={`tree ${node.kind}`}>
+    <ul class={`tree ${node.kind}`} data-ui="tree">
       {entries.map(([key, value], i) => (
         <li key={i}>
           <span class="member-name">{key}</span> <Tree node={value} />

@@ -13,7 +13,7 @@ function Text({ of }: { of: string }) {
 
 /** The same of what has one line. What is empty says so in words that no text of the server's looks like. */
 function Line({ of }: { of: string }) {
-  if (of === "") return <span class="nothing">{words.fields.empty}</span>;
+  if (of === "") return <span class="nothing" data-ui="nothing">{words.fields.empty}</span>;
   return <span class="prose"><Rows rows={rowsOf(visibleLine(of))} /></span>;
 }
 
@@ -27,7 +27,7 @@ interface Props {
 
 export function FormView({ id, form, values, disabled, set }: Props) {
   return (
-    <div class="questions form">
+    <div class="questions form" data-ui="form">
       <div class="heading" data-part="form:">
         {form.title && <p dir="auto"><b><Text of={form.title} /></b></p>}
         {form.description && <p dir="auto"><Text of={form.description} /></p>}
@@ -62,7 +62,7 @@ function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
   if (!choice) {
     const whole = closely(value, e);
     return (
-      <div class="entry" data-part={part}>
+      <div class="entry" data-ui="entry" data-part={part}>
         <label for={id}>{head}</label>
         {about}
         <Box id={id} entry={e} value={typeof value === "string" ? value : ""} disabled={disabled} set={set} />
@@ -128,10 +128,10 @@ interface OptionProps {
 /** With neither a title nor something to send it is the choice not to answer. */
 function Option({ kind, name, title, sent, checked, choose }: OptionProps) {
   return (
-    <label class="option">
+    <label class="option" data-ui="option">
       <input type={kind} name={name} checked={checked} onChange={choose} />
       <span dir="auto">
-        {title ? <b><Text of={title} /></b> : sent === undefined ? <span class="nothing">{words.form.none}</span> : <b><Line of={sent} /></b>}
+        {title ? <b><Text of={title} /></b> : sent === undefined ? <span class="nothing" data-ui="nothing">{words.form.none}</span> : <b><Line of={sent} /></b>}
         {title && sent !== undefined && title !== sent && <small><code><Line of={sent} /></code></small>}
       </span>
     </label>

@@ -27,7 +27,7 @@ export function Markdown({ text }: { text: string }) {
   const tokens = source ? undefined : parse(text);
   return (
     <>
-      {tokens ? <div class="markdown">{blocks(tokens)}</div> : <div class="prose"><Rows rows={rowsOf(text)} /></div>}
+      {tokens ? <div class="markdown" data-ui="markdown">{blocks(tokens)}</div> : <div class="prose"><Rows rows={rowsOf(text)} /></div>}
       {lexer.value && (
         <button type="button" class="link" aria-pressed={source} onClick={() => setSource(!source)}>
           {source ? words.plan.rendered : words.plan.source}
@@ -86,7 +86,7 @@ function Block({ t, depth }: { t: Token; depth: number }) {
     }
     case "table":
       return (
-        <div class="table">
+        <div class="table" data-ui="table">
           <table>
             <thead>
               <tr>{(t["header"] as Token[]).map((c, i) => <th key={i}>{spans(c.tokens, c["text"], depth)}</th>)}</tr>

@@ -106,7 +106,7 @@ export function QuestionForm({ id, questions, choices, disabled, choose }: Props
               {q.header && <span class="chip">{visibleText(q.header)}</span>} {visibleText(q.question)}
             </legend>
             {q.options.map((o, n) => (
-              <label class="option" key={n}>
+              <label class="option" data-ui="option" key={n}>
                 <input type={kind} name={name} checked={c.labels.includes(o.label)} onChange={() => toggle(o.label)} />
                 <span dir="auto">
                   <b class="prose"><Rows rows={rowsOf(visibleText(o.label))} /></b>
@@ -114,13 +114,13 @@ export function QuestionForm({ id, questions, choices, disabled, choose }: Props
                 </span>
               </label>
             ))}
-            <label class="option">
+            <label class="option" data-ui="option">
               <input type={kind} name={name} checked={c.useOther} onChange={() => useOther(q.multiSelect ? !c.useOther : true)} />
               <span>
                 <b>{words.question.own}</b>
                 <input
                   type="text"
-                  class="other"
+                  class="other" data-ui="other"
                   aria-label={words.question.ownFor(visibleText(q.question))}
                   value={c.other}
                   onInput={(e) => useOther(e.currentTarget.value !== "" || !q.multiSelect, e.currentTarget.value)}

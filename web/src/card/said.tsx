@@ -21,14 +21,14 @@ export function Said({ item }: { item: Item }) {
   return (
     <>
       {d?.message && (
-        <div class="said">
+        <div class="said" data-ui="said">
           <span class="label">{words.outcome.toldAgent}</span>
           <q dir="auto">{visibleText(d.message)}</q>
         </div>
       )}
-      {d?.interrupt && <p class="said">{words.outcome.stopped}</p>}
+      {d?.interrupt && <p class="said" data-ui="said">{words.outcome.stopped}</p>}
       {answers && (
-        <div class="said">
+        <div class="said" data-ui="said">
           {isForm(r) && <span class="label">{words.form.sent}</span>}
           <ul>
             {answers.map((a) => (
@@ -40,7 +40,7 @@ export function Said({ item }: { item: Item }) {
         </div>
       )}
       {changes && (
-        <div class="said">
+        <div class="said" data-ui="said">
           <span class="label">{words.outcome.changedTo}</span>
           {changes.map((c) => (
             <Changed key={c.name} before={c.before ?? ""} after={c.after ?? ""} />
@@ -48,7 +48,7 @@ export function Said({ item }: { item: Item }) {
         </div>
       )}
       {updates.length > 0 && (
-        <ul class="said">
+        <ul class="said" data-ui="said">
           {updates.map((u, i) => (
             <li key={i}>
               {words.outcome.from} {sentenceOf(u) || visibleLine(String(u["type"]))}. {words.always.kept[String(u["destination"] ?? "")] ?? ""}

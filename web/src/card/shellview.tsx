@@ -20,7 +20,7 @@ export function Shell({ request, rows, from, several, summary }: Props) {
   const units = (request.units ?? []).filter((u) => !u.guessed || doubts.length > 0);
   return (
     <>
-      <pre class="code shell">
+      <pre class="code shell" data-ui="shell">
         <Rows rows={rows} marks={marksOf(units, doubts)} from={from} several={several} />
       </pre>
       {summary && (units.length > 1 || units.some(remarkable)) && <Units units={units} more={request.moreUnits ?? 0} />}
@@ -63,7 +63,7 @@ function Units({ units, more }: { units: readonly Unit[]; more: number }) {
     </li>
   );
   return (
-    <div class="units">
+    <div class="units" data-ui="units">
       <span class="label">{words.shell.readAs(units.length + more)}</span>
       <ol>{units.map(row)}</ol>
       {more > 0 && <p class="remark">{words.shell.others(more)}</p>}

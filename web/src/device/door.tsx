@@ -17,7 +17,7 @@ export function Door() {
     <main class="door">
       <h2>{words.door.head}</h2>
       {trouble.value && (
-        <p class="notice" role="alert">
+        <p class="notice" data-ui="notice" role="alert">
           {trouble.value}
         </p>
       )}
@@ -31,7 +31,7 @@ function Ways() {
     <>
       <p>{words.door.ways}</p>
       <KeepsNothing />
-      <button type="button" class="allow" onClick={() => void pairHere()}>
+      <button type="button" class="allow" data-action="pair" onClick={() => void pairHere()}>
         {again.value ? words.door.newCode : words.door.fromHere}
       </button>
       <p class="quiet">{words.door.showsCode}</p>
@@ -51,7 +51,7 @@ function Ways() {
 function NoKeys() {
   return (
     <>
-      <p class="notice">
+      <p class="notice" data-ui="notice">
         {words.door.noKeys}
       </p>
       <p>{words.door.waysOut}</p>
@@ -68,7 +68,7 @@ function NoKeys() {
 
 function KeepsNothing() {
   if (!keepsNothing.value) return null;
-  return <p class="notice">{words.door.keepsNothing}</p>;
+  return <p class="notice" data-ui="notice">{words.door.keepsNothing}</p>;
 }
 
 function Paste() {
@@ -115,7 +115,7 @@ function Code({ of: { code, expiresAt } }: { of: Pending }) {
       <p class="silent" role="status">
         {silent.value && words.door.silent}
       </p>
-      <button type="button" class="third" onClick={() => void cancelPairing()}>
+      <button type="button" class="third" data-action="cancel" onClick={() => void cancelPairing()}>
         {words.door.cancel}
       </button>
     </main>

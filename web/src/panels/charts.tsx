@@ -38,7 +38,7 @@ export function Charts() {
   };
   useEffect(load, [range]);
   return (
-    <section class="panel charts" aria-labelledby="charts">
+    <section class="panel charts" data-ui="charts" aria-labelledby="charts">
       <div class="panel-head">
         <h2 id="charts">{w.head}</h2>
         <select aria-label={w.range} value={range} onChange={(e) => setRange(e.currentTarget.value as Range)}>
@@ -80,7 +80,7 @@ function Pictures({ stats }: { stats: Stats }) {
       <Deciders stats={stats} />
       <details>
         <summary>{w.table}</summary>
-        <div class="wide" tabIndex={0} role="region" aria-label={w.table}>
+        <div class="wide" data-ui="table" tabIndex={0} role="region" aria-label={w.table}>
           <table>
             <thead>
               <tr>
@@ -119,7 +119,7 @@ function Deciders({ stats }: { stats: Stats }) {
   return (
     <>
       <h3>{w.most}</h3>
-      <div class="wide" tabIndex={0} role="region" aria-label={w.most}>
+      <div class="wide" data-ui="table" tabIndex={0} role="region" aria-label={w.most}>
         <table>
           <thead>
             <tr>
@@ -186,7 +186,7 @@ function Picture({ title, stats, names, kind }: PictureProps) {
     <figure>
       <figcaption>{title}</figcaption>
       {failed && <p class="quiet">{w.failed}</p>}
-      <div class="plot" ref={box} role="img" aria-label={`${title}. ${w.table}: ${names.map((n) => w.series[n]).join(", ")}`} />
+      <div class="plot" data-ui="plot" ref={box} role="img" aria-label={`${title}. ${w.table}: ${names.map((n) => w.series[n]).join(", ")}`} />
     </figure>
   );
 }

@@ -73,7 +73,7 @@ export function Decisions() {
   const fresh = newest.current === undefined ? 0 : Math.max(0, newest.current === "" ? recent.value.length : recent.value.findIndex((i) => i.request.id === newest.current));
   const filtered = Object.keys(f).length > 0 || session !== "";
   return (
-    <section class="panel history" aria-labelledby="history" aria-busy={busy}>
+    <section class="panel history" data-ui="history" aria-labelledby="history" aria-busy={busy}>
       <h2 id="history">{words.history.head}</h2>
       <Filters />
       {fresh > 0 && list && (
@@ -123,7 +123,7 @@ function Filters() {
   if (session) chips.push([sessions.value.get(session)?.title || words.history.thisSession, () => (selected.value = "")]);
   for (const name of ["tool", "repo", "by"] as const) if (f[name]) chips.push([name === "repo" ? visibleLine(lastElement(f[name])) : name === "by" && f[name]!.startsWith("rule ") ? whoIs({ kind: "rule", name: f[name]! }) : visibleLine(f[name]!), () => set({ [name]: "" })]);
   return (
-    <search class="filters">
+    <search class="filters" data-ui="filters">
       <input
         type="search"
         aria-label={words.history.search}
@@ -168,7 +168,7 @@ function Decided({ d }: { d: Settled }) {
     );
   };
   return (
-    <li class={`decided ${d.delivery === "overruled" ? "loud" : d.failed ? "bad" : (tones[d.outcome] ?? "gone")}`}>
+    <li class={`decided ${d.delivery === "overruled" ? "loud" : d.failed ? "bad" : (tones[d.outcome] ?? "gone")}`} data-ui="decision" data-state={d.failed ? "bad" : tones[d.outcome]}>
       <div class="where">
         <b>
           {words.history.outcomes[d.outcome]}
@@ -187,7 +187,7 @@ function Decided({ d }: { d: Settled }) {
           {agoWords(now.value - at.getTime())}
         </time>
       </div>
-      <div class="summary">
+      <div class="summary" data-ui="summary">
         <button type="button" class="link tool" title={words.history.filter(visibleLine(d.toolName))} onClick={() => set({ tool: d.toolName })}>
           {visibleLine(d.toolName)}
         </button>{" "}

@@ -74,7 +74,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
     ask(false);
   };
   return (
-    <li class={state === "gone" ? "device gone" : "device"}>
+    <li class={state === "gone" ? "device gone" : "device"} data-ui="device">
       <div class="where">
         <b>{visibleLine(d.name)}</b>
         {mine && <span class="chip">{words.devices.thisBrowser}</span>}
@@ -87,7 +87,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
           <Sure word={mine ? words.devices.forgetNow : words.devices.revokeNow} yes={() => void revoke()} no={() => ask(false)} />
         ) : (
           mayRevoke(own, d) && (
-            <button type="button" class="small ask" onClick={() => ask(true)}>
+            <button type="button" class="small ask" data-action="revoke" onClick={() => ask(true)}>
               {mine ? words.devices.forgetThis : words.devices.revoke}
             </button>
           )
@@ -110,8 +110,8 @@ export function Sure({ word, yes, no }: { word: string; yes(): void; no(): void 
   const { armed, ready } = useArm(foot);
   useEffect(() => keep.current?.focus(), []);
   return (
-    <div class="really" ref={foot}>
-      <button type="button" class="small deny" aria-disabled={!armed} onClick={() => ready() && yes()}>
+    <div class="really" data-ui="sure" ref={foot}>
+      <button type="button" class="small deny" data-action="yes" aria-disabled={!armed} onClick={() => ready() && yes()}>
         {word}
       </button>
       <button type="button" class="small" ref={keep} onClick={no}>

@@ -43,7 +43,7 @@ export function Notifications() {
   const save = (change: Partial<PushSettings>) => push && work(savePushSettings({ ...push.settings, ...change }), w.saved);
   const off = () => work(unsubscribe().then(pushState), w.off);
   return (
-    <div class="notify" aria-busy={busy}>
+    <div class="notify" data-ui="notify" aria-busy={busy}>
       {why ? <p class="notice">{w[why]}</p> : !push && !error && <p class="quiet">{w.asking}</p>}
       {error && (
         <p class="notice" role="alert">
@@ -65,7 +65,7 @@ export function Notifications() {
                 </button>
               </>
             ) : (
-              <button type="button" class={`allow${busy ? " busy" : ""}`} disabled={busy} onClick={() => work(subscribe(), w.on, w.turning)}>
+              <button type="button" class={`allow${busy ? " busy" : ""}`} data-action="ring" data-state={busy ? "busy" : undefined} disabled={busy} onClick={() => work(subscribe(), w.on, w.turning)}>
                 {w.turnOn}
               </button>
             )}

@@ -27,7 +27,7 @@ export function RuleBook() {
   };
   useEffect(load, [ruleTrouble.value]);
   return (
-    <section class="panel book" aria-labelledby="book">
+    <section class="panel book" data-ui="book" aria-labelledby="book">
       <h2 id="book">{words.book.head}</h2>
       {error && (
         <p class="notice" role="alert">
@@ -61,7 +61,7 @@ function Book({ book, saved, active }: { book: Rules; saved: ReadonlySet<string>
         </p>
       ) : (
         <>
-          <input type="search" class="find" aria-label={words.book.search} placeholder={words.book.search} maxLength={200} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
+          <input type="search" class="find" data-ui="find" aria-label={words.book.search} placeholder={words.book.search} maxLength={200} value={find} onInput={(e) => setFind(e.currentTarget.value)} />
           <p class="quiet">{words.book.since}</p>
           {fitting.length === 0 && <p class="quiet">{words.book.noMatch}</p>}
           <ul class="rows">
@@ -116,7 +116,7 @@ function At({ file, line }: { file: string; line: number | undefined }) {
 
 function RuleRow({ r }: { r: Rule }) {
   return (
-    <li class="rule">
+    <li class="rule" data-ui="rule">
       <div class="where">
         <span class={`verdict says-${r.action}`}>{words.book.actions[r.action]}</span>
         <b>{visibleLine(r.id)}</b>
@@ -170,7 +170,7 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
     });
   };
   return (
-    <li class={active ? "rule" : "rule gone"}>
+    <li class={active ? "rule" : "rule gone"} data-ui="rule" data-state={active ? undefined : "gone"}>
       <b>
         <Ticked text={visibleText(x.sentence)} />
       </b>
@@ -182,7 +182,7 @@ function SavedRow({ x, again }: { x: Saved; again(): void }) {
           {asked ? (
             <Sure word={words.book.revokeNow} yes={end} no={() => ask(false)} />
           ) : (
-            <button type="button" class="small ask" onClick={() => ask(true)}>
+            <button type="button" class="small ask" data-action="revoke" onClick={() => ask(true)}>
               {words.book.revoke}
             </button>
           )}

@@ -18,19 +18,19 @@ export function Settings() {
   const close = () => dialog.current?.close();
   const section = settings.value;
   return (
-    <dialog class="devices settings" ref={dialog} aria-labelledby="settings" onClose={() => (settings.value = undefined)}>
+    <dialog class="devices settings" data-ui="settings" ref={dialog} aria-labelledby="settings" onClose={() => (settings.value = undefined)}>
       <div class="top">
         <h2 id="settings">{words.settings.head}</h2>
-        <button type="button" class="small" onClick={close}>
+        <button type="button" class="small" data-action="close" onClick={close}>
           {words.close}
         </button>
       </div>
       {waiting.value > 0 && (
-        <button type="button" class="more" onClick={close}>
+        <button type="button" class="more" data-action="waiting" onClick={close}>
           {words.devices.requestsWait(waiting.value)}
         </button>
       )}
-      <nav class="tabs" aria-label={words.settings.head}>
+      <nav class="tabs" data-ui="sections" aria-label={words.settings.head}>
         {sections.map((s) => (
           <button type="button" key={s} aria-current={section === s ? "page" : undefined} onClick={() => (settings.value = s)}>
             {words.settings.sections[s]}

@@ -10,7 +10,7 @@ interface SwitchProps {
 /** A checkbox with a line that says what it means. */
 export function Switch({ on, set, label, why, disabled }: SwitchProps) {
   return (
-    <label class="switched">
+    <label class="switched" data-ui="switch">
       <input type="checkbox" checked={on} disabled={disabled ?? false} onChange={(e) => set(e.currentTarget.checked)} />
       <span>
         {label}

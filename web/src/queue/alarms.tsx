@@ -13,7 +13,7 @@ export function BrokenRules() {
   if (!trouble) return null;
   const { problems, allowing } = trouble;
   return (
-    <div class="rules-broken" role="alert">
+    <div class="rules-broken" data-ui="rules-broken" role="alert">
       <p>
         <b>{allowing ? words.rules.oldInForce : words.rules.noneInForce}</b>{" "}
         {allowing ? words.rules.beforeInForce : words.rules.everythingWaits}
@@ -38,7 +38,7 @@ export function Overruled() {
   return (
     <div class="alarms">
       {overruled.value.map((i) => (
-        <div class="overruled" role="alert" key={i.request.id}>
+        <div class="overruled" data-ui="overruled" role="alert" key={i.request.id}>
           <p>
             <Rich text={i.request.outcome === "allowed" ? words.desk.overruledEdit : words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
           </p>

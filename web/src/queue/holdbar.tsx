@@ -10,7 +10,7 @@ export function HoldBar() {
   return (
     <div class="holds" role="status" ref={bar}>
       {held.value.map((h) => (
-        <div class="hold" key={h.id}>
+        <div class="hold" data-ui="hold" key={h.id}>
           <p>
             {h.what} <small>{h.over ? words.hold.over : words.hold.soon}</small>
           </p>

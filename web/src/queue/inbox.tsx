@@ -19,7 +19,7 @@ export function Queue({ groups: some }: { groups: Group[] }) {
   if (!known.value) return <p class="quiet">{words.desk.asking}</p>;
   if (some.length === 0) return selected.value ? <p class="quiet">{words.desk.nothingHere}</p> : <Empty />;
   return (
-    <div class="queue">
+    <div class="queue" data-ui="queue">
       <Tools />
       {preferences.value.many ? <Later part="Many" with={{ items: some.flatMap((g) => g.items) }} /> : <Cards groups={some} />}
     </div>
@@ -30,12 +30,12 @@ export function Queue({ groups: some }: { groups: Group[] }) {
 function Tools() {
   const { order, many } = preferences.value;
   return (
-    <div class="tools">
+    <div class="tools" data-ui="tools">
       <select aria-label={words.inbox.order} value={order} onChange={(e) => prefer({ order: e.currentTarget.value as Order })}>
         <option value="age">{words.inbox.age}</option>
         <option value="deadline">{words.inbox.deadline}</option>
       </select>
-      <button type="button" class="switch" onClick={() => prefer({ many: !many })}>
+      <button type="button" class="switch" data-action="many" onClick={() => prefer({ many: !many })}>
         {many ? words.inbox.one : words.inbox.many}
       </button>
     </div>
@@ -54,7 +54,7 @@ function Cards({ groups: some }: { groups: Group[] }) {
         const cards = g.items.filter((i) => (i.endedAt ? over-- > 0 : left-- > 0));
         if (cards.length === 0) return null;
         return (
-          <section class="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
+          <section class="group" data-ui="group" key={g.sessionId} aria-label={names.get(g.sessionId)!}>
             <h2>
               <span class="name">{names.get(g.sessionId)}</span> <span class="count">{words.desk.waiting(g.waiting)}</span>
             </h2>
@@ -65,7 +65,7 @@ function Cards({ groups: some }: { groups: Group[] }) {
         );
       })}
       {total > limit.value && (
-        <button type="button" class="more" onClick={() => (limit.value += page)}>
+        <button type="button" class="more" data-action="more" onClick={() => (limit.value += page)}>
           {words.desk.more(total - limit.value)}
         </button>
       )}

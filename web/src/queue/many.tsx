@@ -115,7 +115,7 @@ function Together({ group: g, chosen, opened, pick, open }: TogetherProps) {
   const all = waiting.length > 0 && waiting.every((i) => chosen.get(i.request.id) === i.request.inputSha256);
   const id = useId();
   return (
-    <section class="alike" aria-labelledby={id}>
+    <section class="alike" data-ui="alike" aria-labelledby={id}>
       <header>
         <label class="pick">
           <input
@@ -183,7 +183,7 @@ function Exactly({ item, chosen, opened = none, pick, open, alone, setAlone }: E
     );
   }
   return (
-    <li class={`one${chosen && free ? " chosen" : ""}${free ? "" : " over"}`} data-request={r.id}>
+    <li class={`one${chosen && free ? " chosen" : ""}${free ? "" : " over"}`} data-ui="row" data-state={free ? undefined : "over"} data-request={r.id}>
       <label class="pick">
         <input
           type="checkbox"
@@ -288,7 +288,7 @@ function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
   };
   const off = !armed || sending || offline || count === 0;
   return (
-    <div class="together" ref={at} role="group" aria-label={words.inbox.chosen(count)}>
+    <div class="together" data-ui="together" ref={at} role="group" aria-label={words.inbox.chosen(count)}>
       <p role="status">
         {said || (offline ? words.answer.noLink : count === 0 ? words.inbox.noneChosen : obstacle)}
         {!said && !offline && unseen > 0 && own === 0 && (
@@ -302,10 +302,10 @@ function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
         <button type="button" class="link" disabled={count === 0 || sending} onClick={() => choose(new Map())}>
           {words.inbox.clear}
         </button>
-        <button type="button" class="deny" aria-disabled={off} onClick={() => void answerAll("deny")}>
+        <button type="button" class="deny" data-action="deny" aria-disabled={off} onClick={() => void answerAll("deny")}>
           {words.inbox.deny(count)}
         </button>
-        <button type="button" class="allow" aria-disabled={off || !!obstacle} onClick={() => void answerAll("allow")}>
+        <button type="button" class="allow" data-action="allow" aria-disabled={off || !!obstacle} onClick={() => void answerAll("allow")}>
           {words.inbox.allow(count)}
         </button>
       </div>

@@ -40,13 +40,13 @@ export function Story() {
         </button>
       )}
       {s && lines.length === 0 && <p class="quiet">{words.feed.nothing}</p>}
-      <ol class="story" ref={list} aria-label={words.desk.whatHappened}>
+      <ol class="story" data-ui="story" ref={list} aria-label={words.desk.whatHappened}>
         {lines.map((e, i) => (
           <Entry key={e.event_id} e={e} sub={subs.has(e.event_id)} day={dayOf(e) !== dayOf(lines[i - 1]) ? dayOf(e) : ""} />
         ))}
       </ol>
       {behind && (
-        <button type="button" class="newest" onClick={() => toEnd(list.current)}>
+        <button type="button" class="newest" data-action="newest" onClick={() => toEnd(list.current)}>
           {words.feed.newest}
         </button>
       )}
@@ -65,7 +65,7 @@ function SessionHead({ info }: { info: SessionInfo | undefined }) {
   const done = tasks.filter((t) => t.status === "done").length;
   const subs = (info.actors ?? []).filter((a) => a.kind === "subagent" && a.running);
   return (
-    <header class="session-head">
+    <header class="session-head" data-ui="session">
       <h2>{info.title || words.desk.whatHappened}</h2>
       <p class="where">
         <b class={`state ${info.state ?? "unknown"}`}>{stateWords(info)}</b>
@@ -214,7 +214,7 @@ function Hit({ found: f, line, open }: { found: Found; line: string; open: () =>
   const at = new Date(f.event.ts);
   return (
     <li>
-      <button type="button" class="hit" onClick={open}>
+      <button type="button" class="hit" data-action="hit" onClick={open}>
         <small>
           {f.sessionTitle ?? words.feed.session} · {isNaN(at.getTime()) ? "" : at.toLocaleString()}
         </small>

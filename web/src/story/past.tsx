@@ -18,20 +18,20 @@ export function Past({ item }: { item: Item }) {
   const summary = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
   const more = r.allowed || (main && summary !== main.text);
   return (
-    <li class={`past ${line?.tone ?? "gone"}`}>
+    <li class={`past ${line?.tone ?? "gone"}`} data-ui="past" data-state={line?.tone}>
       <div class="where">
         <b>{visibleLine(sessionName(r))}</b>
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
       <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
-      {main && <div class="summary">{open ? main.text : summary}</div>}
+      {main && <div class="summary" data-ui="summary">{open ? main.text : summary}</div>}
       {open && <Said item={item} />}
       {more && (
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? words.past.less : words.past.all}
         </button>
       )}
-      <div class="outcome">{line && <Paths text={line.text} />}</div>
+      <div class="outcome" data-ui="outcome">{line && <Paths text={line.text} />}</div>
     </li>
   );
 }

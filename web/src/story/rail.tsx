@@ -18,7 +18,7 @@ export function Rail({ all }: { all: Group[] }) {
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
   const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
   return (
-    <nav class="rail" aria-label={words.desk.sessions}>
+    <nav class="rail" data-ui="sessions" aria-label={words.desk.sessions}>
       <h2>{words.desk.sessions}</h2>
       <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
         <span>{words.desk.all}</span> <span class="count">{total}</span>
