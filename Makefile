@@ -23,13 +23,13 @@ run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ ./e2e/... -- -shuffle=on -timeout 40m
+	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ ./e2e/... -- -p 1 -shuffle=on -timeout 40m
 
 test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
 	$(RUNTESTS) $(UNITS) -- -short
 
 e2e: ## the tests over the built programs; RUN=TestName for some of them
-	$(RUNTESTS) -slowest 10 ./e2e/... -- $(if $(RUN),-run '$(RUN)') -timeout 40m
+	$(RUNTESTS) -slowest 10 ./e2e/... -- -p 1 $(if $(RUN),-run '$(RUN)') -timeout 40m
 
 check: ## all that CI runs
 	./.ci/check
