@@ -12,12 +12,8 @@ func (in *Intake) attach(req *hook.Request) (*Pending, error) {
 		return nil, nil
 	}
 	w, err := in.cfg.Broker.Attach(*req)
-	if err != nil {
-		in.calls.recorded(req)
+	if w == nil || err != nil {
 		return nil, err
-	}
-	if w == nil {
-		return nil, nil
 	}
 	return in.wait(req, w)
 }

@@ -171,7 +171,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		return in.record(newForm(&a, &e, p))
 	}
 	req := newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload))
-	defer in.calls.recorded(req) // by then the broker holds it, or will not
+	defer in.calls.recorded(req) // however this ends, the broker holds it by then, or will not
 	if pending, err := in.attach(req); pending != nil || err != nil {
 		return pending, err
 	}

@@ -16,7 +16,7 @@ func (in *Intake) record(req *hook.Request) (*Pending, error) {
 		return nil, err
 	}
 	w, err := in.cfg.Broker.Ask(*req)
-	in.calls.recorded(req)
+	in.calls.recorded(req) // a rule's answer takes its time to be recorded
 	if err != nil {
 		in.leave(req.Channel)
 		return nil, err
@@ -35,7 +35,6 @@ func (in *Intake) wait(req *hook.Request, w *broker.Waiting) (*Pending, error) {
 		_, _ = w.Wait(gone)
 		return nil, err
 	}
-	in.calls.recorded(req)
 	return &Pending{in: in, req: req, waiting: w}, nil
 }
 

@@ -74,7 +74,7 @@ func TestEntry(t *testing.T) {
 // What a project's settings allow is left out unless it is wanted everywhere; what they deny is not.
 func TestProject(t *testing.T) {
 	settings := permissions(t, map[string]any{"allow": []string{"Bash(make)"}, "deny": []string{"Bash(rm *)", "Read(/secret/**)"}})
-	c := Config{Settings: "/work/app/.claude/settings.json", UserDir: "/home/user/.claude"}
+	c := Config{Settings: "/srv/shop/.claude/settings.json", UserDir: "/home/user/.claude"}
 	for _, tt := range []struct {
 		name       string
 		everywhere bool
@@ -94,7 +94,7 @@ func TestProject(t *testing.T) {
 				if e.Action == "allow" {
 					want = tt.want
 				}
-				if e.State != want || want == Left && !strings.Contains(e.Why, "/work/app only") {
+				if e.State != want || want == Left && !strings.Contains(e.Why, "/srv/shop only") {
 					t.Errorf("got %+v, want %s", e, want)
 				}
 			}

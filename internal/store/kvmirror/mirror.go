@@ -26,9 +26,10 @@ import (
 type Config struct {
 	KV     KV
 	Prefix string // of the keys; ends with a dot
-	// Apply takes a change of one key: its value, nil when it is deleted, and the revision. It is called for one key at a time, with growing revisions for each, and must neither
-	// take long nor call the Mirror. What it returns, unless nil, is called right afterwards,
-	// and may do both; it may run beside the Apply of later news.
+	// Apply takes a change of one key: its value, nil when it is deleted, and the revision. It is called
+	// for one key at a time, with growing revisions for each, and must neither take long nor call the
+	// Mirror. What it returns, unless nil, is called right afterwards, and may do both; it may run beside
+	// the Apply of later news.
 	Apply func(key string, value []byte, rev uint64) (after func())
 	// Final says that a key is never used again once it was deleted. Nothing brings it back then,
 	// whatever its revision.

@@ -63,9 +63,9 @@ func TestParseAsk(t *testing.T) {
 
 func TestSurroundings(t *testing.T) {
 	ours, other := Hook{Event: "Stop", Ours: true}, Hook{Event: "PermissionRequest"}
-	plan := Plan{Path: "/work/.claude/settings.json"}
+	plan := Plan{Path: "/srv/shop/.claude/settings.json"}
 	o := func(scope Scope, command string) Options {
-		return Options{Scope: scope, Dir: "/work", Command: []string{command}}
+		return Options{Scope: scope, Dir: "/srv/shop", Command: []string{command}}
 	}
 	for _, c := range []struct {
 		name     string
@@ -74,11 +74,11 @@ func TestSurroundings(t *testing.T) {
 		settings []Settings
 		want     string // keys
 	}{
-		{"nothing to say", o(Project, "/usr/bin/assent-hook"), "/work", []Settings{{Path: plan.Path, Hooks: []Hook{ours, other}, DisableAllHooks: true}}, ""},
-		{"below the project", o(Local, "/usr/bin/assent-hook"), "/work/sub", nil, "directory"},
-		{"the user's", o(User, "/usr/bin/assent-hook"), "/work/sub", nil, ""},
-		{"a temporary program", o(User, filepath.Join(os.TempDir(), "x/assent-hook")), "/work", nil, "temporary-path"},
-		{"other settings", o(User, "/usr/bin/assent-hook"), "/work", []Settings{{Path: "/s", Hooks: []Hook{ours, other}, DisableAllHooks: true}}, "other-scope second-decider hooks-disabled"},
+		{"nothing to say", o(Project, "/usr/bin/assent-hook"), "/srv/shop", []Settings{{Path: plan.Path, Hooks: []Hook{ours, other}, DisableAllHooks: true}}, ""},
+		{"below the project", o(Local, "/usr/bin/assent-hook"), "/srv/shop/sub", nil, "directory"},
+		{"the user's", o(User, "/usr/bin/assent-hook"), "/srv/shop/sub", nil, ""},
+		{"a temporary program", o(User, filepath.Join(os.TempDir(), "x/assent-hook")), "/srv/shop", nil, "temporary-path"},
+		{"other settings", o(User, "/usr/bin/assent-hook"), "/srv/shop", []Settings{{Path: "/s", Hooks: []Hook{ours, other}, DisableAllHooks: true}}, "other-scope second-decider hooks-disabled"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var keys []string
