@@ -109,7 +109,7 @@ func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e.askedSeq > 0 && e.checkOwner(r) == nil && !b.closing {
+	if e.AskedSeq > 0 && e.checkOwner(r) == nil && !b.closing {
 		return nil // the acknowledgement was lost, but the tail has brought the record
 	}
 	b.leaveUnrecordedLocked(e, w)
@@ -131,7 +131,7 @@ func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hoo
 		return b.unavailable("read request", r.ID, err)
 	}
 	f := foldAll(recs)
-	if f.askedSeq == 0 {
+	if f.AskedSeq == 0 {
 		b.leaveUnrecordedLocked(e, w)
 		return fmt.Errorf("request %s: its records are unreadable: %w", r.ID, ErrUnavailable)
 	}
@@ -140,7 +140,7 @@ func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hoo
 		return fmt.Errorf("request %s: %w", r.ID, err)
 	}
 	if f.State == Pending {
-		e.askedAt = f.askedSeq
+		e.askedAt = f.AskedSeq
 		b.queueEndLocked(e)
 		return nil
 	}

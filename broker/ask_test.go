@@ -162,6 +162,55 @@ func TestReusedIDOfAnotherReplica(t *testing.T) {
 	})
 }
 
+// Nor does what came here under its id, and was refused, say anything about it: approvers see it here,
+// may decide it here, and nobody withdraws it.
+func TestReusedIDThatIsNotHeldHere(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		come func(b *broker.Broker, other hook.Request) error
+	}{
+		{"handed back", func(b *broker.Broker, other hook.Request) error {
+			return b.HandBack(context.Background(), other, hook.ReasonTooLarge)
+		}},
+		{"asked", func(b *broker.Broker, other hook.Request) error {
+			_, err := b.Ask(other)
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				r.cfg.SingleReplica = false
+				r.restart()
+				replica := r.open(r.cfg)
+				defer replica.Close()
+				q := r.request("x")
+				other := q
+				other.PayloadSHA256, other.Raw, other.SessionID = "other", nil, "s2"
+				r.log.Inject(func(rec hook.Record) (f logtest.Fault) {
+					if rec.Request != nil && rec.Request.PayloadSHA256 == "other" {
+						f.Delay = 100 * time.Millisecond // the replica's comes first
+					}
+					return f
+				})
+				came := make(chan error, 1)
+				go func() { came <- c.come(r.b, other) }()
+				synctest.Wait()
+				wq := askOn(t, replica, q)
+				if err := <-came; !errors.Is(err, broker.ErrReused) {
+					t.Fatalf("the other payload: %v", err)
+				}
+				time.Sleep(time.Minute)
+				r.wantPending(q)
+				if _, err := r.b.Decide(t.Context(), q.ID, allow(q), phone); err != nil {
+					t.Fatal(err)
+				}
+				wq.got()
+				r.wantSteps(q, "asked decided:allowed")
+			})
+		})
+	}
+}
+
 func TestHangUp(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -37,6 +37,9 @@ type Config struct {
 // View is a request and what is known about it now.
 type View struct {
 	hook.Request
+	// AskedSeq is the sequence of the record asked, by which people call the request: every broker of
+	// the record gives it the same number. 0 before it is recorded.
+	AskedSeq uint64
 	// State is Pending or Ended.
 	State string
 	// Detached says that no hook is connected at the moment; it may come back.

@@ -104,8 +104,8 @@ func (b *Broker) checkpoint() (c Checkpoint, unsaved int) {
 				c.EventSeq = min(c.EventSeq, seq-1)
 			}
 		}
-		if e.open() && e.askedSeq > 0 {
-			pending = append(pending, askedAt{e.askedSeq, e.ID})
+		if e.open() && e.AskedSeq > 0 {
+			pending = append(pending, askedAt{e.AskedSeq, e.ID})
 		}
 	}
 	for x := b.unproven.Back(); x != nil && len(c.Live) < maxLive; x = x.Prev() {

@@ -31,7 +31,7 @@ func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook
 	defer b.writing.Done()
 	lctx, cancel := context.WithTimeout(b.ctx, decideTimeout)
 	defer cancel()
-	if f.askedSeq == 0 { // not in memory
+	if f.AskedSeq == 0 { // not in memory
 		if f, err = b.read(lctx, id); err != nil {
 			return View{}, err
 		}
@@ -47,7 +47,7 @@ func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook
 		ID: uuid.NewString(), RequestID: id, Step: hook.StepDecided, Time: time.Now(),
 		Outcome: outcome, Decision: &d, By: &by,
 	}
-	seq, err := b.appendDecided(lctx, rec, f.askedSeq)
+	seq, err := b.appendDecided(lctx, rec, f.AskedSeq)
 	if err != nil {
 		return View{}, err
 	}
@@ -80,11 +80,11 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 		return nil, folded{}, fmt.Errorf("decide %s: its time is over by the clock, and its hook is not back yet: %w", id, ErrUnavailable)
 	case e.handingBack:
 		return nil, folded{}, &SettledError{Outcome: hook.HandedBack}
-	case e.askedSeq == 0:
+	case e.AskedSeq == 0:
 		b.writing.Add(1)
 		f := folded{}
 		if e.askedAt > 0 { // recorded by our own Ask; the tail is about to bring it
-			f.Request, f.State, f.askedSeq, f.LastSeq = e.Request, Pending, e.askedAt, e.askedAt
+			f.Request, f.State, f.AskedSeq, f.LastSeq = e.Request, Pending, e.askedAt, e.askedAt
 		}
 		return e, f, nil
 	}

@@ -53,6 +53,7 @@
 //	recording -> withdrawing              the same, and an event said that the agent does not wait
 //	recording -> answered unrecorded      its deadline passed, and the log has not answered in time
 //	recording, answered unrecorded -> handing back  its id is that of another, which was handed back
+//	handing back -> held elsewhere        its id is that of a request of another replica
 //	recording -> gone                     the log does not take it, or has it as settled or as another's
 //	awaiting a rule -> waiting            the answer could not be recorded, or the hook came back and the rules say otherwise
 //	awaiting a rule -> detached, held elsewhere, resumed, expiring, withdrawing  the same, and this came to hold meanwhile

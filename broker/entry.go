@@ -83,7 +83,7 @@ type ending struct {
 
 // visible reports whether the request is in the queue that approvers see.
 func (e *entry) visible() bool {
-	return e.askedSeq > 0 && e.State == Pending && !e.handingBack && !e.awaitingRule && !e.lapsed
+	return e.AskedSeq > 0 && e.State == Pending && !e.handingBack && !e.awaitingRule && !e.lapsed
 }
 
 // open reports whether the request is not settled, as far as the tail knows; it may not even
@@ -95,7 +95,7 @@ func (e *entry) open() bool { return e.State != Ended }
 func (e *entry) comesBack() bool { return e.Event != hook.EventElicitation }
 
 // asked is the sequence of the asked record, 0 while it is unknown.
-func (e *entry) asked() uint64 { return max(e.askedSeq, e.askedAt) }
+func (e *entry) asked() uint64 { return max(e.AskedSeq, e.askedAt) }
 
 // expiry is when this broker ends the request.
 func (e *entry) expiry() time.Time {

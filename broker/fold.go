@@ -6,14 +6,13 @@ import "assent/internal/hook"
 // become state, for the tail and for reads alike.
 type folded struct {
 	View
-	askedSeq  uint64 // sequence of asked, 0 before it
 	settledBy string // id of the record that settled the request
 }
 
 // fold adds rec and reports whether it changed anything. Records that were folded before, that
 // come before asked, or that try to settle a settled request change nothing.
 func (f *folded) fold(rec hook.Record) bool {
-	if rec.Seq <= f.LastSeq || (f.askedSeq == 0) != (rec.Step == hook.StepAsked) {
+	if rec.Seq <= f.LastSeq || (f.AskedSeq == 0) != (rec.Step == hook.StepAsked) {
 		return false
 	}
 	switch rec.Step {
@@ -23,7 +22,7 @@ func (f *folded) fold(rec hook.Record) bool {
 		}
 		f.Request = *rec.Request
 		f.State = Pending
-		f.askedSeq = rec.Seq
+		f.AskedSeq = rec.Seq
 	case hook.StepDecided, hook.StepEnded:
 		if f.State != Pending {
 			return false

@@ -8,8 +8,8 @@ import (
 	"assent/internal/hook"
 )
 
-// HandBack records that r was not held, and why (hook.ReasonTooLarge): its hook abstains. It is
-// never shown as pending. It records both steps, so a request id that is already known with
+// HandBack records that r was not held, and why (hook.ReasonTooLarge, hook.ReasonPaused): its hook
+// abstains. It is never shown as pending, by which r must come without its payload (Raw). It records both steps, so a request id that is already known with
 // this payload is left as it is.
 func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) error {
 	if err := complete(&r); err != nil {
@@ -45,9 +45,9 @@ func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) er
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e.askedAt = max(seq, f.askedSeq)
+	e.askedAt = max(seq, f.AskedSeq)
 	switch {
-	case f.askedSeq > 0 && f.PayloadSHA256 != r.PayloadSHA256:
+	case f.AskedSeq > 0 && f.PayloadSHA256 != r.PayloadSHA256:
 		err = fmt.Errorf("request %s: %w", r.ID, ErrReused)
 	case e.asked() > 0 && f.State != Ended:
 		b.endLocked(e, ending{outcome: hook.HandedBack, reason: reason})
@@ -58,4 +58,13 @@ func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) er
 	e.askedAt = 0
 	b.abandonLocked(e)
 	return err
+}
+
+// handBackReason is why a request was to be handed back whose end was not recorded: its broker was
+// killed before. One that is too large has no input either.
+func (e *entry) handBackReason() string {
+	if len(e.ToolInput) > 0 {
+		return hook.ReasonPaused
+	}
+	return hook.ReasonTooLarge
 }

@@ -25,6 +25,10 @@ type Log interface {
 	// Records returns the records of one request, oldest first; none is no error.
 	Records(ctx context.Context, requestID string) ([]hook.Record, error)
 
+	// RequestAt returns the id of the request whose asked record has the sequence seq; empty, without
+	// an error, where that is no such record.
+	RequestAt(ctx context.Context, seq uint64) (requestID string, err error)
+
 	// Tail calls apply, from one goroutine and in order, with every record whose sequence is
 	// greater than from, and goes on with new ones until ctx is done, surviving interruptions
 	// of the log by itself. A from beyond the newest record is of a log that lost its end or

@@ -95,7 +95,7 @@ func (e *entry) olderThan(x *entry) bool {
 	if x == nil || e.EventSeq != x.EventSeq {
 		return x == nil || e.EventSeq < x.EventSeq
 	}
-	return e.askedSeq < x.askedSeq
+	return e.AskedSeq < x.AskedSeq
 }
 
 // hasAnswer reports whether the hook of the settled request was given its answer.

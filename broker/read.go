@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"assent/internal/hook"
 )
@@ -17,13 +18,48 @@ func (b *Broker) Pending() []View {
 // Get returns one request, pending or over. ErrNotFound, ErrUnavailable.
 func (b *Broker) Get(ctx context.Context, id string) (View, error) {
 	b.mu.Lock()
-	if e := b.entries[id]; e != nil && e.askedSeq > 0 {
+	if e := b.entries[id]; e != nil && e.AskedSeq > 0 {
 		defer b.mu.Unlock()
 		return e.View, nil
 	}
 	b.mu.Unlock()
 	f, err := b.read(ctx, id)
 	return f.View, err
+}
+
+// Waits reports whether this broker holds a request under this id that is not over, recorded or about to
+// be.
+func (b *Broker) Waits(id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.entries[id]
+	return e != nil && e.open()
+}
+
+// Show has watchers sent a request once more that waits: what is told beside it has changed.
+func (b *Broker) Show(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.entries[id]; e != nil && e.visible() {
+		b.showLocked(e)
+	}
+}
+
+// Numbered returns the request whose View.AskedSeq is number, pending or over. ErrNotFound,
+// ErrUnavailable.
+func (b *Broker) Numbered(ctx context.Context, number uint64) (View, error) {
+	id, err := b.cfg.Log.RequestAt(ctx, number)
+	if err != nil {
+		return View{}, b.unavailable("read record", strconv.FormatUint(number, 10), err)
+	}
+	if id == "" {
+		return View{}, fmt.Errorf("request %d: %w", number, ErrNotFound)
+	}
+	v, err := b.Get(ctx, id)
+	if err == nil && v.AskedSeq != number { // its id was asked about once more, long after
+		err = fmt.Errorf("request %d: %w", number, ErrNotFound)
+	}
+	return v, err
 }
 
 // Trace returns every record of one request, oldest first. ErrNotFound, ErrUnavailable.
@@ -66,7 +102,7 @@ func (b *Broker) read(ctx context.Context, id string) (folded, error) {
 		return folded{}, err
 	}
 	f := foldAll(recs)
-	if f.askedSeq == 0 {
+	if f.AskedSeq == 0 {
 		return folded{}, fmt.Errorf("request %q: %w", id, ErrNotFound)
 	}
 	return f, nil

@@ -126,7 +126,7 @@ func (b *Broker) begin(point Checkpoint) {
 			continue
 		}
 		if e.handingBack {
-			b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
+			b.endLocked(e, ending{outcome: hook.HandedBack, reason: e.handBackReason()})
 			continue
 		}
 		if e.awaitingRule {
@@ -267,11 +267,12 @@ func (b *Broker) applyLocked(rec hook.Record, updatedKey string) {
 // admitLocked adds a request whose asked record the tail has read.
 func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	local := e.Request
-	waiting := e.askedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
+	waiting := e.AskedSeq == 0 && local.ID != "" // registered by our own Ask or HandBack
 	if !e.folded.fold(rec) {
 		return
 	}
-	if waiting && local.PayloadSHA256 == e.PayloadSHA256 {
+	ours := waiting && local.PayloadSHA256 == e.PayloadSHA256
+	if ours {
 		// The server holds the same bytes; keep one copy. Never those of another
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
@@ -284,16 +285,16 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 	}
 	b.linkLocked(e)
 	e.sess.pending++
-	if len(e.Raw) == 0 {
-		e.handingBack = true // handed back; if its end is missing, a broker was killed before it
-	}
+	// Handed back; if its end is missing, a broker was killed before it. What we wanted to hand back
+	// ourselves under this id says nothing about another request.
+	e.handingBack = len(e.Raw) == 0
 	switch {
 	case !b.ready || len(e.waiters) > 0:
 	case e.handingBack && !waiting:
-		b.endLocked(e, ending{outcome: hook.HandedBack, reason: hook.ReasonTooLarge})
+		b.endLocked(e, ending{outcome: hook.HandedBack, reason: e.handBackReason()})
 	case !e.handingBack:
 		// Another replica's, or one whose hook left before the record came.
-		if b.cfg.SingleReplica || waiting {
+		if b.cfg.SingleReplica || ours {
 			b.leftLocked(e, e.Channel)
 		} else {
 			e.HeldElsewhere = true

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -316,6 +317,17 @@ var transitions = []transition{
 		}
 		synctest.Wait()
 		return func() { r.no(); time.Sleep(10 * time.Second) }
+	}},
+	{"handing back -> held elsewhere", nil, func(r *rig, q hook.Request) func() {
+		r.replicas()
+		r.late(time.Second, q)
+		go func() {
+			if err := r.b.HandBack(r.t.Context(), handedBack(q), hook.ReasonTooLarge); !errors.Is(err, broker.ErrReused) {
+				r.t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		return func() { time.Sleep(2 * time.Second) }
 	}},
 	{"settled -> forgotten", nil, func(r *rig, q hook.Request) func() {
 		r.ask(q)

@@ -32,7 +32,7 @@ type changes struct {
 // showLocked appends e's view as the next change. A request that is not shown as pending is
 // not shown before it has ended.
 func (b *Broker) showLocked(e *entry) {
-	if !b.ready || e.askedSeq == 0 || e.open() && !e.visible() {
+	if !b.ready || e.AskedSeq == 0 || e.open() && !e.visible() {
 		return
 	}
 	f := &b.feed
@@ -171,7 +171,7 @@ func (b *Broker) pendingLocked() []View {
 	var order []askedAt
 	for _, e := range b.entries {
 		if e.visible() {
-			order = append(order, askedAt{e.askedSeq, e})
+			order = append(order, askedAt{e.AskedSeq, e})
 		}
 	}
 	slices.SortFunc(order, func(x, y askedAt) int { return cmp.Compare(x.seq, y.seq) })

@@ -170,11 +170,19 @@ func (c *client) ask(w *agentWatch) []byte {
 	return nil
 }
 
-// put sends the event for the nth time; ctx ends at the deadline.
+// put sends the event for the nth time; ctx ends at the deadline. The end of the transcript goes with it
+// by a route that older brokers, and proxies that know their routes, do not have: what they refuse is
+// sent again at once, without.
 func (c *client) put(ctx context.Context, n int) reply {
 	c.event.Attempt = n
-	return c.attempt(ctx, &request{to: &c.to, event: &c.event,
-		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret})
+	q := request{to: &c.to, event: &c.event,
+		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret, tail: c.tail}
+	r := c.attempt(ctx, &q)
+	if refused := r.status >= 400 && (r.state == refused || r.state == unavailable); len(c.tail.text) == 0 || !refused || ctx.Err() != nil {
+		return r
+	}
+	c.tail, q.tail = tail{}, tail{}
+	return c.attempt(ctx, &q)
 }
 
 // persist calls try, with the number of the attempt from 1 on, until there is an answer, the

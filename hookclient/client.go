@@ -19,10 +19,11 @@
 //
 // # Concurrency
 //
-// Run works in the goroutine of its caller. It starts up to three more, all of which end
-// before Run returns but the first: one reads standard input (a read of a pipe cannot be
+// Run works in the goroutine of its caller. It starts up to four more, all of which end
+// before Run returns but the first two: one reads standard input (a read of a pipe cannot be
 // interrupted; it is left behind only when the agent goes away or the time is up before the
-// payload was complete, and then the process exits), one waits for signals, one for a hang-up
+// payload was complete, and then the process exits), one reads the end of the transcript (it is left
+// behind where the file system does not answer), one waits for signals, one for a hang-up
 // of standard output. The functions of the spool may be called from any goroutine and any
 // process: a lock file orders them.
 package hookclient
@@ -75,6 +76,10 @@ type Config struct {
 	// Dial connects to URL; it is required for https, where the connection must have the
 	// broker's certificate checked, and should send TCP keep-alives. Nil connects to http.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// Transcript says whether the end of the agent's transcript goes to the broker with a
+	// PermissionRequest, for the person who is asked: "on" or "off". Empty means on with Socket and off
+	// with URL.
+	Transcript string
 	// Spool is the directory for events that the broker did not take; empty means that they
 	// are lost.
 	Spool string
@@ -120,6 +125,7 @@ type client struct {
 	event    hook.Event
 	session  string // names the spool file
 	secret   string // proves to the broker that a later attempt is of this run
+	tail     tail   // of the agent's transcript
 }
 
 // Run handles the one event on stdin and returns when the program should exit, with status 0
@@ -178,10 +184,13 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		}
 		return nil
 	}
-	c.event.Origin = origin(cfg.Env)
 	if p.event == hook.EventPermissionRequest {
+		read := c.readTail(p)
+		c.event.Origin = origin(cfg.Env)
+		c.tail = read()
 		return c.ask(w)
 	}
+	c.event.Origin = origin(cfg.Env)
 	if p.event == hook.EventElicitation {
 		return c.elicit(w)
 	}

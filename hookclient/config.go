@@ -22,7 +22,7 @@ const maxConf = 64 << 10
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
 	socket, socketOwner, url, token, timeout,
-	onTimeout, onFailure, agent, event string
+	onTimeout, onFailure, agent, event, transcript string
 }
 
 // field returns where the setting of a name is kept, nil if there is no such name.
@@ -46,6 +46,8 @@ func (s *settings) field(name string) *string {
 		return &s.agent
 	case "event":
 		return &s.event
+	case "transcript":
+		return &s.transcript
 	}
 	return nil
 }
@@ -58,7 +60,8 @@ func (s *settings) field(name string) *string {
 // Socket and URL are one setting: the first layer that has either decides, so that an
 // environment which a repository brings cannot redirect a client that was told where to go.
 // For the same reason a token from the file goes only to a URL that does not come from the
-// environment, and who may own the socket is read from the environment only if the socket is.
+// environment, and who may own the socket is read from the environment only if the socket is. Whether
+// the transcript may be read is not read from the environment at all.
 //
 // Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
 // because an agent is waiting and what the flags say about failures must hold.
@@ -107,6 +110,14 @@ func (c *Config) apply(s *settings) (fault error) {
 	}
 	if s.event != "" {
 		c.Event = s.event
+	}
+	switch s.transcript {
+	case "":
+	case "on", "off":
+		c.Transcript = s.transcript
+	default:
+		c.Transcript = "off" // as long as nobody can tell what was meant
+		bad("transcript", s.transcript, "want on or off")
 	}
 	if s.timeout != "" {
 		d, err := time.ParseDuration(s.timeout)
@@ -252,7 +263,7 @@ func readFile(env func(string) string) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript = value")
 			}
 			continue
 		}

@@ -5,20 +5,22 @@ const maxDepth = 10000
 
 // payload is what is read of a payload; everything else is the broker's business.
 type payload struct {
-	event   string // hook_event_name, empty if the payload is unreadable or does not say
-	session string // session_id, empty likewise
+	event      string // hook_event_name, empty if the payload is unreadable or does not say
+	session    string // session_id, empty likewise
+	transcript string // transcript_path
+	agentID    string // agent_id, a subagent's
 }
 
-// scanPayload reads the top-level members hook_event_name and session_id. It is strict where a
+// scanPayload reads the top-level members that payload names. It is strict where a
 // lenient reader could be told one thing and the broker another: the payload must be one JSON
-// object and nothing else, no top-level key may be written with escapes, and a name that
+// object and nothing else, no top-level key may be written with escapes, and a member that
 // stands twice, is no string or has an escape in it counts as not there.
 func scanPayload(raw []byte) payload {
 	s := scanner{in: raw}
 	if !s.document() {
 		return payload{}
 	}
-	return payload{event: s.event.text(), session: s.session.text()}
+	return payload{event: s.event.text(maxName), session: s.session.text(maxName), transcript: s.transcript.text(maxPath), agentID: s.agentID.text(maxName)}
 }
 
 // eventOf reads hook_event_name in the beginning of a payload. The rest could contradict it, so
@@ -26,10 +28,10 @@ func scanPayload(raw []byte) payload {
 func eventOf(head []byte) string {
 	s := scanner{in: head}
 	s.document()
-	return s.event.text()
+	return s.event.text(maxName)
 }
 
-// member is one of the two names.
+// member is one of the members of payload.
 type member struct {
 	seen  int
 	value []byte // between the quotes; nil if it cannot be used
@@ -42,15 +44,19 @@ func (m *member) set(v []byte, ok bool) {
 	}
 }
 
-func (m *member) text() string {
-	if m.seen != 1 || len(m.value) > maxName {
+// text is the member's value; empty where it is longer than max bytes.
+func (m *member) text(max int) string {
+	if m.seen != 1 || len(m.value) > max {
 		return ""
 	}
 	return string(m.value)
 }
 
-// maxName bounds an event type and a session id, in bytes.
-const maxName = 256
+// maxName bounds an event type, a session id and an agent id, maxPath a path, in bytes.
+const (
+	maxName = 256
+	maxPath = 4096
+)
 
 // scanner walks JSON in one pass without recursion.
 type scanner struct {
@@ -59,8 +65,9 @@ type scanner struct {
 	depth   int
 	objects [maxDepth/8 + 1]byte // bit d: the container at depth d is an object
 
-	event, session member
-	anyKey         bool // keys may have escapes, for their meaning is not looked at
+	event, session, transcript, agentID member
+
+	anyKey bool // keys may have escapes, for their meaning is not looked at
 }
 
 // document reports whether the input is a JSON object with nothing but blanks around it.
@@ -178,6 +185,10 @@ func (s *scanner) key() (name *member, ok bool) {
 			name = &s.event
 		case "session_id":
 			name = &s.session
+		case "transcript_path":
+			name = &s.transcript
+		case "agent_id":
+			name = &s.agentID
 		}
 	}
 	return name, true

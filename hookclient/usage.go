@@ -9,6 +9,8 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
   --timeout DURATION           how long a permission request waits (590s)
   --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)
   --on-failure abstain|deny    its answer when no broker can be asked (abstain)
+  --transcript on|off          whether the broker is shown the end of the agent's transcript with a
+                               permission request (on with a socket, off with a URL)
 
 What no flag says is read from $XDG_CONFIG_HOME/assent/hook.conf (lines like "timeout = 590s";
 also "token = ..."), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`

@@ -28,6 +28,7 @@ var plan = []struct {
 		internal/ci
 		internal/ci/report
 		internal/feed
+		internal/halt
 		internal/hook
 		internal/host/gitrepo
 		internal/mcp
@@ -37,11 +38,13 @@ var plan = []struct {
 		internal/outlet/rabbit
 		internal/policy
 		internal/policy/batch
+		internal/policy/effects
 		internal/policy/files
 		internal/policy/grants
 		internal/policy/importer
 		internal/policy/replay
 		internal/policy/suggest
+		internal/reqcontext
 		internal/server
 		internal/setup/doctor
 		internal/setup/service
@@ -49,6 +52,7 @@ var plan = []struct {
 		internal/store/integrity
 		internal/store/reader
 		internal/store/stream
+		internal/terminal
 		internal/text/digest
 		internal/text/layout
 		internal/text/roff
@@ -80,6 +84,8 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
+	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
+
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/gitrepo", "internal/hook", ""},
@@ -87,7 +93,7 @@ var plan = []struct {
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
@@ -98,6 +104,7 @@ var plan = []struct {
 
 	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
+	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
@@ -115,6 +122,8 @@ var plan = []struct {
 		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
+	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
+
 	{"internal/server", `
 		broker
 		internal/agent/agents
@@ -123,6 +132,7 @@ var plan = []struct {
 		internal/api
 		internal/auth
 		internal/feed
+		internal/halt
 		internal/hook
 		internal/host/peercred
 		internal/host/process
@@ -130,6 +140,7 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/policy/grants
 		internal/policy/suggest
+		internal/reqcontext
 		internal/store/history
 		internal/text/digest
 		internal/text/show
@@ -145,6 +156,8 @@ var plan = []struct {
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
 
+	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
+
 	{"internal/text/digest", "", ""},
 	{"internal/text/layout", "internal/text/show", ""},
 	{"internal/text/roff", "", ""},
@@ -159,7 +172,11 @@ var modules = []struct {
 	may  string
 	why  string
 }{
+	{"charm.land/bubbletea", "internal/terminal", ""},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
+	{"github.com/aymanbagabas/go-udiff", "internal/terminal", ""},
+	{"github.com/charmbracelet/colorprofile", "internal/terminal", ""},
+	{"github.com/charmbracelet/x/ansi", "internal/terminal", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
@@ -184,7 +201,7 @@ var modules = []struct {
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install", ""},
-	{"golang.org/x/term", "cmd/assent", ""},
+	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
 	{"golang.org/x/time", "internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},

@@ -25,7 +25,6 @@ var nameTools = map[string]string{
 	"internal/policy/suggest/command.go": "verbs of sentences",
 	"internal/policy/suggest/tool.go":    "a verb of a sentence",
 	"web/src/broker/tools.ts":            "the page's own table: the API does not say what a tool does",
-	"web/src/text/words/answer.ts":       "a word of the page",
 }
 
 // TestToolNames finds names of tools in the texts of programs: those of several words, such as

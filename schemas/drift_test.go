@@ -40,6 +40,19 @@ func TestGoTypes(t *testing.T) {
 		ID string `json:"id"`
 		*hook.Reading
 	}{"id", &hook.Reading{Units: []hook.Unit{unit}, MoreUnits: 1, Doubts: []hook.Doubt{{Code: "syntax", Start: 0, End: 1, Why: "why"}}}}
+	effect := hook.Effect{Effect: "deletes", Object: "o", Outside: true, Risk: hook.Danger, Text: "t"}
+	told := struct {
+		ID string `json:"id"`
+		*hook.Effects
+	}{"id", &hook.Effects{
+		Risk: hook.Danger, Sentence: "s", RiskReason: "why", Action: "publish", Effects: []hook.Effect{effect}, MoreEffects: 1,
+		Marks: []hook.RiskMark{{Start: 0, End: 1, Risk: hook.Attention}},
+	}}
+	text := "before"
+	about := hook.Context{
+		Prompt: "p", PromptCut: true, PromptAt: now, PromptFrom: hook.PromptSession, PromptSender: "phone", Said: "s", SaidCut: true, SaidBy: hook.SaidBySubagent,
+		Before: &hook.Before{Text: &text}, At: &hook.Place{Line: 1, Above: []string{"a"}, Below: []string{"b"}},
+	}
 	by := hook.Approver{Kind: "device", ID: "d", Name: "phone", File: "/f"}
 	problems := []hook.RuleProblem{{File: "/f", Line: 1, Column: 2, Message: "m"}, {File: "/g", Message: "m"}}
 	inForce := hook.InForce{
@@ -56,11 +69,21 @@ func TestGoTypes(t *testing.T) {
 	}
 	for name, v := range map[string]any{
 		"PermissionRequest": req, "Decision": decision, "Approver": by, "JWK": decision.PublicKey, "Repo": req.Repo, "Record": record,
-		"Verdict": req.Verdict, "Unit": unit, "Rules": inForce, "Proposals": proposals,
+		"Verdict": req.Verdict, "Unit": unit, "Effect": effect, "Risk": effect.Risk, "Context": about, "Rules": inForce, "Proposals": proposals,
 	} {
 		check(t, name, v)
 	}
 	check(t, "PermissionRequest", read)
+	check(t, "PermissionRequest", told)
+	for _, from := range []string{hook.PromptYou, hook.PromptSession, hook.PromptProgram} {
+		check(t, "Context", hook.Context{PromptFrom: from})
+	}
+	for _, why := range []string{hook.SaidNothing, hook.SaidBeyond, hook.SaidOff, hook.SaidRefused, hook.SaidLate, hook.SaidUnknown, hook.SaidLost, hook.SaidElsewhere, hook.SaidFull} {
+		check(t, "Context", hook.Context{SaidWhy: why, SaidBy: hook.SaidByAgent})
+	}
+	for _, why := range []string{hook.BeforeSecret, hook.BeforeLarge, hook.BeforeBinary, hook.BeforeUnseen, hook.BeforeRemote, hook.BeforeFull, hook.BeforeLost, hook.BeforePartial} {
+		check(t, "Context", hook.Context{Before: &hook.Before{Why: why}})
+	}
 
 	for _, s := range []hook.Step{hook.StepAsked, hook.StepDecided, hook.StepEnded, hook.StepDelivered, hook.StepConfirmed, hook.StepOverruled} {
 		r := record
@@ -88,6 +111,10 @@ func TestGoTypes(t *testing.T) {
 	check(t, "Settled", hook.Settled{
 		ID: "id", SessionID: "s", Title: "t", ToolName: "Bash", Summary: "ls", Repo: "/", CreatedAt: now, SettledAt: now, Outcome: hook.Denied,
 		Reason: "why", Message: "m", By: &hook.Decider{Kind: hook.KindRule, Name: "r"}, Delivery: hook.StepOverruled,
+	})
+	check(t, "Settled", hook.Settled{
+		ID: "id", SettledAt: now, Outcome: hook.Allowed, Edited: true, Asked: "ls -a", Changes: "command (changed)\n- ls -a\n+ ls", Answers: "a → b",
+		Failed: true, Failure: "Exit code 1", Unattended: true,
 	})
 	check(t, "Stats", hook.Stats{
 		Since: now, Step: "day", Zone: "UTC", Buckets: []hook.StatsBucket{{Start: now, AllowedPerson: 1, DeniedPerson: 1, AllowedRule: 1, DeniedRule: 1, Expired: 1, Withdrawn: 1, HandedBack: 1, MedianMS: 1, P90MS: 1}},

@@ -57,6 +57,7 @@ func TestOperations(t *testing.T) {
 	}
 	want := []Operation{
 		{ID: "submitHook", Method: "POST", Path: "/v1/hooks", Role: "submit", Unix: true, Answer: "HookOutput"},
+		{ID: "submitHookWithContext", Method: "POST", Path: "/v1/hooks/context", Role: "submit", Unix: true, Answer: "HookOutput"},
 		{ID: "listRequests", Method: "GET", Path: "/v1/requests", Role: "view", Answer: "[]PermissionRequest"},
 		{ID: "decide", Method: "POST", Path: "/v1/requests/{id}/decision", Role: "approve", Body: "Decision", Answer: "DecisionResult"},
 		{ID: "revokeToken", Method: "DELETE", Path: "/v1/tokens/{id}", Role: "admin"},
@@ -91,7 +92,7 @@ func TestOperations(t *testing.T) {
 		if o.Method != "GET" && o.Role == "" && !strings.HasPrefix(o.Path, "/v1/auth/") && !slices.Contains(openPairing, o.Path) {
 			t.Errorf("%s is open to anybody", o.ID)
 		}
-		if o.Unix && o.ID != "submitHook" && o.ID != "healthz" {
+		if o.Unix && !slices.Contains([]string{"submitHook", "submitHookWithContext", "healthz"}, o.ID) {
 			t.Errorf("%s is served on the unix socket", o.ID)
 		}
 	}

@@ -187,6 +187,21 @@ func (l *Log) Records(ctx context.Context, requestID string) ([]hook.Record, err
 	return l.ofLocked(requestID), nil
 }
 
+// RequestAt implements broker.Log.
+func (l *Log) RequestAt(ctx context.Context, seq uint64) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.down || ctx.Err() != nil {
+		return "", broker.ErrUnavailable
+	}
+	for _, rec := range l.records {
+		if rec.Seq == seq && rec.Step == hook.StepAsked {
+			return rec.RequestID, nil
+		}
+	}
+	return "", nil
+}
+
 func (l *Log) ofLocked(requestID string) []hook.Record {
 	var recs []hook.Record
 	for _, i := range l.byID[requestID] {

@@ -44,7 +44,7 @@ func Decided(id string) hook.Record {
 		Outcome: hook.Denied,
 		By:      &hook.Approver{Kind: "token", ID: "t1", Name: "phone"},
 		Decision: &hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: "11", Message: "not on a Friday",
-			Interrupt: true, UpdatedInput: hook.JSON(`{"a":1}`), UpdatedPermissions: hook.JSON(`[]`), Signature: "s",
+			Interrupt: true, UpdatedInput: hook.JSON(`{"a":1}`), UpdatedPermissions: hook.JSON(`[]`), Shown: `{"risk": "calm"}`, SignedAt: "2026-11-22T10:00:00Z", Signature: "s",
 			PublicKey: &hook.JWK{Kty: "EC", Crv: "P-256", X: "x", Y: "y"}},
 	}
 }
@@ -68,6 +68,21 @@ func must(t *testing.T, l broker.Log, rec hook.Record, after uint64) uint64 {
 		t.Fatalf("append %s: sequence 0", rec.Step)
 	}
 	return seq
+}
+
+func requestAt(t *testing.T, l broker.Log) {
+	first, second := Asked(), Asked()
+	seqs := []uint64{must(t, l, first, 0), must(t, l, second, 0)}
+	decided := must(t, l, Decided(first.RequestID), seqs[0])
+	for seq, want := range map[uint64]string{seqs[0]: first.RequestID, seqs[1]: second.RequestID, decided: "", decided + 1: "", 1 << 60: ""} {
+		got, err := l.RequestAt(t.Context(), seq)
+		for n := 0; errors.Is(err, broker.ErrUnavailable) && n < 60; n++ {
+			got, err = l.RequestAt(t.Context(), seq)
+		}
+		if got != want || err != nil {
+			t.Errorf("the request at %d: %q, %v; want %q", seq, got, err, want)
+		}
+	}
 }
 
 func recordsOf(t *testing.T, l broker.Log, id string) []hook.Record {

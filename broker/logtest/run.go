@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) broker.Log) {
 		{"RecordsComeBackAsWritten", recordsComeBack},
 		{"AfterIsNeverBeforeTheEventsOfTheRecord", afterItsEvents},
 		{"UnknownRequestHasNoRecords", unknownRequest},
+		{"RequestAtItsNumber", requestAt},
 		{"OnlyTheExpectedPredecessor", expectedPredecessor},
 		{"SubjectsAreIndependent", independentSubjects},
 		{"CompetingAppendsHaveOneWinner", competingAppends},

@@ -37,7 +37,7 @@ type ciFlags struct {
 func (a *app) ciCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "ci",
-		Short:   "Run an agent without a person: rules and approvers decide, or nobody",
+		Short:   "Run an agent unattended: rules and approvers decide",
 		Example: "  assent ci run --report assent -- claude -p \"fix the tests\"",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -50,7 +50,7 @@ func (a *app) ciRunCmd() *cobra.Command {
 	var f ciFlags
 	c := &cobra.Command{
 		Use:   "run [flags] -- claude ARGS",
-		Short: "Run claude -p under rules, and deny what nobody allows in time",
+		Short: "Run claude -p under rules; deny what is not allowed in time",
 		Long: `Run an agent in a pipeline. What a rule allows runs, what a rule denies does not, and what no
 rule decides waits for an approver, for --timeout at most, and is then denied with words that the
 model can act on. So is everything while no broker can be asked.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/terminal"
 )
 
 func (a *app) completionCmd() *cobra.Command {
@@ -22,8 +23,9 @@ func (a *app) completionCmd() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
-		Short: "Print what makes a shell complete assent's words",
-		Long: `Print a script with which your shell completes commands, flags, and the ids of what waits.
+		Short: "Print a shell completion script",
+		Long: `Print a script with which your shell completes commands, flags, and the numbers and ids of pending
+requests.
 The packages install it; with assent from source, do it once:
 
   bash   assent completion bash > ~/.local/share/bash-completion/completions/assent
@@ -81,9 +83,12 @@ func (a *app) completeWords(root *cobra.Command) {
 	walk(root)
 }
 
+// age is how long ago t was.
+func age(t time.Time) string { return terminal.Ago(t, time.Now()) }
+
 var completableID = regexp.MustCompile(`^[0-9a-fA-F-]{1,64}$`)
 
-// completePending completes the id of a request that waits. Nothing that an agent wrote is handed
+// completePending completes the number or the id of a request that waits. Nothing that an agent wrote is handed
 // to the shell: bash expands what it is told to complete, so a command of an agent would run.
 func (a *app) completePending(c *cobra.Command, before []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const nothing = cobra.ShellCompDirectiveNoFileComp
@@ -102,6 +107,9 @@ func (a *app) completePending(c *cobra.Command, before []string, _ string) ([]co
 	}
 	var ids []cobra.Completion
 	for _, r := range waiting {
+		if r.Number > 0 {
+			ids = append(ids, cobra.CompletionWithDesc(number(&r), "waits for "+age(r.CreatedAt)))
+		}
 		if completableID.MatchString(r.ID) {
 			ids = append(ids, cobra.CompletionWithDesc(r.ID, "waits for "+age(r.CreatedAt)))
 		}

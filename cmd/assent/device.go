@@ -15,13 +15,13 @@ import (
 func (a *app) deviceCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "device",
-		Short:   "List and revoke the paired browsers",
-		Long:    "List the browsers that are paired with the broker, and revoke one that is lost.\nTo pair one: assent pair.",
-		Example: "  assent device list\n  assent device revoke phone",
+		Short:   "List, rename and revoke the paired browsers",
+		Long:    "List the browsers that are paired with the broker, rename one, and revoke one that is lost.\nTo pair one: assent pair.",
+		Example: "  assent device list\n  assent device rename 'Safari on iPhone 2' tablet\n  assent device revoke phone",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.deviceListCmd(), a.deviceRevokeCmd())
+	c.AddCommand(a.deviceListCmd(), a.deviceRenameCmd(), a.deviceRevokeCmd())
 	return c
 }
 
@@ -39,6 +39,43 @@ func (a *app) deviceListCmd() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return c
+}
+
+func (a *app) deviceRenameCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rename ID|NAME NEW",
+		Short: "Give a paired device another name",
+		Long: `Give a paired device another name, which no other device may have. Name it by its id, or by its
+name where only one has it. What was recorded keeps the name of its time.`,
+		Example: "  assent device rename 'Safari on iPhone 2' tablet\n  assent device rename 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e phone",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 || args[0] == "" || args[1] == "" {
+				return errors.New("want the id or the name of one device, and its new name")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			d, err := b.device(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			var now api.Device
+			if err := b.call(cmd.Context(), "PATCH", "/v1/devices/"+url.PathEscape(d.ID), api.RenameDevice{Name: args[1]}, &now); err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(now)
+			}
+			fmt.Fprintf(a.out, "%s is now %s (%s)\n", show.Line(d.Name), show.Line(now.Name), show.Line(now.ID))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device as it is now")
 	return c
 }
 

@@ -6,21 +6,23 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
 	"assent/internal/setup/doctor"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
 func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what is installed, what is broken, and how to fix it",
-		Long: `Look at the broker, its socket, its rules, whom it rings, the Claude Codes on this machine, the hooks in their settings
-(yours, and those of the project in the current directory), and the permission mode. Changes
-nothing. Exits 1 when something is broken. With --url it looks at that broker, and at the
+		Short: "Check the setup and suggest fixes",
+		Long: `Check the broker, its socket, its rules, who is notified, the Claude Codes on this machine, the hooks
+in their settings (yours, and those of the project in the current directory), and the permission
+mode. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
 settings here.`,
 		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
@@ -31,12 +33,7 @@ settings here.`,
 					return err
 				}
 			} else {
-				for _, f := range findings {
-					fmt.Fprintf(a.out, "%-4s  %-14s %s\n", f.Status, f.Name, show.Line(f.Detail))
-					if f.Fix != "" {
-						fmt.Fprintf(a.out, "      %-14s → %s\n", "", show.Line(f.Fix))
-					}
-				}
+				a.printFindings(findings)
 			}
 			if doctor.Broken(findings) {
 				return errors.New("something is broken; see above")
@@ -47,6 +44,32 @@ settings here.`,
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, fix")
 	return c
 }
+
+// printFindings prints a line for each, and one for what would help.
+func (a *app) printFindings(findings []doctor.Finding) {
+	palette, width := a.palette(), columns(a.out)
+	for _, f := range findings {
+		sign, role := "✓", terminal.Calm
+		switch f.Status {
+		case doctor.Warn:
+			sign, role = "!", terminal.Attention
+		case doctor.Fail:
+			sign, role = "✗", terminal.Danger
+		}
+		lines := []string{fmt.Sprintf("%s  %-14s %s", role.On(fmt.Sprintf("%s %-4s", sign, f.Status)), f.Name, show.Line(f.Detail))}
+		if f.Fix != "" {
+			lines = append(lines, strings.Repeat(" ", findingMargin)+terminal.Strong.On("→ "+show.Line(f.Fix)))
+		}
+		for _, line := range lines {
+			for _, row := range terminal.Wrap(line, width, findingMargin) {
+				fmt.Fprintln(a.out, palette.Paint(row))
+			}
+		}
+	}
+}
+
+// findingMargin is behind the name of a finding.
+const findingMargin = 23
 
 // doctorConfig is how the doctor finds the broker and speaks to it.
 func (a *app) doctorConfig() doctor.Config {

@@ -14,6 +14,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/feed"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
@@ -243,7 +244,7 @@ func eventText(e *feed.Event, at time.Time, sub, all bool) string {
 	if e.Body == "" || e.UI.CollapsedDefault && !all {
 		return line
 	}
-	lines := strings.Split(foldLines(strings.TrimRight(e.Body, "\n")), "\n")
+	lines := strings.Split(layout.Fold(strings.TrimRight(e.Body, "\n")), "\n")
 	more := 0
 	if !all && len(lines) > bodyLines {
 		more = len(lines) - bodyLines

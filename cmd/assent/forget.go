@@ -14,10 +14,10 @@ func (a *app) forgetCmd() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "forget SESSION",
-		Short: "Remove what is kept of a session",
+		Short: "Delete what is stored about a session",
 		Long: `Remove a session up to now: its feed, the payloads of its hooks, its requests and who
 decided them. SESSION is its id, or the beginning or the end of it. What the session does
-afterwards is kept anew. A session with a waiting request is not forgotten: answer it first.
+afterwards is stored again. A session with a waiting request is not forgotten: answer it first.
 
 It asks before it does so. Copies that other programs took from the event stream, and backups,
 are not touched.`,

@@ -56,7 +56,7 @@ func (a *app) grantsCmd() *cobra.Command {
 	var over bool
 	c := &cobra.Command{
 		Use:   "grants",
-		Short: "List and revoke what approvers had assent remember",
+		Short: "List and revoke saved rules and grants",
 		Long: `List the rules and grants that approvers made of requests, and revoke one. A rule lasts until it
 is revoked, a grant until its time or its count is over. Rules in files of yours are not listed:
 they are changed in the file.`,
@@ -90,7 +90,7 @@ they are changed in the file.`,
 			return a.printSaved(list)
 		},
 	}
-	c.Flags().BoolVar(&over, "all", false, "also what is over")
+	c.Flags().BoolVar(&over, "all", false, "also those that are over")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	c.AddCommand(a.grantsRevokeCmd())
 	return c

@@ -24,6 +24,7 @@ program is at hand. A person learns more from assent doctor.`,
 				return &exitError{exitFailed, err} // Docker knows no other code
 			}
 			fmt.Fprintln(a.out, "ready")
+			a.warnOfHalt(cmd.Context())
 			a.warnOfRules(cmd.Context())
 			return nil
 		},

@@ -53,7 +53,7 @@ func (f *installFlags) addMode(fl *pflag.FlagSet) {
 func (f *installFlags) addWhere(fl *pflag.FlagSet) {
 	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours)")
 	fl.StringVar(&f.agent, "agent", "claude", "which agent's settings")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do it without a question")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 }
 
 // errDeclined says that a person did not want what was shown.
@@ -63,11 +63,11 @@ func (a *app) installCmd() *cobra.Command {
 	var f installFlags
 	c := &cobra.Command{
 		Use:   "install",
-		Short: "Make Claude Code ask assent: write the hooks into its settings",
+		Short: "Install assent's hooks into Claude Code's settings",
 		Long: `Write assent's hooks into Claude Code's settings: for permission requests, and for the
 events by which assent follows a session. Shows the change and asks first. What is in the file
 already stays as it is, other tools' hooks too. A second install changes nothing; assent
-uninstall takes everything out again.
+uninstall removes everything again.
 
 Only events that the installed Claude Code knows are written: an unknown one would make it ask
 about its settings at every start.
@@ -99,8 +99,8 @@ func (a *app) uninstallCmd() *cobra.Command {
 	var f installFlags
 	c := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take assent's hooks out of Claude Code's settings",
-		Long: `Take out what assent install wrote: the hooks, and the permission rules and the mode if it
+		Short: "Remove assent's hooks from Claude Code's settings",
+		Long: `Remove what assent install wrote: the hooks, and the permission rules and the mode if it
 added them. If nobody has changed the file since, it is then what it was before, byte for byte.
 Shows the change and asks first.`,
 		Example: "  assent uninstall\n  assent uninstall --scope local --yes",

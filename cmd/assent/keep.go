@@ -23,9 +23,9 @@ type keepFlags struct {
 }
 
 func (k *keepFlags) add(c *cobra.Command) {
-	c.Flags().DurationVar(&k.grant, "grant", 0, "also allow what is like it, for this long (at most 2160h)")
-	c.Flags().IntVar(&k.times, "times", 0, "also allow what is like it, for this many further requests (at most 100)")
-	c.Flags().BoolVar(&k.rule, "rule", false, "also allow what is like it, until it is revoked")
+	c.Flags().DurationVar(&k.grant, "grant", 0, "also allow requests like it, for this long (at most 2160h)")
+	c.Flags().IntVar(&k.times, "times", 0, "also allow this many further requests like it (at most 100)")
+	c.Flags().BoolVar(&k.rule, "rule", false, "also allow requests like it, until revoked")
 	c.Flags().IntVar(&k.proposal, "proposal", 1, "which rule, counted as assent proposals ID does")
 	c.Flags().BoolVar(&k.yes, "yes", false, "with --rule: do not ask")
 }
@@ -162,12 +162,11 @@ func proposalText(n int, p *hook.Proposal) string {
 
 func (a *app) proposalsCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "proposals ID",
+		Use:   "proposals NUMBER|ID",
 		Short: "Show the rules that a request could become",
 		Long: `Show the rules that a request could become, the narrowest first, and which past requests each of
-them would have allowed without a person. Nothing is saved. ID is the whole id, or the beginning
-of one that waits.`,
-		Example: "  assent proposals 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent allow ID --rule --proposal 2",
+them would have allowed without a person. Nothing is saved.`,
+		Example: "  assent proposals 417\n  assent proposals 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent allow ID --rule --proposal 2",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()

@@ -26,7 +26,7 @@ func commandLine(args []string) []string {
 func (a *app) ledgerCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Which agent changed which file, on which branch, at which commit",
+		Short: "Show which agent changed which file, on which branch, at which commit",
 		Long: `Read the ledgers of this machine's repositories: which agent changed which file, on which
 branch and at which commit. A ledger is the file .hookd/mutations.db in a git work tree. The
 broker writes them if it runs with serve --ledger; without a broker here, consume does.`,

@@ -45,6 +45,7 @@ type app struct {
 	url, caCert string // of a broker elsewhere, see locate
 	json        bool
 	helpErr     error // help was asked for something that is not there
+	shown       shownFile
 	in          io.Reader
 	lines       *bufio.Reader // over in, once a question was put
 	out, err    io.Writer
@@ -59,7 +60,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
-	a := &app{in: in, out: out, err: errw}
+	a := &app{in: in, out: out, err: errw, shown: newShownFile(os.Getenv)}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -86,25 +87,29 @@ func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) 
 // readable is for text of which parts went through package show already, and parts did not: errors,
 // which name files of strangers, and what a broker says, which may be anybody who has the port of
 // --url. What is visible already stays as it is.
-func readable(text string) string {
-	return strings.ReplaceAll(show.Text(text), show.Text("⟦"), "⟦")
-}
+func readable(text string) string { return show.Readable(text) }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assent",
 		Short: "A blocking permission broker for coding agents",
 		Long: `assent holds each permission request of a coding agent until a person answers it, and
-hands the answer back to the waiting agent.
+hands the answer back to the waiting agent. Without a command it prints what waits.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
 client always exits with 0.`,
 		Example: `  assent up                         set everything up, step by step
   assent simulate                   raise a sample request, without an agent
-  assent pending                    what waits
-  assent allow ID                   let it run`,
-		Args:              cobra.ArbitraryArgs,
-		RunE:              helpOrUnknown,
+  assent                            what waits, and where
+  assent allow 417                  allow request 417
+  assent watch                      follow and answer requests`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return helpOrUnknown(c, args)
+			}
+			return a.status(c.Context())
+		},
 		Version:           version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -113,6 +118,7 @@ client always exits with 0.`,
 	root.PersistentFlags().StringVar(&a.stateDir, "state-dir", "", "state directory (default $ASSENT_STATE_DIR, else $XDG_STATE_HOME/assent, else ~/.local/state/assent)")
 	root.PersistentFlags().StringVar(&a.url, "url", "", "a broker elsewhere, https or on loopback (default $ASSENT_URL), with a token of it in $ASSENT_TOKEN")
 	root.PersistentFlags().StringVar(&a.caCert, "cacert", "", "certificates to trust for --url instead of the system's")
+	root.Flags().BoolVar(&a.json, "json", false, "print JSON: waiting, sessions, devices, requests")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, c.CommandPath())
 	})
@@ -122,8 +128,8 @@ client always exits with 0.`,
 		commands []*cobra.Command
 	}{
 		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
-		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
-		{"Rules:", []*cobra.Command{a.rulesCmd()}},
+		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
+		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.repairCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.mcpCmd(), a.ciCmd()}},

@@ -23,8 +23,8 @@ func (a *app) noticesCmd() *cobra.Command {
 	var path string
 	c := &cobra.Command{
 		Use:   "notices",
-		Short: "Try the services that are told when a request waits",
-		Long: `Work with the file of notices: the services (ntfy, Telegram, Slack, a webhook …) that are told
+		Short: "Test the services that are notified when a request waits",
+		Long: `Work with the file of notices: the services (ntfy, Telegram, Slack, a webhook …) that are notified
 when a request waits. The broker reads it when it starts. docs/notifications.md describes it.`,
 		Example: "  assent notices test\n  assent notices test phone",
 		Args:    cobra.ArbitraryArgs,
@@ -32,7 +32,7 @@ when a request waits. The broker reads it when it starts. docs/notifications.md 
 	}
 	test := &cobra.Command{
 		Use:   "test [NAME]",
-		Short: "Send a test to all services of the file, or to one",
+		Short: "Send a test message to all services, or to one",
 		Long: `Send a test message to all services of the file of notices, or to one, and print what came of
 it. What a service answers may repeat parts of its URL, which is a secret.`,
 		Example: "  assent notices test\n  assent notices test phone --notices ./notices.yaml",

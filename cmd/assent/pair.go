@@ -36,9 +36,9 @@ func (a *app) pairCmd() *cobra.Command {
 		Use:   "pair [CODE]",
 		Short: "Pair a browser: print a one-time link, or confirm the code it shows",
 		Long: `Without CODE: print a link that pairs one browser with this broker. It works once, within
-five minutes; open it in the browser that shall approve.
+five minutes; open it in the browser that will approve.
 
-With CODE: let in the browser that shows this code. The page shows one when you choose to
+With CODE: pair the browser that shows this code. The page shows one when you choose to
 pair from there. Look at the name and the address before you agree.`,
 		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -18,8 +18,8 @@ func (a *app) repairCmd() *cobra.Command {
 		Short: "Fix a damaged record, and say what is lost",
 		Long: `Compare the record with its mark, and if they differ, make the record what is left of it.
 The broker must not run. Every message that is lost is named with its file, place and time. Tokens,
-devices, grants and saved rules whose last state is lost count no more; if the mark itself is lost,
-none does. Requests of which a record is lost and that look as if they waited are ended: perhaps
+devices, grants and saved rules whose last state is lost no longer count; if the mark itself is lost,
+none do. Requests of which a record is lost and that look as if they waited are ended: perhaps
 they were decided. The damaged files stay in the directory damaged, as they were.
 
 A record that is whole is left alone. serve --repair does the same before it starts.`,

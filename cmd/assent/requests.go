@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,36 +18,6 @@ import (
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
-
-func (a *app) pendingCmd() *cobra.Command {
-	c := &cobra.Command{
-		Use:     "pending",
-		Short:   "List the requests that wait for an answer",
-		Example: "  assent pending\n  assent pending --json",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			defer a.warnOfRules(cmd.Context())
-			return list(cmd.Context(), a, "/v1/requests?state=pending", "Nothing waits. Try: "+typed()+" simulate",
-				"ID\tAGE\tSESSION\tWHAT", func(r *api.Request) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s", show.Line(r.ID), age(r.CreatedAt), sessionName(r), summary(r, 100))
-				})
-		},
-	}
-	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
-	return c
-}
-
-// sessionName is what a person calls a session: its directory, with the subagent's type.
-func sessionName(r *api.Request) string {
-	name := r.SessionID
-	if parts := strings.Split(strings.TrimRight(r.CWD, "/"), "/"); r.CWD != "" {
-		name = parts[len(parts)-1]
-	}
-	if r.AgentID != "" {
-		name += " › " + r.AgentType
-	}
-	return show.Line(name)
-}
 
 // summary is one line of at most n characters, head and tail of the most telling field.
 func summary(r *api.Request, n int) string { return summaryOf(r.ToolName, r.Fields(), n) }
@@ -62,19 +31,10 @@ func summaryOf(text string, fields []show.Field, n int) string {
 	return elide(show.Line(text), n)
 }
 
-// oneRow puts text that package show made safe on one row, as show.Line would have.
-func oneRow(safe string) string {
-	return strings.NewReplacer("\n", "⟦U+000A⟧", "\t", "⟦U+0009⟧").Replace(safe)
-}
+func oneRow(safe string) string { return show.OneRow(safe) }
 
-// elide keeps head and tail of s, which must have passed show.Line.
-func elide(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n*2/3]) + " … " + string(r[len(r)-n/3:])
-}
+// elide is for text that is safe to show.
+func elide(safe string, n int) string { return show.Elide(safe, n) }
 
 // start is elide for what is read from its beginning: a title.
 func start(s string, n int) string {
@@ -85,37 +45,53 @@ func start(s string, n int) string {
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
 }
 
-func age(t time.Time) string { return time.Since(t).Truncate(time.Second).String() }
-
-// find returns the request with this id, or the pending one whose id begins with it.
+// find returns the request with this number or id, or the pending one whose id begins with it.
 func (c *client) find(ctx context.Context, id string) (*api.Request, error) {
 	if len(id) == 36 {
 		var r api.Request
 		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(id), nil, &r)
 		return &r, err
 	}
+	if numberLike.MatchString(id) {
+		found, err := c.byNumber(ctx, id)
+		if err == nil {
+			return c.find(ctx, found)
+		}
+		if len(id) < shortestHead {
+			return nil, err
+		}
+	}
 	found, err := c.findIn(ctx, "pending", id)
 	if err != nil {
 		return nil, err
 	}
 	if found == "" {
-		return nil, &exitError{exitRefused, fmt.Errorf("no pending request begins with %q; see: %s pending", id, typed())}
+		return nil, refusedf("no pending request has the number %s, or an id that begins with it; see: %s pending", show.Line(id), typed())
 	}
 	return c.find(ctx, found)
 }
 
-// anyRequest returns the id of the request that this is the beginning of: one that waits, else one
-// of the last hundred that ended. A whole id it takes as it is.
+// shortestHead is from how many digits on a number that nobody has may be the beginning of an id.
+const shortestHead = 8
+
+// anyRequest returns the id of the request with this number, or of the one that this is the beginning
+// of: one that waits, else one of the last hundred that ended. A whole id it takes as it is.
 func (c *client) anyRequest(ctx context.Context, id string) (string, error) {
 	if len(id) == 36 {
 		return id, nil
+	}
+	if numberLike.MatchString(id) {
+		found, err := c.byNumber(ctx, id)
+		if err == nil || len(id) < shortestHead {
+			return found, err
+		}
 	}
 	for _, state := range []string{"pending", "ended"} {
 		if found, err := c.findIn(ctx, state, id); err != nil || found != "" {
 			return found, err
 		}
 	}
-	return "", &exitError{exitRefused, fmt.Errorf("no request that waits or ended lately begins with %q", id)}
+	return "", refusedf("no request that waits or ended lately has the number %s, or an id that begins with it", show.Line(id))
 }
 
 // findIn returns the id of the request in this state that begins with prefix, or nothing. Of
@@ -155,7 +131,7 @@ type unsureError struct {
 }
 
 func (e *unsureError) Error() string {
-	return fmt.Sprintf("whether this was recorded is not known (%v); look again before you answer anew: %s trace %s", e.problem, typed(), show.Line(e.id))
+	return fmt.Sprintf("whether this was recorded is not known (%v); look before you answer again: %s trace %s", e.problem, typed(), show.Line(e.id))
 }
 
 func (a *app) allowCmd() *cobra.Command {
@@ -164,17 +140,20 @@ func (a *app) allowCmd() *cobra.Command {
 	var always bool
 	var keep keepFlags
 	c := &cobra.Command{
-		Use:   "allow ID",
+		Use:   "allow NUMBER|ID",
 		Short: "Allow a waiting request",
-		Long: `Allow a waiting request. ID is the whole id, for what submits requests also chooses their
-ids: by its beginning it could put another in place of the one you saw. A question takes one
---answer for each of its questions, in order.
+		Long: `Allow a waiting request. The last digits of its number are enough where no other request of the
+last hour ends in them. By number, what it would do and its exact text are printed first; a request
+that is dangerous, or was never shown to you here, needs a yes at the terminal. By its whole id it is
+allowed as it is, without a question: for scripts. The beginning of an id is not enough, because the
+submitter chooses the ids. A question takes one --answer for each of its questions, in order.
 
 With --grant, --times or --rule assent also remembers a rule made of the request, and then
 answers the next one like it without asking. assent proposals ID shows which rules those are;
 the first, which is the narrowest, is taken. A rule that lasts (--rule) is shown, and saved once
 you confirm it.`,
-		Example: `  assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
+		Example: `  assent allow 417
+  assent allow 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1
   assent allow ID --answer Blue --answer "Salt, Basil"
   assent allow ID --grant 15m
   assent allow ID --times 3
@@ -182,8 +161,9 @@ you confirm it.`,
   assent allow ID --always`,
 		Args: oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args[0]) != 36 {
-				return usagef("allow %s: want the whole id, as assent pending prints it", show.Line(args[0]))
+			byNumber := numberLike.MatchString(args[0])
+			if len(args[0]) != 36 && !byNumber {
+				return usagef("allow %s: want the whole id, or the number that assent pending prints", show.Line(args[0]))
 			}
 			if err := keep.check(cmd, input != "" || len(answers) > 0); err != nil {
 				return err
@@ -191,6 +171,11 @@ you confirm it.`,
 			over := false
 			err := a.answer(cmd.Context(), args[0], func(r *api.Request) (hook.Decision, error) {
 				d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(input)}
+				if byNumber {
+					if err := a.confirmNumbered(cmd.Context(), r); err != nil {
+						return d, err
+					}
+				}
 				if keep.wanted() {
 					err := a.keep(cmd.Context(), r, keep)
 					if over = err == nil && r.State == broker.Ended; over {
@@ -263,12 +248,13 @@ func answered(input hook.JSON, answers []string) (hook.JSON, error) {
 func (a *app) denyCmd() *cobra.Command {
 	var d hook.Decision
 	c := &cobra.Command{
-		Use:   "deny ID",
+		Use:   "deny NUMBER|ID",
 		Short: "Deny a waiting request",
-		Long: `Deny a waiting request. ID may be the beginning of an id that is unique among the pending
-ones. The words given with -m reach the agent as they are; with
---interrupt the agent's turn stops as well, and Claude Code then drops the words.`,
-		Example: "  assent deny 4f1c -m \"not on a Friday\"",
+		Long: `Deny a waiting request. The last digits of its number are enough where no other request of the
+last hour ends in them, and so is the beginning of its id where no other that waits begins with it.
+The words given with -m reach the agent as they are; with --interrupt the agent's turn stops as
+well, and Claude Code then drops the words.`,
+		Example: "  assent deny 417 -m \"not on a Friday\"",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.answer(cmd.Context(), args[0], func(*api.Request) (hook.Decision, error) {

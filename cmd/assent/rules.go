@@ -19,7 +19,7 @@ import (
 func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
-		Short: "Check, test and try out the files of rules",
+		Short: "Check, test and try out rule files",
 		Long: `Work with the files of rules that answer requests without a person. Where a command is not told
 a file, it takes those that the broker would load: the machine's, yours, assent's own, and that of
 the repository around the current directory. With --rules FILE it takes that file and no other.`,

@@ -19,8 +19,8 @@ func (a *app) rulesCheckCmd() *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "check [FILE…]",
-		Short: "Say what is wrong with the files of rules",
-		Long: `Read the files of rules as the broker would, run the tests in them, and say what is wrong and
+		Short: "Check the rule files for errors",
+		Long: `Read the rule files as the broker would, run the tests in them, and print what is wrong and
 where. Each FILE is checked by itself. Exits 1 when something is wrong.`,
 		Example: "  assent rules check\n  assent rules check new.yaml --json",
 		Args:    cobra.ArbitraryArgs,

@@ -33,9 +33,9 @@ func (a *app) rulesExplainCmd() *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
 		Use:   "explain -- COMMAND",
-		Short: "Say which rule decides about a command, and why",
-		Long: `Say what the rules make of a command, part by part: where each part stands, which rule matches it,
-or of the rules that come closest the first thing that does not fit, and why no rule may allow it.
+		Short: "Explain which rule decides about a command, and why",
+		Long: `Explain how the rules read a command, part by part: which rule matches each part, or for the rules
+that come closest the first thing that does not fit, and why no rule may allow it.
 Nothing is run. Give the command in quotes, as one argument, or - to read it from standard input.
 
 With --request the request of that id is explained, with the rules as they are now.`,
@@ -64,7 +64,7 @@ With --request the request of that id is explained, with the rules as they are n
 	}
 	fl := c.Flags()
 	fl.StringVar(&f.rules, "rules", "", "this file of rules, and no other")
-	fl.StringVar(&f.request, "request", "", "explain the request with this id, or its beginning")
+	fl.StringVar(&f.request, "request", "", "explain the request with this number or id")
 	fl.StringVar(&f.tool, "tool", "", "another tool than Bash, with --input")
 	fl.StringVar(&f.input, "input", "", "the tool's input, a JSON object")
 	fl.StringVar(&f.cwd, "cwd", "", "the agent's directory (default the current one)")

@@ -17,8 +17,8 @@ func (a *app) rulesImportCmd() *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "import [SETTINGS]",
-		Short: "Make a file of rules from Claude Code's settings",
-		Long: `Make a file of rules from the permissions in Claude Code's settings (default
+		Short: "Create a rule file from Claude Code's settings",
+		Long: `Create a rule file from the permissions in Claude Code's settings (default
 ~/.claude/settings.json) and print it, or with --write put it where your rules stand. The settings
 stay as they are.
 

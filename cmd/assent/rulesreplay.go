@@ -23,7 +23,7 @@ func (a *app) rulesReplayCmd() *cobra.Command {
 	var all bool
 	c := &cobra.Command{
 		Use:   "replay",
-		Short: "Say what rules would have made of past requests",
+		Short: "Show what rules would have decided about past requests",
 		Long: `Ask the running broker for the requests that ended, and say what the rules would have decided
 about each, and where that is something else than what happened. With --rules FILE that file is
 asked and no other; without, those that the broker of this machine would load now.

@@ -17,8 +17,8 @@ func (a *app) rulesTestCmd() *cobra.Command {
 	var verbose bool
 	c := &cobra.Command{
 		Use:   "test [FILE…]",
-		Short: "Run the tests that stand in the files of rules",
-		Long: `Run the tests that stand in the files of rules. Of each that fails it says what was decided and
+		Short: "Run the tests in the rule files",
+		Long: `Run the tests in the rule files. For each that fails it prints what was decided and
 why, part by part. Exits 1 when one fails.`,
 		Example: "  assent rules test\n  assent rules test rules.yaml -v",
 		Args:    cobra.ArbitraryArgs,

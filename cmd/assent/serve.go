@@ -23,14 +23,17 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/hookd"
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/rabbit"
+	"assent/internal/policy/effects"
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
+	"assent/internal/reqcontext"
 	"assent/internal/server"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
@@ -46,7 +49,7 @@ func (a *app) serveCmd() *cobra.Command {
 answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
 hooks stay and come back to the next one.
 
-Beyond loopback it wants a certificate, or a proxy before it that has one (--trusted-proxy).`,
+Beyond loopback it needs a certificate, or a proxy in front of it that has one (--trusted-proxy).`,
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
@@ -117,6 +120,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	self := server.Local(uint32(os.Getuid()), host)
 
+	// What a request would do, for those who look. The tables behind it are read while the streams open.
+	effectsOf := effects.Func("")
+	warm := make(chan struct{})
+	go func() { defer close(warm); effects.Warm(effectsOf) }()
+	defer func() { <-warm }()
+
 	// The streams. Opening them locks the state directory.
 	token, err := readersToken(os.Getenv, log)
 	if err != nil {
@@ -135,20 +144,6 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		fmt.Fprintf(a.err, "assent: %s\n", readable(damage.Error()))
 	}
 
-	// How a command is read, for those who look at it. Rules read it the same way.
-	reading := files.Reading("")
-
-	// The broker, on the record. It has caught up when New returns.
-	requests := newRequestMetrics()
-	b, err := broker.New(ctx, broker.Config{
-		Log: streams, SingleReplica: f.natsURL == "", Encode: server.EncodeView(reading), CallKey: claude.CallKey,
-		Recorded: requests.recorded, Logf: sugar.Warnf,
-	})
-	if err != nil {
-		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
-	}
-	defer closing(&err, "broker", b.Close)
-
 	// What happened, for people: it follows both streams from a file of its own, and nothing waits
 	// for it.
 	hist, err := history.Open(history.Config{
@@ -160,6 +155,21 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return err
 	}
+
+	// How a command is read, the way rules read it, how often it was allowed before, and what was said around
+	// it: for those who look.
+	views := server.Views{Reading: files.Reading(""), Effects: effectsOf, Allowed: hist.Allowed, Contexts: reqcontext.New(0)}
+
+	// The broker, on the record. It has caught up when New returns.
+	requests := newRequestMetrics()
+	b, err := broker.New(ctx, broker.Config{
+		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey,
+		Recorded: recorded(requests.recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
+	})
+	if err != nil {
+		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
+	}
+	defer closing(&err, "broker", b.Close)
 
 	// What tools did to files, for services on RabbitMQ. It begins before any new event is taken.
 	var mutations *rabbit.Publisher
@@ -185,12 +195,17 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	defer closing(&err, "credentials", who.Close)
 
 	// The rules in force: those in files, and what approvers saved. A broken file is no reason not
-	// to start: people decide then.
+	// to start: people decide then. While everything is stopped, they allow nothing.
 	saved, err := grants.Open(ctx, grants.Config{KV: streams, File: a.ownRules(), Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
 	defer closing(&err, "saved rules", saved.Close)
+	stops, err := halt.Open(ctx, halt.Config{KV: streams, Shared: f.natsURL != "", Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "what is stopped", stops.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
 	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
@@ -227,7 +242,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Frozen: streams.Damage() != nil, Broker: b, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -258,8 +273,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
-		Rules: book.Eval, InForce: book.InForce, Reading: reading,
-		Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
+		Rules: book.Eval, InForce: book.InForce, Views: views, Secret: a.secret,
+		Halt: stops, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
@@ -270,6 +285,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "sockets", srv.Close)
+	stops.Notify(func() {
+		srv.HaltChanged()
+		ring.Halted(stops.State())
+	})
 	saved.Notify(func() {
 		book.Reload()
 		srv.RulesChanged()
@@ -282,6 +301,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
 			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
+			ring.Observe(e, p)
 		})
 	})
 	g.run("history", hist.Run)

@@ -44,7 +44,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
-	fl.IntVar(&f.historyDays, "history-days", 90, "for how many days sessions and their feeds are kept")
+	fl.IntVar(&f.historyDays, "history-days", 90, "how many days sessions and their feeds are kept")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
 	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: an object a line")
@@ -57,7 +57,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
 	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
-	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that does TLS before the broker; without a certificate nobody else beyond this machine is served")
+	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that terminates TLS for the broker; without a certificate nobody else beyond this machine is served")
 }
 
 // addMutations declares the flags that say who else hears what tools did to files.

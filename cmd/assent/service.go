@@ -38,7 +38,7 @@ func (a *app) serviceInstallCmd() *cobra.Command {
 		Use:   "install [-- FLAG OF SERVE…]",
 		Short: "Start the broker now and at every login",
 		Long: `Start the broker now and at every login. What follows -- are flags of assent serve; they are
-checked here and kept. Called again it changes the service to what is said now.
+checked here and kept. Run it again to change the flags.
 
 The service gets this terminal's state directory and socket by name, so that the hooks that
 assent install wrote reach it.`,
@@ -253,8 +253,8 @@ func (a *app) serviceStatus(ctx context.Context) service.Status {
 func (a *app) serviceStatusCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Say whether the service is installed and runs",
-		Long:    "Say whether the service is installed and runs. Exits 1 when it is installed and does not run.",
+		Short:   "Show whether the service is installed and running",
+		Long:    "Show whether the service is installed and running. Exits 1 when it is installed and does not run.",
 		Example: "  assent service status\n  assent service status --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -305,8 +305,8 @@ func (a *app) printService(st service.Status) {
 func (a *app) serviceUninstallCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "uninstall",
-		Short:   "Stop the service and take it away",
-		Long:    "Stop the service and take it away. Requests, decisions, devices and tokens stay for the next broker.",
+		Short:   "Stop and remove the service",
+		Long:    "Stop and remove the service. Requests, decisions, devices and tokens stay for the next broker.",
 		Example: "  assent service uninstall",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

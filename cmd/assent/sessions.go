@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
 	"assent/internal/feed"
-	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -48,7 +46,7 @@ func (s *session) dir() string {
 
 // stateNames are the agent's states in words.
 var stateNames = map[feed.AgentState]string{ // read-only
-	feed.StateStarting: "starting", feed.StateWorking: "works", feed.StateAskUser: "asks", feed.StatePlan: "has a plan",
+	feed.StateStarting: "starting", feed.StateWorking: "working", feed.StateAskUser: "asks a question", feed.StatePlan: "has a plan",
 	feed.StateBlocked: "wants permission", feed.StateWaiting: "waits for a prompt", feed.StateExited: "over",
 }
 
@@ -58,7 +56,7 @@ func (s *session) stateName() string {
 	if s.State == feed.StateExited && s.AgentProcess == api.AgentGone {
 		return "agent is gone"
 	}
-	if s.State == feed.StateWorking && (s.LastEvent == hook.EventStop || s.LastEvent == hook.EventStopFailure) {
+	if s.State == feed.StateWorking && s.TurnOver {
 		return "turn is over"
 	}
 	if name := stateNames[s.State]; name != "" {
@@ -67,13 +65,26 @@ func (s *session) stateName() string {
 	return "unknown"
 }
 
+// stateRole is how a state stands out: amber where a person is wanted, green where the agent works.
+func (s *session) stateRole() terminal.Role {
+	switch s.State {
+	case feed.StateBlocked, feed.StateAskUser, feed.StatePlan:
+		return terminal.Attention
+	case feed.StateStarting, feed.StateWorking:
+		if s.stateName() != "turn is over" {
+			return terminal.Calm
+		}
+	}
+	return terminal.Dim
+}
+
 func (a *app) sessionsCmd() *cobra.Command {
 	var limit int
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "List the agents' sessions and what each does now",
-		Long: `List the agents' sessions, the one last heard of first: what each does now, how many
-requests of it wait, and what it is about.`,
+		Long: `List the agents' sessions, most recent first: what each does now, how many of its requests wait,
+and what it is about.`,
 		Example: "  assent sessions\n  assent sessions --limit 5\n  assent sessions --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -96,21 +107,25 @@ requests of it wait, and what it is about.`,
 				return fmt.Errorf("the broker's answer: %w", err)
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(a.out, "No session was heard of yet. Is the hook installed? See: assent doctor")
+				fmt.Fprintln(a.out, "No sessions yet. Is the hook installed? See: assent doctor")
 				return nil
 			}
-			var table strings.Builder
-			w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "SESSION\tSTATE\tWAIT\tLAST\tWHERE\tABOUT")
+			rows := [][]string{{"SESSION", "STATE", "WAIT", "LAST", "WHERE", "ABOUT"}}
 			for i := range list {
 				s := &list[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", show.Short(s.SessionID, 13), s.stateName(), s.waits(), ago(s.LastEventAt), s.where(), s.about())
+				row := []string{show.Short(s.SessionID, 13), s.stateRole().On(s.stateName()), s.waits(), ago(s.LastEventAt), s.where(), s.about()}
+				if s.QueueCount > 0 {
+					row[2] = terminal.Attention.On(row[2])
+				}
+				rows = append(rows, row)
 			}
-			if err := w.Flush(); err != nil {
-				return err
+			palette, width := a.palette(), columns(a.out)
+			for _, line := range terminal.Table(rows) {
+				for _, row := range terminal.Wrap(line, width, sessionMargin) {
+					fmt.Fprintln(a.out, palette.Paint(row))
+				}
 			}
-			_, err = io.WriteString(a.out, hang(table.String(), sessionMargin, columns(a.out)))
-			return err
+			return nil
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
@@ -144,21 +159,7 @@ func (s *session) where() string {
 	return name
 }
 
-// ago is how long ago, roughly.
-func ago(t time.Time) string {
-	d := time.Since(t)
-	switch {
-	case t.IsZero():
-		return "-"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dmin", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
+func ago(t time.Time) string { return terminal.Ago(t, time.Now()) }
 
 // oneSession is the argument of commands about a session.
 func oneSession(_ *cobra.Command, args []string) error {

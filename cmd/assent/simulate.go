@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +17,9 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -24,9 +28,10 @@ func (a *app) simulateCmd() *cobra.Command {
 	var socket string
 	c := &cobra.Command{
 		Use:   "simulate [KIND]",
-		Short: "Raise a sample request, without an agent, and print the answer",
+		Short: "Raise a sample request without an agent, and show the answer",
 		Long: `Raise a sample request through the same hook client an agent runs, as if an agent worked in
-this directory, wait, and print what the agent would have been told. Nothing is ever executed.
+this directory, wait, and say what was answered. Nothing is ever executed. The agent's JSON goes to
+standard output with --json, or where that is no terminal.
 With --url it goes to that broker, with a token of role submit in $ASSENT_TOKEN.
 Kinds: ` + strings.Join(claude.SampleKinds, " ") + ` (default bash).`,
 		Example: "  assent simulate\n  assent simulate question",
@@ -49,10 +54,11 @@ Kinds: ` + strings.Join(claude.SampleKinds, " ") + ` (default bash).`,
 				return err
 			}
 			cfg.Timeout = timeout
-			return a.simulate(kind, cfg)
+			return a.simulate(cmd.Context(), kind, cfg)
 		},
 	}
 	c.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "how long to wait for the answer")
+	c.Flags().BoolVar(&a.json, "json", false, "print what the agent would have been told")
 	c.Flags().StringVar(&socket, "socket", "", "the broker's hook socket (default: the running broker's)")
 	return c
 }
@@ -92,7 +98,7 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 	return cfg, nil
 }
 
-func (a *app) simulate(kind string, cfg hookclient.Config) error {
+func (a *app) simulate(ctx context.Context, kind string, cfg hookclient.Config) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("the directory we are in: %w", err)
@@ -113,15 +119,19 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 	}
 	defer os.Remove(answer.Name())
 	defer answer.Close()
-	asked := cfg
-	asked.Asking = func(id string) {
-		if kind == "form" {
-			fmt.Fprintln(a.err, "A sample form of an MCP server waits, for two minutes, if the page of a paired device is open. Answer it there.")
-			return
-		}
-		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s allow %[3]s\n  %[2]s deny %[3]s -m WORDS\n", kind, typed(), id)
+	asked, id := cfg, ""
+	announced := make(chan struct{})
+	asked.Asking = func(given string) {
+		id = given
+		go func() {
+			defer close(announced)
+			a.announceSample(ctx, kind, given)
+		}()
 	}
 	hookclient.Run(asked, in, answer)
+	if id != "" {
+		<-announced
+	}
 	if err := sampleOver(cfg, event); err != nil {
 		return err
 	}
@@ -133,8 +143,99 @@ func (a *app) simulate(kind string, cfg hookclient.Config) error {
 		fmt.Fprintln(a.err, "No answer: an agent would now show its own prompt.")
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s\n", show.JSON(b))
+	raw := a.json || !terminal.IsTerminal(a.out)
+	if raw {
+		fmt.Fprintf(a.out, "%s\n", show.JSON(b))
+	}
+	if words := a.sampleAnswer(ctx, id, b); words != "" && !raw {
+		fmt.Fprintln(a.out, words)
+	} else if words != "" && !a.json {
+		fmt.Fprintln(a.err, words)
+	}
 	return nil
+}
+
+// announceSample says that the sample waits, and how to answer it.
+func (a *app) announceSample(ctx context.Context, kind, id string) {
+	if kind == "form" {
+		fmt.Fprintln(a.err, "A sample form of an MCP server waits, for two minutes, if the page of a paired device is open. Answer it there.")
+		return
+	}
+	r := a.sampleRequest(ctx, id)
+	if r == nil || r.Number == 0 {
+		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s allow %[3]s\n  %[2]s deny %[3]s -m WORDS\n", kind, typed(), id)
+		return
+	}
+	a.keepShown([]*api.Request{r})
+	fmt.Fprintf(a.err, "A sample %s request waits, number %d (%s): %s\nAnswer it on the page, in %s watch, or with:\n  %[5]s allow %[2]d\n  %[5]s deny %[2]d -m WORDS\nBy its whole id:\n  %[5]s allow %[6]s\n",
+		kind, r.Number, terminal.RiskOf(r), terminal.Sentence(r), typed(), id)
+}
+
+// sampleRequest is the sample as the broker has it; nil where it cannot be seen, for a token that
+// submits may not read. It is recorded in a moment, and a rule may answer it at once.
+func (a *app) sampleRequest(ctx context.Context, id string) *api.Request {
+	b, err := a.broker()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	for {
+		r, err := b.find(ctx, id)
+		var p *api.Problem
+		if err == nil || !errors.As(err, &p) || p.Status != http.StatusNotFound {
+			if err != nil {
+				return nil
+			}
+			return r
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// sampleAnswer is the answer to the sample in one sentence; empty where it is none.
+func (a *app) sampleAnswer(ctx context.Context, id string, answer []byte) string {
+	var said struct {
+		Output struct {
+			Decision struct {
+				Behavior hook.Behavior `json:"behavior"`
+				Message  string        `json:"message"`
+				Input    hook.JSON     `json:"updatedInput"`
+			} `json:"decision"`
+		} `json:"hookSpecificOutput"`
+	}
+	if json.Unmarshal(answer, &said) != nil {
+		return ""
+	}
+	d := said.Output.Decision
+	verb := map[hook.Behavior]string{hook.BehaviorAllow: "allowed", hook.BehaviorDeny: "denied"}[d.Behavior]
+	if verb == "" {
+		return ""
+	}
+	who := "You"
+	r := a.sampleRequest(ctx, id)
+	if r != nil && r.DecidedBy != nil && r.DecidedBy.Kind == hook.KindRule {
+		who = "A rule (" + show.Line(r.DecidedBy.Name) + ")"
+	}
+	words := who + " " + verb + " it"
+	if r != nil && r.DecidedBy != nil && r.DecidedBy.Kind != hook.KindRule && r.DecidedBy.Kind != hook.KindOwner {
+		words += " from " + show.Line(r.DecidedBy.Name)
+	}
+	switch {
+	case d.Behavior == hook.BehaviorDeny && d.Message != "":
+		return words + ". The agent was told: " + show.Short(d.Message, 400)
+	case d.Behavior == hook.BehaviorDeny:
+		return words + ". The agent was told no reason."
+	case r != nil && r.Allowed != nil && len(r.Allowed.Answers) > 0:
+		return words + ". The agent got the answers."
+	case r != nil && r.Allowed != nil && len(r.Allowed.Changes) > 0:
+		return words + " as edited. The agent would run what you wrote."
+	}
+	return words + ". The agent would go on."
 }
 
 // sampleOver says that the sample's session is over: nothing else would, and it would seem to

@@ -14,7 +14,7 @@ import (
 func (a *app) tokenCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "token",
-		Short:   "Make, list and revoke access tokens",
+		Short:   "Create, list and revoke access tokens",
 		Example: "  assent token create --role submit --name build-server\n  assent token list\n  assent token revoke ID",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
@@ -28,9 +28,9 @@ func (a *app) tokenCreateCmd() *cobra.Command {
 	var ttl time.Duration
 	c := &cobra.Command{
 		Use:   "create",
-		Short: "Make a token and print it, once",
-		Long: `Make a token and print it, and nothing else, on standard output. The broker keeps a
-hash only. Roles: submit (a hook on another machine), view, approve, admin.`,
+		Short: "Create a token and print it once",
+		Long: `Create a token and print it, and nothing else, on standard output. The broker keeps only a
+hash. Roles: submit (a hook on another machine), view, approve, admin.`,
 		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -2,27 +2,32 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
 func (a *app) traceCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "trace ID",
-		Short: "Show every recorded step of one request",
-		Long: `Show every recorded step of one request. ID may be the beginning of an id that is unique
-among the pending ones or the last hundred that ended. The signature of a device is verified
-again, with the key that the record holds; exits 1 where it does not fit the record.`,
-		Example: "  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
+		Use:   "trace NUMBER|ID",
+		Short: "Show the full history of one request",
+		Long: `Show the full history of one request: every recorded step, with what was asked for and what was
+allowed in its place. It works for pending and past requests. The last digits of a number are enough
+where no other request of the last hour ends in them, the beginning of an id where it is unique among
+the pending requests or the last hundred that ended. The signature of a device is verified again, with
+the key that the record holds; exits 1 where it does not fit the record.`,
+		Example: "  assent trace 417\n  assent trace 4f1c2a9e-0d59-4f0e-9d0c-0d9a55f4a6b1\n  assent trace 4f1c --json",
 		Args:    oneID,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := a.broker()
@@ -45,11 +50,18 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 			if err := b.call(cmd.Context(), "GET", path, nil, &rs); err != nil {
 				return err
 			}
-			forged := false
+			forged, palette := false, a.palette()
+			a.traceHeading(cmd.Context(), b, id)
 			for i := range rs {
 				words, fits := signatureWords(&rs[i])
 				forged = forged || !fits
-				fmt.Fprintln(a.out, hang(recordLine(&rs[i])+words, 6, columns(a.out)))
+				line := recordLine(&rs[i])
+				if role := stepRole(&rs[i], fits); role != 0 {
+					line = strings.Replace(line, string(rs[i].Step), role.On(string(rs[i].Step)), 1)
+				}
+				for _, row := range terminal.Wrap(line+words, columns(a.out), 6) {
+					fmt.Fprintln(a.out, palette.Paint(row))
+				}
 				for _, l := range recordDetail(&rs[i]) {
 					fmt.Fprintln(a.out, hang(l, 8, columns(a.out)))
 				}
@@ -62,6 +74,36 @@ again, with the key that the record holds; exits 1 where it does not fit the rec
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "the records as JSON")
 	return c
+}
+
+// traceHeading says which request this is, at a terminal: its number, its project, what it would do.
+func (a *app) traceHeading(ctx context.Context, c *client, id string) {
+	r, err := c.find(ctx, id)
+	if err != nil {
+		return // the records tell it
+	}
+	a.keepShown([]*api.Request{r})
+	if !terminal.IsTerminal(a.out) {
+		return
+	}
+	risk := terminal.RiskOf(r)
+	line := terminal.Strong.On("#"+number(r)) + "  " + terminal.Project(r) + "  " + terminal.RiskSign(risk) + " " + terminal.RiskRole(risk).On(terminal.Sentence(r))
+	for _, row := range terminal.Wrap(line, columns(a.out), 6) {
+		fmt.Fprintln(a.out, a.palette().Paint(row))
+	}
+}
+
+// stepRole is how a step stands out.
+func stepRole(r *api.Record, fits bool) terminal.Role {
+	switch {
+	case !fits, r.Step == hook.StepOverruled, r.Outcome == hook.Denied:
+		return terminal.Danger
+	case r.Failure != "":
+		return terminal.Attention
+	case r.Outcome == hook.Allowed, r.Step == hook.StepConfirmed:
+		return terminal.Calm
+	}
+	return 0
 }
 
 func recordLine(r *api.Record) string {

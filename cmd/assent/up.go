@@ -36,11 +36,10 @@ func (a *app) upCmd() *cobra.Command {
 		Short: "Set everything up, step by step, and run the broker",
 		Long: `The first run, in one command: write the hooks into Claude Code's settings, start the broker,
 pair a browser. It shows what it is about to do and asks; Ctrl-C stops it at any point and
-leaves nothing half done. What is done already is left alone, so it can be called again at any
+leaves nothing half done. Steps that are done already are skipped, so you can run it again at any
 time.
 
-Without a terminal it asks nothing: the flags are the answers, and what they do not say is left
-as it is.`,
+Without a terminal it asks nothing: the flags are the answers, and nothing else is changed.`,
 		Example: `  assent up
   assent up --public-url https://box.example.net      for a phone; see docs/phone.md
   assent up --yes --service --ask                     for a script`,
@@ -228,7 +227,7 @@ func (u *up) keepRunning(ctx context.Context) error {
 	}
 	if !s.Serves(text, u.stateDir) {
 		if _, err = u.installService(ctx, u.f.serve); err == nil {
-			u.done = append(u.done, "the broker runs as a service (assent service uninstall takes it away)")
+			u.done = append(u.done, "the broker runs as a service (assent service uninstall removes it)")
 			u.printService(u.serviceStatus(ctx))
 		}
 		return err

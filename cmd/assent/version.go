@@ -28,7 +28,7 @@ type buildInfo struct {
 func (a *app) versionCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say which assent this is: version, commit, date",
+		Short: "Print the version, commit and date",
 		Long: `Say which assent this is. The date is that of the commit: the same source gives the same
 program, whenever it is built. What the running broker is, assent doctor says.`,
 		Example: "  assent version\n  assent version --json",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -17,20 +18,33 @@ import (
 	"assent/internal/agent/tool"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
+	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
 
 func (a *app) watchCmd() *cobra.Command {
+	var lines bool
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow the requests live and answer them from this terminal",
-		Long: `Follow the requests live. Each gets a number, which is never used twice. Answer by
-typing a line:
-  a 3              allow request 3 (a question: see assent allow --help)
-  d 3 not today    deny it, with words for the agent
-  s 3              show all of it, where rows of it are hidden
-  q                quit`,
-		Example: "  assent watch\n  assent watch --json",
+		Long: `Follow the requests live. At a terminal it fills the screen: a list of what waits, and all of the
+request that is selected. Keys:
+  a    allow; what is dangerous needs the key twice, and all of it on the screen before
+  d    deny                            m    deny, with words for the agent
+  e    edit it in $EDITOR, then a      ↵    show the request without the list
+  j k  the next, the one before        space, pgup    scroll
+  q    quit
+A key counts half a second after a request has come up, so that it never answers what has just
+appeared.
+
+With --lines, or where input or output is no terminal, each request is printed with its number, and
+answered by typing a line:
+  a 417              allow request 417 (a question: see assent allow --help)
+  d 417 not today    deny it, with words for the agent
+  s 417              show all of it, where rows of it are hidden
+  q                  quit`,
+		Example: "  assent watch\n  assent watch --lines\n  assent watch --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b, err := a.broker()
@@ -38,9 +52,13 @@ typing a line:
 				return err
 			}
 			w := &watch{app: a, client: b, numbers: map[string]int{}, shown: map[string]string{}, requests: map[int]*api.Request{}, hidden: map[int]bool{}}
+			if a.interactive() && !lines && !a.json && os.Getenv("TERM") != "dumb" {
+				return w.fill(cmd.Context())
+			}
 			return w.run(cmd.Context())
 		},
 	}
+	c.Flags().BoolVar(&lines, "lines", false, "print and read lines, at a terminal, too")
 	c.Flags().BoolVar(&a.json, "json", false, "every WebSocket message as one line of JSON; answers are not read")
 	return c
 }
@@ -66,7 +84,11 @@ func (w *watch) run(ctx context.Context) error {
 	defer cancel()
 	messages := make(chan []byte)
 	failed := make(chan error, 1)
-	go func() { failed <- w.follow(ctx, messages) }()
+	go func() {
+		failed <- w.follow(ctx, messages, func(err error) {
+			fmt.Fprintf(w.err, "assent: connection lost (%s); waiting for the broker\n", readable(err.Error()))
+		})
+	}()
 	lines := make(chan string)
 	if !w.json {
 		go readLines(ctx, bufio.NewScanner(w.in), lines)
@@ -115,8 +137,8 @@ func readLines(ctx context.Context, s *bufio.Scanner, lines chan<- string) {
 }
 
 // follow keeps a WebSocket open, reconnecting while the broker is away for up to a minute at
-// a time, and sends every message on out.
-func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
+// a time, and sends every message on out. It says when the connection is lost.
+func (w *watch) follow(ctx context.Context, out chan<- []byte, lost func(error)) error {
 	var away time.Time
 	for {
 		err := w.listen(ctx, "", out, func() { away = time.Time{} })
@@ -131,7 +153,7 @@ func (w *watch) follow(ctx context.Context, out chan<- []byte) error {
 		}
 		if away.IsZero() {
 			away = time.Now()
-			fmt.Fprintf(w.err, "assent: connection lost (%s); waiting for the broker\n", readable(err.Error()))
+			lost(err)
 		}
 		if time.Since(away) > time.Minute {
 			return noBroker(fmt.Errorf("the broker stayed away (%w)", err))
@@ -152,6 +174,14 @@ func (w *watch) apply(m *api.Message) {
 		words := ruleTrouble(&hook.InForce{Allowing: m.Allowing, Problems: m.Problems})
 		if words == "" {
 			words = "rules: all files are in force again"
+		}
+		fmt.Fprintf(w.out, "! %s\n", words)
+		return
+	}
+	if m.Type == api.MessageHalt && m.Halt != nil {
+		words := haltWords(m.Halt, time.Now())
+		if words == "" {
+			words = "Nothing is stopped or paused any more."
 		}
 		fmt.Fprintf(w.out, "! %s\n", words)
 		return
@@ -192,13 +222,17 @@ func (w *watch) show(r *api.Request) {
 			return // settled before we came
 		}
 		n = len(w.numbers) + 1
+		if r.Number > 0 {
+			n = int(r.Number)
+		}
 		w.numbers[r.ID] = n
+		w.keepShown([]*api.Request{r})
 	}
 	waited := strings.HasPrefix(w.shown[r.ID], "pending")
 	w.shown[r.ID] = state
 	w.requests[n] = r
 	if !known {
-		w.say("\n[%d] %s  %s  until %s\n", n, sessionName(r), oneRow(readable(r.Verb())), clockTime(r.Deadline, time.Now()))
+		w.say("\n[%d] %s  %s  until %s\n", n, terminal.Project(r), oneRow(readable(r.Verb())), terminal.Clock(r.Deadline, time.Now()))
 		w.printInput(n, r, watchRows)
 		return
 	}
@@ -233,35 +267,20 @@ func (w *watch) printInput(n int, r *api.Request, most int) {
 		if f.Kind == "words" {
 			label += " (the agent's words)"
 		}
-		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(foldLines(readable(f.Text)), "\n", "\n      "))
+		fmt.Fprintf(&all, "    %s: %s\n", label, strings.ReplaceAll(layout.Fold(readable(f.Text)), "\n", "\n      "))
 	}
 	if tools.Of(r.ToolName).Kind == tool.Write {
-		fmt.Fprintf(&all, "    %s\n", overwriteWords(r.Overwrites))
+		fmt.Fprintf(&all, "    %s\n", terminal.OverwriteWords(r.Overwrites))
 	}
 	text := hang(all.String(), 6, columns(w.out))
 	if most > 0 {
 		var left int
-		if text, left = middleOut(text, most); left > 0 {
+		if text, left = layout.MiddleOut(text, most); left > 0 {
 			w.hidden[n] = true
 			text += fmt.Sprintf("    to see all of it, type: s %d\n", n)
 		}
 	}
 	io.WriteString(w.out, text)
-}
-
-// overwriteWords says what becomes of the file that is there.
-func overwriteWords(o *hook.Overwrites) string {
-	switch {
-	case o == nil:
-		return "Replaces the file, if there is one: assent cannot see it from here."
-	case !o.Exists:
-		return "A new file."
-	case o.Lines == nil:
-		return fmt.Sprintf("Replaces the file, %d bytes before.", o.Bytes)
-	case *o.Lines == 1:
-		return "Replaces the file, 1 line before."
-	}
-	return fmt.Sprintf("Replaces the file, %d lines before.", *o.Lines)
 }
 
 // stateWords says what became of a request.

@@ -1,4 +1,4 @@
-// Command bench prints the table of speeds that the README quotes. Every row is a ratio
+// Command bench prints the table of speeds of docs/benchmarks.md. Every row is a ratio
 // against something measured in the same run, for absolute times say more about the machine
 // than about the program. It builds nothing: make bench does.
 package main

@@ -7,6 +7,7 @@ import (
 
 	"assent/e2e/rig"
 	"assent/e2e/rig/modelserver"
+	"assent/internal/hook"
 )
 
 // What assent answers reaches the real client and has the promised effect there.
@@ -89,11 +90,22 @@ func TestClaudeSubagentsRequestNamesIt(t *testing.T) {
 	a := rig.NewAgent(t)
 	a.Terminal([]modelserver.Use{{Name: "Agent", Input: map[string]any{
 		"description": "Sub task", "subagent_type": "general-purpose",
-		"prompt": modelserver.Prompt([]modelserver.Use{a.Touch("sub.txt")}),
+		"prompt": modelserver.Prompt([]modelserver.Use{a.Touch("sub.txt")}, []modelserver.Use{a.Touch("sub2.txt")}),
 	}}})
+	first := a.WaitPending(1)[0]
+	if first.AgentID == "" || first.AgentType != "general-purpose" {
+		t.Errorf("request %+v", first)
+	}
+	// The client may not have written down what was said before the first call when that asks.
+	a.Allow(first)
+	a.Until(first.ID, "over", func(r rig.Request) bool { return r.State == "ended" })
 	r := a.WaitPending(1)[0]
 	if r.AgentID == "" || r.AgentType != "general-purpose" {
 		t.Errorf("request %+v", r)
+	}
+	var doc struct{ Context hook.Context }
+	if a.Get("/v1/requests/"+r.ID, &doc); doc.Context.Said != "Working." || doc.Context.SaidBy != hook.SaidBySubagent || doc.Context.PromptFrom != hook.PromptYou {
+		t.Errorf("its words are not the subagent's: %+v", doc.Context)
 	}
 	a.Allow(r)
 	a.Until(r.ID, "confirmed", func(r rig.Request) bool { return r.Delivery == "confirmed" })

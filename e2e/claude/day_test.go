@@ -293,31 +293,37 @@ func (a *dayAgent) readOnThePage(id string) {
 	b := rig.NewBrowser(t)
 	b.Do(rig.Colors("light"))
 	b.Pair(a.Daemon)
+	b.ProperFont()
+	b.View("Sessions")
 	b.See("[data-ui=sessions]", "work")
-	b.Tap(`[data-ui=sessions] button[data-session="` + id + `"]`)
-	b.See("[data-ui=story]", "Denied Bash(git push origin main)")
+	// It has ended, so it is found by what happened in it.
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=feed] search input"), "Friday"))
+	b.See("[data-ui=feed] search ul", "Friday")
+	b.Tap("[data-ui=feed] search ul button")
+	b.See("[data-ui=call][data-state=denied]", "git push origin main")
 	b.See("[data-ui=story]", "Which colour?")
-	b.See("[data-ui=session]", "Write the notes")
+	b.See("[data-ui=session]", "Which colour for the cover?") // the last prompt
 	b.Image("feed-phone.png")
 	b.Shot("feed-phone.png")
-	// On a wide screen beside a request of the same session.
+	// On a wide screen, with a request of the same session.
 	payload := rig.Object(t, map[string]any{
 		"session_id": id, "cwd": a.Config.Work(), "permission_mode": "default", "hook_event_name": "PermissionRequest",
 		"tool_name": "Bash", "tool_input": map[string]any{"command": "npm test -- notes", "description": "Run the tests of the notes"},
 	})
 	h := a.Hook(payload)
-	b.See(rig.Open, "npm test -- notes")
 	b.Do(rig.Desktop)
-	b.Tap("[data-ui=sessions] button")
-	b.Tap(`[data-ui=sessions] button[data-session="` + id + `"]`)
 	b.See("[data-ui=story]", "npm test -- notes")
-	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` [data-action=allow][aria-disabled="false"]`)))
+	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=feed] [data-action=answer]")))
 	b.Image("feed-desktop.png")
 	b.Shot("feed-desktop.png")
 	// What comes is followed at the end, and moves nothing for a reader who is not there.
+	b.Tap("[data-ui=feed] [data-action=answer]")
+	b.See(rig.Open, "npm test -- notes")
 	b.Tap(rig.Open + " [data-action=allow]")
 	h.Wait()
-	b.See("[data-ui=story]", "Allowed Bash(npm test -- notes)")
+	b.View("Sessions")
+	b.Tap(`[data-ui=sessions] button[data-session="` + id + `"]`)
+	b.See("[data-ui=call][data-state=allowed]", "npm test -- notes")
 	rig.Eventually(t, rig.Soon, "the feed follows at its end", func() bool {
 		return rig.Value(b, chromedp.Evaluate[bool](`(f => f.scrollHeight - f.scrollTop - f.clientHeight < 2)(document.querySelector("[data-ui=feed]"))`))
 	})

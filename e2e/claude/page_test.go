@@ -51,7 +51,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 		}
 		b.Decide("[data-action=allow]", outcome)
 	}
-	const first, second = "[data-ui=suggestion]:nth-of-type(1) [data-ui=option]", "[data-ui=suggestion]:nth-of-type(2) [data-ui=option]"
+	const first, second = "[data-ui=suggestion][data-kind=agent]:nth-of-type(1) [data-ui=option]", "[data-ui=suggestion][data-kind=agent]:nth-of-type(2) [data-ui=option]"
 	always := func(sees string) {
 		t.Helper()
 		b.See(rig.Open, sees)
@@ -61,8 +61,8 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	}
 	answer("touch " + a.Path("out.txt"))
 	b.See(rig.Open+" [data-ui=diff] [data-sign='+']", "three")
-	answer("Edit 1 line in old.txt")
-	answer("The whole file becomes")
+	answer("old.txt")
+	answer(rig.Word("diff.newFile"))
 	more(4)
 
 	a.Prompt(term,
@@ -92,8 +92,7 @@ func TestClaudeIsAnsweredFromThePage(t *testing.T) {
 	more(2)
 	a.Prompt(term, []modelserver.Use{a.Touch("three.txt")}, []modelserver.Use{denied})
 	b.See(rig.Open, "denied.txt") // the touch before it passed unasked
-	b.Mode("words")
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "no more files"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=note]"), "no more files"))
 	b.Decide("[data-action=deny]", "Denied")
 	more(2)
 
@@ -152,9 +151,8 @@ func TestClaudePlanIsEditedOnThePage(t *testing.T) {
 		[]modelserver.Use{{Name: "ExitPlanMode", Input: map[string]any{"plan": plan}}},
 	)
 	b.See(rig.Open+" [data-ui=markdown] h4", "Plan")
-	b.Tap(rig.Open + " [data-ui=then] label:nth-child(2)")
-	b.Tap(rig.Open + " [data-action=other]")
-	b.Tap(rig.Open + ` [data-mode="edit"]`)
+	b.Tap(rig.Open + " [data-ui=then] label:last-of-type")
+	b.Mode("edit")
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), "2. test it"))
 	b.Tap(rig.Open + " [data-action=allow]")
 	res := a.ModelDone()

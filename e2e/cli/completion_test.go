@@ -126,7 +126,7 @@ func TestManPages(t *testing.T) {
 	}
 	for page, wants := range map[string][]string{
 		"assent":             {"Exit codes: 0 done", "simulate", "assent-allow(1)"},
-		"assent-allow":       {"assent allow ID [flags]", "--grant duration", "at most 2160h"},
+		"assent-allow":       {"assent allow NUMBER|ID [flags]", "--grant duration", "at most 2160h"},
 		"assent-hook":        {"usage: assent-hook [flags]", "ASSENT HOOK", "over HTTPS"},
 		"assent-rules-check": {"assent rules check"},
 		"hookd-emit":         {"usage: hookd-emit TYPE [TOOL]"},

@@ -183,8 +183,7 @@ func TestPageSignaturesAreVerified(t *testing.T) {
 	h = d.Hook(rig.Bash("s1", "echo one"))
 	id = d.WaitPending(1)[0].ID
 	b.See(asks, "echo one")
-	b.Tap(asks + " [data-action=other]")
-	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" textarea"), "n\u00f6t \"so\" <fast> & \\ \u4e2d"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(asks+" [data-ui=note]"), "n\u00f6t \"so\" <fast> & \\ \u4e2d"))
 	b.Tap(asks + " [data-action=deny]")
 	verified(h, id)
 

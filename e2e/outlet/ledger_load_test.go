@@ -22,8 +22,13 @@ type repoWriters struct {
 	wg     sync.WaitGroup
 }
 
+// mostEvents is what all writers write together: compare reads HOOK_EVENTS, which keeps the last
+// 10,000.
+const mostEvents = 9000
+
 func newRepoWriters(t *testing.T, d *rig.Daemon, n int) *repoWriters {
 	t.Helper()
+	each := mostEvents / n * 10 / 11 // each tenth is written twice
 	w := &repoWriters{t: t, d: d}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	t.Cleanup(w.stop)
@@ -34,7 +39,7 @@ func newRepoWriters(t *testing.T, d *rig.Daemon, n int) *repoWriters {
 		w.wg.Go(func() {
 			tick := time.NewTicker(10 * time.Millisecond)
 			defer tick.Stop()
-			for n := 0; w.ctx.Err() == nil; n++ {
+			for n := 0; n < each && w.ctx.Err() == nil; n++ {
 				<-tick.C
 				d.Post(root, head, mutation(fmt.Sprintf("s%d", i), n))
 				if n%10 == 0 { // told twice, as two hooks of one call would

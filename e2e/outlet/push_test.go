@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"assent/e2e/rig"
+	"assent/internal/outlet/notify/notifytest"
 )
 
 // TestPhoneRings subscribes at a push service that decrypts what it gets, and checks the
@@ -84,5 +85,39 @@ func TestPushReachesNothingInside(t *testing.T) {
 	}
 	if phone.State().Subscribed {
 		t.Error("it is subscribed")
+	}
+}
+
+// TestPhoneIsToldWhatItIsAbout: a device that wants it is told what a request would do, without a secret,
+// another is not, and both hear of a stop.
+func TestPhoneIsToldWhatItIsAbout(t *testing.T) {
+	t.Parallel()
+	curious, allow := rig.Vendor(t)
+	plain, allowPlain := rig.Vendor(t)
+	d := rig.NewDaemon(t, allow, allowPlain)
+	d.Start()
+	phone, other := d.PairBare("approve"), d.PairBare("approve")
+	phone.Subscribe(curious)
+	other.Subscribe(plain)
+	d.Must("PUT", "/v1/push", phone.Bearer(), phone.Change(nil, []byte(`{"afterSeconds":0,"showContent":true,"showSentence":true}`)), http.StatusOK, nil)
+	h := d.Hook(rig.Bash("s1", "git push https://git.example.com/dev/app?x=hunter2 main"))
+	r := d.WaitPending(1)[0]
+	m := rig.Arrived(t, curious, 1)
+	if m.Type != "asked" || m.Risk == "" || len(m.Effects) == 0 || m.Sentence == "" || m.Project == "" || strings.Contains(m.Sentence, "hunter2") {
+		t.Errorf("%+v", m)
+	}
+	t.Logf("%q in %s: %v, %s", m.Sentence, m.Project, m.Effects, m.Risk)
+	if m := rig.Arrived(t, plain, 1); m.Risk != "" || m.Effects != nil || m.Sentence != "" || m.Project != "" {
+		t.Errorf("who wants nothing is told %+v", m)
+	}
+	d.Deny(r, "no")
+	h.Wait()
+	rig.Arrived(t, curious, 2)
+	rig.Arrived(t, plain, 2)
+	d.Command("stop", "--all")
+	for _, v := range []*notifytest.Vendor{curious, plain} {
+		if m := rig.Arrived(t, v, 3); m.Type != "halted" || m.Halt != "stop" || m.By == "" {
+			t.Errorf("%+v", m)
+		}
 	}
 }

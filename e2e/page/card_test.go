@@ -65,19 +65,20 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		"command":     "cd web && NODE_ENV=test timeout 60 npm test -- --run \"$SUITE\" > /tmp/out.log; bash -c 'git push origin main'",
 		"description": "Run the tests and push",
 	}, nil), func() {
-		b.See(rig.Open+" h3", "Run a command")
-		b.See(rig.Open+" [data-ui=units]", "parts, as the rules read them")
+		b.See(rig.Open+" [data-ui=reading] summary", "Runs ")
+		b.Tap(rig.Open + " [data-ui=reading] summary")
 		b.See(rig.Open+" [data-ui=units]", "git push origin main")
+		b.Tap(rig.Open + " [data-ui=reading] summary")
 		b.See(rig.Open+" [data-ui=shell] [data-mark=program]", "cd")
-		b.See(rig.Open+" [data-ui=shell] [data-mark=flag]", "--")
-		b.See(rig.Open+" [data-ui=shell] [data-mark=expansion]", "$SUITE")
+		b.See(rig.Open+" [data-ui=shell]", `"$SUITE"`) // as it is written, marked or not
+		b.See(rig.Open+" [data-ui=agent-words]", "Run the tests and push")
 	})
 	show("edit", permission("Edit", map[string]any{
 		"file_path":  "/home/dev/shop/server.go",
 		"old_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 5 * time.Second\n}",
 		"new_string": "func main() {\n\tsrv := &http.Server{Handler: mux}\n\ttimeout := 30 * time.Second\n\tgrace := timeout / 2\n}",
 	}, nil), func() {
-		b.See(rig.Open+" h3", rig.Word("card.editLines", "2", "server.go"))
+		b.See(rig.Open+" [data-ui=file]", "+2 −1")
 		b.See(rig.Open+" [data-ui=diff] [data-sign='−'] [data-mark=word]", "5")
 		b.See(rig.Open+" [data-ui=diff] [data-sign='+'] [data-mark=word]", "30")
 		if n := rig.Value(b, chromedp.Evaluate[int](`document.querySelectorAll(`+rig.JSString(rig.Open+" [data-ui=diff] [data-sign=' ']")+`).length`)); n != 3 {
@@ -96,8 +97,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		t.Fatal(err)
 	}
 	show("write", permission("Write", map[string]any{"file_path": notes, "content": "# Notes\n\n- first \n-\tsecond\n"}, nil), func() {
-		b.See(rig.Open, rig.Word("diff.wholeFile"))
-		b.See(rig.Open+" [data-ui=notice]", "Replaces the file, 5 lines before.")
+		b.See(rig.Open+" [data-ui=file]", "notes.md")
 		b.See(rig.Open+" [data-mark=gap]", "⟦1 space⟧")
 		if !b.Has(rig.Open + " [data-mark=tab]") {
 			t.Error("a tab looks like spaces")
@@ -126,12 +126,11 @@ func TestCardAllowsNothingUnseen(t *testing.T) {
 	b.Pair(d)
 	var lines []string
 	for i := range 38 {
-		lines = append(lines, "echo line "+strings.Repeat("x", i))
+		lines = append(lines, "npm publish --tag x"+strings.Repeat("x", i)) // lines that do nothing would be folded
 	}
 	h := d.Hook(rig.Bash("s", strings.Join(lines[:28], "\n")+"\nrm -rf ~"))
 	b.See(rig.Open, "rm -rf ~")
 	b.See(rig.Open+" [data-ui=obstacle]", "not seen yet")
-	b.See(rig.Open+" [data-ui=units]", "rm -rf /") // no part is folded, least of all the last
 	if b.Has(allowable) {
 		t.Error("what was not on the screen can be allowed")
 	}
@@ -181,14 +180,9 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 		b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + " h3")))
 		return h
 	}
-	mode := func(m string) {
-		t.Helper()
-		b.Tap(rig.Open + " [data-action=other]")
-		b.Tap(rig.Open + ` [data-mode="` + m + `"]`)
-	}
 
 	h := ask("Bash", map[string]any{"command": "npm test", "timeout": 5000})
-	mode("edit")
+	b.Mode("edit")
 	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.nothingEdited"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), " -- --bail"))
 	b.See(rig.Open+" [data-ui=edit] [data-ui=diff] [data-sign='+']", "npm test -- --bail")
@@ -198,8 +192,9 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	if got := decided(t, h.Wait()); got["updatedInput"].(map[string]any)["command"] != "npm test -- --bail" || got["updatedInput"].(map[string]any)["timeout"] != 5000.0 {
 		t.Errorf("edited: %v", got)
 	}
-	b.See(rig.Over+" [data-ui=said]", "--bail")
-	if flex := b.Count(rig.Over + " [data-ui=said] [data-sign]"); flex != 2 || rig.Value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+rig.JSString(rig.Over+" [data-ui=said] [data-sign]")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
+	past := b.Recent()
+	b.See(past+" [data-ui=said]", "--bail")
+	if flex := b.Count(past + " [data-ui=said] [data-sign]"); flex != 2 || rig.Value(b, chromedp.Evaluate[bool](`[...document.querySelectorAll(`+rig.JSString(past+" [data-ui=said] [data-sign]")+`)].some(l => getComputedStyle(l).display !== "block" || l.getBoundingClientRect().height > 60)`)) {
 		t.Errorf("the difference of an edit has %d lines, or falls into columns", flex)
 	}
 	r := d.Settled()[0]
@@ -208,7 +203,7 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	}
 
 	h = ask("Bash", map[string]any{"command": "npm run lint"})
-	mode("stop")
+	b.Mode("stop")
 	b.See(rig.Open+" [data-action=deny]", rig.Word("answer.denyStop"))
 	b.Looks("answer-stop")
 	b.Do(rig.Phone)
@@ -218,12 +213,12 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	}
 
 	h = ask("Bash", map[string]any{"command": "npm test"})
-	mode("always")
+	b.Mode("always")
 	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.chooseAlways"))
-	b.Tap(rig.Open + " [data-ui=suggestion]:nth-of-type(1) [data-ui=option]")
+	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=agent] [data-ui=option]")
 	b.See(rig.Open, rig.Word("always.scopes.localSettings"))
 	b.See(rig.Open, rig.Word("always.kept.localSettings"))
-	b.Tap(rig.Open + " [data-ui=suggestion] [data-ui=chips] label:nth-child(1)")
+	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=agent] [data-ui=chips] label:nth-child(1)")
 	b.See(rig.Open, rig.Word("always.kept.session"))
 	b.Looks("answer-always")
 	b.Do(rig.Phone)
@@ -232,14 +227,13 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	if updates, ok := got["updatedPermissions"].([]any); !ok || len(updates) != 1 || updates[0].(map[string]any)["destination"] != "session" {
 		t.Errorf("always: %v", got)
 	}
-	b.See(rig.Over+" [data-ui=said]", "npm test:*")
+	b.See(b.Recent()+" [data-ui=said]", "npm test:*")
 
 	h = ask("Bash", map[string]any{"command": "git push"})
-	b.Tap(rig.Open + " [data-action=other]")
-	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" textarea"), "wait for the \u00abreview\u00bb"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=note]"), "wait for the \u00abreview\u00bb"))
 	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
-	b.See(rig.Over+" [data-ui=said]", "wait for the «review»")
+	b.See(b.Recent()+" [data-ui=said]", "wait for the «review»")
 	b.Looks("answer-denied")
 	b.Do(rig.Phone)
 	b.Quiet()
@@ -264,9 +258,8 @@ func TestCardOfAPlan(t *testing.T) {
 	}
 	b.Looks("plan")
 	b.Do(rig.Phone)
-	b.Tap(rig.Open + " [data-ui=then] label:nth-child(2)")
-	b.Tap(rig.Open + " [data-action=other]")
-	b.Tap(rig.Open + ` [data-mode="edit"]`)
+	b.Tap(rig.Open + " [data-ui=then] label:last-of-type")
+	b.Mode("edit")
 	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=edit] textarea"), "\nAnd tidy up."))
 	b.See(rig.Open+" [data-ui=edit] [data-ui=diff]", "And tidy up.")
 	b.Looks("plan-edit")

@@ -32,7 +32,7 @@ func TestPageRevokesADevice(t *testing.T) {
 	b.Tap("[data-action=settings]")
 	b.See(row(1), rig.Word("devices.thisBrowser"))
 	b.See(row(2), rig.Word("devices.roles.approve"))
-	b.See("[data-action=waiting]", "1 request waits")
+	b.See("[data-ui=views]", "Inbox 1") // what waits is in sight from here
 	b.Looks("devices")
 
 	// What follows the tap stands still, and a second tap at the same place is harmless.
@@ -75,7 +75,7 @@ func TestPageRevokesADevice(t *testing.T) {
 	lost.Pair(d) // the way back
 	lost.See(rig.Open, "echo secret-command")
 
-	b.Tap("[data-action=close]")
+	b.View("Inbox")
 	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.See("[data-ui=past] [data-ui=outcome]", rig.Word("outcome.denied"))
@@ -141,6 +141,44 @@ func TestPageShowsDevicesOfOthers(t *testing.T) {
 	}
 	if title := rig.Value(b, chromedp.Title()); title != "assent" {
 		t.Errorf("the title is %q", title)
+	}
+	b.Quiet()
+}
+
+// TestPageRenamesADevice gives a device another name on the page, and one by command; a name that
+// another device has is refused.
+func TestPageRenamesADevice(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	d.PairBare("view")
+	b.Tap("[data-action=settings]")
+	b.Tap(row(1) + " [data-action=rename]")
+	b.Accessible("devices-rename")
+	b.NothingCut("devices-rename")
+	const field = " [data-ui=rename] input"
+	name := func(text string) {
+		t.Helper()
+		rig.Value(b, chromedp.Evaluate[bool](`(document.querySelector(`+rig.JSString(row(1)+field)+`).select(), true)`))
+		b.Do(chromedp.SendKeys(chromedp.CSS(row(1)+field), text))
+		b.Tap(row(1) + " [data-action=save-name]")
+	}
+	other := ""
+	for _, x := range d.Devices() {
+		if x.Role == "view" {
+			other = x.Name
+		}
+	}
+	name(other)
+	b.See(row(1)+" [role=alert]", "another device has this name")
+	name("Anna's phone")
+	b.See(row(1)+" b", "Anna's phone")
+	if said := d.Command("device", "rename", "Anna's phone", "kitchen"); !strings.Contains(said, "Anna's phone is now kitchen") {
+		t.Errorf("the command says %q", said)
+	}
+	if said := d.Command("device", "list"); !strings.Contains(said, "kitchen") {
+		t.Errorf("the list says %q", said)
 	}
 	b.Quiet()
 }

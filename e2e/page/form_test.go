@@ -65,7 +65,7 @@ func TestPageFillsInAForm(t *testing.T) {
 	b.See(rig.Open, "Where should the release go?")
 	b.See(rig.Open+" [data-ui=form]", "Shown in the log")
 	b.See(rig.Open+" [data-ui=form] pre", "a⟦U+202E⟧b") // nothing is proposed that cannot be seen
-	b.See(rig.Open+" [data-ui=form]", "production")     // what is sent, beside its title
+	b.See(rig.Open+" [data-ui=form]", "sends eu")       // beside a title that says something else
 	b.Accessible("form")
 	b.Decide("[data-action=deny]", "Declined") // a form is not held for long, and this may have taken long
 	if out := h.Wait(); out != declined {
@@ -119,7 +119,7 @@ func TestPageFillsInAForm(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || !strings.HasPrefix(out, accepted) || string(rig.Object(t, got.Out.Content)) != string(sorted(t, content)) {
 		t.Errorf("the hook printed %s (%v), want %s", out, err, content)
 	}
-	b.See(rig.Over+" [data-ui=said]", "production")
+	b.See("[data-ui=past]:first-child", "stage → production")
 	b.Looks("form-sent")
 	var trace []hook.Record
 	d.Get("/v1/requests/"+r.ID+"/trace", &trace)
@@ -131,7 +131,7 @@ func TestPageFillsInAForm(t *testing.T) {
 
 	h = d.Hook(elicitation(`{"type":"object","properties":{}}`, nil))
 	d.WaitPending(1)
-	b.Tap(rig.Open + " [data-action=other]")
+	b.Mode("stop")
 	b.Decide("[data-action=deny]", "Declined")
 	if out := h.Wait(); out != canceled {
 		t.Errorf("the hook printed %s, want %s", out, canceled)

@@ -18,6 +18,7 @@ func TestImagesOfTheDesk(t *testing.T) {
 	b := rig.NewBrowser(t)
 	b.Do(rig.Colors("light"))
 	b.Pair(d)
+	b.ProperFont()
 	settle := func(session, text, words string) {
 		t.Helper()
 		ch := d.Asks(t.Context(), session, "/home/dev/"+session, "Bash", rig.Command(text))
@@ -39,13 +40,13 @@ func TestImagesOfTheDesk(t *testing.T) {
 	b.Image("history-phone.png")
 
 	b.View("Inbox")
-	b.Gone() // what is over makes no group of its own
 	for i, session := range []string{"shop", "shop", "api"} {
 		d.Asks(t.Context(), session, "/home/dev/"+session, "Bash", rig.Command(fmt.Sprintf("npm install left-pad@1.%d.0", i)))
 		d.WaitPending(i + 1)
 	}
 	d.Asks(t.Context(), "api", "/home/dev/api", "Bash", rig.Command("make migrate"))
 	d.WaitPending(4)
+	b.All()
 	b.Tap("[data-action=many]")
 	b.See("[data-ui=alike] h3", "npm install")
 	b.ChoosesAlike("3 chosen")

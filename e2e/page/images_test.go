@@ -20,6 +20,7 @@ func TestImagesOfTheReadme(t *testing.T) {
 	b := rig.NewBrowser(t)
 	b.Do(rig.Colors("light"))
 	b.Pair(d)
+	b.ProperFont()
 	desk := d.CreateToken("approve", "desk")
 
 	hooks := d.CreateToken("submit", "laptop")
@@ -36,7 +37,7 @@ func TestImagesOfTheReadme(t *testing.T) {
 		d.WaitPending(0)
 	}
 	b.See("[data-ui=past]:nth-child(3)", "npm ci")
-	b.See("main", rig.Word("empty.head")) // the cards of what is over went away
+	b.See("main", rig.Word("empty.head"))
 
 	shop.ask("Bash", map[string]any{
 		"command":     "npm install --save-dev vitest &&\n  npm test -- checkout",
@@ -53,10 +54,10 @@ func TestImagesOfTheReadme(t *testing.T) {
 		"old_string": "\tsrv := &http.Server{Handler: mux}",
 		"new_string": "\tsrv := &http.Server{\n\t\tHandler:           mux,\n\t\tReadHeaderTimeout: 5 * time.Second,\n\t}",
 	})
-	b.See("[data-ui=group]:last-child", "server.go")
-	b.See("[data-ui=sessions]", "api")
-	b.Do(rig.Desktop, chromedp.WaitVisible(chromedp.CSS("[data-ui=group]:last-child [data-action=deny][aria-disabled=\"false\"]")))
-	b.See("[data-ui=group]:last-child [data-ui=obstacle]", "not seen yet") // its end is below the screen's edge
+	b.Do(rig.Desktop)
+	b.Tap("[data-ui=entry]:not([aria-current=true])")
+	b.See(rig.Open, "server.go")
+	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` [data-action=deny][aria-disabled="false"]`)))
 	b.Image("desktop.png")
 	b.Quiet()
 }

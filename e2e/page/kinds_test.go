@@ -9,8 +9,8 @@ import (
 	"assent/e2e/rig"
 )
 
-// answers leads to each way of answering a request beyond yes and no, by its data-mode.
-var otherAnswers = []string{"words", "edit", "always", "rule", "stop"}
+// otherAnswers are the ways of answering a request beyond yes, no and a note, by their data-mode.
+var otherAnswers = []string{"edit", "always", "stop"}
 
 // TestCardOfEverySample: each sample that simulate knows, before axe.
 func TestCardOfEverySample(t *testing.T) {
@@ -65,9 +65,10 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 	}, suggestions), func() {
 		b.Accessible("kind-command")
 		b.Tap(rig.Open + " [data-action=other]")
+		b.Accessible("answer-menu")
 		for _, mode := range otherAnswers {
-			b.Tap(rig.Open + ` [data-mode="` + mode + `"]`)
-			if mode == "rule" {
+			b.Mode(mode)
+			if mode == "always" {
 				rig.Eventually(t, rig.Soon, "rules are proposed", func() bool { return !strings.Contains(b.Text(rig.Open+" [data-ui=others]"), "Asking the broker") })
 			}
 			b.Accessible("answer-" + mode)

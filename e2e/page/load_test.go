@@ -20,7 +20,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	d := rig.Serve(t)
 	b := rig.NewBrowser(t)
 	b.Pair(d)
-	b.TapMany(d)
+	b.TapMany()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	chans := make([]<-chan string, many)
@@ -28,7 +28,7 @@ func TestPageScrollsAThousand(t *testing.T) {
 	for i := range chans {
 		chans[i] = d.Asks(ctx, fmt.Sprintf("s%d", i%10), fmt.Sprintf("/home/dev/app%d", i%10), "Bash", rig.Command(fmt.Sprintf("npm run task%d -- --number %d", i%7, i)))
 	}
-	rig.Eventually(t, 3*rig.Soon, "all of them are in the list", func() bool { return b.Count("[data-ui=row]") == many+1 })
+	rig.Eventually(t, 3*rig.Soon, "all of them are in the list", func() bool { return b.Count("[data-ui=row]") == many })
 	t.Logf("%d requests in the list %v after the first was posted", many, time.Since(start).Round(time.Millisecond))
 	b.Shot("thousand.png")
 	for name, set := range map[string]chromedp.Action[chromedp.Void]{"phone": rig.Phone, "desktop": rig.Desktop} {
@@ -111,7 +111,7 @@ func TestPageAfterSleep(t *testing.T) {
 	b.Pair(d)
 	cards := func(want int) {
 		t.Helper()
-		rig.Eventually(t, rig.Soon, fmt.Sprintf("%d cards wait", want), func() bool { return b.Count("[data-ui=card]:not([data-state=over])") == want })
+		rig.Eventually(t, rig.Soon, fmt.Sprintf("%d wait", want), func() bool { return b.Count("[data-ui=entry]") == want && (b.Count(rig.Open) == 1) == (want > 0) })
 	}
 	chans := []<-chan string{}
 	ask := func(text string) {
@@ -131,7 +131,7 @@ func TestPageAfterSleep(t *testing.T) {
 		d.Deny(list[len(list)-1], "meanwhile")
 		b.Wake()
 		cards(round + 1)
-		b.See("main", fmt.Sprintf("stays %d", round))
+		b.See("main", "stays 0")
 	}
 	cards(3)
 	for _, r := range d.Pending() {

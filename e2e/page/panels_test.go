@@ -26,18 +26,20 @@ func TestPageOrders(t *testing.T) {
 	}
 	order := func(want string) {
 		t.Helper()
-		rig.Eventually(t, rig.Soon, "the order "+want, func() bool { return b.InOrder() == want })
+		rig.Eventually(t, rig.Soon, "the order "+want, func() bool { return b.InOrder(d) == want })
 	}
+	b.All()
 	order("step-0, step-1, step-2")
 	b.Chooses("[data-ui=tools] select", "deadline")
 	order("step-1, step-2, step-0")
 	b.Do(chromedp.Reload())
+	b.All()
 	order("step-1, step-2, step-0")
-	d.AsksFor(5*time.Minute, "session-0", "step-3") // its session goes to the top with it
-	order("step-3, step-0, step-1, step-2")
+	d.AsksFor(5*time.Minute, "session-0", "step-3")
+	order("step-3, step-1, step-2, step-0")
 	b.Accessible("deadline")
 	b.Chooses("[data-ui=tools] select", "age")
-	order("step-0, step-3, step-1, step-2")
+	order("step-0, step-1, step-2, step-3")
 	b.Quiet()
 }
 
@@ -161,11 +163,17 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	if len(o.Devices) != 1 || o.Devices[0].Trouble != "" || o.Devices[0].LastSentAt.IsZero() {
 		t.Errorf("%+v", o)
 	}
+	b.Click("[data-ui=notify] label", rig.Word("notify.showContent"))
+	b.See("[data-ui=notify]", rig.Word("notify.showSentence"))
+	b.Accessible("notify-content")
+	b.NothingCut("notify-content")
+	b.Click("[data-ui=notify] label", rig.Word("notify.showContent"))
+	rig.Eventually(t, rig.Soon, "no sentence without the content", func() bool { return !strings.Contains(b.Text("[data-ui=notify]"), rig.Word("notify.showSentence")) })
 	h := d.Hook(rig.Bash("quiet-session", "quiet"))
 	d.Allow(requestOf(d, "quiet"))
 	h.Wait()
 	b.Chooses(sessions, "all")
-	rig.Eventually(t, rig.Soon, "all are chosen again", func() bool { return b.Count("[data-ui=notify] [data-ui=switch]") == 2 })
+	rig.Eventually(t, rig.Soon, "all are chosen again", func() bool { return b.Count("[data-ui=notify] [data-ui=switch]") == 6 })
 	b.See("[data-ui=notify]", rig.Word("notify.saved"))
 	h = d.Hook(rig.Bash("loud-session", "loud"))
 	r := requestOf(d, "loud")

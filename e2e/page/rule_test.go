@@ -18,10 +18,9 @@ func TestCardSavesAGrant(t *testing.T) {
 	b.Rest()
 	h := d.Hook(rig.Bash("s", "npm test"))
 	b.See(rig.Open, "npm test")
-	b.Tap(rig.Open + " [data-action=other]")
-	b.Tap(rig.Open + ` [data-mode="rule"]`)
-	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.chooseRule"))
-	b.Tap(rig.Open + " [data-ui=suggestion] [data-ui=option]")
+	b.Mode("always")
+	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.chooseAlways"))
+	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=rule] [data-ui=option]")
 	b.See(rig.Open+" [data-ui=chips]:last-child", "15 minutes")
 	b.See(rig.Open+" [data-ui=obstacle]", "Will be saved for 15 minutes.")
 	b.Click(rig.Open+" [data-ui=choice]", "5 times")
@@ -30,7 +29,7 @@ func TestCardSavesAGrant(t *testing.T) {
 	b.Looks("answer-rule")
 	b.Do(rig.Phone)
 	b.Tap(rig.Open + " [data-action=allow]")
-	b.See(rig.Over+" [data-ui=said]", "Saved for 15 minutes, under Rules: Run npm test")
+	b.See(rig.Over, "Saved for 15 minutes, under Rules: Run npm test")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}

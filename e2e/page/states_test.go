@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"testing"
 
@@ -13,9 +12,9 @@ import (
 	"assent/e2e/rig"
 )
 
-// TestCardSaysHowItStands: what became of a request, in the card itself, and never more than is
+// TestPageSaysHowItStands: what became of a request, as soon as it leaves, and never more than is
 // known.
-func TestCardSaysHowItStands(t *testing.T) {
+func TestPageSaysHowItStands(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t, "--listen", rig.FreePort(t)) // the same after the restart: the page's origin
 	b := rig.NewBrowser(t)
@@ -32,9 +31,9 @@ func TestCardSaysHowItStands(t *testing.T) {
 	}
 	says := func(command, words string) {
 		t.Helper()
-		b.See(rig.Over, command)
 		b.See(rig.Over+" [data-ui=outcome]", words)
-		if b.Has(rig.Over + " [data-ui=answers]") {
+		b.See("[data-ui=past]:first-child", command)
+		if b.Has("[data-ui=answers]") {
 			t.Errorf("%s: what is over can still be answered", command)
 		}
 	}
@@ -197,37 +196,6 @@ func TestCardKeepsTheFocusInSight(t *testing.T) {
 			t.Errorf("%s: only %d places had the focus", name, inside)
 		}
 	}
-	b.Tap(rig.Open + " [data-action=deny]")
-	h.Wait()
-	b.Quiet()
-}
-
-// TestCardsThatAreOverHideNone: however many cards linger with their outcome, what comes is shown.
-func TestCardsThatAreOverHideNone(t *testing.T) {
-	t.Parallel()
-	const many = 35 // more than the page shows at once
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	b.Pair(d)
-	b.Do(chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("pointerdown"))`)) // no card goes away under a finger
-	var chans []<-chan string
-	for i := range many {
-		chans = append(chans, d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command(fmt.Sprintf("make part%d", i))))
-		d.WaitPending(i + 1)
-	}
-	b.See("[data-ui=queue] > [data-action=more]", "5 more wait")
-	for _, r := range d.Pending() {
-		d.Deny(r, "no")
-	}
-	for _, c := range chans {
-		<-c
-	}
-	h := d.Hook(rig.Bash("s", "echo last"))
-	b.See(rig.Open, "echo last")
-	if n := b.Count("[data-ui=card][data-state=over]"); n != 30 {
-		t.Errorf("%d cards linger, want 30", n)
-	}
-	b.Do(chromedp.Evaluate[chromedp.Void](`dispatchEvent(new Event("pointerup"))`))
 	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()
 	b.Quiet()

@@ -25,9 +25,9 @@ func TestPageTellsTheTruth(t *testing.T) {
 	d.Command("allow", r.ID, "--input", `{"command":"`+ran+`"}`)
 	h.Wait()
 	d.Hook([]byte(`{"session_id":"truth","cwd":"/tmp","hook_event_name":"PostToolUseFailure","tool_name":"Bash","tool_input":{"command":"` + ran + `"},"error":"Exit code 1\nnothing to commit"}`)).Wait()
-	b.See(rig.Over+" [data-ui=outcome]", "Allowed as edited by a command on the machine. The tool failed: Exit code 1⏎nothing to commit")
-	b.See(rig.Over+" [data-ui=said] [data-sign='−']", "git push origin main")
-	b.See(rig.Over+" [data-ui=said] [data-sign='+']", "cart")
+	b.See(b.Recent()+" [data-ui=outcome]", "Allowed as edited by a command on the machine. The tool failed: Exit code 1⏎nothing to commit")
+	b.See("[data-ui=past] [data-ui=said] [data-sign='−']", "git push origin main")
+	b.See("[data-ui=past] [data-ui=said] [data-sign='+']", "cart")
 	b.Looks("truth-card")
 
 	h = d.Hook(permission("AskUserQuestion", map[string]any{"questions": []map[string]any{{"question": "Which colour?", "header": "Colour", "multiSelect": false,
@@ -36,17 +36,22 @@ func TestPageTellsTheTruth(t *testing.T) {
 	h.Wait()
 	b.See("[data-ui=past]", "Answered")
 
+	h = d.Hook(permission("ExitPlanMode", map[string]any{"plan": "# Move sessions to Redis\n\n## Why\nThey are lost on each deploy."}, map[string]any{"session_id": "truth"}))
+	d.Command("allow", d.WaitPending(1)[0].ID)
+	h.Wait()
+
 	// What was settled is there after a reload, as it was.
 	settled := func(when string) {
 		t.Helper()
-		rig.Eventually(t, rig.Soon, when+": both are under what was settled lately", func() bool { return b.Count("[data-ui=past]") == 2 })
+		rig.Eventually(t, rig.Soon, when+": all are under what was settled lately", func() bool { return b.Count("[data-ui=past]") == 3 })
 		b.See("[data-ui=past][data-state=bad] [data-ui=summary]", ran)
 		b.See("[data-ui=past][data-state=bad] [data-ui=outcome]", "Allowed as edited by a command on the machine. The tool failed: Exit code 1")
-		if b.Has("[data-ui=past][data-state=good] [data-ui=outcome]") && b.Count("[data-ui=past][data-state=good]") != 1 {
+		if b.Count("[data-ui=past][data-state=good]") != 2 {
 			t.Error(when + ": a tool that failed has a tick")
 		}
 	}
 	settled("live")
+	b.See("[data-ui=past] [data-ui=answer]", "Which colour? → Blue")
 	b.Do(chromedp.Reload())
 	settled("after a reload")
 	b.Tap("[data-ui=past][data-state=bad] button")
@@ -56,9 +61,14 @@ func TestPageTellsTheTruth(t *testing.T) {
 	b.View("History")
 	b.See("[data-ui=decision][data-state=bad] b", rig.Word("outcome.edited"))
 	b.See("[data-ui=decision][data-state=bad] [data-ui=summary]", ran)
-	b.See("[data-ui=decision][data-state=bad]", "Asked for: "+asked)
-	b.See("[data-ui=decision][data-state=bad]", rig.Word("outcome.ranFailed", "Exit code 1⏎nothing to commit"))
-	b.See("[data-ui=decision][data-state=good]", "Answered: Which colour? → Blue")
+	b.See("[data-ui=decision][data-state=bad] b", rig.Word("history.failed"))
+	b.See("[data-ui=decision][data-state=bad] [data-ui=difference] [data-sign='−']", asked)
+	b.See("[data-ui=decision][data-state=bad] [data-ui=difference] [data-sign='+']", ran)
+	b.See("[data-ui=decision][data-state=bad] [data-ui=failure]", "Exit code 1⏎nothing to commit")
+	const plan, question = "[data-ui=decision]:nth-child(1)", "[data-ui=decision]:nth-child(2)" // the newest come first
+	b.See(question, "Answered: Which colour? → Blue")
+	b.See(question+" b", rig.Word("form.answered"))
+	b.See(plan+" [data-ui=summary]", "Plan Move sessions to Redis …")
 	b.Click("[data-ui=decision][data-state=bad] button", "Show the request")
 	b.See("[data-ui=decision][data-state=bad] [data-ui=said] [data-sign='−']", "git push origin main")
 	b.See("[data-ui=decision][data-state=bad] [data-ui=fields] pre", ran)
@@ -66,9 +76,39 @@ func TestPageTellsTheTruth(t *testing.T) {
 	b.NothingCut("truth-history")
 	b.Quiet()
 
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=filters] input"), "push origin"))
+	rig.Eventually(t, rig.Soon, "the history finds what was asked for", func() bool { return b.Count("[data-ui=decision]") == 1 })
+	if trace := d.Command("trace", r.ID); !containsAll(trace, asked, "- "+asked, "+ "+ran, "as edited", "the tool failed: Exit code 1") {
+		t.Errorf("the trace says\n%s", trace)
+	}
 	if feed := d.Command("feed", "truth"); !containsAll(feed, "Allowed as edited: Bash("+ran+")", "- "+asked, "+ "+ran, "Bash failed: Exit code 1", "Blue") {
 		t.Errorf("the feed says\n%s", feed)
 	}
+}
+
+// TestPageSaysHowOftenItWasAllowed: a call that a person has allowed before says so, where it does no harm.
+func TestPageSaysHowOftenItWasAllowed(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	b.Rest()
+	for _, c := range []string{"git status", "rm -rf build", "git status", "rm -rf build"} {
+		h := d.Hook(rig.Bash("again", c))
+		d.Command("allow", d.WaitPending(1)[0].ID)
+		h.Wait()
+	}
+	rig.Eventually(t, rig.Soon, "history has all of them", func() bool { return strings.Count(d.Command("sessions"), "again") > 0 && len(d.ReadFeed("again")) >= 8 })
+	d.Hook(rig.Bash("again", "git status"))
+	d.WaitPending(1)
+	b.See(rig.Open+" [data-ui=allowed-here]", "allowed 2 times here")
+	b.Tap(rig.Open + " [data-action=deny]")
+	d.Hook(rig.Bash("again", "rm -rf build"))
+	b.See(rig.Open, "rm -rf build")
+	if b.Has(rig.Open + " [data-ui=allowed-here]") {
+		t.Error("a habit is told of what deletes")
+	}
+	b.Quiet()
 }
 
 func containsAll(text string, parts ...string) bool {

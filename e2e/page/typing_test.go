@@ -28,14 +28,16 @@ func TestLettersOfATextAnswerNothing(t *testing.T) {
 	b.See(rig.Open, "echo other")
 	h := d.Hook(elicitation(`{"type":"object","properties":{"why":{"type":"string"}}}`, nil))
 	d.WaitPending(2)
-	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=card] [data-ui=form] textarea")), chromedp.WaitVisible(chromedp.CSS("[data-ui=card]:first-of-type "+`[data-action=allow][aria-disabled="false"]`)))
+	b.All()
+	b.Tap("[data-ui=entry][aria-current=false]")
+	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=card] [data-ui=form] textarea")), chromedp.WaitVisible(chromedp.CSS(rig.Open+` [data-action=deny][aria-disabled="false"]`)))
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.typed = new Promise((done) => {
 		const box = document.querySelector("[data-ui=form] textarea");
 		box.focus();
 		window.type = (key) => (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
 		type("x");
 		new MutationObserver((_, seen) => {
-			if (!document.querySelector("[data-ui=card][data-state=over]")) return;
+			if (document.querySelector("[data-ui=form]")) return;
 			seen.disconnect();
 			for (const key of "kick and ask") type(key);
 			window.type = undefined;

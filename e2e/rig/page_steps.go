@@ -28,10 +28,10 @@ func State(name string) string { return "[data-state=" + name + "]" }
 // Action is the selector of a button by what it does, such as "allow".
 func Action(name string) string { return "[data-action=" + name + "]" }
 
-// The card of what waits, and the newest of those that are over and linger a while.
+// The card of what waits, and the line about what was settled last.
 const (
 	Open = "[data-ui=card]:not([data-state=over])"
-	Over = "[data-ui=card][data-state=over]:last-of-type"
+	Over = "[data-ui=toast]"
 )
 
 // Allows has a hook ask and answers on the page: the hook prints that it is allowed.
@@ -57,10 +57,9 @@ func (b *Browser) Allows(d *Daemon, payload []byte) {
 func (b *Browser) DeniesWithWords(d *Daemon, payload []byte) {
 	b.t.Helper()
 	h := d.Hook(payload)
-	b.Tap(Open + " " + Action("other"))
-	b.Do(chromedp.SendKeys(chromedp.CSS(Open+" textarea"), "not on a Friday"))
-	b.See(Open+" "+Action("deny"), Word("answer.sendBack"))
-	b.See(Open+" "+Part("reply"), "with a denial only")
+	b.Do(chromedp.SendKeys(chromedp.CSS(Open+" "+Part("note")), "not on a Friday"))
+	b.See(Open+" "+Action("deny"), Word("answer.denyNote"))
+	b.See(Open+" "+Part("obstacle"), Word("answer.noteBlocks"))
 	if off := Value(b, chromedp.Evaluate[string](`document.querySelector(`+JSString(Open+" "+Action("allow"))+`).ariaDisabled`)); off != "true" {
 		b.t.Error("words can be lost by a tap on Allow")
 	}
@@ -80,7 +79,6 @@ func (b *Browser) SaysWhoAnswered(d *Daemon, payload []byte) {
 	d.Allow(d.WaitPending(1)[0])
 	h.Wait()
 	b.See(Over+" "+Part("outcome"), "Allowed by")
-	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
 	b.Shot("elsewhere.png")
 	if s := b.Text(Over + " " + Action("allow")); s != "" {
 		b.t.Errorf("a request that is over can still be answered: %q", s)
@@ -97,7 +95,6 @@ func (b *Browser) SaysThatTheTerminalAnswered(d *Daemon, payload []byte) {
 	}
 	_ = h.Cmd.Wait() // killed
 	b.See(Over+" "+Part("outcome"), "terminal")
-	b.Do(chromedp.ScrollIntoView(chromedp.CSS(Over)))
 	b.Shot("withdrawn.png")
 }
 

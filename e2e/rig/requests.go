@@ -11,6 +11,7 @@ import (
 // Request is what the tests read of the API's PermissionRequest.
 type Request struct {
 	ID          string          `json:"id"`
+	Number      uint64          `json:"number"`
 	SessionID   string          `json:"sessionId"`
 	ToolName    string          `json:"toolName"`
 	ToolInput   json.RawMessage `json:"toolInput"`
@@ -25,6 +26,7 @@ type Request struct {
 	Delivery    string          `json:"delivery"`
 	DecidedBy   *Approver       `json:"decidedBy"`
 	CreatedAt   time.Time       `json:"createdAt"`
+	SettledAt   time.Time       `json:"settledAt"`
 	Raw         string          `json:"raw"`
 	Verdict     json.RawMessage `json:"verdict"`
 }

@@ -9,10 +9,10 @@ func TestWord(t *testing.T) {
 		want  string // "": it panics
 	}{
 		{"answer.allow", nil, "Allow"},
-		{"card.editLines", []string{"2", "{0}.go"}, "Edit 2 lines in {0}.go"},
+		{"outcome.by", []string{"Denied", "{0}'s phone"}, "Denied by {0}'s phone"},
 		{"answer.none", nil, ""},
 		{"answer.allow", []string{"too many"}, ""},
-		{"card.editLines", []string{"too few"}, ""},
+		{"outcome.by", []string{"too few"}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			defer func() {

@@ -27,6 +27,10 @@ type Agent interface {
 	// Detail reads what an event says beyond Decode's Payload, for the feed. What cannot be read is
 	// left out, and Detail.Problem says why.
 	Detail(event string, raw []byte) hook.Detail
+	// Said reads the end of a transcript, in whole lines, for what the agent said last since the newest
+	// prompt. subagent says that it is a subagent's. Where there is nothing, why is one of the values of
+	// hook.Context.SaidWhy.
+	Said(tail []byte, subagent bool) (said, why string)
 	// Form reads an event of type hook.EventElicitation as the input of a request. An error wraps
 	// ErrNoForm: the form cannot be answered here, and is left to the agent.
 	Form(raw []byte) (hook.JSON, error)

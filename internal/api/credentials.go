@@ -23,6 +23,11 @@ type NewPairing struct {
 	Name string `json:"name,omitempty"`
 }
 
+// RenameDevice is what is sent to give a device another name (schema RenameDevice).
+type RenameDevice struct {
+	Name string `json:"name"`
+}
+
 // Challenge is what a device signs to open a session (schema Challenge).
 type Challenge struct {
 	Nonce     string    `json:"nonce"`

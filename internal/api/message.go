@@ -12,6 +12,7 @@ const (
 	MessageChanges  = "changes"  // Epoch, Seq, Changes
 	MessageSessions = "sessions" // Sessions
 	MessageRules    = "rules"    // Allowing, Problems
+	MessageHalt     = "halt"     // Halt
 	MessageFeed     = "feed"     // SessionID, Reset, Events
 )
 
@@ -29,6 +30,8 @@ type Message struct {
 
 	Allowing bool               `json:"allowing,omitempty"`
 	Problems []hook.RuleProblem `json:"problems,omitempty"`
+
+	Halt *Halt `json:"halt,omitempty"`
 
 	SessionID string            `json:"sessionId,omitempty"`
 	Reset     bool              `json:"reset,omitempty"`  // the feed begins again

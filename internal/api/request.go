@@ -19,6 +19,8 @@ type Request struct {
 	// ReattachSHA256 is always empty: the hash of a secret is for the broker only.
 	ReattachSHA256 string `json:"reattachSha256,omitempty"`
 
+	// Number is what people call the request by: the sequence of its first record.
+	Number    uint64         `json:"number,omitempty"`
 	State     string         `json:"state,omitempty"` // pending or ended
 	Detached  bool           `json:"detached,omitempty"`
 	Outcome   hook.Outcome   `json:"outcome,omitempty"`
@@ -31,6 +33,12 @@ type Request struct {
 	Shown     *show.Shown    `json:"shown,omitempty"`
 	Allowed   *show.Allowed  `json:"allowed,omitempty"`
 	*hook.Reading
+	*hook.Effects
+	// AllowedHere is how often a person has allowed this very call before, in the same project. It is
+	// absent where the risk is more than normal, and may be behind.
+	AllowedHere int `json:"allowedHere,omitempty"`
+	// Context is there while the request waits.
+	Context *hook.Context `json:"context,omitempty"`
 	// Partial says that what is large was left out: a GET of the request by its id has all of it.
 	Partial bool `json:"partial,omitempty"`
 	// Raw is the payload; RawBase64 takes its place where the payload is not UTF-8. Lists have neither.

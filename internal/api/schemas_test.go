@@ -13,6 +13,7 @@ import (
 
 	"assent/internal/agent/conformance"
 	"assent/internal/api"
+	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/schemas"
 )
@@ -23,11 +24,17 @@ var objects = map[string]any{ // read-only
 	"Bearer":             api.Bearer{},
 	"Challenge":          api.Challenge{},
 	"ConfirmPairing":     api.NewPairing{},
+	"Context":            hook.Context{},
 	"Decision":           api.Decision{},
 	"DecisionResult":     api.DecisionResult{},
 	"Device":             api.Device{},
 	"Found":              api.Found{},
+	"Halt":               api.Halt{},
 	"NewPairing":         api.NewPairing{},
+	"NewPause":           api.NewHalt{},
+	"NewStop":            api.NewHalt{},
+	"StopResult":         api.StopResult{},
+	"RenameDevice":       api.RenameDevice{},
 	"NewToken":           api.NewToken{},
 	"Notifications":      notify.Overview{},
 	"Pairing":            api.Pairing{},
@@ -57,6 +64,7 @@ var objects = map[string]any{ // read-only
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
 	"NewPairing":        {"code"},
+	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},
 	"SaveRule":          {"count", "expiresAt"},
 }

@@ -33,6 +33,7 @@ type Session struct {
 	Title      string          `json:"title,omitempty"` // one line, safe to show
 	State      feed.AgentState `json:"state,omitempty"`
 	StateSince time.Time       `json:"stateSince,omitzero"`
+	TurnOver   bool            `json:"turnOver,omitempty"` // people are told so; State says working for a minute more
 	EndedAt    time.Time       `json:"endedAt,omitzero"`
 	Model      string          `json:"model,omitempty"`
 	CurrentRun *feed.Run       `json:"currentRun,omitempty"`

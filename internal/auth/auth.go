@@ -40,6 +40,7 @@ var (
 	ErrUnauthenticated = errors.New("the credential is missing, unknown, expired or revoked")
 	ErrNotFound        = errors.New("no such token or device")
 	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
+	ErrNameTaken       = errors.New("another device has this name; choose another")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 

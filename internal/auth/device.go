@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/ecdsa"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -88,6 +90,52 @@ func (a *Auth) RevokeDevice(ctx context.Context, id string) error {
 	}
 	a.mu.Unlock()
 	return a.revoke(ctx, key)
+}
+
+// RenameDevice gives a device another name. ErrNotFound, ErrNameTaken; *hook.FieldError.
+func (a *Auth) RenameDevice(ctx context.Context, id, name string) (Device, error) {
+	if err := checkName(name); err != nil {
+		return Device{}, err
+	}
+	const attempts = 5 // against the writes of lastUsed
+	var last error
+	for range attempts {
+		a.mu.Lock()
+		e := a.devices[id]
+		taken := false
+		for _, other := range a.devices {
+			taken = taken || other.ID != id && other.Name == name
+		}
+		var d storedDevice
+		var key string
+		var rev uint64
+		if e != nil {
+			d, key, rev = e.storedDevice, e.key, e.rev
+		}
+		a.mu.Unlock()
+		switch {
+		case e == nil:
+			return Device{}, ErrNotFound
+		case taken:
+			return Device{}, ErrNameTaken
+		case d.Name == name:
+			return d.Device, nil
+		}
+		d.Name = name
+		value, err := json.Marshal(d)
+		if err != nil {
+			return Device{}, fmt.Errorf("encode device: %w", err)
+		}
+		if rev, err = a.cfg.KV.Update(ctx, key, value, rev); err == nil {
+			a.kv.Offer(key, value, rev)
+			return d.Device, nil
+		}
+		last = err
+		if value, rev, err = a.cfg.KV.Get(ctx, key); err == nil {
+			a.kv.Offer(key, value, rev) // somebody else was first
+		}
+	}
+	return Device{}, fmt.Errorf("%w: rename: %w", ErrUnavailable, last)
 }
 
 // ChallengeText is what a device signs to open a session: ECDSA on P-256 over the SHA-256 of

@@ -30,13 +30,20 @@ type deviceKey struct {
 // Texts of any length come in as lower-case hex of their SHA-256, an empty or absent one as
 // nothing. The JSON ones are taken byte for byte as they were sent. The first line keeps a
 // signature made for one purpose from serving another.
+//
+// A decision that says what was shown, or when it was signed, is signed in the second form, which has a
+// line for each. Pages of before sign the first.
 func DecisionText(requestID string, d hook.Decision) []byte {
 	interrupt := ""
 	if d.Interrupt {
 		interrupt = "interrupt"
 	}
-	return []byte(strings.Join([]string{
-		"assent decision v1",
+	version, more := "assent decision v1", []string(nil)
+	if d.Shown != "" || d.SignedAt != "" {
+		version, more = "assent decision v2", []string{textDigest([]byte(d.Shown)), d.SignedAt}
+	}
+	return []byte(strings.Join(append([]string{
+		version,
 		requestID,
 		d.InputSHA256,
 		string(d.Behavior),
@@ -44,7 +51,7 @@ func DecisionText(requestID string, d hook.Decision) []byte {
 		textDigest([]byte(d.Message)),
 		textDigest(d.UpdatedInput),
 		textDigest(d.UpdatedPermissions),
-	}, "\n"))
+	}, more...), "\n"))
 }
 
 // AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
@@ -70,6 +77,49 @@ func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
 	key := p.device.jwk
 	s.PublicKey = &key
 	return s, nil
+}
+
+// HaltText is what a device signs to stop or pause everything, or to end that: the act
+// (hook.HaltStop and its like), the revision of the state that it saw, and of a pause the seconds, else 0.
+func HaltText(act string, revision uint64, seconds int) []byte {
+	return []byte(strings.Join([]string{
+		"assent halt v1", act, strconv.FormatUint(revision, 10), strconv.Itoa(seconds),
+	}, "\n"))
+}
+
+// VouchHalt returns the act as it may be kept for p. If p is a device it must have signed the act, on its
+// Basis, else ErrSignature; its public key is added.
+func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
+	act.By, act.PublicKey = p.Approver, nil
+	if p.device == nil {
+		act.Signature = ""
+		return act, nil
+	}
+	if !verify(p.device.pub, HaltText(act.Act, act.Basis, act.Seconds), act.Signature) {
+		return hook.HaltAct{}, ErrSignature
+	}
+	key := p.device.jwk
+	act.PublicKey = &key
+	return act, nil
+}
+
+// Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
+func Denial(act hook.HaltAct, inputSHA256, message string) hook.Decision {
+	d := hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: inputSHA256, Message: message}
+	if act.PublicKey != nil {
+		basis := act.Basis
+		d.Signature, d.PublicKey, d.Stop = act.Signature, act.PublicKey, &basis
+	}
+	return d
+}
+
+// VerifyHalt reports whether an act was signed by the key in it.
+func VerifyHalt(act hook.HaltAct) bool {
+	if act.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*act.PublicKey)
+	return err == nil && verify(pub, HaltText(act.Act, act.Basis, act.Seconds), act.Signature)
 }
 
 // PushText is what a device signs to be notified: its id, and the digests of the JSON of its
@@ -102,14 +152,14 @@ func textDigest(text []byte) string {
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
-		d.Signature, d.PublicKey = "", nil
+		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt = "", nil, nil, "", ""
 		return d, nil
 	}
 	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
 		return hook.Decision{}, ErrSignature
 	}
 	key := p.device.jwk
-	d.PublicKey = &key
+	d.PublicKey, d.Stop = &key, nil
 	return d, nil
 }
 
@@ -117,6 +167,10 @@ func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, erro
 func VerifyDecision(requestID string, d hook.Decision) bool {
 	if d.PublicKey == nil {
 		return false
+	}
+	if d.Stop != nil { // one signature for all that waited, and it can only deny
+		return d.Behavior == hook.BehaviorDeny && !d.Interrupt && d.Shown+d.SignedAt == "" && len(d.UpdatedInput) == 0 && len(d.UpdatedPermissions) == 0 &&
+			VerifyHalt(hook.HaltAct{Act: hook.HaltStop, Basis: *d.Stop, Signature: d.Signature, PublicKey: d.PublicKey})
 	}
 	pub, err := parseKey(*d.PublicKey)
 	return err == nil && verify(pub, DecisionText(requestID, d), d.Signature)

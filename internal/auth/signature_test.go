@@ -25,6 +25,7 @@ func full() hook.Decision {
 	return hook.Decision{
 		Behavior: hook.BehaviorAllow, InputSHA256: strings.Repeat("0f", 32), Message: "words", Interrupt: true,
 		UpdatedInput: hook.JSON(`{"a": 1}`), UpdatedPermissions: hook.JSON(`[{"type":"x"}]`),
+		Shown: `{"risk": "danger"}`, SignedAt: "2026-11-22T10:00:00Z",
 	}
 }
 
@@ -41,7 +42,8 @@ func device(t *testing.T) (auth.Principal, *authtest.Key) {
 
 func TestSignedDecision(t *testing.T) {
 	p, key := device(t)
-	for name, d := range map[string]hook.Decision{"full": full(), "least": {Behavior: hook.BehaviorDeny, InputSHA256: strings.Repeat("0", 64)}} {
+	for name, d := range map[string]hook.Decision{
+		"full": full(), "shown only": {Behavior: hook.BehaviorDeny, InputSHA256: strings.Repeat("0", 64), Shown: "{}"}, "least": {Behavior: hook.BehaviorDeny, InputSHA256: strings.Repeat("0", 64)}} {
 		d.Signature = key.Sign(auth.DecisionText(requestID, d))
 		vouched, err := p.Vouch(requestID, d)
 		if err != nil || vouched.PublicKey == nil || *vouched.PublicKey != key.JWK() || vouched.Signature != d.Signature {
@@ -95,6 +97,10 @@ func TestSignatureCoversEverything(t *testing.T) {
 		"input, white space":    func(d *hook.Decision) { d.UpdatedInput = hook.JSON(`{"a":1}`) },
 		"no input":              func(d *hook.Decision) { d.UpdatedInput = nil },
 		"permissions":           func(d *hook.Decision) { d.UpdatedPermissions = hook.JSON(`[]`) },
+		"what was shown":        func(d *hook.Decision) { d.Shown = `{"risk":"danger"}` },
+		"nothing shown":         func(d *hook.Decision) { d.Shown = "" },
+		"when":                  func(d *hook.Decision) { d.SignedAt = "2026-11-22T10:00:01Z" },
+		"the first form":        func(d *hook.Decision) { d.Shown, d.SignedAt = "", "" },
 		"no permissions":        func(d *hook.Decision) { d.UpdatedPermissions = nil },
 		"input and permissions": func(d *hook.Decision) { d.UpdatedInput, d.UpdatedPermissions = d.UpdatedPermissions, d.UpdatedInput },
 		"no signature":          func(d *hook.Decision) { d.Signature = "" },
@@ -167,12 +173,18 @@ func TestDecisionTextIsUnambiguous(t *testing.T) {
 		"lines":       {Behavior: "deny", InputSHA256: sum, Message: "\n\n"},
 		"input":       {Behavior: "deny", InputSHA256: sum, UpdatedInput: hook.JSON("interrupt")},
 		"permissions": {Behavior: "deny", InputSHA256: sum, UpdatedPermissions: hook.JSON("interrupt")},
+		"shown":       {Behavior: "deny", InputSHA256: sum, Shown: "interrupt"},
+		"when":        {Behavior: "deny", InputSHA256: sum, SignedAt: "2026-11-22T10:00:00Z"},
 	} {
 		text := string(auth.DecisionText(requestID, d))
 		if other, ok := texts[text]; ok {
 			t.Errorf("%s and %s", name, other)
 		}
-		if strings.Count(text, "\n") != 7 {
+		lines := 8
+		if d.Shown+d.SignedAt != "" {
+			lines = 10
+		}
+		if strings.Count(text, "\n") != lines-1 {
 			t.Errorf("%s: %q", name, text)
 		}
 		texts[text] = name

@@ -139,7 +139,9 @@ type PermissionDecisionData struct {
 	Answers []show.Answer `json:"answers,omitempty"`
 	// Unattended says that the agent ran without a terminal, where nobody could have answered.
 	Unattended bool `json:"unattended,omitempty"`
-	// Summary is what the call is known by that was allowed as edited, as it came.
+	// Tool is the tool's name, and Summary what the call is known by that was allowed as edited, both
+	// as they came.
+	Tool    string `json:"-"`
 	Summary string `json:"-"`
 
 	Outcome hook.Outcome   `json:"outcome,omitempty"`

@@ -108,12 +108,15 @@ const (
 // Info is a session as it stands at one moment.
 type Info struct {
 	Session SessionEntity `json:"session"`
-	// Title is what the session is about: its first prompt, else its directory. It is one line
+	// Title is what the session is about: its last prompt, else its directory. It is one line
 	// and went through package show.
 	Title string     `json:"title"`
 	State AgentState `json:"state"`
 	// StateSince is when the state began, in milliseconds since 1970.
 	StateSince int64 `json:"state_since,omitempty"`
+	// TurnOver says that the agent has nothing left to do although State still says that it works: for
+	// a minute nobody can know that it does not go on by itself.
+	TurnOver bool `json:"turn_over,omitempty"`
 
 	// CurrentRun is nil between runs.
 	CurrentRun *Run    `json:"current_run,omitempty"`

@@ -82,7 +82,9 @@ func (f *folding) before() {
 		f.closeRun(s.endStatus(false))
 		trigger := Trigger{Type: TriggerPrompt, RequestID: key(f.e.ID), PromptPreview: preview(f.promptText())}
 		f.openRun(trigger)
-		if s.Title == "" && f.d.Notice.Kind == "" {
+		// The title follows what a person asked for last. An empty prompt and the notices of programs
+		// ask for nothing.
+		if f.d.Notice.Kind == "" && trigger.PromptPreview != "" {
 			s.Title = trigger.PromptPreview
 		}
 	case KindSessionStart:

@@ -134,6 +134,48 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// TestEventsForThePage writes the feeds of some scripts as the API gives them: the page's tests make
+// transcripts of them.
+func TestEventsForThePage(t *testing.T) {
+	for _, name := range []string{"allow", "deny", "esc", "failure", "overruled", "parallel", "plan", "question", "subagents", "tasks", "terminal"} {
+		t.Run(name, func(t *testing.T) {
+			ar, err := txtar.ParseFile("testdata/recorded/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			sessions := map[string]*feed.Session{}
+			for _, x := range script(t, ar.Files[0].Data) {
+				if sessions[x.session] == nil {
+					sessions[x.session] = feed.New(x.session)
+				}
+				for _, ev := range x.fold(sessions[x.session]) {
+					ev.Raw = nil
+					doc, err := json.Marshal(ev)
+					if err != nil {
+						t.Fatal(err)
+					}
+					b.Write(append(doc, '\n'))
+				}
+			}
+			file := "testdata/events/" + name + ".jsonl"
+			if *update {
+				if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := diff.Diff("want", want, "got", b.Bytes()); d != nil {
+				t.Errorf("write it with -update, and then the page's transcripts with UPDATE=1 npm test:\n%s", d)
+			}
+		})
+	}
+}
+
 // render folds a script and writes the feeds for people to compare.
 func render(t *testing.T, ins []in) []byte {
 	t.Helper()

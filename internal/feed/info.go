@@ -14,6 +14,7 @@ func (s *state) info(now int64) Info {
 		LastEvent: s.LastEvent, LastEventAt: s.LastEventAt, LastPos: s.Pos,
 	}
 	in.State, in.StateSince = s.agentState(now)
+	in.TurnOver = in.State == StateWorking && s.Activity.IdleSince > 0
 	in.PermissionQueueCount, in.QuestionQueueCount = s.pending()
 	for _, t := range s.Tasks {
 		in.Tasks = append(in.Tasks, t.Task)

@@ -179,7 +179,7 @@ func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string)
 		return clip([]string{a.Answers[0].Answer}) // the title has the question
 	}
 	if d.Edited && q.Waits != StateAskUser {
-		d.Summary = describe.Summary(q.Tool, input)
+		d.Tool, d.Summary = q.Tool, describe.Summary(q.Tool, input)
 		q.What = askTitle(q.Waits, q.Tool, d.Summary)
 	}
 	return clip(a.Summary())

@@ -39,9 +39,9 @@ func long(s string) string {
 	return body(s)
 }
 
-// planLine is what a plan is called: its first line that says something, without the sign of a
+// PlanTitle is what a plan is called: its first line that says something, without the sign of a
 // heading. The whole plan is the body of its request; in one line it cannot be read.
-func planLine(plan string) string {
+func PlanTitle(plan string) string {
 	rest := plan
 	for rest != "" {
 		var l string
@@ -70,7 +70,7 @@ func callTitle(tool, arg string) string {
 		tool = "a tool without a name"
 	}
 	if WaitingFor(tool) == StatePlan {
-		arg = planLine(arg)
+		arg = PlanTitle(arg)
 	}
 	tool = name(tool)
 	if arg == "" || arg == "{}" {
@@ -85,7 +85,7 @@ func askTitle(waits AgentState, tool, arg string) string {
 		return callTitle(tool, arg)
 	}
 	if waits == StatePlan {
-		arg = planLine(arg)
+		arg = PlanTitle(arg)
 	}
 	return line(arg)
 }
@@ -147,6 +147,8 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 		switch d.Reason {
 		case hook.ReasonTooLarge:
 			title += ", too large"
+		case hook.ReasonPaused:
+			title += ", everything was paused"
 		case reasonUnreadable:
 			title += ", the record of the decision is unreadable"
 		}

@@ -42,8 +42,20 @@ const (
 	// request: it proves that who comes back is who asked. It is kept as a hash only, and does not
 	// travel on.
 	HeaderReattachSecret = "Assent-Reattach-Secret"
+	// HeaderContextLength is how many bytes at the end of the body are no payload but the end of the
+	// agent's transcript, on the route that ends in ContextRoute. HeaderContextWhy says on the other
+	// why there is none: SaidOff, SaidRefused, SaidLate or SaidBeyond. Neither travels on.
+	HeaderContextLength = "Assent-Context-Length"
+	HeaderContextWhy    = "Assent-Context-Why"
 	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
 	HeaderSource = "Assent-Via"
+)
+
+// ContextRoute stands behind the route of hooks for a PermissionRequest that brings the end of the
+// agent's transcript, at most MaxTranscript bytes.
+const (
+	ContextRoute  = "/context"
+	MaxTranscript = 64 << 10
 )
 
 // Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.

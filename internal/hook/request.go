@@ -98,6 +98,9 @@ const (
 	BehaviorDeny  Behavior = "deny"
 )
 
+// MaxShown bounds Decision.Shown, in bytes.
+const MaxShown = 4 << 10
+
 // Decision is an approver's answer to a request (schema Decision).
 type Decision struct {
 	Behavior Behavior `json:"behavior"`
@@ -112,11 +115,19 @@ type Decision struct {
 	UpdatedInput JSON `json:"updatedInput,omitempty"`
 	// UpdatedPermissions, with an allow, is an array of permission updates ("always allow").
 	UpdatedPermissions JSON `json:"updatedPermissions,omitempty"`
+	// Shown is what the approver's device says that it showed of the request: a JSON text of its own,
+	// MaxShown bytes at most, kept as it came. Nobody can check it, but who signed it cannot deny it.
+	Shown string `json:"shown,omitempty"`
+	// SignedAt is when the device signed, by its own clock, as it wrote it (RFC 3339).
+	SignedAt string `json:"signedAt,omitempty"`
 	// Signature is the approving device's over all of the above, and PublicKey what it was
 	// verified with, so that the record can be verified again when the device is long gone.
 	// Neither is there for an approver that has no key.
 	Signature string `json:"signature,omitempty"`
 	PublicKey *JWK   `json:"publicKey,omitempty"`
+	// Stop, of a denial, says that Signature is that of a stop of everything (HaltStop), taken on this
+	// revision of the state: the device signed it once for all that waited.
+	Stop *uint64 `json:"stop,omitempty"`
 }
 
 // JWK is an ECDSA P-256 public key as WebCrypto exports it.
@@ -207,6 +218,7 @@ const (
 	ReasonTurnEnded = "turn_ended"   // withdrawn: Stop, PostToolBatch, UserPromptSubmit …
 	ReasonSession   = "session_over" // withdrawn: SessionEnd
 	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
+	ReasonPaused    = "paused"       // handed back: everything is paused
 	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )
 

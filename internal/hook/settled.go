@@ -15,6 +15,10 @@ type Settled struct {
 	Summary string `json:"summary,omitempty"`
 	Edited  bool   `json:"edited,omitempty"`
 	Asked   string `json:"asked,omitempty"`
+	// Changes is, of an edited one, how what was allowed differs from what was asked for: the name of
+	// each member that was changed, then lines that begin with "- ", "+ " or two spaces. Safe to show,
+	// and cut where it is long.
+	Changes string `json:"changes,omitempty"`
 	// Answers is one line of what was answered to questions or in a form, safe to show.
 	Answers string `json:"answers,omitempty"`
 	// Repo is the root of the repository, or the directory where it would have run.

@@ -10,7 +10,9 @@
 //	request.go    the request that approvers will see
 //	duplicate.go  does the agent ask about this call already, in its other way?
 //	judge.go      what do the rules say?
+//	halt.go       everything is stopped, or paused
 //	grants.go     what approvers saved is counted when it allows
+//	context.go    what else should a person know? prompts.go, place.go
 //	record.go     the request becomes durable, and a rule's answer with it
 //	pending.go    the wait
 //	answer.go     the answer, in the agent's words
@@ -32,6 +34,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/hook"
+	"assent/internal/reqcontext"
 )
 
 // Config is what an Intake needs. Broker and Publish are required; the zero value of the rest
@@ -47,6 +50,22 @@ type Config struct {
 	// that, once for a request. false means that it no longer may, and that the rules in force
 	// reflect that. nil redeems nothing.
 	Redeem func(ctx context.Context, requestID string, grants []string) (bool, error)
+	// Contexts keeps what a person should know beside a request that waits; nil keeps nothing.
+	Contexts *reqcontext.Store
+	// PastPrompts calls each with the events of type UserPromptSubmit of a session that began before this
+	// broker did, newest first, until that returns false. It reports whether it knows the session; with
+	// wait it waits until it has heard of all events so far. nil looks nothing up.
+	PastPrompts func(ctx context.Context, session string, wait bool, each func(hook.Event) bool) (known bool)
+	// Secret says of a file whether it may hold secrets, which then are not read. Self is the submitter
+	// that the broker's own user is: files are shown to people for nobody else. Without both no file is
+	// read for its text.
+	Secret func(req *hook.Request, path string) bool
+	Self   string
+	// EnterAllow is called before rules or grants allow anything: without ok they must not, because
+	// everything is stopped; leave is called when the answer is with its hook. nil: they always may.
+	EnterAllow func(context.Context) (leave func(), ok bool)
+	// Paused reports whether requests are left to the agents' own prompts now. nil: they are not.
+	Paused func() bool
 	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
 	// means that nobody would.
 	FormsSeen func() bool
@@ -94,6 +113,7 @@ type Intake struct {
 	cfg     Config
 	ctx     context.Context // bounds the intake's own look-ups
 	calls   toolCalls
+	prompts prompts
 	waiting atomic.Int64 // the Pendings that are not closed
 	remote  atomic.Int64 // those of them that did not come on the unix socket
 }
@@ -105,6 +125,12 @@ func New(ctx context.Context, cfg Config) *Intake {
 	}
 	if cfg.Redeem == nil {
 		cfg.Redeem = func(context.Context, string, []string) (bool, error) { return false, errNoGrants }
+	}
+	if cfg.EnterAllow == nil {
+		cfg.EnterAllow = func(context.Context) (func(), bool) { return func() {}, true }
+	}
+	if cfg.Paused == nil {
+		cfg.Paused = func() bool { return false }
 	}
 	if cfg.FormsSeen == nil {
 		cfg.FormsSeen = func() bool { return false }
@@ -124,7 +150,7 @@ func New(ctx context.Context, cfg Config) *Intake {
 	if cfg.Count.Decided == nil {
 		cfg.Count.Decided = func(string) {}
 	}
-	return &Intake{ctx: ctx, cfg: cfg}
+	return &Intake{ctx: ctx, cfg: cfg, prompts: prompts{looking: make(chan struct{}, 1)}}
 }
 
 // Waiting is how many hooks wait for their answer.
@@ -144,6 +170,10 @@ type Arrival struct {
 	OnTimeout hook.Fallback
 	// ReattachSHA256 is the digest of the hook's secret, see hook.Request.
 	ReattachSHA256 string
+	// Transcript is the end of the agent's transcript, in whole lines; where it is empty NoTranscript is
+	// the hook's word on why, one of the values of hook.Context.SaidWhy. Neither is kept.
+	Transcript   []byte
+	NoTranscript string
 }
 
 // Handle takes an event. It returns nil when there is nothing to wait for: the event is durable, and
@@ -160,6 +190,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 			return nil, err
 		}
 		in.calls.observe(&e, &p.Payload)
+		in.prompts.observe(&e, p.SessionID)
 	}
 	if !p.asks {
 		if e.Source == "" && !p.isForm { // what a permission prompt tool brings is no event
@@ -168,7 +199,8 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		return nil, nil
 	}
 	if p.isForm { // no call of a tool: there is nothing to tell apart, and no rule answers it
-		return in.record(newForm(&a, &e, p))
+		req, about := in.look(ctx, &a, newForm(&a, &e, p))
+		return in.record(req, about, nil, time.Time{})
 	}
 	req := newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload))
 	defer in.calls.recorded(req) // however this ends, the broker holds it by then, or will not
@@ -182,9 +214,18 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		req = withEvent(req, e.Seq)
 	}
 	if len(e.Raw) > hook.MaxRequest {
-		return in.handBack(ctx, req), nil
+		return in.handBack(ctx, req, hook.ReasonTooLarge), nil
 	}
-	return in.record(in.judge(req))
+	if in.pauses(ctx, req) {
+		return in.handBack(ctx, req, hook.ReasonPaused), nil
+	}
+	looked := time.Now() // at what is stopped, or later
+	req, allowed := in.judge(req)
+	var about *hook.Context
+	if !req.Verdict.Decides() { // somebody will look at it
+		req, about = in.look(ctx, &a, req)
+	}
+	return in.record(req, about, allowed, looked)
 }
 
 // noLog discards.

@@ -5,12 +5,17 @@ import (
 	"assent/internal/hook"
 )
 
-// judge asks the rules about req, and returns it with what they say, and with what a person should
-// know if one has to look at it.
-func (in *Intake) judge(req *hook.Request) *hook.Request {
+// judge asks the rules about req, and returns it with what they say. If they allow it, leave is not nil,
+// and to be called when the answer is with its hook, or is not given.
+func (in *Intake) judge(req *hook.Request) (_ *hook.Request, leave func()) {
 	judged := *req
 	if in.cfg.Rules != nil {
-		v := in.redeemGrants(req, in.verdict(req))
+		var v hook.Verdict
+		v, leave = in.enterAllow(in.verdict(req))
+		if v = in.redeemGrants(req, v); v.Action != hook.ActionAllow && leave != nil {
+			leave()
+			leave = nil
+		}
 		if v.Action != hook.ActionAsk || v.Rule != "" || v.Reason != "" || v.Note != "" || len(v.Shadow) > 0 {
 			judged.Verdict = &v
 		}
@@ -23,10 +28,7 @@ func (in *Intake) judge(req *hook.Request) *hook.Request {
 			}
 		}
 	}
-	if !judged.Verdict.Decides() { // somebody will look at it
-		judged.Overwrites = overwrites(req)
-	}
-	return &judged
+	return &judged, leave
 }
 
 // verdict is what the rules say about req. An allow that must not or cannot be given is an ask,

@@ -12,6 +12,7 @@ type Pending struct {
 	in       *Intake
 	req      *hook.Request   // the hook's own; a duplicate's is not the one that is waited for
 	waiting  *broker.Waiting // nil for a request that was handed back
+	allowed  func()          // nil unless a rule allows it; called when the answer is with the hook
 	answered bool
 }
 
@@ -53,5 +54,8 @@ func (p *Pending) Delivered() { p.in.cfg.Broker.Delivered(p.ID()) }
 func (p *Pending) Close() {
 	if p.waiting != nil {
 		p.in.leave(p.req.Channel)
+	}
+	if p.allowed != nil {
+		p.allowed()
 	}
 }

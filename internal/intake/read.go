@@ -53,7 +53,7 @@ func (in *Intake) read(a *Arrival) payload {
 // readForm is read for an event in which an MCP server asks the person for something. The agent
 // shows its own form only when this hook is over, so it is held for no longer than
 // hook.ElicitationWait, and only where somebody can answer it: all of the form is known, and the
-// page of a device that may decide is open.
+// page of a device that may decide is open; while everything is paused it is not held.
 func (in *Intake) readForm(e *hook.Event, p *payload) {
 	var err error
 	p.isForm = true
@@ -62,5 +62,5 @@ func (in *Intake) readForm(e *hook.Event, p *payload) {
 	}
 	_, unknown := agents.Named(e.Agent)
 	p.asks = err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && unknown == nil &&
-		len(e.Raw) <= hook.MaxRequest && in.cfg.FormsSeen()
+		len(e.Raw) <= hook.MaxRequest && in.cfg.FormsSeen() && !in.cfg.Paused()
 }

@@ -3,28 +3,69 @@ package intake
 import (
 	"context"
 	"errors"
+	"time"
 
 	"assent/broker"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-// record makes req durable and lets its hook wait. If the rules decide it, their answer is recorded
-// at once.
-func (in *Intake) record(req *hook.Request) (*Pending, error) {
+// record makes req durable and lets its hook wait. about, unless nil, is what people are told beside it.
+// If the rules decide it, their answer is recorded at once; allowed, unless nil, is what judge returned, and
+// looked when that was called: what it found out of what is stopped is no older.
+func (in *Intake) record(req *hook.Request, about *hook.Context, allowed func(), looked time.Time) (*Pending, error) {
 	if err := in.enter(req.Channel); err != nil {
+		if allowed != nil {
+			allowed()
+		}
 		return nil, err
 	}
+	early := in.tell(req, about)
 	w, err := in.cfg.Broker.Ask(*req)
+	in.told(req, about, w, early)
 	in.calls.recorded(req) // a rule's answer takes its time to be recorded
 	if err != nil {
 		in.leave(req.Channel)
+		if allowed != nil {
+			allowed()
+		}
 		return nil, err
 	}
-	p := &Pending{in: in, req: req, waiting: w}
+	p := &Pending{in: in, req: req, waiting: w, allowed: allowed}
 	// One that turned out to be a duplicate waits for the answer to the other one.
-	p.answered = w.ID() == req.ID && req.Verdict.Decides() && in.answerByRule(req, w)
+	p.answered = w.ID() == req.ID && req.Verdict.Decides() && (allowed == nil || in.stillAllows(looked)) && in.answerByRule(req, w)
+	if !p.answered && allowed != nil { // people are asked
+		p.allowed = nil
+		allowed()
+	}
 	return p, nil
+}
+
+// tell keeps what people are told beside a new request, before anybody can see that, and reports whether
+// it did. Of one that the broker holds already, somebody else might say anything under its id: that has to
+// wait until the broker has found that it is the hook's own, see told.
+func (in *Intake) tell(req *hook.Request, about *hook.Context) bool {
+	return about != nil && !in.cfg.Broker.Waits(req.ID) && in.cfg.Contexts.Put(req.ID, *about)
+}
+
+// told is for when the broker has taken req, or has not: then w is nil. early is what tell said.
+func (in *Intake) told(req *hook.Request, about *hook.Context, w *broker.Waiting, early bool) {
+	if about == nil {
+		return
+	}
+	if early && (w == nil || w.ID() != req.ID) {
+		in.cfg.Contexts.Drop(req.ID)
+	}
+	if w == nil {
+		return
+	}
+	late := !(early && w.ID() == req.ID) && in.cfg.Contexts.Put(w.ID(), *about)
+	switch {
+	case !in.cfg.Broker.Waits(w.ID()): // it came back to an answer
+		in.cfg.Contexts.Drop(w.ID())
+	case late:
+		in.cfg.Broker.Show(w.ID())
+	}
 }
 
 // wait lets the hook of a duplicate wait for the answer to the other request.
@@ -85,15 +126,18 @@ func (in *Intake) answerByRule(req *hook.Request, w *broker.Waiting) bool {
 	return true
 }
 
-// handBack records that a request was too large to hold, without its payload. Its hook gets
-// no decision.
-func (in *Intake) handBack(ctx context.Context, req *hook.Request) *Pending {
-	in.cfg.Count.TooLarge()
-	in.cfg.Log.Warnw("a PermissionRequest is too large to be held; the agent's own prompt decides",
-		"id", req.ID, "session", show.Logged(req.SessionID), "bytes", len(req.Raw), "limit", hook.MaxRequest)
+// handBack records that a request is not held, and why, without its payload, and where it is too large
+// without its input. Its hook gets no decision.
+func (in *Intake) handBack(ctx context.Context, req *hook.Request, reason string) *Pending {
 	bare := *req
-	bare.Raw, bare.ToolInput, bare.Suggestions = nil, nil, nil
-	if err := in.cfg.Broker.HandBack(ctx, bare, hook.ReasonTooLarge); err != nil {
+	bare.Raw = nil
+	if reason == hook.ReasonTooLarge {
+		in.cfg.Count.TooLarge()
+		in.cfg.Log.Warnw("a PermissionRequest is too large to be held; the agent's own prompt decides",
+			"id", req.ID, "session", show.Logged(req.SessionID), "bytes", len(req.Raw), "limit", hook.MaxRequest)
+		bare.ToolInput, bare.Suggestions = nil, nil
+	}
+	if err := in.cfg.Broker.HandBack(ctx, bare, reason); err != nil {
 		in.cfg.Log.Warnw("handing back was not recorded", "id", req.ID, "error", show.Logged(err.Error()))
 	}
 	return &Pending{in: in, req: &bare, answered: true}

@@ -1,20 +1,14 @@
 package intake
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"time"
 
-	"assent/internal/agent/claude/tools"
-	"assent/internal/agent/tool"
 	"assent/internal/hook"
-	"assent/internal/host/ondisk"
 	"assent/internal/text/digest"
 )
 
 // A Request is never changed once it was handed to anybody. What a later step finds out about it
-// goes into a copy: see withEvent, judge and handBack.
+// goes into a copy: see withEvent, judge, look and handBack.
 
 // newRequest makes a request of an event that asks for permission.
 func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook.Request {
@@ -81,25 +75,4 @@ func deadline(at time.Time, timeout time.Duration) time.Time {
 // timeoutOf is the timeout of a hook whose deadline lies so far ahead.
 func timeoutOf(ahead time.Duration) time.Duration {
 	return min(ahead+maxMargin, ahead*10/9)
-}
-
-// overwrites looks at the file that a request would write anew. It does so only where the hook's
-// host is this one: elsewhere the path means another file.
-func overwrites(r *hook.Request) *hook.Overwrites {
-	t := tools.Of(r.ToolName)
-	if t.Kind != tool.Write || r.Channel != hook.ChannelSocket || r.Uninspectable != "" {
-		return nil
-	}
-	if host, err := os.Hostname(); err != nil || host == "" || r.Origin.Host != host {
-		return nil
-	}
-	var members map[string]json.RawMessage // by their exact names
-	var path string
-	if json.Unmarshal(r.ToolInput, &members) != nil || json.Unmarshal(members[t.Path[0]], &path) != nil || path == "" {
-		return nil
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.CWD, path)
-	}
-	return ondisk.Look(path)
 }

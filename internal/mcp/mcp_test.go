@@ -28,7 +28,7 @@ func listening(t *testing.T, ask func(context.Context, []byte) ([]byte, error), 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, Config{Ask: ask, Session: "s1", Dir: "/work", Version: "test", Alive: time.Millisecond}, in, out)
+		served <- Serve(ctx, Config{Ask: ask, Session: "s1", Dir: "/srv/shop", Version: "test", Alive: time.Millisecond}, in, out)
 		out.Close()
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
@@ -90,7 +90,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 		t.Fatalf("%+v %v", tools, err)
 	}
 	d, failed := ask(t, cs, question1)
-	want := `{"hook_event_name":"PermissionRequest","session_id":"s1","cwd":"/work","tool_name":"Bash","tool_use_id":"t1","tool_input":` +
+	want := `{"hook_event_name":"PermissionRequest","session_id":"s1","cwd":"/srv/shop","tool_name":"Bash","tool_use_id":"t1","tool_input":` +
 		`{"command":"echo '<&>' \u2028","n":1e3}}`
 	if string(got) != want {
 		t.Errorf("asked\n%s\nwant\n%s", got, want)

@@ -65,6 +65,9 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
 		return ""
 	}
+	if !sign && e.readlink == nil && (namesOnly || !readsDirectories(u)) {
+		return "" // only a link or a search of all below could lead there
+	}
 	for _, t := range spellings(text) {
 		at, ok := e.resolvePath(dir, t)
 		if !ok {

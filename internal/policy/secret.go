@@ -22,10 +22,47 @@ type secretList struct {
 	names        map[string]bool // exact names
 	kinds        map[string]bool // what follows a * at the start of a name: .pem
 	shapes       []glob          // other patterns for names
+	shapesBy     needed
+	pathsBy      needed
 	directories  map[string]bool
 	manyDirs     []glob
 	paths        []pathGlobOf
 	words        []string
+}
+
+// needed are patterns by the first two characters of a text that each needs, so that most names are
+// compared with few of them.
+type needed struct {
+	pairs [1 << 14]bool
+	by    map[[2]byte][]int
+	rest  []int // those that need less
+}
+
+func (n *needed) add(need string, i int) {
+	if len(need) < 2 || need[0] >= 0x80 || need[1] >= 0x80 {
+		n.rest = append(n.rest, i)
+		return
+	}
+	if n.by == nil {
+		n.by = map[[2]byte][]int{}
+	}
+	n.pairs[int(need[0])<<7|int(need[1])] = true
+	pair := [2]byte{need[0], need[1]}
+	n.by[pair] = append(n.by[pair], i)
+}
+
+// any says whether one of the patterns that a text may match does.
+func (n *needed) any(s string, match func(int) bool) bool {
+	if slices.ContainsFunc(n.rest, match) {
+		return true
+	}
+	for i := range len(s) - 1 {
+		a, b := s[i], s[i+1]
+		if a < 0x80 && b < 0x80 && n.pairs[int(a)<<7|int(b)] && slices.ContainsFunc(n.by[[2]byte{a, b}], match) {
+			return true
+		}
+	}
+	return false
 }
 
 // pathGlobOf is a pattern for a path below a home (~), below / or at any depth.
@@ -107,6 +144,12 @@ func readSecrets(text string) (*secretList, error) {
 			return nil, fail("no such section")
 		}
 	}
+	for i := range l.shapes {
+		l.shapesBy.add(l.shapes[i].need, i)
+	}
+	for i := range l.paths {
+		l.pathsBy.add(l.paths[i].glob.need, i)
+	}
 	return l, nil
 }
 
@@ -149,10 +192,11 @@ func (l *secretList) nameIsSecret(name string) bool {
 		}
 	}
 	harmless := code(name) && !strings.HasPrefix(name, ".env")
-	for i := range l.shapes {
-		if g := &l.shapes[i]; (!harmless || !strings.HasSuffix(g.src, "*")) && g.match(name) {
-			return true
-		}
+	if l.shapesBy.any(name, func(i int) bool {
+		g := &l.shapes[i]
+		return (!harmless || !strings.HasSuffix(g.src, "*")) && g.match(name)
+	}) {
+		return true
 	}
 	if harmless || strings.Contains(name, "tokeniz") {
 		return false
@@ -211,10 +255,10 @@ func (e *surroundings) secretPath(at string) bool {
 			return !slices.ContainsFunc(l.open, func(p pathGlobOf) bool { return p.glob.exact && p.match(at, rest, inHome) })
 		}
 	}
-	for i := range l.paths {
-		if l.paths[i].match(at, rest, inHome) && !(code(at) && strings.Contains(l.paths[i].glob.src, "secrets/")) {
-			return true
-		}
+	if l.pathsBy.any(at, func(i int) bool {
+		return l.paths[i].match(at, rest, inHome) && !(code(at) && strings.Contains(l.paths[i].glob.src, "secrets/"))
+	}) {
+		return true
 	}
 	if e.ownProject(at) {
 		return false

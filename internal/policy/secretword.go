@@ -162,6 +162,18 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 		dir = unknownDir
 	}
 	dirs := readsDirectories(u) || role == wordSearch || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
+	if w.Static && e.readlink == nil && plainName(text) { // the same by a shorter way: it has one spelling
+		switch {
+		case text[0] == '-' && len(text) > 3:
+		case text[0] == '-', text == "." && !dirs, role == wordName && !strings.ContainsAny(text, "./") && !strings.HasPrefix(text, "id_"):
+			return all
+		default:
+			if at, ok := e.surroundings.resolvePath(dir, text); ok && e.isSecret(at, dirs) {
+				all = append(all, secret{text: w.Text, at: at})
+			}
+			return all
+		}
+	}
 	if strings.ContainsAny(text, "\\^") && role != wordName {
 		if found := scanned(nil, text, e); found != nil { // a regular expression for names
 			return append(all, secret{text: w.Text})
@@ -205,6 +217,18 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 		}
 	}
 	return all
+}
+
+// plainName says whether a word holds nothing but letters, digits, slashes, dots and dashes, and goes
+// nowhere up.
+func plainName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c == '_' || c == '/' || c == '-' || c == '.' && (i == 0 || s[i-1] != '.')) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // otherHome reads ~name and ~name/x.

@@ -80,6 +80,7 @@ func post(path string, body any) func(*fort) strike {
 
 var targets = map[string]target{
 	"POST /v1/hooks":                   {need: auth.RoleSubmit, ready: post("/v1/hooks", fields{"hook_event_name": "Stop", "session_id": "s"}), want: 204, changes: true},
+	"POST /v1/hooks/context":           {need: auth.RoleSubmit, ready: withTail, want: 204, changes: true},
 	"GET /v1/sessions":                 {need: auth.RoleView, ready: get("/v1/sessions"), want: 200, byDevice: true},
 	"GET /v1/sessions/{id}":            {need: auth.RoleView, ready: func(f *fort) strike { f.waits(); return strike{path: "/v1/sessions/s1"} }, want: 200, byDevice: true},
 	"DELETE /v1/sessions/{id}":         {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered()} }, want: 204, changes: true, byDevice: true},
@@ -123,6 +124,22 @@ var targets = map[string]target{
 		d, _ := f.paired(auth.RoleAdmin)
 		return strike{path: "/v1/devices/" + d.ID}
 	}, want: 204, changes: true, byDevice: true},
+	"PATCH /v1/devices/{id}": {need: auth.RoleAdmin, ready: func(f *fort) strike {
+		d, _ := f.paired(auth.RoleAdmin)
+		return strike{path: "/v1/devices/" + d.ID, body: mustJSON(fields{"name": "renamed " + d.ID})}
+	}, want: 200, changes: true, byDevice: true},
+	"GET /v1/stop":    {need: auth.RoleView, ready: get("/v1/stop"), want: 200, byDevice: true},
+	"POST /v1/stop":   {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltLift); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
+	"DELETE /v1/stop": {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltStop); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
+	"GET /v1/pause":   {need: auth.RoleView, ready: get("/v1/pause"), want: 200, byDevice: true},
+	"POST /v1/pause": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		f.halted(hook.HaltLift, hook.HaltResume)
+		return strike{path: "/v1/pause", body: mustJSON(fields{"seconds": 60})}
+	}, want: 200, changes: true},
+	"DELETE /v1/pause": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		f.halted(hook.HaltLift, hook.HaltPause)
+		return strike{path: "/v1/pause", body: "{}"}
+	}, want: 200, changes: true},
 	"GET /v1/pair":           {need: auth.RoleAdmin, ready: get("/v1/pair"), want: 200, byDevice: true},
 	"POST /v1/pair":          {need: auth.RoleAdmin, ready: post("/v1/pair", fields{}), want: 201},
 	"DELETE /v1/pair/{code}": {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/pair/" + f.started().Code} }, want: 204, changes: true, byDevice: true},

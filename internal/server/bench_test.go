@@ -27,7 +27,7 @@ import (
 func BenchmarkWaiting(b *testing.B) {
 	const n = 4000
 	ctx := context.Background()
-	br, err := broker.New(ctx, broker.Config{Log: logtest.New(), SingleReplica: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
+	br, err := broker.New(ctx, broker.Config{Log: logtest.New(), SingleReplica: true, Encode: server.Views{}.Encode, CallKey: claude.CallKey})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -26,3 +26,9 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// giveBack counts n bytes off that were read and are not kept.
+func (b *countedBody) giveBack(n int) {
+	b.mine -= int64(n)
+	b.held.Add(-int64(n))
+}

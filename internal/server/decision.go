@@ -91,6 +91,8 @@ func (b *decisionBody) fields() map[string]any {
 		"interrupt":          &b.d.Interrupt,
 		"updatedInput":       &b.d.UpdatedInput,
 		"updatedPermissions": &b.d.UpdatedPermissions,
+		"shown":              &b.d.Shown,
+		"signedAt":           &b.d.SignedAt,
 		"signature":          &b.d.Signature,
 	}
 }
@@ -118,6 +120,12 @@ func (b *decisionBody) check() (errs []*hook.FieldError) {
 	}
 	if len(b.d.UpdatedPermissions) > hook.MaxRequest {
 		errs = append(errs, hook.BadField("updatedPermissions", "longer than 1 MiB"))
+	}
+	if len(b.d.Shown) > hook.MaxShown {
+		errs = append(errs, hook.BadField("shown", "longer than 4 KiB"))
+	}
+	if _, err := time.Parse(time.RFC3339, b.d.SignedAt); b.d.SignedAt != "" && err != nil {
+		errs = append(errs, hook.BadField("signedAt", "want a time as in RFC 3339, such as 2026-11-23T15:04:05Z"))
 	}
 	if len(b.d.Signature) > 1024 {
 		errs = append(errs, hook.BadField("signature", "longer than 1 KiB"))

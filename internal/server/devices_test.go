@@ -267,3 +267,47 @@ func TestRevokedWhileTheBodyComes(t *testing.T) {
 		}
 	})
 }
+
+func TestDeviceIsRenamed(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		phone, tablet, viewer := g.paired(auth.RoleApprove, "phone"), g.paired(auth.RoleAdmin, "tablet"), g.paired(auth.RoleView, "wall")
+		rename := func(id, name, token string) reply {
+			t.Helper()
+			return g.call(call{method: "PATCH", path: "/v1/devices/" + id, token: token, body: mustJSON(fields{"name": name})})
+		}
+		for _, tt := range []struct {
+			what, id, name, token string
+			want                  int
+		}{
+			{"itself", phone.ID, "Anna's phone", phone.bearer, 200},
+			{"to what it is called", phone.ID, "Anna's phone", phone.bearer, 200},
+			{"a lower role", viewer.ID, "hall", phone.bearer, 200},
+			{"itself, with the least role", viewer.ID, "kitchen", viewer.bearer, 200},
+			{"a higher role", tablet.ID, "x", phone.bearer, 403},
+			{"another, with the least role", phone.ID, "x", viewer.bearer, 403},
+			{"to another's name", tablet.ID, "kitchen", tablet.bearer, 409},
+			{"to nothing", tablet.ID, "", tablet.bearer, 400},
+			{"to what cannot be seen", tablet.ID, "a\u200bb", tablet.bearer, 400},
+			{"nobody", "x", "y", tablet.bearer, 404},
+		} {
+			r := rename(tt.id, tt.name, tt.token)
+			if r.status != tt.want {
+				t.Errorf("%s: %d %s", tt.what, r.status, r.body)
+			} else if r.status == 200 {
+				valid(t, "Device", r.body)
+				if d := decode[auth.Device](t, r.body); d.Name != tt.name {
+					t.Errorf("%s: %+v", tt.what, d)
+				}
+			}
+		}
+		// Its key and its bearer go on, and what it decides bears the new name.
+		w := g.raise(call{unix: true, body: bash("x")})
+		d := hook.Decision{Behavior: "deny", InputSHA256: g.get(w.id).InputSHA256}
+		if r := g.call(call{method: "POST", path: "/v1/requests/" + w.id + "/decision", token: phone.bearer, body: phone.signed(w.id, d, "")}); r.status != 200 {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if q := g.get(w.id); q.DecidedBy == nil || q.DecidedBy.Name != "Anna's phone" {
+			t.Errorf("%+v", q.DecidedBy)
+		}
+	})
+}

@@ -215,6 +215,8 @@ func (m *memory) Stats(_ context.Context, since time.Time, step string, zone *ti
 	return hook.Stats{Since: since, Step: step, Zone: zone.String()}, nil
 }
 
+func (m *memory) CaughtUp(context.Context) error { return nil }
+
 func (m *memory) Forget(_ context.Context, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,6 +23,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/notify/notifytest"
@@ -53,6 +54,7 @@ type fort struct {
 	used    map[string]string // codes that are spent
 	client  *http.Client
 
+	halt   *halt.Store
 	mu     sync.Mutex
 	events int // guarded by mu; published
 }
@@ -62,7 +64,7 @@ func newFort(t *testing.T) *fort {
 	f := &fort{t: t, log: logtest.New(), kv: kvtest.New(), past: newMemory(t), tokens: map[auth.Role]string{}, used: map[string]string{}}
 	ctx := context.Background() // of what is closed below
 	var err error
-	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, SingleReplica: true, Encode: server.EncodeView(nil), CallKey: claude.CallKey})
+	f.broker, err = broker.New(ctx, broker.Config{Log: f.log, SingleReplica: true, Encode: server.Views{}.Encode, CallKey: claude.CallKey})
 	f.must(err)
 	f.auth, err = auth.Open(ctx, auth.Config{KV: f.kv, NoOwnerToken: true})
 	f.must(err)
@@ -74,7 +76,9 @@ func newFort(t *testing.T) *fort {
 	f.vendor = notifytest.New("https://push.example")
 	f.push, err = notify.Open(ctx, notify.Config{KV: f.kv, Broker: f.broker, Transport: f.vendor, May: func(string) bool { return true }})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.halt, err = halt.Open(ctx, halt.Config{KV: f.kv, Logf: t.Logf})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -98,6 +102,7 @@ func newFort(t *testing.T) *fort {
 		_ = srv.Close()
 		_ = f.auth.Close()
 		_ = f.push.Close()
+		_ = f.halt.Close()
 	})
 
 	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
@@ -124,6 +129,14 @@ func (f *fort) must(err error) {
 	f.t.Helper()
 	if err != nil {
 		f.t.Fatal(err)
+	}
+}
+
+// halted does these acts, each of which may have been done already.
+func (f *fort) halted(acts ...string) {
+	for _, act := range acts {
+		_, err := f.halt.Do(context.Background(), hook.HaltAct{Act: act, Seconds: 60, By: hook.Approver{Kind: "token", ID: "t"}}, nil)
+		f.must(err)
 	}
 }
 

@@ -79,7 +79,7 @@ func newRig(t *testing.T, cfg server.Config) *rig {
 	g := &rig{t: t, log: logtest.New(), kv: kvtest.New(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
 	ctx := context.Background()
 	var err error
-	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: server.EncodeView(cfg.Reading), CallKey: claude.CallKey}); err != nil {
+	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: cfg.Views.Encode, CallKey: claude.CallKey}); err != nil {
 		t.Fatal(err)
 	}
 	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, NoOwnerToken: true}); err != nil {
@@ -284,7 +284,9 @@ type waiting struct {
 func (g *rig) raise(c call) *waiting {
 	g.t.Helper()
 	w := &waiting{reply: make(chan reply, 1)}
-	c.method, c.path = http.MethodPost, "/v1/hooks"
+	if c.method = http.MethodPost; c.path == "" {
+		c.path = "/v1/hooks"
+	}
 	if c.header == nil {
 		c.header = map[string]string{}
 	}
@@ -323,12 +325,16 @@ type requestDoc struct {
 	Response                                               json.RawMessage
 	Deadline                                               time.Time
 	Uninspectable                                          string
+	Context                                                *hook.Context
 	Shown                                                  *struct {
 		Verb   string
 		Fields []struct{ Name, Text, Kind string }
 	}
-	Units  []struct{ Program, Text string }
-	Doubts []struct{ Why string }
+	Units       []struct{ Program, Text string }
+	Doubts      []struct{ Why string }
+	AllowedHere int
+	Sentence    string
+	Marks       []hook.RiskMark
 }
 
 func (g *rig) get(id string) requestDoc {

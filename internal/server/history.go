@@ -28,6 +28,7 @@ type History interface {
 	Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error)
 	Watch(session string) (news <-chan []history.News, stop func())
 	Forget(ctx context.Context, session string) error
+	CaughtUp(ctx context.Context) error
 }
 
 var (
@@ -205,6 +206,7 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.cfg.Broker.Forget(id)
+	s.intake.Forget(id)
 	s.index.forget(id)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"strconv"
@@ -17,20 +18,22 @@ import (
 // hooks is POST /v1/hooks. Every payload is published as it came; a request that can be read then
 // waits for its answer. What cannot be read changes nothing for the agent: 204.
 //
-// came is how hooks with an id of their own reach this listener.
-func (s *Server) hooks(came hook.Channel) http.HandlerFunc {
+// came is how hooks with an id of their own reach this listener. withTail is for POST /v1/hooks/context,
+// where the end of the agent's transcript follows the payload: a route of its own, because a broker that
+// does not know of it must refuse it.
+func (s *Server) hooks(came hook.Channel, withTail bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body := &countedBody{ReadCloser: r.Body, held: &s.bytes, max: s.cfg.MaxHeld}
 		r.Body = body
 		// What take used of the stack is free again while the hook waits.
-		if pending := s.take(w, r, came, body); pending != nil {
+		if pending := s.take(w, r, came, body, withTail); pending != nil {
 			s.wait(w, r, pending, body.mine) // not body: it would keep net/http's buffers in memory
 		}
 	}
 }
 
 // take hands an event to the intake. It writes the answer itself, unless a request has to be waited for.
-func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel, body *countedBody) (pending *intake.Pending) {
+func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel, body *countedBody, withTail bool) (pending *intake.Pending) {
 	defer func() {
 		if pending == nil {
 			s.bytes.Add(-body.mine)
@@ -47,6 +50,13 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel,
 	if bad != nil {
 		writeProblem(w, *bad)
 		return nil
+	}
+	if withTail {
+		if raw, a.Transcript, bad = splitTail(r.Header, raw); bad != nil {
+			writeProblem(w, *bad)
+			return nil
+		}
+		body.giveBack(len(a.Transcript)) // it is read at once, and does not wait
 	}
 	a.Event.Raw = raw
 	pending, err = s.intake.Handle(r.Context(), a)
@@ -78,7 +88,20 @@ func (s *Server) arrivalOf(r *http.Request, came hook.Channel, at time.Time) (in
 	timeout, onTimeout := s.timeoutOf(r.Header, e.ID)
 	return intake.Arrival{
 		Event: e, Channel: channel, At: at, Timeout: timeout, OnTimeout: onTimeout, ReattachSHA256: secretHash(r.Header),
+		NoTranscript: hook.UnescapeHeader(r.Header.Get(hook.HeaderContextWhy)),
 	}, nil
+}
+
+// splitTail takes the end of the agent's transcript off a body. The payload is a copy: it stays in memory
+// for as long as its hook waits.
+func splitTail(h http.Header, body []byte) (payload, tail []byte, bad *problem) {
+	n, err := strconv.ParseUint(h.Get(hook.HeaderContextLength), 10, 32)
+	if err != nil || n > hook.MaxTranscript || n > uint64(len(body)) {
+		p := badField(hook.HeaderContextLength, "want how many bytes of the body are the transcript's, at most "+strconv.Itoa(hook.MaxTranscript))
+		return nil, nil, &p
+	}
+	at := len(body) - int(n)
+	return bytes.Clone(body[:at]), body[at:], nil
 }
 
 func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err error) {

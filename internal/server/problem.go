@@ -11,6 +11,7 @@ import (
 	"assent/broker"
 	"assent/internal/api"
 	"assent/internal/auth"
+	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
@@ -72,6 +73,7 @@ var statuses = []struct { // read-only
 }{
 	{auth.ErrUnauthenticated, http.StatusUnauthorized, ""},
 	{auth.ErrNotFound, http.StatusNotFound, ""},
+	{auth.ErrNameTaken, http.StatusConflict, "name"},
 	{auth.ErrPairing, http.StatusForbidden, ""},
 	{auth.ErrPairingFull, http.StatusTooManyRequests, ""},
 	{auth.ErrNoStart, http.StatusNotFound, ""},
@@ -91,6 +93,12 @@ var statuses = []struct { // read-only
 	{grants.ErrBefore, http.StatusConflict, "proposal"},
 	{grants.ErrFull, http.StatusConflict, "full"},
 	{errNoGrants, http.StatusServiceUnavailable, ""},
+	{halt.ErrChanged, http.StatusConflict, "changed"},
+	{halt.ErrStopped, http.StatusConflict, "stopped"},
+	{halt.ErrUnrecorded, http.StatusServiceUnavailable, ""},
+	{halt.ErrBusy, http.StatusServiceUnavailable, ""},
+	{halt.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{errNoHalt, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},

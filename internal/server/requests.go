@@ -23,7 +23,7 @@ const (
 
 // listRequests is GET /v1/requests: pending ones oldest first within a session and all of
 // them, unless limit says otherwise; ended ones newest first, 100 a page. after is the id of
-// the last request of the page before.
+// the last request of the page before. With number it lists the one that has it.
 func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	limit, ok := 0, true
@@ -35,6 +35,10 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, badField("limit", "want a number above 0"))
 		return
 	}
+	if q.Has("number") {
+		s.listNumbered(w, r, q.Get("number"))
+		return
+	}
 	switch q.Get("state") {
 	case "", broker.Pending:
 		s.listPending(w, q.Get("after"), limit)
@@ -42,6 +46,24 @@ func (s *Server) listRequests(w http.ResponseWriter, r *http.Request) {
 		s.listEnded(w, r, q.Get("after"), limit)
 	default:
 		writeProblem(w, badField("state", "want pending or ended"))
+	}
+}
+
+// listNumbered lists the one request with a number, in whatever state it is, or none.
+func (s *Server) listNumbered(w http.ResponseWriter, r *http.Request, text string) {
+	number, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || number == 0 {
+		writeProblem(w, badField("number", "want a number above 0"))
+		return
+	}
+	v, err := s.cfg.Broker.Numbered(r.Context(), number)
+	switch {
+	case errors.Is(err, broker.ErrNotFound):
+		s.writeViews(w, nil)
+	case err != nil:
+		s.fail(w, r, err)
+	default:
+		s.writeViews(w, []broker.View{v})
 	}
 }
 
@@ -102,7 +124,7 @@ func (s *Server) writeViews(w http.ResponseWriter, views []broker.View) {
 		if i > 0 {
 			_ = b.WriteByte(',')
 		}
-		if _, err := b.Write(encodePart(v, s.cfg.Reading)); err != nil {
+		if _, err := b.Write(s.cfg.Views.encodeListed(&v)); err != nil {
 			return
 		}
 	}
@@ -117,7 +139,7 @@ func (s *Server) getRequest(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, requestOfView(v, true, s.cfg.Reading))
+	s.writeJSON(w, r, http.StatusOK, requestOfView(v, true, s.cfg.Views))
 }
 
 // traceRequest is GET /v1/requests/{id}/trace: the records, oldest first.

@@ -222,7 +222,16 @@ func TestListsPage(t *testing.T) {
 			after = "&after=" + p[len(p)-1]
 		}
 		same(paged, newest)
-		for _, q := range []string{"?state=x", "?limit=0", "?limit=-1", "?limit=x", "?after=x", "?after=" + ids[0], "?state=ended&after=x"} {
+		// Each is found by its number, in whatever state, and has the same one everywhere.
+		for _, id := range ids {
+			var r struct{ Number uint64 }
+			if err := json.Unmarshal([]byte(g.call(call{path: "/v1/requests/" + id, token: g.tokens[auth.RoleView]}).body), &r); err != nil || r.Number == 0 {
+				t.Fatalf("number of %s: %d, %v", id, r.Number, err)
+			}
+			same(list(fmt.Sprintf("?number=%d", r.Number)), []string{id})
+		}
+		same(list("?number=999999"), nil)
+		for _, q := range []string{"?number=0", "?number=x", "?number=", "?number=-1", "?state=x", "?limit=0", "?limit=-1", "?limit=x", "?after=x", "?after=" + ids[0], "?state=ended&after=x"} {
 			if r := g.call(call{path: "/v1/requests" + q, token: g.tokens[auth.RoleView]}); r.status != http.StatusBadRequest {
 				t.Errorf("%s: %d %s", q, r.status, r.body)
 			}

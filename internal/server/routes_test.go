@@ -25,6 +25,7 @@ type route struct {
 // routes are all of them, with what a call that passes every check is answered.
 var routes = []route{
 	{"POST", "/v1/hooks", `{"hook_event_name":"Stop"}`, auth.RoleSubmit, []int{204}},
+	{"POST", "/v1/hooks/context", `{"hook_event_name":"Stop"}`, auth.RoleSubmit, []int{400}}, // the length of the second part
 	{"GET", "/v1/sessions", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/sessions/x", "", auth.RoleView, []int{503}}, // history might know it
 	{"DELETE", "/v1/sessions/x", "", auth.RoleAdmin, []int{503}},
@@ -39,6 +40,12 @@ var routes = []route{
 	{"GET", "/v1/grants", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/grants", `{"requestId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","inputSha256":"` + strings.Repeat("0", 64) + `","proposal":"` + strings.Repeat("0", 64) + `","count":1}`, auth.RoleApprove, []int{404}},
 	{"DELETE", "/v1/grants/x", "", auth.RoleApprove, []int{503}},
+	{"GET", "/v1/stop", "", auth.RoleView, []int{200}},
+	{"POST", "/v1/stop", "{}", auth.RoleApprove, []int{503}}, // nothing can be stopped here
+	{"DELETE", "/v1/stop", "{}", auth.RoleApprove, []int{503}},
+	{"GET", "/v1/pause", "", auth.RoleView, []int{200}},
+	{"POST", "/v1/pause", `{"seconds":60}`, auth.RoleApprove, []int{503}},
+	{"DELETE", "/v1/pause", "{}", auth.RoleApprove, []int{503}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8/proposals", "", auth.RoleView, []int{404}},
 	{"GET", "/v1/requests", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/requests/6ba7b810-9dad-11d1-80b4-00c04fd430c8", "", auth.RoleView, []int{404}},
@@ -60,6 +67,7 @@ var routes = []route{
 	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
+	{"PATCH", "/v1/devices/x", `{"name":"x"}`, auth.RoleView, []int{404}},
 	{"GET", "/v1/notifications", "", auth.RoleAdmin, []int{503}}, // nothing rings here
 	{"GET", "/v1/push", "", auth.RoleView, []int{403}},           // a token has no browser
 	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},
@@ -156,7 +164,7 @@ func TestUnknownRoutes(t *testing.T) {
 		}
 		// The unix socket only submits.
 		for _, rt := range routes {
-			if rt.path == "/v1/hooks" || rt.path == "/healthz" {
+			if strings.HasPrefix(rt.path, "/v1/hooks") || rt.path == "/healthz" {
 				continue
 			}
 			r := g.call(call{unix: true, method: rt.method, path: rt.path, body: rt.body, token: g.tokens[auth.RoleAdmin]})
@@ -275,7 +283,7 @@ func TestOpenAPINamesTheRoutes(t *testing.T) {
 		Paths map[string]map[string]json.RawMessage
 	}](t, string(doc)).Paths {
 		for method := range item {
-			if m := strings.ToUpper(method); m == "GET" || m == "POST" || m == "PUT" || m == "DELETE" {
+			if m := strings.ToUpper(method); m == "GET" || m == "POST" || m == "PUT" || m == "PATCH" || m == "DELETE" {
 				described[m+" "+path] = true
 			}
 		}

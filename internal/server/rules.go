@@ -55,8 +55,8 @@ func listOf[T any](list []T) []T {
 	return list
 }
 
-// ruleNews tells the WebSockets that other rules are in force, or that a file broke.
-type ruleNews struct {
+// news tells the WebSockets that something is not as it was.
+type news struct {
 	mu     sync.Mutex
 	next   context.Context    // guarded by mu; done at the next change
 	cancel context.CancelFunc // guarded by mu; ends next
@@ -64,7 +64,10 @@ type ruleNews struct {
 
 // RulesChanged says that Config.InForce has news.
 func (s *Server) RulesChanged() {
-	n := &s.ruleNews
+	s.ruleNews.tell()
+}
+
+func (n *news) tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.cancel != nil {
@@ -74,7 +77,7 @@ func (s *Server) RulesChanged() {
 }
 
 // change returns a context that is done at the next one.
-func (n *ruleNews) change() context.Context {
+func (n *news) change() context.Context {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.next == nil {

@@ -23,6 +23,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,7 @@ import (
 	"assent/broker"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
 	"assent/internal/outlet/notify"
@@ -52,9 +54,12 @@ type Config struct {
 	// Rules returns the verdict of the rules in force on a request with this input, which may be another
 	// than the request's own. It must not block. nil means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
-	// Reading says how the rules read a request's shell command, or nil where there is none. It
-	// must not block. nil: requests are shown without it. EncodeView takes it, too.
-	Reading func(*hook.Request) *hook.Reading
+	// Views is what requests are shown with; the zero value: nothing but themselves. Give the broker
+	// the Encode of the same one.
+	Views Views
+	// Secret says of a file that a request would change whether it may hold secrets: those that do not are
+	// read for the person who is asked. nil: no file is.
+	Secret func(req *hook.Request, path string) bool
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
 	InForce func() hook.InForce
@@ -62,6 +67,9 @@ type Config struct {
 	// means that nothing can be saved; both are nil, or neither.
 	Grants  *grants.Store
 	Suggest *suggest.Proposer
+	// Halt keeps whether everything is stopped or paused; nil means that nothing can be. Call
+	// HaltChanged when it has news.
+	Halt *halt.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
 	// Push notifies devices; nil means that this broker does not.
@@ -129,7 +137,8 @@ type Server struct {
 	slots        chan struct{}  // one element for each of them
 	writeBuffers sync.Pool
 	snap         snapshotCache
-	ruleNews     ruleNews
+	ruleNews     news
+	haltNews     news
 
 	pingEvery, deadAfter, writeWait time.Duration
 }
@@ -196,8 +205,14 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Grants != nil {
 		redeem = cfg.Grants.Redeem
 	}
+	var enterAllow func(context.Context) (func(), bool)
+	var paused func() bool
+	if cfg.Halt != nil {
+		enterAllow, paused = cfg.Halt.Enter, cfg.Halt.Paused
+	}
 	s.intake = intake.New(s.ctx, intake.Config{
-		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: redeem,
+		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
+		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
@@ -254,7 +269,8 @@ func (s *Server) Unix() http.Handler {
 	r.Use(s.recover, s.access)
 	r.NotFound(notFound)
 	r.MethodNotAllowed(methodNotAllowed)
-	r.With(limit(maxHookBody)).Post("/v1/hooks", s.hooks(hook.ChannelSocket))
+	r.With(limit(maxHookBody)).Post("/v1/hooks", s.hooks(hook.ChannelSocket, false))
+	r.With(limit(maxHookBody)).Post("/v1/hooks"+hook.ContextRoute, s.hooks(hook.ChannelSocket, true))
 	r.Get("/healthz", s.healthz)
 	return r
 }
@@ -276,7 +292,8 @@ func (s *Server) TCP() http.Handler {
 		return r.With(chain...)
 	}
 
-	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks", s.hooks(hook.ChannelRemote))
+	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks", s.hooks(hook.ChannelRemote, false))
+	route(maxHookBody, auth.RoleSubmit).Post("/v1/hooks"+hook.ContextRoute, s.hooks(hook.ChannelRemote, true))
 
 	view := route(0, auth.RoleView)
 	view.Get("/v1/sessions", s.listSessions)
@@ -293,6 +310,8 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
+	view.Get("/v1/stop", s.getHalt)
+	view.Get("/v1/pause", s.getHalt)
 	view.Get("/v1/schema-mismatches", s.getMismatches)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
@@ -306,6 +325,11 @@ func (s *Server) TCP() http.Handler {
 	approve.Post("/v1/grants", s.save(hook.SavedGrant))
 	approve.Delete("/v1/grants/{id}", s.revokeSaved(hook.SavedGrant))
 
+	approve.Post("/v1/stop", s.stopAll)
+	approve.Delete("/v1/stop", s.haltAct(hook.HaltLift))
+	approve.Post("/v1/pause", s.haltAct(hook.HaltPause))
+	approve.Delete("/v1/pause", s.haltAct(hook.HaltResume))
+
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)
 	admin.Get("/v1/notifications", s.getNotifications)
@@ -315,6 +339,7 @@ func (s *Server) TCP() http.Handler {
 	admin.Delete("/v1/pair/{code}", s.refusePairing)
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
+	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)
 
 	ringing := route(maxBody, auth.RoleView).With(s.ownDevice)
 	ringing.Get("/v1/push", s.getPush)

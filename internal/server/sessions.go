@@ -75,7 +75,7 @@ func addHistory(j *api.Session, in feed.Info) {
 	j.EndedAt = fromMillis(in.Session.EndedAt)
 	j.Title, j.Model, j.CurrentRun, j.Actors, j.Tasks, j.LastPos = in.Title, in.Session.Model, in.CurrentRun, in.Actors, in.Tasks, in.LastPos
 	if j.State == "" || j.State == in.State {
-		j.State, j.StateSince = in.State, fromMillis(in.StateSince)
+		j.State, j.StateSince, j.TurnOver = in.State, fromMillis(in.StateSince), in.TurnOver
 	}
 }
 

@@ -186,12 +186,14 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	sessions, changed := context.WithCancel(ctx) // done when sessions changed
 	changed()                                    // a client that resumes has an old state of them
 	rules, sentRules := sessions, ""             // done when there is news of the rules
+	halt, sentHalt := sessions, haltSent{}       // done when something was stopped or paused, or no longer is
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
-		stop, unrule := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel)
+		stop, unrule, unhalt := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel)
 		batch, err := watcher.Next(wait)
 		stop()
 		unrule()
+		unhalt()
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -211,6 +213,9 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 			return err
 		}
 		if rules, err = s.sendRules(out, &sentRules); err != nil {
+			return err
+		}
+		if halt, err = s.sendHalt(out, &sentHalt); err != nil {
 			return err
 		}
 		if err := ping.due(); err != nil {

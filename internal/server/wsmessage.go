@@ -28,13 +28,14 @@ func (s *Server) sendBatch(out *socketWriter, epoch string, b broker.Batch, sent
 	if len(b.Changes) == 0 {
 		return nil
 	}
-	return out.message(changesMessage(epoch, b.Changes)...)
+	s.snap.outdate(b.Changes[len(b.Changes)-1].Seq)
+	return out.message(s.cfg.Views.changesMessage(epoch, b.Changes)...)
 }
 
 // changesMessage returns the parts of a changes message.
-func changesMessage(epoch string, changes []*broker.Change) [][]byte {
+func (l Views) changesMessage(epoch string, changes []*broker.Change) [][]byte {
 	last := changes[len(changes)-1].Seq
-	parts := make([][]byte, 0, 2*len(changes)+2)
+	parts := make([][]byte, 0, 6*len(changes)+2)
 	parts = append(parts, fmt.Appendf(nil, `{"type":"changes","epoch":%s,"seq":%d,"changes":[`, quoted(epoch), last))
 	for i, c := range changes {
 		head := make([]byte, 0, 48)
@@ -46,9 +47,11 @@ func changesMessage(epoch string, changes []*broker.Change) [][]byte {
 		head = append(head, `,"request":`...)
 		body := c.JSON()
 		if body == nil { // the broker was made without Encode
-			body = encodePart(c.View, nil)
+			body = encodePart(c.View, Views{})
 		}
-		parts = append(parts, head, body, []byte{'}'})
+		parts = append(parts, head)
+		parts = append(parts, l.besides(&c.View, body)...)
+		parts = append(parts, []byte{'}'})
 	}
 	return append(parts, []byte("]}"))
 }
@@ -60,6 +63,16 @@ type snapshotCache struct {
 	epoch string                           // guarded by mu
 	seq   uint64                           // guarded by mu
 	make  func() (*snapshotMessage, error) // guarded by mu; runs once, outside of it
+}
+
+// outdate lets go of a snapshot from before the change seq: it may hold the context of a request that has
+// ended since.
+func (c *snapshotCache) outdate(seq uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seq < seq {
+		c.make = nil
+	}
 }
 
 // snapshotMessage is a snapshot as it is sent. Its sessions are those of the index after the change
@@ -91,7 +104,7 @@ func (s *Server) encodeSnapshot(snap *broker.Snapshot) (*snapshotMessage, error)
 		if i > 0 {
 			m = append(m, ',')
 		}
-		m = append(m, encodePart(v, s.cfg.Reading)...)
+		m = append(m, s.cfg.Views.encodeListed(&v)...)
 	}
 	m = append(m, `],"sessions":[`...)
 	m = append(m, bytes.Join(sessions, []byte{','})...)

@@ -20,6 +20,10 @@ await build({
   bundle: true,
   platform: "node",
   format: "esm",
-  define: { TESTDATA: JSON.stringify(join(web, "../internal/text/show/testdata")) },
+  define: {
+    TESTDATA: JSON.stringify(join(web, "../internal/text/show/testdata")),
+    EVENTS: JSON.stringify(join(web, "../internal/feed/testdata/events")),
+    TRANSCRIPTS: JSON.stringify(join(web, "src/story/testdata")),
+  },
 });
 for (const n of names) await import(pathToFileURL(join(out, n.replace(/\.ts$/, ".mjs"))));

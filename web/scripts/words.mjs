@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "..");
-const bundle = await build({ absWorkingDir: web, entryPoints: ["src/text/words/index.ts"], bundle: true, format: "esm", write: false, logLevel: "warning" });
+const bundle = await build({ absWorkingDir: web, entryPoints: ["src/text/words/all.ts"], bundle: true, format: "esm", write: false, logLevel: "warning" });
 const { words } = await import(`data:text/javascript;base64,${Buffer.from(bundle.outputFiles[0].contents).toString("base64")}`);
 
 const flat = {};

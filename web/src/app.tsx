@@ -1,20 +1,19 @@
-// The page: its parts, a rail of sessions beside them, and what happened.
+// The page: the way between its parts, what must not be missed, and the part that is shown.
 import { effect } from "@preact/signals";
 import { Door } from "./device/door";
 import { Later } from "./panels/later";
 import { Arrival, BrokenRules, Overruled } from "./queue/alarms";
-import { HoldBar } from "./queue/holdbar";
-import { Queue } from "./queue/inbox";
-import { announcement, groups, link, linkTrouble, recent, selected, standing, waiting } from "./queue/state";
-import { Search, Story } from "./story/feedview";
-import { Past } from "./story/past";
-import { Rail } from "./story/rail";
+import { current, listing, position } from "./queue/current";
+import { Inbox } from "./queue/inbox";
+import { announcement, halt, link, linkTrouble, selected, standing, waiting } from "./queue/state";
+import { Toasts } from "./queue/toast";
 import { visibleLine } from "./text/visible";
 import { words } from "./text/words";
-import { settings, view, views } from "./view";
+import { go, section, view, views } from "./view";
 
 effect(() => {
   document.title = words.waitingTitle(waiting.value);
+  navigator.setAppBadge?.(waiting.value).catch(() => undefined); // only an installed page has one
 });
 
 export function App() {
@@ -25,11 +24,9 @@ export function App() {
         <h1>{words.title}</h1>
         {inside && (
           <>
+            {view.value === "inbox" && <Place />}
             <Connection />
-            <Tabs />
-            <button type="button" class="small" data-action="settings" aria-haspopup="dialog" onClick={() => (settings.value = "devices")}>
-              {words.views.settings}
-            </button>
+            <Views />
           </>
         )}
       </header>
@@ -37,8 +34,7 @@ export function App() {
         {announcement.value}
       </div>
       {inside ? <Desk /> : <Door />}
-      {inside && <HoldBar />}
-      {inside && settings.value && <Later part="Settings" with={undefined} />}
+      {inside && <Toasts />}
     </>
   );
 }
@@ -53,13 +49,42 @@ function Connection() {
   );
 }
 
-function Tabs() {
+/** On a narrow screen: which of the requests that wait is shown, and the way to all of them. */
+function Place() {
+  const count = waiting.value;
+  const list = listing.value;
   return (
-    <nav class="tabs" data-ui="views" aria-label={words.views.label}>
+    <div class="place" data-ui="place">
+      <h2>{words.views.inbox}</h2>
+      {count > 0 && current.value !== "" && (count > 1 || list) && (
+        <span>
+          {list || position.value === 0 ? words.desk.waiting(count) : words.list.at(position.value, count)} ·{" "}
+          <button type="button" class="link" data-action="all" onClick={() => (listing.value = !list)}>
+            {list ? words.list.one : words.list.all}
+          </button>
+        </span>
+      )}
+    </div>
+  );
+}
+
+function Views() {
+  const shown = view.value === "charts" ? "history" : view.value;
+  return (
+    <nav class="views" data-ui="views" aria-label={words.views.label}>
       {views.map((v) => (
-        <button type="button" key={v} aria-current={view.value === v ? "page" : undefined} onClick={() => (view.value = v)}>
+        <button
+          type="button"
+          key={v}
+          data-action={v === "you" ? "settings" : undefined}
+          aria-current={shown === v ? "page" : undefined}
+          onClick={() => {
+            selected.value = "";
+            go(v);
+          }}
+        >
           {words.views[v]}
-          {v === "inbox" && waiting.value > 0 && view.value !== "inbox" && <span class="count"> {waiting.value}</span>}
+          {v === "inbox" && waiting.value > 0 && <span class="count"> {waiting.value}</span>}
         </button>
       ))}
     </nav>
@@ -67,51 +92,32 @@ function Tabs() {
 }
 
 function Desk() {
-  const all = groups.value;
   const v = view.value;
-  const beside = v === "inbox" || v === "history"; // charts and rules are about all sessions
-  const story = v === "inbox" || (v === "history" && selected.value !== "");
-  const calm = v === "inbox" && selected.value !== "" && all.every((g) => g.sessionId !== selected.value);
   return (
-    <div class={`desk ${!beside ? "whole" : calm ? "reading calm" : selected.value ? "reading" : story ? "" : "listing"}`}>
-      {beside && <Rail all={all} />}
-      <main tabIndex={-1}>
-        <BrokenRules />
-        <Arrival />
-        <Overruled />
-        {v === "inbox" && <Queue groups={selected.value ? all.filter((g) => g.sessionId === selected.value) : all} />}
-        {v === "history" && <Later part="Decisions" with={undefined} />}
-        {v === "charts" && <Later part="Charts" with={undefined} />}
-        {v === "rules" && <Later part="RuleBook" with={undefined} />}
-      </main>
-      {story && (
-        <aside class="feed" data-ui="feed" aria-label={selected.value ? words.desk.whatHappened : words.desk.settledLately}>
-          <Search />
-          {selected.value ? <Story /> : <Settled />}
-        </aside>
-      )}
-    </div>
+    <main tabIndex={-1} class={`desk part-${v}`} data-link={link.value}>
+      {(halt.value?.stopped || halt.value?.paused) && !(v === "you" && section.value === "stop") && <Later part="Halted" with={undefined} />}
+      <BrokenRules />
+      <Arrival />
+      <Overruled />
+      {v === "inbox" && <Inbox />}
+      {v === "sessions" && <Later part="Sessions" with={undefined} />}
+      {(v === "history" || v === "charts") && <HistoryParts />}
+      {v === "history" && <Later part="Decisions" with={undefined} />}
+      {v === "charts" && <Later part="Charts" with={undefined} />}
+      {v === "rules" && <Later part="RuleBook" with={undefined} />}
+      {v === "you" && <Later part="Settings" with={undefined} />}
+    </main>
   );
 }
 
-function Settled() {
+function HistoryParts() {
   return (
-    <>
-      <h2>{words.desk.settledLately}</h2>
-      {recent.value.length === 0 ? (
-        <p class="quiet">
-          {words.desk.nothingSettled}{" "}
-          <button type="button" class="link" onClick={() => (view.value = "history")}>
-            {words.desk.settledBefore}
-          </button>
-        </p>
-      ) : (
-        <ul>
-          {recent.value.map((i) => (
-            <Past key={i.request.id} item={i} />
-          ))}
-        </ul>
-      )}
-    </>
+    <nav class="tabs" data-ui="parts" aria-label={words.views.history}>
+      {(["history", "charts"] as const).map((v) => (
+        <button type="button" key={v} data-action={v} aria-current={view.value === v ? "page" : undefined} onClick={() => go(v)}>
+          {v === "history" ? words.views.decisions : words.views.charts}
+        </button>
+      ))}
+    </nav>
   );
 }

@@ -3,10 +3,12 @@ import { App } from "./app";
 import { arrive } from "./device/arrive";
 import { start } from "./device/entry";
 import { startKeys } from "./panels/keys";
-import { startFeed } from "./story/feed";
+import { startCurrent } from "./queue/current";
+import { watchPresses } from "./queue/press";
 
+watchPresses();
 render(<App />, document.getElementById("app")!);
-startFeed();
+startCurrent();
 startKeys();
 arrive();
 void start();

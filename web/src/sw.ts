@@ -1,6 +1,7 @@
 // The service worker: it shows what the broker pushes, and a page that says so when the broker is
 // away. A message holds no input and nothing can be decided from a notification; a tap opens the
-// very card. Nothing of the API is kept or answered here.
+// very card. What a request is about stands in a message only where this device wants it: then the
+// notification shows it, on a locked screen too. Nothing of the API is kept or answered here.
 import type { PushMessage } from "./broker/types.gen";
 import { ringing } from "./text/words/ringing";
 
@@ -58,9 +59,14 @@ async function ring(m: PushMessage | undefined): Promise<void> {
   switch (m?.type) {
     case "asked":
       await close(m);
-      return show(m.requestId ?? "asked", ringing.asked[m.waits ?? "permission"] ?? ringing.asked.permission, m.session ? ringing.inSession(m.session) : ringing.tap, {
-        ...(m.requestId ? { requestId: m.requestId } : {}),
-      });
+      return show(m.requestId ?? "asked", about(m), where(m), request(m));
+    case "waits":
+      return show(m.requestId ?? "asked", ringing.waits(about(m)), where(m), request(m), true);
+    case "finished":
+    case "failed":
+      return show(`${m.type} ${m.project ?? m.session ?? ""}`, ringing[m.type], where(m, ""), {});
+    case "halted":
+      return show("halted", ringing.halted[m.halt ?? "stop"](m.by ?? ""), ringing.haltedWhy[m.halt ?? "stop"], {}, true);
     case "many":
       await close(m);
       return show("many", ringing.many(m.waiting), ringing.tap, {}, true);
@@ -70,6 +76,23 @@ async function ring(m: PushMessage | undefined): Promise<void> {
       return show("test", ringing.test, "", {});
   }
   return show("unreadable", ringing.unreadable, "", {});
+}
+
+/** What a request is about: in one sentence, or its kinds, or only that it waits. */
+function about(m: PushMessage): string {
+  const kinds = (m.effects ?? []).flatMap((k) => ringing.kinds[k] ?? []);
+  return m.sentence || kinds.join(" · ") || (ringing.asked[m.waits ?? "permission"] ?? ringing.asked.permission);
+}
+
+/** Where it comes from, and how risky it is, as far as the message says; else other. */
+function where(m: PushMessage, other: string = ringing.tap): string {
+  const risk = ringing.risks[m.risk ?? ""];
+  const parts = [m.project, m.session && m.session !== m.project ? ringing.inSession(m.session) : "", risk].filter(Boolean);
+  return parts.join(" · ") || other;
+}
+
+function request(m: PushMessage): Carried {
+  return m.requestId ? { requestId: m.requestId } : {};
 }
 
 /** Replaces the notification of what was settled by one that says so, without a sound. */

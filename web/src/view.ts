@@ -1,13 +1,22 @@
-// Which part of the page is shown, and which sheet lies over it.
+// Which part of the page is shown.
 import { signal } from "@preact/signals";
 
-export const views = ["inbox", "history", "charts", "rules"] as const;
-export type View = (typeof views)[number];
+/** The parts that the navigation leads to. */
+export const views = ["inbox", "sessions", "history", "rules", "you"] as const;
+/** Charts are a part of the history. */
+export type View = (typeof views)[number] | "charts";
 
 export const view = signal<View>("inbox");
 
-export const sections = ["devices", "notifications", "answering", "keyboard"] as const;
+export const sections = ["devices", "notifications", "answering", "keyboard", "stop"] as const;
 export type Section = (typeof sections)[number];
 
-/** The section of the settings that is open; undefined: they are closed. */
-export const settings = signal<Section | undefined>(undefined);
+/** The section of "You" that is shown. */
+export const section = signal<Section>("devices");
+
+/** Goes to a part of the page, and to its top. */
+export function go(to: View, part?: Section): void {
+  if (part) section.value = part;
+  if (view.peek() !== to) scrollTo(0, 0);
+  view.value = to;
+}

@@ -6,8 +6,8 @@
 //	STEPS64=<base64 of [[{"name":…,"input":…},…],…]>
 //
 // says which tools the model calls: the outer list are its turns, the inner lists the calls it
-// makes in one turn. TOOL=<Name> picks a script that the server was given by name. A turn is
-// over when its tool results come back; after the last one the model says "MODEL-DONE". Two
+// makes in one turn. TOOL=<Name> picks a script that the server was given by name, and no name at
+// all the one that is named "". A turn is over when its tool results come back; after the last one the model says "MODEL-DONE". Two
 // texts in an input are replaced: {{planFile}} by the plan file that the client named in the
 // conversation.
 //

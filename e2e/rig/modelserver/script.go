@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -174,7 +175,15 @@ func (s *Server) script(r request) (at int, turns [][]Use, problem string) {
 			return i, turns, ""
 		}
 	}
+	if turns, ok := s.scripts[""]; ok {
+		return s.first(r), turns, ""
+	}
 	return 0, nil, "MODEL-ERROR the conversation holds no script"
+}
+
+// first is the index of the conversation's first message with words of a user.
+func (s *Server) first(r request) int {
+	return max(0, slices.IndexFunc(r.Messages, func(m message) bool { return m.Role == "user" && !m.Content.hasResult() }))
 }
 
 // fill replaces {{planFile}} in every text of an input.

@@ -58,7 +58,12 @@ type Tool struct {
 	Members []Member
 	// List is a member that is shown element by element, or nil.
 	List *List
+	// Effect is what a call does where Kind says too little.
+	Effect Effect
 }
+
+// Effect is what a call does: a kind of effect, its risk, and a sentence without its full stop.
+type Effect struct{ Kind, Risk, Says string }
 
 // Member is a string member of an input. Kind is that of a show.Field.
 type Member struct{ Name, Kind string }

@@ -12,9 +12,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"assent/internal/hook"
 )
+
+// MaxText is the longest text that a look brings along, in bytes.
+const MaxText = 256 << 10
 
 const (
 	maxRead     = 8 << 20                // bytes of a file whose lines are counted
@@ -25,19 +29,28 @@ const (
 // looks has an element for each look that is under way.
 var looks = make(chan struct{}, maxLooks)
 
-// Look says what is at path now, an absolute path. It returns nil where that cannot be seen: no
-// right to, no answer, or no regular file.
-func Look(path string) *hook.Overwrites {
-	return within(lookTimeout, func() *hook.Overwrites { return look(path) })
+// Found is what a look has seen.
+type Found struct {
+	// Overwrites is nil where nothing could be seen: no right to, no answer, or no regular file.
+	Overwrites *hook.Overwrites
+	// Text is all that the file holds; nil where Why says why it is not here, and where there is no file.
+	Text *string
+	Why  string // one of the values of hook.Before.Why
 }
 
-func within(limit time.Duration, look func() *hook.Overwrites) *hook.Overwrites {
+// Look says what is at path now, an absolute path. hidden, which may itself have to wait for the file
+// system, says of a path whether the text behind it must stay unread; nil: so must all.
+func Look(path string, hidden func(path string) bool) Found {
+	return within(lookTimeout, func() Found { return look(path, hidden) })
+}
+
+func within(limit time.Duration, look func() Found) Found {
 	select {
 	case looks <- struct{}{}:
 	default:
-		return nil // others hang
+		return unseen() // others hang
 	}
-	found := make(chan *hook.Overwrites, 1)
+	found := make(chan Found, 1)
 	go func() {
 		defer func() { <-looks }()
 		found <- look()
@@ -45,45 +58,78 @@ func within(limit time.Duration, look func() *hook.Overwrites) *hook.Overwrites 
 	enough := time.NewTimer(limit)
 	defer enough.Stop()
 	select {
-	case o := <-found:
-		return o
+	case f := <-found:
+		return f
 	case <-enough.C:
-		return nil
+		return unseen()
 	}
 }
 
-func look(path string) *hook.Overwrites {
+func unseen() Found { return Found{Why: hook.BeforeUnseen} }
+
+func look(path string, hidden func(string) bool) Found {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return nil
+		return unseen()
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil // a link to what is not there: who writes through it makes another file
+			return unseen() // a link to what is not there: who writes through it makes another file
 		}
-		return &hook.Overwrites{}
+		return Found{Overwrites: &hook.Overwrites{}}
 	}
 	if err != nil || kernels(real) {
-		return nil
+		return unseen()
 	}
 	// Nothing but a regular file is opened, and opening one that took its place does not wait.
 	if i, err := os.Stat(real); err != nil || !i.Mode().IsRegular() {
-		return nil
+		return unseen()
 	}
 	f, err := os.OpenFile(real, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
-		return nil
+		return unseen()
 	}
 	defer f.Close()
 	i, err := f.Stat()
 	if err != nil || !i.Mode().IsRegular() {
-		return nil
+		return unseen()
 	}
-	o := &hook.Overwrites{Exists: true, Bytes: i.Size()}
+	found := Found{Overwrites: &hook.Overwrites{Exists: true, Bytes: i.Size()}}
+	switch {
+	case hidden == nil:
+		found.Why = hook.BeforeUnseen
+	case hidden(path) || hidden(real):
+		found.Why = hook.BeforeSecret
+	case i.Size() > MaxText:
+		found.Why = hook.BeforeLarge
+	default:
+		return found.read(f)
+	}
 	if i.Size() <= maxRead {
-		o.Lines = lines(io.LimitReader(f, maxRead))
+		found.Overwrites.Lines = lines(io.LimitReader(f, maxRead))
 	}
-	return o
+	return found
+}
+
+// read takes the text of a file along.
+func (found Found) read(f io.Reader) Found {
+	b, err := io.ReadAll(io.LimitReader(f, MaxText+1))
+	switch {
+	case err != nil:
+		found.Why = hook.BeforeUnseen
+		return found
+	case len(b) > MaxText: // it has grown
+		found.Why = hook.BeforeLarge
+		return found
+	}
+	found.Overwrites.Lines = lines(bytes.NewReader(b))
+	if found.Overwrites.Lines == nil || !utf8.Valid(b) {
+		found.Why = hook.BeforeBinary
+		return found
+	}
+	text := string(b)
+	found.Text = &text
+	return found
 }
 
 // kernels says whether a path leads to what is no file of anybody's: reading there can do things.

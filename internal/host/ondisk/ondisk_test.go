@@ -12,6 +12,56 @@ import (
 	"assent/internal/hook"
 )
 
+func open(string) bool { return false }
+
+// The text comes along where it is one, short, and nothing that has to stay unread.
+func TestLookBringsTheText(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	env := file(".env", "KEY=1\n")
+	behind := filepath.Join(dir, "notes.txt")
+	if err := os.Symlink(env, behind); err != nil {
+		t.Fatal(err)
+	}
+	secret := func(path string) bool { return filepath.Base(path) == ".env" }
+	for _, c := range []struct {
+		name, path string
+		hidden     func(string) bool
+		text       string
+		why        string
+		lines      bool
+	}{
+		{"a text", file("a", "x\n\u202ey"), secret, "x\n\u202ey", "", true},
+		{"empty", file("empty", ""), secret, "", "", true},
+		{"as long as may be", file("long", strings.Repeat("x", MaxText)), secret, strings.Repeat("x", MaxText), "", true},
+		{"longer", file("longer", strings.Repeat("x", MaxText+1)), secret, "", hook.BeforeLarge, true},
+		{"a secret", env, secret, "", hook.BeforeSecret, true},
+		{"a link to a secret", behind, secret, "", hook.BeforeSecret, true},
+		{"nobody to say what is secret", file("b", "x"), nil, "", hook.BeforeUnseen, true},
+		{"no UTF-8", file("latin", "\xe4"), secret, "", hook.BeforeBinary, true},
+		{"binary", file("binary", "a\x00"), secret, "", hook.BeforeBinary, false},
+		{"none", filepath.Join(dir, "none"), secret, "", "", false},
+		{"a directory", dir, secret, "", hook.BeforeUnseen, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := look(c.path, c.hidden)
+			if f.Why != c.why || (f.Text != nil) != (c.why == "" && c.name != "none") || f.Text != nil && *f.Text != c.text {
+				t.Errorf("%+v", f)
+			}
+			if o := f.Overwrites; (o != nil && o.Lines != nil) != c.lines {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
 func TestLook(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
@@ -62,7 +112,7 @@ func TestLook(t *testing.T) {
 		{"", false, false, -1, 0},
 		{three + "\x00", false, false, -1, 0},
 	} {
-		o := look(c.path)
+		o := look(c.path, open).Overwrites
 		if (o != nil) != c.seen {
 			t.Errorf("%q: %+v, seen should be %v", c.path, o, c.seen)
 			continue
@@ -87,19 +137,19 @@ func TestLookThatHangs(t *testing.T) {
 		release := make(chan struct{})
 		began := time.Now()
 		for range maxLooks {
-			if o := within(lookTimeout, func() *hook.Overwrites { <-release; return &hook.Overwrites{} }); o != nil {
-				t.Errorf("saw %+v", o)
+			if f := within(lookTimeout, func() Found { <-release; return Found{Overwrites: &hook.Overwrites{}} }); f != unseen() {
+				t.Errorf("saw %+v", f)
 			}
 		}
 		if took := time.Since(began); took != maxLooks*lookTimeout {
 			t.Errorf("took %v", took)
 		}
-		if o := within(lookTimeout, func() *hook.Overwrites { t.Error("one too many"); return nil }); o != nil || time.Since(began) != maxLooks*lookTimeout {
-			t.Errorf("saw %+v after %v", o, time.Since(began))
+		if f := within(lookTimeout, func() Found { t.Error("one too many"); return Found{} }); f != unseen() || time.Since(began) != maxLooks*lookTimeout {
+			t.Errorf("saw %+v after %v", f, time.Since(began))
 		}
 		close(release)
 		synctest.Wait()
-		if o := within(lookTimeout, func() *hook.Overwrites { return &hook.Overwrites{} }); o == nil {
+		if f := within(lookTimeout, func() Found { return Found{Overwrites: &hook.Overwrites{}} }); f.Overwrites == nil {
 			t.Error("sees nothing when all answer again")
 		}
 	})

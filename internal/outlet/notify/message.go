@@ -3,20 +3,35 @@ package notify
 import (
 	"strings"
 	"time"
+
+	"assent/internal/hook"
 )
 
 // Message is what the service worker of a device gets, encrypted for it alone (schema
 // PushMessage). It holds codes; the words are the page's.
 type Message struct {
 	// Type is asked (one request waits), many (several, since it would be too many to list),
-	// settled (nothing new, see Gone) or test.
+	// settled (nothing new, see Gone), waits (one has waited for long), finished and failed (an agent's
+	// turn ended), halted (see Halt) or test.
 	Type      string `json:"type"`
-	RequestID string `json:"requestId,omitempty"` // of asked
+	RequestID string `json:"requestId,omitempty"` // of asked and waits
 	// Waits says what is waited for: permission, question or plan.
 	Waits string `json:"waits,omitempty"`
 	// Session is the session's short name, if the device wants it. Foreign text that went through
 	// package show.
 	Session string `json:"session,omitempty"`
+	// Project, Risk and Effects say what the request is about, and Sentence says it in one, if the device
+	// wants them. The project's name is foreign text that went through package show; the others are
+	// assent's words about the request, scrubbed: no URL but its host, and no secret.
+	Project  string    `json:"project,omitempty"`
+	Risk     hook.Risk `json:"risk,omitempty"`
+	Effects  []string  `json:"effects,omitempty"` // as in the schema Effect
+	Sentence string    `json:"sentence,omitempty"`
+	// Halt is an act on everything (hook.HaltStop and its like), By who did it, and Until when a pause
+	// ends.
+	Halt  string    `json:"halt,omitempty"`
+	By    string    `json:"by,omitempty"`
+	Until time.Time `json:"until,omitzero"`
 	// Waiting is how many requests still wait of which the device was notified, with these.
 	Waiting int `json:"waiting"`
 	// Gone are requests of which it was notified and that do not wait any more.
@@ -37,6 +52,11 @@ const (
 	typeMany    = "many"
 	typeSettled = "settled"
 	typeTest    = "test"
+
+	typeWaits    = "waits"
+	typeFinished = "finished"
+	typeFailed   = "failed"
+	typeHalted   = "halted"
 )
 
 // goneMany is the Gone.ID of a many.
@@ -48,6 +68,8 @@ type delivery struct {
 	deadline time.Time // of asked
 	made     time.Time
 	items    []*item // of which it notifies
+	news     *news   // of finished, failed and halted
+	waits    *item   // of waits
 	upTo     uint64  // the requests up to here are dealt with
 }
 
@@ -55,7 +77,7 @@ type delivery struct {
 // the same: at most 32 characters of base64url.
 func (d *delivery) topic() string {
 	switch {
-	case d.Type == typeAsked:
+	case d.Type == typeAsked, d.Type == typeWaits:
 		return topicOf(d.RequestID)
 	case d.Type == typeSettled && len(d.Gone) == 1 && d.Gone[0].ID != goneMany:
 		return topicOf(d.Gone[0].ID)
@@ -72,6 +94,8 @@ func (d *delivery) ttl() int {
 		return int(min(24*time.Hour, max(time.Second, d.deadline.Sub(d.made))).Seconds())
 	case typeTest:
 		return 60
+	case typeFinished, typeFailed, typeWaits:
+		return 60 * 60
 	}
 	return 24 * 60 * 60
 }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"assent/internal/hook"
 )
 
 // Notice is one service of the file of notices: a URL as shoutrrr knows them, or a webhook.
@@ -42,6 +45,10 @@ type noticesFile struct {
 		Only        []string `yaml:"only-sessions"`
 		Mute        []string `yaml:"mute-sessions"`
 		ShowSession bool     `yaml:"show-session"`
+		ShowContent bool     `yaml:"show-content"`
+		Finished    bool     `yaml:"finished"`
+		Failed      bool     `yaml:"failed"`
+		StillWaits  bool     `yaml:"still-waits"`
 		Settled     bool     `yaml:"settled"`
 	} `yaml:"notices"`
 }
@@ -114,6 +121,8 @@ func parseNotices(data []byte) ([]Notice, error) {
 			n.AfterSeconds = int((after + time.Second - 1) / time.Second)
 		}
 		n.Quiet, n.TimeZone, n.ShowSession = in.Quiet, in.TimeZone, in.ShowSession
+		n.ShowContent, n.ShowSentence = in.ShowContent, in.ShowContent
+		n.Finished, n.Failed, n.StillWaits = in.Finished, in.Failed, in.StillWaits
 		switch {
 		case len(in.Only) > 0 && len(in.Mute) > 0:
 			return nil, fmt.Errorf("%s: want only-sessions or mute-sessions, not both", where)
@@ -204,7 +213,18 @@ func (d *delivery) text(page string) string {
 		if what == "" {
 			what = "A request waits"
 		}
-		return what + in + link
+		return d.content(what+in) + link
+	case typeWaits:
+		if page != "" {
+			link += requestPath(d.RequestID)
+		}
+		return d.content("A request has waited for 10 minutes"+in) + link
+	case typeFinished:
+		return "An agent has finished" + d.where() + link
+	case typeFailed:
+		return "An agent has failed" + d.where() + link
+	case typeHalted:
+		return haltWords(d.Halt, d.By, d.Until) + link
 	case typeMany:
 		return fmt.Sprintf("%d requests wait%s", d.Waiting, link)
 	case typeTest:
@@ -214,6 +234,45 @@ func (d *delivery) text(page string) string {
 		return "Nothing waits any more"
 	}
 	return fmt.Sprintf("%d of the requests wait no more, %d still do%s", len(d.Gone), d.Waiting, link)
+}
+
+// content is what a request is about, if that is to be said, else other.
+func (d *delivery) content(other string) string {
+	if d.Sentence == "" {
+		return other
+	}
+	text := d.Sentence
+	if d.Project != "" {
+		text = d.Project + ": " + text
+	}
+	if d.Risk.Level() >= hook.Attention.Level() {
+		text += " (" + string(d.Risk) + ")"
+	}
+	if d.Type == typeWaits {
+		text += ", for 10 minutes now"
+	}
+	return text
+}
+
+// where is the project or the session, if one may be named.
+func (d *delivery) where() string {
+	if name := cmp.Or(d.Project, d.Session); name != "" {
+		return " in " + name
+	}
+	return ""
+}
+
+// haltWords says what somebody did to everything.
+func haltWords(act, by string, until time.Time) string {
+	switch act {
+	case hook.HaltStop:
+		return "Everything is stopped by " + by + ": rules and grants allow nothing"
+	case hook.HaltLift:
+		return "The stop was lifted by " + by
+	case hook.HaltPause:
+		return "Everything is paused by " + by + " until " + until.Format("2006-01-02 15:04 MST") + ": the agents' own prompts decide"
+	}
+	return "The pause was ended by " + by
 }
 
 // requestPath leads to a request's card on the page.

@@ -1,6 +1,7 @@
 // Package notify tells people who do not look at the page that a request waits: by Web
 // Push to the browsers of paired devices and by notices to the services of a file (ntfy, Slack, a
-// webhook …). What it sends holds no tool input, and nothing can be decided by it.
+// webhook …). What it sends holds no tool input, and nothing can be decided by it. Only where a device, or
+// a notice, was told so does a message say what a request is about, in assent's own scrubbed words.
 //
 // There is no queue of messages. Whenever one can be sent to a device or notice, it is made of the
 // requests that wait, are due, and of which that target was not notified yet. So nobody is notified of
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"assent/broker"
+	"assent/internal/hook"
 	"assent/internal/store/kvmirror"
 )
 
@@ -45,6 +47,8 @@ type Config struct {
 	// Allow are further origins ("https://push.internal:8443") at which devices may have their
 	// endpoints. Everywhere else is https on public addresses.
 	Allow []string
+	// Effects says what a request would do; nil: nobody says so in a message. It must be quick.
+	Effects func(*hook.Request) *hook.Effects
 	// Notices are notified beside the devices, until NoticesFile says otherwise. Deliver hands one of
 	// them to its service; it must return when ctx is done. nil means that only webhooks work.
 	Notices []Notice
@@ -82,6 +86,7 @@ type Push struct {
 	allow   map[string]bool
 	kv      *kvmirror.Mirror
 	changed chan struct{} // one element: subscriptions or settings are not what Run knows
+	news    chan news     // to Run
 
 	counts counts
 
@@ -125,6 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		cfg:     cfg,
 		allow:   allow,
 		changed: make(chan struct{}, 1),
+		news:    make(chan news, maxNews),
 		devices: map[string]*stored{},
 		status:  map[string]*sendStatus{},
 		haveKey: make(chan struct{}),

@@ -20,7 +20,8 @@ type ring struct {
 	items   []*item          // in the order of n; some are settled
 	byID    map[string]*item // those that wait
 	targets map[string]*target
-	flying  int // deliveries on their way
+	turns   map[string]time.Time // when the turn of a session began, as far as that is known
+	flying  int                  // deliveries on their way
 	results chan result
 	sends   sync.WaitGroup
 }
@@ -36,7 +37,7 @@ type result struct {
 
 // Run sends notifications until ctx is done.
 func (p *Push) Run(ctx context.Context) error {
-	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, results: make(chan result)}
+	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, turns: map[string]time.Time{}, results: make(chan result)}
 	batches := make(chan broker.Batch)
 	r.sends.Go(func() { p.follow(ctx, batches) })
 	if p.cfg.NoticesFile != "" {
@@ -53,6 +54,8 @@ func (p *Push) Run(ctx context.Context) error {
 			r.take(b)
 		case <-p.changed:
 			r.sync()
+		case n := <-p.news:
+			r.tell(n)
 		case res := <-r.results:
 			r.flying--
 			r.settle(ctx, res)
@@ -112,12 +115,25 @@ func (r *ring) see(v broker.View) {
 			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), waits: waitsFor(v.ToolName),
 			asked: v.CreatedAt, deadline: v.Deadline, before: v.CreatedAt.Before(r.began),
 		}
+		if r.describes() {
+			it.about = r.p.aboutOf(&v.Request)
+		}
 		if now := time.Now(); it.asked.After(now) {
 			it.asked = now // a clock that was set back must not delay it
 		}
 		r.items = append(r.items, it)
 		r.byID[it.id] = it
 	}
+}
+
+// describes reports whether anybody wants to know what requests are about.
+func (r *ring) describes() bool {
+	for _, t := range r.targets {
+		if t.set.ShowContent {
+			return true
+		}
+	}
+	return false
 }
 
 // over takes in that a request does not wait any more.
@@ -185,7 +201,7 @@ func (r *ring) sync() {
 				t.removed = true
 			}
 			// A person who subscribes has the page open, and sees what waits already.
-			t = &target{id: id, device: true, cursor: r.last}
+			t = &target{id: id, device: true, cursor: r.last, reminded: r.last}
 			r.targets[deviceKey(id)] = t
 		}
 		t.sub, t.set = e.Subscription, e.Settings
@@ -319,8 +335,10 @@ func waitsFor(tool string) string {
 }
 
 // shortName is what people call a session: the last part of its directory.
-func shortName(v broker.View) string {
-	for _, dir := range []string{v.CWD, v.Repo.Root} {
+func shortName(v broker.View) string { return shortNameOf(v.CWD, v.Repo.Root) }
+
+func shortNameOf(cwd, root string) string {
+	for _, dir := range []string{cwd, root} {
 		if name := path.Base(dir); dir != "" && name != "/" && name != "." {
 			return show.Short(name, 40)
 		}

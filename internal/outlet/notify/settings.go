@@ -25,6 +25,15 @@ type Settings struct {
 	Sessions Choice `json:"sessions"`
 	// ShowSession lets the session's short name, such as its directory's, into messages.
 	ShowSession bool `json:"showSession"`
+	// ShowContent lets the project, the kinds of effect and the risk of a request into messages, and
+	// ShowSentence, with it, what the request would do in one sentence.
+	ShowContent  bool `json:"showContent"`
+	ShowSentence bool `json:"showSentence"`
+	// Finished and Failed notify when an agent's turn ends, StillWaits of each request that waits for
+	// ten minutes.
+	Finished   bool `json:"finished"`
+	Failed     bool `json:"failed"`
+	StillWaits bool `json:"stillWaits"`
 }
 
 // Hours are a part of the day, "22:00" to "07:00". The end does not belong to it.

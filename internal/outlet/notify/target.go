@@ -11,6 +11,7 @@ type item struct {
 	id, session string
 	name        string // the session's short name
 	waits       string
+	about       about // zero unless somebody wanted to know
 	asked       time.Time
 	deadline    time.Time
 	settled     bool
@@ -35,12 +36,14 @@ type target struct {
 	sub    *Subscription // of a device
 	notice *Notice       // of a notice
 
-	cursor  uint64 // items up to it are dealt with
-	ones    int    // waiting items it was notified of one by one
-	many    int    // waiting items it was notified of together
-	gone    []Gone // items that ended and it does not know of yet; with ones at most maxOnes, and two of many
-	sending bool
-	removed bool
+	cursor   uint64  // items up to it are dealt with
+	ones     int     // waiting items it was notified of one by one
+	many     int     // waiting items it was notified of together
+	reminded uint64  // items up to it are not told of again, however long they wait
+	news     []*news // it was not sent yet; at most maxTargetNews
+	gone     []Gone  // items that ended and it does not know of yet; with ones at most maxOnes, and two of many
+	sending  bool
+	removed  bool
 
 	full      time.Time // the pace: see pace
 	notBefore time.Time // after a failure
@@ -95,19 +98,24 @@ func (t *target) next(now time.Time, items []*item) (*delivery, time.Time) {
 	if free := t.freeAt(); now.Before(free) {
 		return nil, free
 	}
+	if d := t.nextNews(now); d != nil {
+		return d, time.Time{}
+	}
 	rings, upTo, again := t.due(now, items)
 	d := &delivery{made: now, upTo: upTo, Message: Message{Gone: t.gone}}
 	switch {
 	case len(rings) == 0 && len(t.gone) == 0:
-		return nil, again
+		d, later := t.nextWaits(now, items)
+		if d == nil && (again.IsZero() || !later.IsZero() && later.Before(again)) {
+			again = later
+		}
+		return d, again
 	case len(rings) == 0:
 		d.Type, d.upTo = typeSettled, t.cursor
 	case len(rings) <= maxAlone && t.ones+len(t.gone) < maxOnes:
 		it := rings[0]
 		d.Type, d.RequestID, d.Waits, d.deadline = typeAsked, it.id, it.waits, it.deadline
-		if t.set.ShowSession {
-			d.Session = it.name
-		}
+		t.describe(d, it)
 		d.items, d.upTo = rings[:1], it.n
 	default:
 		d.Type, d.items = typeMany, rings
@@ -151,6 +159,12 @@ func (t *target) arrived(d *delivery) {
 	t.failures = 0
 	t.cursor = max(t.cursor, d.upTo)
 	t.gone = t.gone[min(len(d.Gone), len(t.gone)):]
+	if d.waits != nil {
+		t.reminded = d.waits.n
+	}
+	if d.news != nil && len(t.news) > 0 && t.news[0] == d.news {
+		t.news = t.news[1:]
+	}
 	for _, it := range d.items {
 		one := d.Type == typeAsked
 		if one {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"assent/internal/hook"
 )
 
 // webhookDoc is what a webhook gets (schema Webhook).
@@ -27,6 +29,13 @@ type webhookData struct {
 	RequestID string    `json:"requestId,omitempty"`
 	Waits     string    `json:"waits,omitempty"`
 	Session   string    `json:"session,omitempty"`
+	Project   string    `json:"project,omitempty"`
+	Risk      hook.Risk `json:"risk,omitempty"`
+	Effects   []string  `json:"effects,omitempty"`
+	Sentence  string    `json:"sentence,omitempty"`
+	Halt      string    `json:"halt,omitempty"`
+	By        string    `json:"by,omitempty"`
+	Until     time.Time `json:"until,omitzero"`
 	Deadline  time.Time `json:"deadline,omitzero"`
 	Waiting   int       `json:"waiting"`
 	Gone      []Gone    `json:"gone,omitempty"`
@@ -36,10 +45,18 @@ type webhookData struct {
 // toWebhook posts d, signed after the Standard Webhooks: the receiver can tell that it is ours,
 // that it is fresh, and by webhook-id that a message is a repetition.
 func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
-	doc := webhookDoc{Type: "request." + d.Type, Timestamp: d.made.UTC(), Data: webhookData{
+	kind := "request." + d.Type
+	switch d.Type {
+	case typeFinished, typeFailed:
+		kind = "turn." + d.Type
+	case typeHalted:
+		kind = "halt." + d.Halt
+	}
+	doc := webhookDoc{Type: kind, Timestamp: d.made.UTC(), Data: webhookData{
 		RequestID: d.RequestID, Waits: d.Waits, Session: d.Session, Deadline: d.deadline.UTC(), Waiting: d.Waiting, Gone: d.Gone, URL: p.cfg.URL,
+		Project: d.Project, Risk: d.Risk, Effects: d.Effects, Sentence: d.Sentence, Halt: d.Halt, By: d.By, Until: d.Until,
 	}}
-	if d.Type == typeAsked && p.cfg.URL != "" {
+	if (d.Type == typeAsked || d.Type == typeWaits) && p.cfg.URL != "" {
 		doc.Data.URL += requestPath(d.RequestID)
 	}
 	body, err := json.Marshal(doc)

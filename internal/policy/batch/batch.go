@@ -71,6 +71,34 @@ type Answer struct {
 // Run answers the lines of in until its end or until ctx is done, between two lines. It writes each
 // answer at once where no further line waits. The error is that of reading or writing.
 func (e *Evaluator) Run(ctx context.Context, in io.Reader, out io.Writer) error {
+	return eachLine(ctx, in, out, func(line []byte, whole bool) any {
+		if !whole {
+			return Answer{Verdict: hook.ActionAsk, Reason: tooLong}
+		}
+		return e.line(line)
+	})
+}
+
+// RunWith is Run for who asks something else about the calls than the rules do. answer gets the id
+// of a line and its call, or why there is none; what it returns is written as JSON.
+func (e *Evaluator) RunWith(ctx context.Context, in io.Reader, out io.Writer, answer func(id json.RawMessage, call policy.Call, err error) any) error {
+	return eachLine(ctx, in, out, func(line []byte, whole bool) any {
+		if !whole {
+			return answer(nil, policy.Call{}, errors.New(tooLong))
+		}
+		members, err := exactMembers(line)
+		var call policy.Call
+		if err == nil {
+			call, err = e.call(members)
+		}
+		return answer(members["id"], call, err)
+	})
+}
+
+var tooLong = fmt.Sprintf("the line has more than %d bytes", maxLine)
+
+// eachLine writes an answer to each line.
+func eachLine(ctx context.Context, in io.Reader, out io.Writer, answer func(line []byte, whole bool) any) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	w := bufio.NewWriterSize(out, 64<<10)
 	for ctx.Err() == nil {
@@ -81,14 +109,10 @@ func (e *Evaluator) Run(ctx context.Context, in io.Reader, out io.Writer) error 
 		if err != nil && len(line) == 0 && whole {
 			break
 		}
-		answer := Answer{Verdict: hook.ActionAsk, Reason: fmt.Sprintf("the line has more than %d bytes", maxLine)}
-		if whole {
-			answer = e.line(line)
-		}
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(false)
-		if err := enc.Encode(answer); err != nil {
+		if err := enc.Encode(answer(line, whole)); err != nil {
 			return fmt.Errorf("encode an answer: %w", err)
 		}
 		_, _ = w.Write(show.JSON(b.Bytes())) // bufio keeps the error

@@ -17,7 +17,7 @@ func read(t *testing.T, command string) (*hook.Reading, func(start, end int) str
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := Reading("/home/dev")(&hook.Request{ToolName: "Bash", CWD: "/work", ToolInput: input})
+	r := Reading("/home/dev")(&hook.Request{ToolName: "Bash", CWD: "/srv/shop", ToolInput: input})
 	shown := utf16.Encode([]rune(show.Text(command)))
 	return r, func(start, end int) string { return string(utf16.Decode(shown[start:end])) }
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,6 +129,33 @@ func (x *examination) rules(f *hook.InForce) Finding {
 		paths = append(paths, file.Path)
 	}
 	c.Detail = show.Count(len(f.Rules), "rule") + " of " + strings.Join(paths, ", ")
+	return c
+}
+
+// halted is what GET /v1/stop says that counts here.
+type halted struct {
+	Stopped, Paused *hook.HaltAct
+}
+
+func (x *examination) checkHalt(ctx context.Context) []Finding {
+	list := document(ctx, x, "stopped", "/v1/stop", "view", halts)
+	return slices.DeleteFunc(list, func(f Finding) bool { return f.Status == OK || x.Credential() != nil }) // the rules' finding says that
+}
+
+// halts says that everything is stopped or paused.
+func halts(h *halted) Finding {
+	c := Finding{Name: "stopped", Status: Warn}
+	const at = "2006-01-02 15:04:05"
+	switch {
+	case h.Stopped != nil:
+		c.Detail = fmt.Sprintf("everything is stopped since %s by %s: rules and grants allow nothing", h.Stopped.At.Local().Format(at), h.Stopped.By.Who())
+		c.Fix = "when all is well again: assent stop --lift"
+	case h.Paused != nil:
+		c.Detail = fmt.Sprintf("everything is paused until %s by %s: new requests are left to the agents' own prompts", h.Paused.Until.Local().Format(at), h.Paused.By.Who())
+		c.Fix = "to have requests wait here again: assent pause --end"
+	default:
+		c.Status = OK
+	}
 	return c
 }
 

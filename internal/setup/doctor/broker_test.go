@@ -104,6 +104,8 @@ func newPatient(t *testing.T) *patient {
 			*out.(*notify.Overview) = doc
 		case conformance.Report:
 			*out.(*conformance.Report) = doc
+		case halted:
+			*out.(*halted) = doc
 		case nil:
 		default:
 			t.Errorf("nobody expected %s", path)
@@ -146,6 +148,12 @@ func TestExamine(t *testing.T) {
 			p.calls["/v1/rules"] = hook.InForce{Allowing: true}
 			p.RuleProblem = func(*hook.InForce) string { return "rules: a.yaml:1: no" }
 		}, strings.Replace(here, "rules ok", "rules warn", 1) + agent, "rules warn: a.yaml:1: no"},
+		{"stopped", func(p *patient) {
+			p.calls["/v1/stop"] = halted{Stopped: &hook.HaltAct{By: hook.Approver{Kind: "device", Name: "phone"}}}
+		}, strings.Replace(here, "rules ok", "rules ok, stopped warn", 1) + agent, "by phone: rules and grants allow nothing → when all is well again: assent stop --lift"},
+		{"paused", func(p *patient) {
+			p.calls["/v1/stop"] = halted{Paused: &hook.HaltAct{By: hook.Approver{Kind: "device", Name: "phone"}}}
+		}, strings.Replace(here, "rules ok", "rules ok, stopped warn", 1) + agent, "→ to have requests wait here again: assent pause --end"},
 		{"a service", func(p *patient) {
 			p.Service = func(context.Context) service.Status {
 				return service.Status{Installed: true, Running: true, Ready: true, Unit: "/u"}

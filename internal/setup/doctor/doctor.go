@@ -101,6 +101,7 @@ var (
 		{"broker", nil, (*examination).checkBroker},
 		{"socket", answers, (*examination).checkSocket},
 		{"rules", answers, (*examination).checkRules},
+		{"stopped", answers, (*examination).checkHalt},
 		{"notifications", answers, (*examination).checkNotifications},
 		{"schemas", answers, (*examination).checkSchemas},
 		{"service", nil, (*examination).checkService},
@@ -109,6 +110,7 @@ var (
 		{"broker", nil, (*examination).checkRemote},
 		{"token", answers, (*examination).checkToken},
 		{"rules", mayLook, (*examination).checkRules},
+		{"stopped", mayLook, (*examination).checkHalt},
 		{"schemas", mayLook, (*examination).checkSchemas},
 	}
 	checksAgent = []check{

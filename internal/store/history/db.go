@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 4
+const layout = 6
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -46,6 +46,10 @@ ALTER TABLE requests ADD COLUMN unattended INTEGER NOT NULL DEFAULT 0;`,
 DROP TABLE runs;
 ALTER TABLE place RENAME TO cursor;
 ALTER TABLE requests RENAME COLUMN gist TO summary;`,
+	4: `
+ALTER TABLE requests ADD COLUMN changes TEXT NOT NULL DEFAULT '';`,
+	5: `
+ALTER TABLE requests ADD COLUMN input BLOB NOT NULL DEFAULT x'';`,
 }
 
 // db is the open file: one connection that writes, some that read.

@@ -75,6 +75,11 @@ func (h *History) store(ctx context.Context, w *writer, m *merge) error {
 			if err != nil {
 				return err
 			}
+			if again == tidyEvery { // all that is too old has gone
+				if err := h.allowed.load(w); err != nil {
+					return err
+				}
+			}
 			due = time.Now().Add(again)
 			alarm.Reset(again)
 		}
@@ -193,6 +198,9 @@ func (h *History) batch(w *writer, m *merge) (small bool, err error) {
 	}
 	news, err := w.commit()
 	if err != nil {
+		return false, err
+	}
+	if err := h.allowed.add(w, w.settled); err != nil {
 		return false, err
 	}
 	h.watchers.notify(news)

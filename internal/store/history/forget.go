@@ -77,6 +77,9 @@ func (h *History) forget(ctx context.Context, w *writer, session string, gone tr
 	if s := w.states.byKey[t.key]; s != nil {
 		w.states.remove(s)
 	}
+	if err := h.allowed.load(w); err != nil {
+		return err
+	}
 	// The rows are gone from the file itself only when the log beside it is empty.
 	emptied, err := w.emptyLog()
 	if err != nil {

@@ -85,6 +85,7 @@ var (
 type History struct {
 	cfg      Config
 	watchers watchers
+	allowed  allowedCounts
 	// For the goroutine of Run. Each holds one; attention wakes it to look at the others.
 	damaged   chan error // a reader met damage
 	commands  chan command
@@ -211,6 +212,9 @@ func (h *History) pass(ctx context.Context, bad map[step]bool) (err error) {
 	defer w.close()
 	w.bad = bad
 	if err := w.otherFold(ctx); err != nil {
+		return err
+	}
+	if err := h.allowed.load(w); err != nil {
 		return err
 	}
 	h.setCursor(w.cursor)

@@ -76,7 +76,9 @@ CREATE TABLE requests (
   edited  INTEGER NOT NULL DEFAULT 0,  -- summary is of what was allowed, and wanted of what was asked for
   wanted  TEXT NOT NULL DEFAULT '',
   answers TEXT NOT NULL DEFAULT '',    -- one line that is safe to show
-  unattended INTEGER NOT NULL DEFAULT 0 -- the agent had no terminal
+  changes TEXT NOT NULL DEFAULT '',    -- of an edited one, lines that are safe to show
+  unattended INTEGER NOT NULL DEFAULT 0, -- the agent had no terminal
+  input   BLOB NOT NULL DEFAULT x''        -- a part of the digest of what was asked for
 ) WITHOUT ROWID;
 CREATE INDEX requests_session ON requests (session, event);
 CREATE INDEX requests_at ON requests (at);

@@ -19,6 +19,7 @@ import (
 const (
 	maxSummary     = 240     // characters
 	maxRequestText = 1 << 10 // bytes
+	maxChanges     = 2 << 10 // bytes
 )
 
 // summaryOf returns a request in one line that is safe to show, and the text that a search looks in.
@@ -32,7 +33,27 @@ func summaryOf(decode func(agent, event string, raw []byte) (hook.Payload, hook.
 			arg = d.Message
 		}
 	}
-	return show.Short(arg, maxSummary), findable(r.ToolName, where(r), arg)
+	return show.Short(settledArg(r.ToolName, arg), maxSummary), findable(r.ToolName, where(r), arg)
+}
+
+// settledArg is what a row says of a request: of a plan its title, because a plan in one line cannot
+// be read.
+func settledArg(tool, arg string) string {
+	if feed.WaitingFor(tool) == feed.StatePlan {
+		return feed.PlanTitle(arg)
+	}
+	return arg
+}
+
+// firstLines are the first lines of a text that is safe to show, max bytes or fewer.
+func firstLines(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	if end := strings.LastIndexByte(s[:max], '\n'); end > 0 {
+		return s[:end] + "\n…"
+	}
+	return strings.ToValidUTF8(s[:max], "") + "…"
 }
 
 // clipped is the beginning of a line that is safe to show.
@@ -76,7 +97,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 	titles := map[int64]string{}
 	var keys []int64
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
-		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.unattended,
+		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.changes, r.unattended,
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
 			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
@@ -88,7 +109,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 				var key, asked, settled int64
 				var ran, failure string
 				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Summary, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
-					&x.Edited, &x.Asked, &x.Answers, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
+					&x.Edited, &x.Asked, &x.Answers, &x.Changes, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
 					return err
 				}
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()

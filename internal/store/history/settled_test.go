@@ -162,6 +162,8 @@ func TestQuantile(t *testing.T) {
 
 // undo leads from a layout back to the one before, as its program would have left the file.
 var undo = map[int]string{
+	6: `ALTER TABLE requests DROP COLUMN input`,
+	5: `ALTER TABLE requests DROP COLUMN changes`,
 	4: `ALTER TABLE requests RENAME COLUMN summary TO gist; ALTER TABLE cursor RENAME TO place;
 		CREATE TABLE runs (session INTEGER NOT NULL, run TEXT NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL DEFAULT 0,
 			status TEXT NOT NULL, trigger BLOB NOT NULL, counters BLOB, PRIMARY KEY (session, run)) WITHOUT ROWID;
@@ -253,7 +255,10 @@ func TestSettledAsEdited(t *testing.T) {
 	if x := list[3]; !x.Edited || x.Summary != "git commit" || x.Asked != "git commit && git push" || !x.Failed || x.Failure != "Exit code 1⏎nothing to ⟦U+202E⟧commit" {
 		t.Errorf("edited and failed: %+v", x)
 	}
-	if x := list[2]; x.Edited || x.Asked != "" || x.Summary != "ls" || x.Failed {
+	if x := list[3]; x.Changes != "command (changed)\n- git commit && git push\n+ git commit" {
+		t.Errorf("the difference: %q", x.Changes)
+	}
+	if x := list[2]; x.Edited || x.Changes != "" || x.Asked != "" || x.Summary != "ls" || x.Failed {
 		t.Errorf("written otherwise: %+v", x)
 	}
 	if x := list[1]; x.Edited || x.Answers != "Which? → Blue · When? → now" {

@@ -11,6 +11,7 @@ type statements struct {
 
 	cursor, event, feed, text, raw                 *sql.Stmt
 	request, requestKey, settle, decision, allowed *sql.Stmt
+	allowedRow                                     *sql.Stmt
 	byID, byKey, newSession, saveSession           *sql.Stmt
 }
 
@@ -24,11 +25,12 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
 		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
-		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
-		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1, summary, ''), summary = iif(?1, ?3, summary), text = text || ?4
-			WHERE id = ?5 AND edited = 0 AND answers = ''`},
+		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1 AND ?3 <> '', summary, ''), summary = iif(?1 AND ?3 <> '', ?3, summary), text = text || ?4, changes = iif(?1, ?5, '')
+			WHERE id = ?6 AND edited = 0 AND answers = ''`},
+		{&s.allowedRow, `SELECT tool, repo, input FROM requests WHERE id = ? AND ` + byPerson},
 		{&s.decision, `INSERT OR REPLACE INTO decisions (request, record, step, time, by_kind, by_name, outcome, reason, message)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.byID, `SELECT key, id, event, at, pos, fold FROM sessions WHERE id = ?`},

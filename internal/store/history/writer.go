@@ -32,6 +32,7 @@ type writer struct {
 	bytes      int                // stored since begin
 	texts      []idText           // of feed events since begin, to be indexed
 	news       []News
+	settled    []string // ids of requests since begin
 	do         statements
 }
 
@@ -78,7 +79,7 @@ func (w *writer) close() { w.do.close() }
 
 func (w *writer) begin() error {
 	clear(w.sessions)
-	w.bytes, w.texts, w.news, w.begun = 0, w.texts[:0], nil, true
+	w.bytes, w.texts, w.news, w.settled, w.begun = 0, w.texts[:0], nil, w.settled[:0], true
 	return w.wrap(w.d.exec("BEGIN IMMEDIATE"))
 }
 
@@ -202,7 +203,7 @@ func (w *writer) record(r hook.Record, after uint64) error {
 			return err
 		}
 		if d, ok := evs[i].Data.(*feed.PermissionDecisionData); ok {
-			if err := w.allowed(r.RequestID, d); err != nil {
+			if err := w.allowed(r.RequestID, d, evs[i].Body); err != nil {
 				return err
 			}
 		}
@@ -210,8 +211,9 @@ func (w *writer) record(r hook.Record, after uint64) error {
 	return nil
 }
 
-// allowed keeps what was allowed of a request where it is not what was asked for.
-func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
+// allowed keeps what was allowed of a request where it is not what was asked for; changes are the lines
+// that say how it differs.
+func (w *writer) allowed(id string, d *feed.PermissionDecisionData, changes string) error {
 	if !d.Edited && len(d.Answers) == 0 {
 		return nil
 	}
@@ -220,7 +222,7 @@ func (w *writer) allowed(id string, d *feed.PermissionDecisionData) error {
 		given = append(given, show.Join(a))
 	}
 	answers := clipped(strings.Join(given, " · "), 2*maxSummary)
-	return w.run(w.do.allowed, d.Edited, answers, show.Short(d.Summary, maxSummary), findable(d.Summary, answers), id)
+	return w.run(w.do.allowed, d.Edited, answers, show.Short(settledArg(d.Tool, d.Summary), maxSummary), findable(d.Summary, answers), firstLines(changes, maxChanges), id)
 }
 
 // touch notes that a step of a session was folded.
@@ -256,7 +258,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		if err := fold(step{record: r.Seq}, func() { summary, text = summaryOf(w.cfg.Decode, r.Request) }); err != nil {
 			return nil, err
 		}
-		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.cursor.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo)
+		return s, w.run(w.do.request, r.RequestID, s.key, r.Request.EventSeq, r.Request.ToolName, r.Time.UnixMilli(), w.cursor.clock, where(r.Request), summary, text, r.Request.Attended == hook.AttendedNo, append([]byte{}, inputOf(r.Request)...))
 	}
 	var by hook.Approver
 	if r.By != nil {
@@ -272,8 +274,12 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {
-		if err := w.run(w.do.settle, r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, r.RequestID); err != nil {
-			return nil, err
+		res, err := w.do.settle.ExecContext(context.Background(), r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, r.RequestID)
+		if err != nil {
+			return nil, w.wrap(err)
+		}
+		if n, err := res.RowsAffected(); err == nil && n > 0 {
+			w.settled = append(w.settled, r.RequestID)
 		}
 	}
 	s, err := w.requestRow(r.RequestID)

@@ -230,6 +230,26 @@ func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, 
 	return recs, nil
 }
 
+// RequestAt implements broker.Log. An error wraps broker.ErrUnavailable.
+func (s *Stream) RequestAt(ctx context.Context, seq uint64) (string, error) {
+	ask, err := json.Marshal(map[string]uint64{"seq": max(seq, 1)})
+	if err != nil {
+		return "", fmt.Errorf("the record at %d: %w", seq, err)
+	}
+	m, err := s.record.message(ctx, RecordStream, ask)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("the record at %d: %w", seq, err)
+	}
+	rec, err := messageRecord(m.header, m.body, m.seq)
+	if err != nil || rec.Step != hook.StepAsked || m.seq != seq {
+		return "", nil // a message that is no record is nobody's
+	}
+	return rec.RequestID, nil
+}
+
 // Tail implements broker.Log. A message that is no record is logged and passed over.
 func (s *Stream) Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error {
 	f := s.recordFollower(from, func(rec hook.Record) {

@@ -208,14 +208,10 @@ func (r *report) end(slowest int) bool {
 	for _, f := range r.failed {
 		fmt.Fprintln(r.w, "failed:", f)
 	}
-	sum := fmt.Sprintf("%d passed", r.passed)
 	if n := len(r.skipped); n > 0 {
-		sum = fmt.Sprintf("%d skipped, ", n) + sum
+		fmt.Fprintf(r.w, "%d skipped\n", n)
 	}
-	if n := len(r.failed); n > 0 {
-		sum = fmt.Sprintf("%d FAILED, ", n) + sum
-	}
-	fmt.Fprintln(r.w, sum)
+	fmt.Fprintf(r.w, "%d passed, %d failed\n", r.passed, len(r.failed))
 	return len(r.failed) == 0 && r.passed > 0
 }
 

@@ -59,7 +59,8 @@ skipped: a.TestSkipped: a_test.go:5: no luck here
 failed: a.TestBad
 failed: b
 failed: c
-3 FAILED, 1 skipped, 1 passed
+1 skipped
+1 passed, 3 failed
 `
 	if b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)

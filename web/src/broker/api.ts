@@ -129,9 +129,9 @@ export function decide(id: string, decision: Decision): Promise<DecisionResult> 
 }
 
 /** The text a device signs for a decision: what it decided about, and all that it says. */
-export function decisionText(id: string, d: Decision, digests: { message: string; updatedInput: string; updatedPermissions: string }): string {
+export function decisionText(id: string, d: Decision, digests: { message: string; updatedInput: string; updatedPermissions: string; shown: string }): string {
   return [
-    "assent decision v1",
+    "assent decision v2",
     id,
     d.inputSha256,
     d.behavior,
@@ -139,18 +139,22 @@ export function decisionText(id: string, d: Decision, digests: { message: string
     digests.message,
     digests.updatedInput,
     digests.updatedPermissions,
+    digests.shown,
+    d.signedAt ?? "",
   ].join("\n");
 }
 
-async function signed(id: string, d: Decision): Promise<Decision> {
+async function signed(id: string, decision: Decision): Promise<Decision> {
   const device = ownDevice();
-  if (!device) return d;
+  if (!device) return decision;
+  const d = { ...decision, signedAt: new Date().toISOString() };
   const text = async (s: string | undefined) => (s === undefined ? "" : digest(s));
   const json = (v: unknown) => (v === undefined ? undefined : JSON.stringify(v));
   const signed = decisionText(id, d, {
     message: await text(d.message),
     updatedInput: await text(json(d.updatedInput)),
     updatedPermissions: await text(json(d.updatedPermissions)),
+    shown: await text(d.shown),
   });
   return { ...d, signature: await sign(device.key, signed) };
 }

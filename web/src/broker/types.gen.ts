@@ -6,6 +6,10 @@
 export type PermissionUpdate =
   AddRules | ReplaceRules | RemoveRules | SetMode | AddDirectories | RemoveDirectories | ToolAlwaysAllow;
 /**
+ * How bad what a request would do could be. calm: reads, inside the project. normal: writes, inside the project. attention: network, publishing, installing, outside the project, or unknown. danger: cannot be undone, secrets, more rights, assent or the agent's guard, code from the network.
+ */
+export type Risk = "calm" | "normal" | "attention" | "danger";
+/**
  * What the agent of a session does.
  */
 export type AgentState =
@@ -669,9 +673,13 @@ export type FeedEventsLost = FeedEventBase & {
  */
 export type Role = "submit" | "view" | "approve" | "admin";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions and rules; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ * How bad what a request would do could be. calm: reads, inside the project. normal: writes, inside the project. attention: network, publishing, installing, outside the project, or unknown. danger: cannot be undone, secrets, more rights, assent or the agent's guard, code from the network.
  */
-export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules;
+export type Risk1 = "calm" | "normal" | "attention" | "danger";
+/**
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules and halt; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ */
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
@@ -682,6 +690,7 @@ export interface Everything {
   Stats: Stats;
   Rules: Rules;
   Saved: Saved;
+  Halt: Halt;
   Proposals: Proposals;
   Device: Device;
   Push: Push;
@@ -839,6 +848,10 @@ export interface PermissionRequest {
    * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
    */
   via?: "mcp";
+  /**
+   * What people call the request by: the sequence of its first record, the same at every broker of the record. Absent before that is there.
+   */
+  number?: number;
   state?: "pending" | "ended";
   /**
    * No hook is connected at the moment; it may come back.
@@ -900,6 +913,40 @@ export interface PermissionRequest {
    * The decision, once there is one. The answer to an MCP server's form has a form of its own.
    */
   response?: PermissionResponse | ElicitationResponse;
+  context?: Context;
+  risk?: Risk;
+  /**
+   * What the request would do, in one sentence of assent's words. Of one that was allowed as edited this, as risk and effects, is about what was allowed.
+   */
+  sentence?: string;
+  /**
+   * The one reason for the risk; absent where it is calm or normal.
+   */
+  riskReason?: string;
+  /**
+   * What the button that allows names where the risk is attention: Allow publish.
+   */
+  action?: string;
+  /**
+   * What the request would do, worst first. Informs people: no rule allows because of it.
+   */
+  effects?: Effect[];
+  /**
+   * How many effects were left out, none of them worse than those that are here.
+   */
+  moreEffects?: number;
+  /**
+   * How often a person has allowed this very call before, in the same project and as it was asked for. Only of a request that waits and whose risk is calm or normal. It comes from history, which may be behind or away: absent says nothing.
+   */
+  allowedHere?: number;
+  /**
+   * The parts of a shell command that are the reason for attention or danger, in UTF-16 code units of the command as it is shown.
+   */
+  marks?: {
+    start: number;
+    end: number;
+    risk: Risk;
+  }[];
 }
 /**
  * The git work tree a request comes from, as the API shows it.
@@ -1211,6 +1258,122 @@ export interface ElicitationResponse {
   };
 }
 /**
+ * Of a request that waits: what was asked of the agent, what it said, what its file holds. Never recorded.
+ */
+export interface Context {
+  /**
+   * The session's current prompt, as far as this broker knows; absent where it knows none. Not verified: whoever runs as the agent's user can hand in a prompt.
+   */
+  prompt?: string;
+  /**
+   * The end of the prompt was left out.
+   */
+  promptCut?: boolean;
+  /**
+   * When it was submitted, by the clock of the hook's host.
+   */
+  promptAt?: string;
+  /**
+   * Who wrote it. you: somebody at the agent's own prompt. session: another session or program sent it. program: the session has no terminal, so that a person or a program wrote it.
+   */
+  promptFrom?: "you" | "session" | "program";
+  /**
+   * What the other session calls itself.
+   */
+  promptSender?: string;
+  /**
+   * What the agent said last since the prompt: its claim, to be shown as such.
+   */
+  said?: string;
+  /**
+   * The beginning of what it said was left out.
+   */
+  saidCut?: boolean;
+  saidBy?: "agent" | "subagent";
+  /**
+   * Why there is no said. nothing: the agent said nothing since the prompt. beyond: it lies before the last 64 KiB of the transcript, which is all that is read. off: the hook is not to read the transcript. refused: the hook may not read that file. late: not within 5 ms. unknown: nothing came with the request, from an older hook or no hook of the agent's. lost: this broker started after the request came. elsewhere: another broker has it. full: no memory was left.
+   */
+  saidWhy?: "nothing" | "beyond" | "off" | "refused" | "late" | "unknown" | "lost" | "elsewhere" | "full";
+  /**
+   * Of a tool that writes a whole file that is there: the text before. Absent where there is no such file.
+   */
+  before?: {
+    /**
+     * The whole text, in the form of the fields in shown.
+     */
+    text?: string;
+    /**
+     * Why there is no text. secret: the file is one of those that hold secrets. large: more than 256 KiB. binary: no text. unseen: the broker may not read it, or could not in time. remote: the hook ran on another host. full: no memory was left. lost: this broker started after the request came, or another one has it. partial: too large for a list; GET /v1/requests/{id} has it.
+     */
+    why?: "secret" | "large" | "binary" | "unseen" | "remote" | "full" | "lost" | "partial";
+  };
+  /**
+   * Of an edit whose old text stands in its file exactly once: where, in the form of the fields in shown. Lines are cut after 200 characters.
+   */
+  at?: {
+    /**
+     * The first line that the edit changes.
+     */
+    line: number;
+    /**
+     * The lines before it.
+     *
+     * @maxItems 3
+     */
+    above?: [] | [string] | [string, string] | [string, string, string];
+    /**
+     * The lines behind the last one that the edit changes.
+     *
+     * @maxItems 3
+     */
+    below?: [] | [string] | [string, string] | [string, string, string];
+  };
+}
+/**
+ * One thing that a request would do, in assent's words.
+ */
+export interface Effect {
+  /**
+   * What kind of thing it is.
+   */
+  effect:
+    | "reads"
+    | "writes"
+    | "overwrites"
+    | "deletes"
+    | "moves"
+    | "publishes"
+    | "sends"
+    | "downloads"
+    | "runs-downloaded"
+    | "installs"
+    | "reads-secrets"
+    | "escalates"
+    | "permissions"
+    | "agent-settings"
+    | "assent"
+    | "kills"
+    | "database"
+    | "plants"
+    | "runs-project"
+    | "unknown"
+    | "asks"
+    | "other";
+  /**
+   * What it is done to: a path relative to the repository, a host, a branch, a table. Safe to display, and cut where it is long. Empty where there is none.
+   */
+  object: string;
+  /**
+   * Whether the object lies outside the project.
+   */
+  outside: boolean;
+  risk: Risk;
+  /**
+   * The effect in words.
+   */
+  text: string;
+}
+/**
  * A session. While history is not available there is nothing but what the broker knows: no title, no runs, no feed.
  */
 export interface SessionInfo {
@@ -1258,6 +1421,10 @@ export interface SessionInfo {
   repo?: Repo;
   permissionMode?: string;
   /**
+   * The agent's turn is over, although state says working for a minute more: nobody can know yet that it does not go on by itself. Tell people that the turn is over.
+   */
+  turnOver?: boolean;
+  /**
    * Type of the newest event.
    */
   lastEvent?: string;
@@ -1275,7 +1442,7 @@ export interface SessionInfo {
    */
   questionQueueCount?: number;
   /**
-   * What the session is about: its first prompt, else its directory. One line, safe to show.
+   * What the session is about: its last prompt, else its directory. One line, safe to show.
    */
   title?: string;
   state?: AgentState;
@@ -1550,6 +1717,10 @@ export interface Settled {
    * Of an edited one, one line of what was asked for.
    */
   asked?: string;
+  /**
+   * Of an edited one, how what was allowed differs from what was asked for: the name of each member that was changed, then lines that begin with "- ", "+ " or two spaces. Safe to show, and cut where it is long: the request itself has the whole.
+   */
+  changes?: string;
   /**
    * What was answered to questions or in a form, one line, safe to show and shortened.
    */
@@ -3923,6 +4094,107 @@ export interface JWK {
   y: string;
 }
 /**
+ * Whether everything is stopped or paused.
+ */
+export interface Halt {
+  /**
+   * Grows with every act; 0 before the first. A paired device repeats it in what it signs.
+   */
+  revision: number;
+  stopped?: HaltAct;
+  paused?: HaltAct1;
+  /**
+   * The last acts, the newest last.
+   *
+   * @maxItems 101
+   */
+  acts: HaltAct2[];
+}
+/**
+ * Who stopped everything; absent while nothing is stopped.
+ */
+export interface HaltAct {
+  /**
+   * stop: rules and grants allow nothing until lift. pause: new requests are left to the agents' own prompts until its time is over, or resume.
+   */
+  act: "stop" | "lift" | "pause" | "resume";
+  at: string;
+  by: Approver;
+  /**
+   * Of a pause: how long.
+   */
+  seconds?: number;
+  /**
+   * Of a pause: when it ends.
+   */
+  until?: string;
+  /**
+   * The revision of the state that it was taken on; absent for the first.
+   */
+  basis?: number;
+  /**
+   * Of a paired device, over what docs/protocol.md says.
+   */
+  signature?: string;
+  publicKey?: JWK;
+}
+/**
+ * Who paused everything, and until when; absent while nothing is paused.
+ */
+export interface HaltAct1 {
+  /**
+   * stop: rules and grants allow nothing until lift. pause: new requests are left to the agents' own prompts until its time is over, or resume.
+   */
+  act: "stop" | "lift" | "pause" | "resume";
+  at: string;
+  by: Approver;
+  /**
+   * Of a pause: how long.
+   */
+  seconds?: number;
+  /**
+   * Of a pause: when it ends.
+   */
+  until?: string;
+  /**
+   * The revision of the state that it was taken on; absent for the first.
+   */
+  basis?: number;
+  /**
+   * Of a paired device, over what docs/protocol.md says.
+   */
+  signature?: string;
+  publicKey?: JWK;
+}
+/**
+ * Somebody stopped or paused everything, or ended that.
+ */
+export interface HaltAct2 {
+  /**
+   * stop: rules and grants allow nothing until lift. pause: new requests are left to the agents' own prompts until its time is over, or resume.
+   */
+  act: "stop" | "lift" | "pause" | "resume";
+  at: string;
+  by: Approver;
+  /**
+   * Of a pause: how long.
+   */
+  seconds?: number;
+  /**
+   * Of a pause: when it ends.
+   */
+  until?: string;
+  /**
+   * The revision of the state that it was taken on; absent for the first.
+   */
+  basis?: number;
+  /**
+   * Of a paired device, over what docs/protocol.md says.
+   */
+  signature?: string;
+  publicKey?: JWK;
+}
+/**
  * The rules that a request could become, the narrowest first. With each of them the request would have been allowed without a person.
  */
 export interface Proposals {
@@ -4325,17 +4597,37 @@ export interface PushSettings {
    * Messages may hold the session's short name.
    */
   showSession?: boolean;
+  /**
+   * Messages may hold the project, and the kinds of effect and the risk of a request.
+   */
+  showContent?: boolean;
+  /**
+   * With showContent: messages may hold what the request would do, in one sentence.
+   */
+  showSentence?: boolean;
+  /**
+   * Ring when an agent has finished, after a turn of half a minute or more.
+   */
+  finished?: boolean;
+  /**
+   * Ring when an agent's turn has failed.
+   */
+  failed?: boolean;
+  /**
+   * Ring again for a request that has waited for ten minutes.
+   */
+  stillWaits?: boolean;
 }
 /**
- * What a device's service worker gets by Web Push, encrypted for it alone. It holds no tool input and nothing can be decided by it.
+ * What a device's service worker gets by Web Push, encrypted for it alone. It holds no tool input and nothing can be decided by it; what a request is about, in assent's own scrubbed words, only where the device wants that.
  */
 export interface PushMessage {
   /**
-   * asked: one request waits. many: several, told of together. settled: nothing new, see gone. test: somebody tries it out.
+   * asked: one request waits. many: several, told of together. settled: nothing new, see gone. waits: one has waited for ten minutes. finished, failed: an agent's turn ended. halted: somebody stopped or paused everything, or ended that. test: somebody tries it out.
    */
-  type: "asked" | "many" | "settled" | "test";
+  type: "asked" | "many" | "settled" | "test" | "waits" | "finished" | "failed" | "halted";
   /**
-   * Of asked.
+   * Of asked and waits.
    */
   requestId?: string;
   /**
@@ -4365,6 +4657,33 @@ export interface PushMessage {
      */
     outcome?: string;
   }[];
+  /**
+   * The project's short name, if it is wanted. Visible text on one line.
+   */
+  project?: string;
+  risk?: Risk1;
+  /**
+   * The kinds of effect, as in Effect, the worst first, if they are wanted.
+   *
+   * @maxItems 4
+   */
+  effects?: [] | [string] | [string, string] | [string, string, string] | [string, string, string, string];
+  /**
+   * What the request would do, in assent's words, if that is wanted: a URL is cut to its host, and what may be a secret is left out.
+   */
+  sentence?: string;
+  /**
+   * Of halted: what somebody did to everything.
+   */
+  halt?: "stop" | "lift" | "pause" | "resume";
+  /**
+   * Of halted: who did. Visible text on one line.
+   */
+  by?: string;
+  /**
+   * Of halted: when a pause ends.
+   */
+  until?: string;
 }
 /**
  * What the rules in force say about a request. allow and deny: a rule answers it, and nobody is asked.
@@ -4440,10 +4759,22 @@ export interface Decision {
    */
   updatedPermissions?: PermissionUpdate[];
   /**
+   * What the approver's device says that it showed of the request, as a JSON text of its own such as {"risk":"danger","sentence":"Deletes build/"}. At most 4 KiB; kept as it came, and part of what is signed.
+   */
+  shown?: string;
+  /**
+   * When the device signed, by its own clock.
+   */
+  signedAt?: string;
+  /**
    * Of a paired device, which must sign: ECDSA P-256 with SHA-256, r and s, unpadded base64url. docs/protocol.md says over what. Whoever has no key sends none, and one that is sent is dropped.
    */
   signature?: string;
   publicKey?: JWK1;
+  /**
+   * In the record only, of a denial by POST /v1/stop that a device signed: the revision that the stop was taken on. The signature is that of the stop, one for all that waited.
+   */
+  stop?: number;
 }
 /**
  * An ECDSA P-256 public key as WebCrypto exports it.
@@ -4573,6 +4904,13 @@ export interface WSRules {
    */
   allowing: boolean;
   problems: RuleProblem[];
+}
+/**
+ * Whether everything is stopped or paused, when it is or was. A client that connects anew takes it not to be until it is told. A pause ends by its time without a message.
+ */
+export interface WSHalt {
+  type: "halt";
+  halt: Halt;
 }
 /**
  * A session as its own events tell it.

@@ -1,41 +1,39 @@
-// "Do not ask again", in its two ways: what the agent itself suggests to remember, and a rule or
-// a grant of assent. Both say what is kept, where, and how far it goes.
+// "Do not ask again", in one place: what the agent itself suggests to remember, and a rule or a
+// grant of assent. Each says what is kept, where, and how far it goes. One of the two ways is chosen.
 import { useEffect, useState } from "preact/hooks";
 import { getProposals, type Proposals } from "../broker/api";
 import { reason } from "../broker/http";
-import type { PermissionUpdate } from "../broker/types.gen";
 import { Ticked } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
+import { sentenceOf, type Kept, type Scope, type Update } from "./remember";
 
-export type Update = Record<string, unknown>;
-
-/** What the agent suggests to remember; entries of an unknown form are left out. */
-export function suggestionsOf(suggestions: unknown): Update[] {
-  if (!Array.isArray(suggestions)) return [];
-  return (suggestions as unknown[]).filter((s): s is Update => typeof s === "object" && s !== null && sentenceOf(s as Update) !== "");
+/** What an answer has somebody remember. */
+export interface Remembered {
+  /** The agent, by the place of its suggestion. */
+  updates: ReadonlyMap<number, Update>;
+  /** assent. */
+  kept?: Kept;
 }
 
-/** What an update makes the agent do from now on, as a sentence; "" when that is not known. */
-export function sentenceOf(u: Update): string {
-  const rules = Array.isArray(u["rules"]) ? (u["rules"] as Update[]).map(ruleText) : [];
-  switch (u["type"]) {
-    case "addRules":
-      return rules.length > 0 && rules.every((r) => r !== "") ? words.always.rules(String(u["behavior"]), rules.join(", ")) : "";
-    case "setMode":
-      return words.always.mode(visibleLine(String(u["mode"])));
-    case "addDirectories":
-      return Array.isArray(u["directories"]) ? words.always.directories((u["directories"] as unknown[]).map((d) => visibleLine(String(d))).join(", ")) : "";
-    case "toolAlwaysAllow":
-      return words.always.tool(visibleLine(String(u["tool"])));
-  }
-  return "";
+interface Props {
+  id: string;
+  agent: string;
+  suggestions: readonly Update[];
+  /** Whether assent may be asked for rules. */
+  rules: boolean;
+  remembered: Remembered;
+  disabled: boolean;
+  remember(what: Remembered): void;
 }
 
-function ruleText(r: Update | null): string {
-  if (typeof r?.["toolName"] !== "string") return "";
-  const content = r["ruleContent"];
-  return typeof content === "string" ? `${visibleLine(r["toolName"])}(${visibleLine(content)})` : words.always.wholeTool(visibleLine(r["toolName"]));
+export function Always({ id, agent, suggestions, rules, remembered: { updates, kept }, disabled, remember }: Props) {
+  return (
+    <>
+      {suggestions.length > 0 && <Suggestions id={id} agent={agent} suggestions={suggestions} chosen={updates} disabled={disabled} choose={(chosen) => remember({ updates: chosen })} />}
+      {rules && <RuleForm id={id} kept={kept} disabled={disabled} choose={(k) => remember({ updates: new Map(), kept: k })} />}
+    </>
+  );
 }
 
 const scopes = ["session", "localSettings", "projectSettings", "userSettings"] as const;
@@ -47,13 +45,14 @@ function movable(u: Update): boolean {
 
 interface SuggestionsProps {
   id: string;
+  agent: string;
   suggestions: readonly Update[];
   chosen: ReadonlyMap<number, Update>;
   disabled: boolean;
   choose(chosen: Map<number, Update>): void;
 }
 
-export function Suggestions({ id, suggestions, chosen, disabled, choose }: SuggestionsProps) {
+function Suggestions({ id, agent, suggestions, chosen, disabled, choose }: SuggestionsProps) {
   const set = (i: number, u: Update | undefined) => {
     const next = new Map(chosen);
     if (u) next.set(i, u);
@@ -62,13 +61,13 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
   };
   return (
     <fieldset disabled={disabled} class="always">
-      <legend>{words.always.legend}</legend>
+      <legend>{words.always.legend(agent)}</legend>
       {suggestions.length > 1 && <p class="quiet">{words.always.together}</p>}
       {suggestions.map((s, i) => {
         const now = chosen.get(i);
         const to = String((now ?? s)["destination"] ?? "");
         return (
-          <div class="suggestion" data-ui="suggestion" key={i}>
+          <div class="suggestion" data-ui="suggestion" data-kind="agent" key={i}>
             <label class="option" data-ui="option">
               <input type="checkbox" checked={!!now} onChange={() => set(i, now ? undefined : s)} />
               <span>
@@ -93,25 +92,7 @@ export function Suggestions({ id, suggestions, chosen, disabled, choose }: Sugge
   );
 }
 
-/** How long a proposal holds. */
-type Scope = Parameters<typeof words.rule.scope>[0];
-
-export const bounds: readonly Scope[] = [{ minutes: 15 }, { minutes: 60 }, { minutes: 480 }, { count: 5 }, "rule"];
-
-export interface Kept {
-  digest: string;
-  sentence: string;
-  scope: Scope;
-}
-
-/** What was saved with an answer. */
-export function SavedRule({ sentence, scope }: Kept) {
-  return (
-    <p class="said" data-ui="said">
-      {words.rule.saved(scope)} <Ticked text={visibleText(sentence)} />
-    </p>
-  );
-}
+const bounds: readonly Scope[] = [{ minutes: 15 }, { minutes: 60 }, { minutes: 480 }, { count: 5 }, "rule"];
 
 interface RulesProps {
   id: string;
@@ -120,7 +101,7 @@ interface RulesProps {
   choose(kept: Kept): void;
 }
 
-export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
+function RuleForm({ id, kept, disabled, choose }: RulesProps) {
   const [found, setFound] = useState<Proposals>();
   const [wrong, setWrong] = useState("");
   useEffect(() => {
@@ -139,7 +120,7 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
     <fieldset disabled={disabled} class="always">
       <legend>{words.rule.legend}</legend>
       {found.proposals.map((p) => (
-        <div class="suggestion" data-ui="suggestion" key={p.digest}>
+        <div class="suggestion" data-ui="suggestion" data-kind="rule" key={p.digest}>
           <label class="option" data-ui="option">
             <input type="radio" name={`${id}-rule`} checked={kept?.digest === p.digest} onChange={() => choose({ digest: p.digest, sentence: p.sentence, scope })} />
             <span>
@@ -170,9 +151,4 @@ export function RuleForm({ id, kept, disabled, choose }: RulesProps) {
 
 function same(a: Scope, b: Scope): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** Updates as a decision carries them. */
-export function updatesOf(chosen: ReadonlyMap<number, Update>): PermissionUpdate[] {
-  return [...chosen.entries()].sort((a, b) => a[0] - b[0]).map(([, u]) => u as unknown as PermissionUpdate);
 }

@@ -1,8 +1,8 @@
-// The foot of a card: Deny and Allow, and every other answer behind a third button. It claims
-// nothing that the broker has not said.
+// The foot of a card: a line for what the agent should do instead, Deny and Allow, and a menu with
+// every other answer. It claims nothing that the broker has not said.
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { keep } from "../broker/api";
 import { clockSkew, now } from "../broker/clock";
 import { reason } from "../broker/http";
@@ -10,19 +10,30 @@ import { toolKind } from "../broker/tools";
 import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
-import { isForm, outcomeLine, type Answer, type Item } from "../queue/model";
-import { answer, link } from "../queue/state";
+import { pressOf } from "../queue/friction";
+import { isForm, nameOf, outcomeLine, type Answer, type Item } from "../queue/model";
+import { answer, link, remark } from "../queue/state";
 import { Paths } from "../text/rich";
+import { visibleText } from "../text/visible";
 import { words } from "../text/words";
-import { RuleForm, SavedRule, Suggestions, suggestionsOf, updatesOf, type Kept, type Update } from "./always";
-import { EditForm, editedInput, membersOf, type Edits } from "./edit";
+import { AllowButton } from "./allow";
+import type { Remembered } from "./always";
+import type { Edits } from "./edit";
+import { fit } from "./fit";
+import { useOthers } from "./others";
 import type { Field } from "./parts";
+import { SavedRule, boundOf, suggestionsOf, updatesOf, type Kept } from "./remember";
 import { Said } from "./said";
 
-export type Mode = "" | "words" | "edit" | "always" | "rule" | "stop";
+export type Mode = "" | "edit" | "always" | "stop";
 
-/** Set by whoever wants a card's other answers open: a key, for example. */
-export const wanted = signal<{ id: string; mode: Mode } | undefined>(undefined);
+/** Set by whoever wants a card's note or one of its other answers: a key, for example. */
+export const wanted = signal<{ id: string; mode: Mode | "words" } | undefined>(undefined);
+
+export interface Way {
+  label: string;
+  go(): void;
+}
 
 interface Props {
   item: Item;
@@ -31,38 +42,37 @@ interface Props {
   /** Why it cannot be allowed now; "" when it can. */
   obstacle: string;
   /** Leads to what has not been seen, where that is the obstacle. */
-  goThere: (() => void) | undefined;
+  way: Way | undefined;
   /** What an allow carries by itself: answers to questions, a plan as it is. */
   input: Record<string, unknown> | undefined;
 }
 
-export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
+export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const { request: r, attempt } = item;
   const source = item.whole ?? r;
   const plan = toolKind(r.toolName) === "plan";
   const form = isForm(r);
   const question = toolKind(r.toolName) === "question" && !form;
-  const [wish, setMode] = useState<Mode>("");
-  const mode = form && wish !== "stop" ? "" : wish;
-  const [reply, setReply] = useState("");
+  const [mode, setMode] = useState<Mode>("");
+  const [note, setNote] = useState("");
   const [edits, setEdits] = useState<Edits>(new Map());
-  const [chosen, setChosen] = useState<ReadonlyMap<number, Update>>(new Map());
-  const [kept, setKept] = useState<Kept>();
-  const [planMode, setPlanMode] = useState<"" | "acceptEdits">("");
+  const [remembered, remember] = useState<Remembered>({ updates: new Map() });
+  const [planMode, setPlanMode] = useState<PlanMode>("");
   const [saving, setSaving] = useState(false);
   const [notSaved, setNotSaved] = useState("");
   const [saved, setSaved] = useState<Kept>();
-  const area = useRef<HTMLTextAreaElement>(null);
   const panel = useRef<HTMLDivElement>(null);
-  const { armed, ready } = useArm(foot);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const { armed, ready } = useArm(foot, r.id);
+  const { script: others, failed } = useOthers(mode === "edit" || mode === "always");
   useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
-    if (mode === "words") area.current?.focus({ preventScroll: true });
-  }, [mode]);
+  }, [mode, others]);
   const asked = wanted.value;
   useLayoutEffect(() => {
     if (asked?.id !== r.id) return;
-    setMode(asked.mode);
+    if (asked.mode === "words") box.current?.focus({ preventScroll: true });
+    else if (!form && (asked.mode !== "edit" || source.toolInput)) setMode(asked.mode);
     wanted.value = undefined;
   }, [asked, r.id]);
 
@@ -84,45 +94,48 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
       </div>
     );
 
-  const members = question ? undefined : membersOf(source, fields);
+  const agent = words.answer.agent(r.agent);
   const suggestions = suggestionsOf(source.permissionSuggestions);
-  const modes: Mode[] = form ? [] : ["words"];
+  const rules = !question && !plan && !form;
+  const modes: Exclude<Mode, "">[] = [];
+  if (!form && (suggestions.length > 0 || rules)) modes.push("always");
   if (!question && !form && source.toolInput) modes.push("edit");
-  if (!form && suggestions.length > 0) modes.push("always");
-  if (!question && !plan && !form) modes.push("rule");
   modes.push("stop");
 
-  const message = mode === "words" ? reply.trim() : "";
-  const edited = mode === "edit" && members ? editedInput(source, members, edits) : undefined;
+  const members = others && !question ? others.membersOf(source, fields) : undefined;
+  const message = form || mode === "stop" ? "" : note.trim();
+  const edited = mode === "edit" && members && others ? others.editedInput(source, members, edits) : undefined;
+  const { updates, kept } = mode === "always" ? remembered : { updates: new Map(), kept: undefined };
   const offline = link.value !== "live";
   const sending = attempt?.phase === "sending" ? attempt.behavior : saving ? "allow" : undefined;
 
   let against = obstacle;
   if (mode === "stop") against = form ? words.form.dismissBlocks : words.answer.stopBlocks;
-  else if (message) against = words.answer.replyBlocks;
-  else if (obstacle) against = obstacle;
+  else if (message) against = words.answer.noteBlocks;
+  else if (obstacle || mode === "") against = obstacle;
+  else if (!others) against = failed ? words.later.failed : words.oneMoment;
   else if (mode === "edit" && !members) against = words.answer.notEditable;
   else if (mode === "edit" && !edited) against = words.answer.nothingEdited;
   else if (edited && "wrong" in edited) against = edited.wrong;
-  else if (mode === "always" && chosen.size === 0) against = words.answer.chooseAlways;
-  else if (mode === "rule" && !kept) against = words.answer.chooseRule;
+  else if (mode === "always" && updates.size === 0 && !kept) against = words.answer.chooseAlways;
 
   const deny = () => {
     if (sending || offline || !ready()) return;
     void answer(r, { behavior: "deny", ...(mode === "stop" ? { interrupt: true } : message ? { message } : {}) });
   };
   const permit = async () => {
-    if (sending || offline || against || !ready()) return;
-    const updates: PermissionUpdate[] = mode === "always" ? updatesOf(chosen) : [];
-    if (plan && planMode) updates.push({ type: "setMode", mode: planMode, destination: "session" });
+    if (sending || offline || against) return;
+    const changes: PermissionUpdate[] = updatesOf(updates);
+    if (plan && planMode) changes.push({ type: "setMode", mode: planMode, destination: "session" });
     const changed = edited && "input" in edited ? edited.input : input;
-    const decision: Answer = { behavior: "allow", ...(changed ? { updatedInput: changed } : {}), ...(updates.length > 0 ? { updatedPermissions: updates } : {}) };
-    if (mode === "rule" && kept && kept !== saved) {
+    const decision: Answer = { behavior: "allow", ...(changed ? { updatedInput: changed } : {}), ...(changes.length > 0 ? { updatedPermissions: changes } : {}) };
+    if (kept && kept !== saved) {
       setNotSaved("");
       setSaving(true);
       try {
         await keep(r, kept.digest, boundOf(kept));
         setSaved(kept); // it holds, whatever becomes of the answer
+        remark(r.id, `${words.rule.saved(kept.scope)} ${visibleText(kept.sentence)}`);
       } catch (e) {
         return setNotSaved(reason(e));
       } finally {
@@ -132,6 +145,9 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
     await answer(r, decision);
   };
   const waiting = !armed || !!sending || offline;
+  const hold = pressOf(r) === "hold";
+  const no = form ? (mode === "stop" ? words.form.dismiss : words.form.decline) : mode === "stop" ? words.answer.denyStop : message ? words.answer.denyNote : words.answer.deny;
+  const say = offline ? words.answer.noLink : against || (kept ? words.rule.holds(kept.scope) : "");
   return (
     <>
       {attempt?.phase === "failed" && (
@@ -144,69 +160,72 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
           {words.answer.notSaved(notSaved)}
         </p>
       )}
-      {plan && (
-        <fieldset class="then" data-ui="then" disabled={!!sending}>
-          <legend>{words.plan.then}</legend>
-          <div class="chips">
-            {(["", "acceptEdits"] as const).map((m) => (
-              <label class="choice" key={m}>
-                <input type="radio" name={`${r.id}-then`} checked={planMode === m} onChange={() => setPlanMode(m)} />
-                <span>{words.plan.modes[m]}</span>
-              </label>
-            ))}
-          </div>
-        </fieldset>
-      )}
       {mode !== "" && (
-        <div class="others" data-ui="others" ref={panel}>
-          <div class="chips" role="group" aria-label={words.answer.modesOf}>
-            {modes.map((m) => (
-              <button type="button" class="chip-button" key={m} data-mode={m} aria-pressed={mode === m} disabled={!!sending} onClick={() => setMode(m)}>
-                {form ? words.form.dismissMode : words.answer.modes[m as Exclude<Mode, "">]}
-              </button>
-            ))}
-          </div>
-          {mode === "words" && (
-            <label class="reply" data-ui="reply">
-              <span class="label">{words.answer.replyLabel}</span>
-              <textarea ref={area} rows={3} value={reply} disabled={!!sending} placeholder={words.answer.replyHint} onInput={(e) => setReply(e.currentTarget.value)} />
-            </label>
+        <div class="others" data-ui="others" data-state={mode} ref={panel}>
+          {mode === "edit" && others && members && (
+            <others.EditForm members={members} edits={edits} disabled={!!sending} type={(key, text) => setEdits(new Map(edits).set(key, text))} />
           )}
-          {mode === "edit" && members && (
-            <EditForm members={members} edits={edits} disabled={!!sending} type={(key, text) => setEdits(new Map(edits).set(key, text))} />
+          {mode === "always" && others && (
+            <others.Always id={r.id} agent={agent} suggestions={suggestions} rules={rules} remembered={remembered} disabled={!!sending} remember={remember} />
           )}
-          {mode === "always" && <Suggestions id={r.id} suggestions={suggestions} chosen={chosen} disabled={!!sending} choose={setChosen} />}
-          {mode === "rule" && <RuleForm id={r.id} kept={kept} disabled={!!sending} choose={setKept} />}
           {mode === "stop" && <p class="remark">{form ? words.form.dismissHint : words.answer.stopHint}</p>}
         </div>
       )}
       <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
-        <div class="line">
+        {plan && <Then id={r.id} mode={planMode} disabled={!!sending} choose={setPlanMode} />}
+        {say && (
           <p class="obstacle" data-ui="obstacle" id={`obstacle-${r.id}`}>
-            {offline ? words.answer.noLink : against || (mode === "rule" && kept && words.rule.holds(kept.scope))}{" "}
-            {!offline && goThere && against === obstacle && (
-              <button type="button" class="link" onClick={goThere}>
-                {words.card.next}
+            {say}{" "}
+            {!offline && way && against === obstacle && (
+              <button type="button" class="link" data-action="way" onClick={way.go}>
+                {way.label}
               </button>
             )}
           </p>
-          <button type="button" class="third" data-action="other" disabled={!!sending} aria-expanded={mode !== ""} onClick={() => setMode(mode !== "" ? "" : form ? "stop" : "words")}>
-            {mode === "" ? words.answer.more : words.answer.less}
-          </button>
+        )}
+        <div class="line">
+          {!form && mode !== "stop" && (
+            <textarea
+              ref={(b) => {
+                box.current = b;
+                fit(b);
+              }}
+              class="note"
+              data-ui="note"
+              rows={1}
+              value={note}
+              disabled={!!sending}
+              placeholder={words.answer.instead(agent)}
+              aria-label={words.answer.instead(agent)}
+              onInput={(e) => {
+                fit(e.currentTarget);
+                setNote(e.currentTarget.value);
+              }}
+            />
+          )}
+          {mode === "" ? (
+            <Menu modes={modes} form={form} disabled={!!sending} choose={setMode} />
+          ) : (
+            <button type="button" class="third" data-action="back" disabled={!!sending} aria-label={words.answer.back} onClick={() => setMode("")}>
+              ✕
+            </button>
+          )}
         </div>
         <div class="two" data-ui="answers">
-          <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} onClick={deny}>
-            {form ? (mode === "stop" ? words.form.dismiss : words.form.decline) : mode === "stop" ? words.answer.denyStop : message ? words.answer.sendBack : words.answer.deny}
+          <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(no, nameOf(item))} onClick={deny}>
+            <span>{no}</span>
           </button>
-          <button
-            type="button"
-            class={`allow${sending === "allow" ? " busy" : ""}`} data-action="allow" data-state={sending === "allow" ? "busy" : undefined}
-            aria-disabled={waiting || !!against}
-            {...(against || mode === "rule" ? { "aria-describedby": `obstacle-${r.id}` } : {})}
-            onClick={() => void permit()}
-          >
-            {form ? words.form.send : labelOf(mode, plan, question)}
-          </button>
+          <AllowButton
+            id={r.id}
+            about={nameOf(item)}
+            label={hold ? words.answer.hold : form ? words.form.send : labelOf(mode, plan, question, !!kept, r.action)}
+            hold={hold}
+            off={waiting || !!against}
+            busy={sending === "allow"}
+            describedBy={say ? `obstacle-${r.id}` : undefined}
+            ready={ready}
+            allow={() => void permit()}
+          />
         </div>
         <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>
       </div>
@@ -214,17 +233,74 @@ export function Foot({ item, foot, fields, obstacle, goThere, input }: Props) {
   );
 }
 
-function labelOf(mode: Mode, plan: boolean, question: boolean): string {
+function labelOf(mode: Mode, plan: boolean, question: boolean, rule: boolean, action: string | undefined): string {
   if (question) return words.answer.answer;
   if (mode === "edit") return plan ? words.answer.approveEdited : words.answer.allowEdited;
   if (plan) return words.answer.approve;
-  if (mode === "always") return words.answer.allowAlways;
-  return mode === "rule" ? words.answer.saveAllow : words.answer.allow;
+  if (mode === "always") return rule ? words.answer.saveAllow : words.answer.allowAlways;
+  return action ? words.answer.allowThat(action) : words.answer.allow;
 }
 
-/** The bound of a grant as the broker takes it; nothing for a rule. */
-function boundOf({ scope }: Kept): { expiresAt?: string; count?: number } {
-  if (scope === "rule") return {};
-  if ("count" in scope) return { count: scope.count };
-  return { expiresAt: new Date(Date.now() + clockSkew + scope.minutes * 60_000).toISOString() };
+type PlanMode = "" | "acceptEdits";
+
+/** How the agent goes on with a plan. */
+function Then({ id, mode, disabled, choose }: { id: string; mode: PlanMode; disabled: boolean; choose(m: PlanMode): void }) {
+  return (
+    <fieldset class="then" data-ui="then" disabled={disabled}>
+      <legend class="unseen">{words.plan.then}</legend>
+      {(["", "acceptEdits"] as const).map((m) => (
+        <label class="choice" key={m}>
+          <input type="radio" name={`${id}-then`} checked={mode === m} onChange={() => choose(m)} />
+          <span>{words.plan.modes[m]}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface MenuProps {
+  modes: readonly Exclude<Mode, "">[];
+  form: boolean;
+  disabled: boolean;
+  choose(m: Mode): void;
+}
+
+/** The other answers, behind one button. */
+function Menu({ modes, form, disabled, choose }: MenuProps) {
+  const [open, setOpen] = useState(false);
+  const all = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    all.current?.querySelector<HTMLElement>("[data-mode]")?.focus({ preventScroll: true });
+    const outside = (e: Event) => e.target instanceof Node && !all.current?.contains(e.target) && setOpen(false);
+    const events = ["pointerdown", "focusin"];
+    for (const e of events) addEventListener(e, outside, true);
+    return () => events.forEach((e) => removeEventListener(e, outside, true));
+  }, [open]);
+  return (
+    <div
+      class="others-menu"
+      ref={all}
+      onKeyDown={(e) => {
+        if (e.key !== "Escape") return;
+        setOpen(false);
+        all.current?.querySelector("button")?.focus();
+      }}
+    >
+      <button type="button" class="third" data-action="other" disabled={disabled} aria-expanded={open} aria-label={words.answer.more} onClick={() => setOpen(!open)}>
+        ⋯
+      </button>
+      {open && (
+        <ul data-ui="menu">
+          {modes.map((m) => (
+            <li key={m}>
+              <button type="button" data-mode={m} onClick={() => choose(m)}>
+                {form ? words.form.dismissMode : words.answer.modes[m]}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
 }

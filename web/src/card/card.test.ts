@@ -3,11 +3,15 @@ import test from "node:test";
 import { treeOf, writable } from "../broker/json";
 import { type Request } from "../queue/model";
 import { add } from "../queue/seen";
-import { sentenceOf, suggestionsOf } from "./always";
-import { diffOf } from "./diff";
+import { headOf, tailOf } from "./context";
+import { diffOf, near } from "./diff";
 import { editedInput, membersOf } from "./edit";
+import { made } from "./edits";
 import { isLong, rowsOf } from "./exact";
+import { grouped, reasonOf } from "./head";
 import { changedLines, partsOf } from "./parts";
+import { relative } from "./paths";
+import { sentenceOf, suggestionsOf } from "./remember";
 import { marksOf } from "./shellview";
 
 const request = (toolName: string, toolInput: Record<string, unknown>): Request => ({
@@ -57,9 +61,73 @@ test("JSON is taken apart as it is written", () => {
 test("every field is in one part", () => {
   const field = (name: string, kind: "diff-old" | "diff-new" | "json" | "path", text: string) => ({ name, kind, text });
   const fields = [field("file_path", "path", "/a"), field("edits[0].old_string", "diff-old", "a"), field("edits[0].new_string", "diff-new", "b"), field("edits[1].new_string", "diff-new", "c"), field("x", "json", "1")];
-  const parts = partsOf("MultiEdit", fields);
+  const parts = partsOf("MultiEdit", fields, undefined, made);
   assert.deepEqual(parts.map((p) => [p.kind, p.name]), [["field", "file_path"], ["diff", "edits[0].old_string"], ["field", "edits[1].new_string"], ["field", "x"]]);
-  assert.equal(changedLines(parts), 1);
+  assert.deepEqual(changedLines(parts), { come: 1, go: 1 });
+  for (const [before, after, come, go] of [["", "a\nb\n", 2, 0], ["a\n", "", 0, 1], ["a\n", "a", 0, 0], ["a", "a\n", 0, 0], ["a\n", "b\n", 1, 1], ["", "\n\n\n\n\n\n\n", 7, 0]] as const) {
+    assert.deepEqual(changedLines(partsOf("Write", [{ name: "content", kind: "code", text: after }], { before: { text: before } }, made)), { come, go }, JSON.stringify([before, after]));
+  }
+});
+
+test("a switch that is off is left out, of the agent's own tools only", () => {
+  const field = (name: string, text: string) => ({ name, kind: "json" as const, text });
+  const names = (tool: string, ...fields: ReturnType<typeof field>[]) => partsOf(tool, fields).map((p) => p.name);
+  assert.deepEqual(names("Edit", field("replace_all", "false"), field("edits[1].replace_all", "false")), []);
+  assert.deepEqual(names("Edit", field("replace_all", "true"), field("replace_all", '"false"')), ["replace_all", "replace_all"]);
+  assert.deepEqual(names("mcp__x__y", field("replace_all", "false")), ["replace_all"]);
+});
+
+test("an edit stands among the lines of its file, with their numbers", () => {
+  const edit = [{ name: "old_string", kind: "diff-old" as const, text: "b\nc" }, { name: "new_string", kind: "diff-new" as const, text: "b\nC\nd" }];
+  const [part] = partsOf("Edit", edit, { at: { line: 7, above: ["y", "z"], below: ["e"] } }, made);
+  assert.ok(part?.kind === "diff");
+  assert.deepEqual(part.made!.all.map((l) => `${l.sign}${l.text}${l.number}`), [" y5", " z6", " b7", "-c8", "+C8", "+d9", " e10"]);
+});
+
+test("a file that is written anew shows what of it changes, and how much stays", () => {
+  const lines = Array.from({ length: 50 }, (_, i) => `line ${i + 1}`);
+  const [part] = partsOf("Write", [{ name: "content", kind: "code", text: lines.join("\n").replace("line 30", "LINE 30") }], { before: { text: lines.join("\n") } }, made);
+  assert.ok(part?.kind === "diff");
+  assert.deepEqual(part.made!.lines.map((l) => (l.left ? `${l.left} stay` : `${l.sign}${l.number}`)), ["26 stay", " 27", " 28", " 29", "-30", "+30", " 31", " 32", " 33", "17 stay"]);
+  assert.equal(part.long, false);
+  assert.equal(part.made!.all.length, 51);
+  const all = near(diffOf("a", "b"));
+  assert.deepEqual(all.map((l) => l.sign), ["-", "+"]);
+});
+
+test("a path is shown from the project's root, and never another one's", () => {
+  const r = { cwd: "/srv/shop/web", repo: { root: "/srv/shop" } };
+  for (const [path, want] of [
+    ["/srv/shop/src/cart.js", "src/cart.js"],
+    ["/srv/shop", "/srv/shop"],
+    ["/srv/shop/../../etc/passwd", "/srv/shop/../../etc/passwd"],
+    ["/srv/shop//etc", "/srv/shop//etc"],
+    ["/srv/shop/./a", "/srv/shop/./a"],
+    ["/srv/shopping/a", "/srv/shopping/a"],
+    ["/etc/passwd", "/etc/passwd"],
+    ["src/cart.js", "./src/cart.js"],
+    ["./src/cart.js", "./src/cart.js"],
+  ]) assert.equal(relative(path!, r), want);
+  assert.equal(relative("/etc/passwd", { cwd: "/srv/shop", projectDir: "/etc" }), "/etc/passwd", "the agent does not work there");
+  assert.equal(relative("/a", { cwd: "/", repo: { root: "/" } }), "/a");
+});
+
+test("effects of one kind stand together", () => {
+  const e = (effect: "deletes" | "reads", object: string, risk: "calm" | "danger", outside = false) => ({ effect, object, risk, outside, text: `${effect} ${object}` });
+  const got = grouped([e("deletes", "~/", "danger", true), e("deletes", "build/", "danger"), e("deletes", "tmp/", "danger"), e("reads", "", "calm")]);
+  assert.deepEqual(got.map((g) => [g.verb, g.outside, g.things]), [["Deletes", true, ["~/"]], ["Deletes", false, ["build/", "tmp/"]], ["reads ", false, []]]);
+});
+
+test("a reason does not say again what the headline says", () => {
+  assert.equal(reasonOf("Cannot be undone: deletes build.", "Deletes build; commits"), "Cannot be undone.");
+  for (const whole of ["Cannot be undone: deletes dist.", "assent does not know what this does.", ": x", ""]) assert.equal(reasonOf(whole, "Deletes build; commits"), whole);
+});
+
+test("a quotation ends between words, and in no character", () => {
+  const text = "word ".repeat(100);
+  assert.ok(headOf(text, 110).length <= 110 && headOf(text, 110).endsWith("word"));
+  assert.ok(tailOf(text, 110).length <= 110 && tailOf(text, 110).startsWith("word"));
+  for (const odd of ["😀".repeat(300), `x${"😀".repeat(300)}`]) assert.ok(!/[\ud800-\udbff]$/.test(headOf(odd, 110)) && !/^[\udc00-\udfff]/.test(tailOf(odd, 110)));
 });
 
 test("an edit changes what was typed, and nothing else", () => {
@@ -87,8 +155,11 @@ test("a part was seen when no piece of it was passed over", () => {
   assert.equal(add(spans, 640, 720, 1000), true);
 });
 
-test("colours do not overlap", () => {
+test("warnings go before colours, danger before attention, and none is lost", () => {
   const unit = (words: { start: number; end: number; kind: "program" | "flag" }[]) => ({ start: 0, end: 20, kind: "command" as const, text: "", words });
-  const marks = marksOf([unit([{ start: 0, end: 3, kind: "program" }, { start: 2, end: 5, kind: "flag" }]), unit([{ start: 6, end: 8, kind: "program" }])], [{ code: "x", start: 6, end: 9, why: "w" }, { code: "y", start: 0, end: 20, why: "all" }]);
-  assert.deepEqual(marks.map((m) => [m.start, m.kind]), [[0, "program"], [6, "doubt"]]);
+  const units = [unit([{ start: 0, end: 3, kind: "program" }, { start: 2, end: 5, kind: "flag" }]), unit([{ start: 6, end: 8, kind: "program" }])];
+  const marks = marksOf("rm -rf a b c d e f g h", units, [{ start: 5, end: 20, risk: "attention" }, { start: 7, end: 9, risk: "danger" }, { start: 8, end: 10, risk: "danger" }]);
+  assert.deepEqual(marks.map((m) => [m.start, m.end, m.kind]), [[0, 3, "program"], [5, 7, "attention"], [7, 10, "danger"], [10, 20, "attention"]]);
+  const one = marksOf("git  push\norigin", [], [{ start: 0, end: 3, risk: "attention" }, { start: 5, end: 9, risk: "attention" }, { start: 10, end: 16, risk: "attention" }]);
+  assert.deepEqual(one.map((m) => [m.start, m.end]), [[0, 9], [10, 16]]);
 });

@@ -3,19 +3,24 @@
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../broker/clock";
-import { needsAnswer, toolKind } from "../broker/tools";
-import { isForm, lastElement, repoName, sessionName, shownOf, since, type Item } from "../queue/model";
+import { toolKind } from "../broker/tools";
+import { readWhole } from "../queue/friction";
+import { isForm, saysOf, shownOf, type Item } from "../queue/model";
 import { covered, useUnseen } from "../queue/seen";
 import { lookUp } from "../queue/state";
-import { Paths, Rich, Ticked } from "../text/rich";
+import { Paths, Rich } from "../text/rich";
 import { visibleBytes, visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
-import { Foot } from "./answer";
+import { Foot, type Way } from "./answer";
+import { LastWords, Prompt } from "./context";
 import { Parts, Raw } from "./fields";
 import type { Value, Values } from "./form";
 import { useForms } from "./forms";
-import { changedLines, partsOf, type Field, type Part } from "./parts";
-import { QuestionForm, besides, questionsOf, updatedInput, type Choice } from "./question";
+import { Effects, RiskStrip, Where } from "./head";
+import { useMore } from "./more";
+import { hasChanges, partsOf, type Field, type Part } from "./parts";
+import type { Choice } from "./question";
+import { Reading } from "./reading";
 
 const none: readonly Field[] = [];
 
@@ -32,51 +37,75 @@ export function Card({ item }: { item: Item }) {
   const shown = missing !== undefined ? undefined : shownOf(item);
   const source = item.whole ?? r;
   const kind = toolKind(r.toolName);
-  const questions = kind === "question" ? questionsOf(source) : undefined;
+  const fields = shown?.fields ?? none;
+  const wants = kind === "question" || hasChanges(r.toolName, fields);
+  const { script: more, failed: away } = useMore(wants);
+  const questions = kind === "question" ? more?.questionsOf(source) : undefined;
   const elicits = isForm(r);
-  const { forms, failed } = useForms(elicits);
+  const { script: forms, failed } = useForms(elicits);
   const form = useMemo(() => forms?.formOf(source), [forms, source.toolInput, source.uninspectable]);
   const filled = form && forms?.contentOf(form, values);
-  const fields = shown?.fields ?? none;
   const raw = item.whole?.uninspectable ? rawText(item) : undefined;
   const parts = useMemo(() => {
+    if (wants && !more) return [];
     const all: Field[] = raw === undefined ? [...fields] : [...fields, { name: words.card.rawOf, kind: "json", text: raw }];
-    return partsOf(r.toolName, questions ? besides(all) : form && forms ? forms.besidesForm(all) : all);
-  }, [fields, raw, r.toolName, !questions, !form]);
+    return partsOf(r.toolName, questions && more ? more.besides(all) : form && forms ? forms.besidesForm(all) : all, source.context, more?.made);
+  }, [fields, raw, r.toolName, !questions, !form, source.context, wants && !more]);
   const names = useMemo(() => [...(questions ? ["questions"] : []), ...parts.map((p) => p.name), ...(form && forms ? forms.formParts(form) : [])], [parts, !questions, form]);
   const unseen = useUnseen(card, foot, names);
-  const open = (name: string) => setOpened(new Set(opened).add(name));
-  const closed = parts.filter((p) => p.long && !opened.has(p.name)).length;
-  const input = elicits ? filled && "content" in filled ? filled.content : undefined : kind === "plan" ? {} : questions && updatedInput(source, questions, choices);
+  const [skipped, skip] = useState(false);
+  const whole = readWhole(r, fields);
+  const closed = parts.filter((p) => p.long && !opened.has(p.name));
+  const open = (...more: string[]) => {
+    setOpened(new Set([...opened, ...more]));
+    skip(true); // counts only where it need not be read whole
+  };
+  const input = elicits ? filled && "content" in filled ? filled.content : undefined : kind === "plan" ? {} : questions && more?.updatedInput(source, questions, choices);
 
   const to = (what: string) => card.current?.querySelector(`[data-part] ${what}`)?.scrollIntoView({ block: "center" });
+  const toUnseen = () => toPart(card.current, unseen.names[0]!, unseen.gap);
   let obstacle = "";
-  let goThere: (() => void) | undefined;
+  let way: Way | undefined;
+  const goThere = (go: () => void): Way => ({ label: words.card.next, go });
   if (missing !== undefined || !shown) obstacle = words.card.notHere;
-  else if (closed > 0) {
+  else if (wants && !more) obstacle = away ? words.later.failed : words.oneMoment;
+  else if (whole && closed.length > 0) {
     obstacle = words.card.showFirst;
-    goThere = () => to(".more");
+    way = goThere(() => to(".more"));
   }
-  else if (unseen.names.length > 0) {
+  else if (whole && unseen.names.length > 0) {
     obstacle = words.card.unseen(unseen.names.length);
-    goThere = () => toPart(card.current, unseen.names[0]!, unseen.gap);
+    way = goThere(toUnseen);
+  }
+  else if (!whole && !skipped && closed.length > 0) {
+    obstacle = words.card.folded(closed.length);
+    way = { label: words.card.all, go: () => open(...closed.map((p) => p.name)) };
+  }
+  else if (!whole && !skipped && unseen.names.length > 0 && !unseen.end) {
+    obstacle = words.card.below;
+    way = goThere(() => {
+      skip(true);
+      toUnseen();
+    });
   } else if (elicits && !filled) obstacle = failed ? words.later.failed : forms ? words.form.unknown : words.card.notHere;
   else if (filled && "wrong" in filled) {
     obstacle = filled.wrong;
-    goThere = () => toPart(card.current, `form:${filled.at}`, () => 0);
+    way = goThere(() => toPart(card.current, `form:${filled.at}`, () => 0));
   }
   else if (kind === "question" && !questions) obstacle = words.card.questionsUnknown;
   else if (questions && !input) {
     obstacle = questions.length > 1 ? words.card.answerAll : words.card.answerFirst;
-    goThere = () => to("fieldset:not(:has(:checked))");
+    way = goThere(() => to("fieldset:not(:has(:checked))"));
   }
 
   return (
-    <article class={`card${item.endedAt ? " over" : ""}`} data-ui="card" data-state={item.endedAt ? "over" : undefined} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id}`} data-request={r.id}>
+    <article class={`card${item.endedAt ? " over" : ""}`} data-ui="card" data-state={item.endedAt ? "over" : undefined} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id} session-${r.id}`} data-request={r.id}>
       <Drain item={item} />
+      <RiskStrip item={item} />
       <header>
         <Where item={item} />
-        <h3 id={`verb-${r.id}`}>{verbOf(item, parts)}</h3>
+        <h3 id={`verb-${r.id}`}><Paths text={saysOf(item)} /></h3>
+        <Prompt item={item} />
         {elicits ? <Server name={source.toolInput?.["mcp_server_name"]} /> : <Mcp tool={r.toolName} />}
       </header>
       {r.uninspectable && (
@@ -85,9 +114,9 @@ export function Card({ item }: { item: Item }) {
         </p>
       )}
       <RuleWords item={item} />
-      {questions && (
+      {questions && more && (
         <div data-part="questions">
-          <QuestionForm
+          <more.QuestionForm
             id={r.id}
             questions={questions}
             choices={choices}
@@ -96,7 +125,7 @@ export function Card({ item }: { item: Item }) {
           />
         </div>
       )}
-      <Parts request={r} parts={parts} opened={opened} open={open} />
+      <Parts request={r} parts={parts.filter((p) => !byAgent(p))} opened={opened} open={open} />
       {form && forms && !(item.attempt?.phase === "taken" || r.outcome === "allowed" || r.outcome === "denied") && (
         <forms.FormView
           id={r.id}
@@ -106,6 +135,9 @@ export function Card({ item }: { item: Item }) {
           set={(name, v) => setValues((old) => new Map(old).set(name, v))}
         />
       )}
+      {!elicits && !questions && <Effects item={item} />}
+      <Parts request={r} parts={parts.filter(byAgent)} opened={opened} open={open} />
+      {!item.endedAt && <LastWords item={item} />}
       {elicits && !item.endedAt && <p class="quiet">{words.form.first}</p>}
       {missing !== undefined && (
         <p class="notice">
@@ -118,8 +150,9 @@ export function Card({ item }: { item: Item }) {
         </p>
       )}
       {r.detached && !item.endedAt && <p class="notice">{words.card.detached}</p>}
+      {!item.endedAt && <Reading request={r} />}
       {!r.uninspectable && !item.endedAt && <RawRequest item={item} />}
-      <Foot item={item} foot={foot} fields={fields} obstacle={obstacle} goThere={goThere} input={input} />
+      <Foot item={item} foot={foot} fields={fields} obstacle={obstacle} way={way} input={input} />
     </article>
   );
 }
@@ -130,13 +163,9 @@ function toPart(card: HTMLElement | null, name: string, gap: (name: string) => n
   if (part) scrollBy({ top: part.getBoundingClientRect().top + gap(name) - covered() - 16 });
 }
 
-/** The broker's sentence; of an edit the page knows how many lines it changes. */
-function verbOf(item: Item, parts: readonly Part[]): string {
-  const verb = shownOf(item)?.verb;
-  const lines = changedLines(parts);
-  const file = lastElement(shownOf(item)?.fields.find((f) => f.name === "file_path")?.text);
-  if (lines > 0 && file && verb === `Edit ${file}`) return words.card.editLines(lines, file);
-  return verb ?? words.card.use(visibleLine(item.request.toolName));
+/** What the agent says of its own call: its claim, below what assent says. */
+function byAgent(p: Part): boolean {
+  return p.kind === "field" && p.field.kind === "words";
 }
 
 /** Of a tool of an MCP server, whose it is and what it is called. */
@@ -179,30 +208,17 @@ function RawRequest({ item }: { item: Item }) {
   );
 }
 
-/** What a rule wants the approver to know, and which rules would have answered. */
+/** What a rule wants the approver to know. */
 function RuleWords({ item: { request: r } }: { item: Item }) {
   const v = r.verdict;
-  if (!v || v.action !== "ask") return null;
-  const shadow = v.shadow?.[0];
+  if (v?.action !== "ask" || !v.rule) return null;
   return (
-    <>
-      {v.rule && (
-        <p class="by-rule">
-          {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
-          <small>
-            <Paths text={words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))} />
-          </small>
-        </p>
-      )}
-      {!v.rule && v.reason && !needsAnswer(r.toolName) && (
-        <p class="by-rule quiet">
-          <Ticked text={words.rules.notAnswered(visibleLine(v.reason))} />
-        </p>
-      )}
-      {shadow && (
-        <p class="by-rule quiet">{words.rules.trial(visibleLine(shadow.rule), shadow.action)}</p>
-      )}
-    </>
+    <p class="by-rule">
+      {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
+      <small>
+        <Paths text={words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))} />
+      </small>
+    </p>
   );
 }
 
@@ -210,7 +226,7 @@ function RuleWords({ item: { request: r } }: { item: Item }) {
  * it is on its way, else why it could not be had. */
 function useWhole(item: Item): [string | undefined, () => void] {
   const { request: r } = item;
-  const needed = !item.whole && (r.partial || !!r.uninspectable || !r.shown);
+  const needed = !item.whole && (r.partial || !!r.uninspectable || !r.shown || r.context?.before?.why === "partial");
   const [error, setError] = useState("");
   const fetchIt = () => {
     setError("");
@@ -228,33 +244,6 @@ function rawText(item: Item): string {
   if (w?.raw !== undefined) return visibleText(w.raw);
   if (w?.rawBase64 !== undefined) return visibleBytes(Uint8Array.from(atob(w.rawBase64), (c) => c.charCodeAt(0)));
   return "";
-}
-
-function Where({ item: { request: r } }: { item: Item }) {
-  const repo = repoName(r);
-  const head = r.repo?.head?.slice(0, 8);
-  return (
-    <div class="where">
-      <div>
-        <b>{visibleLine(sessionName(r))}</b>
-        {repo && <span>{visibleLine(repo)}</span>}
-        {(r.repo?.branch || head) && <span class="branch">{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
-        {r.host && <span>{visibleLine(r.host)}</span>}
-        {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
-        {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}
-        {(r.agentId || r.agentType) && <span class="chip">{words.card.subagent(visibleLine(r.agentType ?? ""))}</span>}
-      </div>
-      <Age at={r.createdAt} />
-    </div>
-  );
-}
-
-function Age({ at }: { at: string }) {
-  return (
-    <time class="age" data-ui="age" dateTime={at}>
-      {since(Math.max(0, now.value - Date.parse(at)))}
-    </time>
-  );
 }
 
 /** The time that is left, as a bar that drains and, near its end, as a number. */

@@ -4,22 +4,21 @@ import { words } from "../text/words";
 import type { Diff, Line } from "./diff";
 import { blankRow, Full, lineOf, mostRows, mostWords, plainText } from "./exact";
 
-const around = 3; // lines of what stays that are shown beside a change
 const signs: Readonly<Record<Line["sign"], string>> = { " ": "stays", "-": "goes", "+": "comes" };
 
-export function Changes({ diff, lines = diff.lines }: { diff: Diff; lines?: readonly Line[] }) {
+export function Changes({ diff, lines = diff?.lines ?? [] }: { diff?: Diff; lines?: readonly Line[] }) {
   const some = lines.slice(0, mostRows);
   const plainly = some.reduce((n, l) => n + l.text.length, 0) > mostWords;
   const all = [
-    ...some.map((l, i) => <One key={i} sign={l.sign} what={l.blank ? blankRow(l.blank) : lineOf(l.text, l.marks, 0, plainly)} />),
-    ...runs(lines.slice(mostRows)).map((r, i) => <One key={some.length + i} sign={r.sign} what={plainText(r.lines)} />),
+    ...some.map((l, i) => <One key={i} sign={l.sign} number={l.number} what={l.left ? <span class="folded" data-ui="folded">{words.diff.same(l.left)}</span> : l.blank ? blankRow(l.blank) : lineOf(l.text, l.marks, 0, plainly)} />),
+    ...runs(lines.slice(mostRows)).map((r, i) => <One key={some.length + i} sign={r.sign} number={0} what={plainText(r.lines)} />),
   ];
-  return <pre class="diff" data-ui="diff">{plainly || some.length < lines.length ? <Full>{all}</Full> : all}</pre>;
+  return <pre class={lines.some((l) => l.number) ? "diff numbered" : "diff"} data-ui="diff">{plainly || some.length < lines.length ? <Full>{all}</Full> : all}</pre>;
 }
 
-function One({ sign, what }: { sign: Line["sign"]; what: ComponentChildren }) {
+function One({ sign, number, what }: { sign: Line["sign"]; number: number; what: ComponentChildren }) {
   return (
-    <span class={`line ${signs[sign]}`} data-sign={sign === "-" ? "−" : sign}>
+    <span class={`line ${signs[sign]}`} data-sign={sign === "-" ? "−" : sign} data-number={number || undefined}>
       {sign !== " " && <span class="unseen" data-ui="unseen">{sign === "-" ? words.diff.goes : words.diff.comes}</span>}
       {what}
       {"\n"}
@@ -36,13 +35,4 @@ function runs(lines: readonly Line[]): { sign: Line["sign"]; lines: Line[] }[] {
     else out.push({ sign: l.sign, lines: [l] });
   }
   return out;
-}
-
-/** The changes and some lines around them, for texts whose rest was shown already. */
-export function near(diff: Diff): Line[] {
-  const keep = new Set<number>();
-  diff.lines.forEach((l, i) => {
-    if (l.sign !== " ") for (let k = i - around; k <= i + around; k++) keep.add(k);
-  });
-  return diff.lines.filter((_, i) => keep.has(i));
 }

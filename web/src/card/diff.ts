@@ -9,6 +9,10 @@ export interface Line {
   marks: Mark[];
   /** So many empty lines stand as this one; 0 for a line. */
   blank: number;
+  /** Its number in the file: as it was if it goes, else as it will be. 0 where that is not known. */
+  number: number;
+  /** So many lines that stay are left out here. */
+  left?: number;
 }
 
 export interface Diff {
@@ -22,8 +26,9 @@ const mostEdits = 1500;
 const longestLine = 2000; // characters; of longer ones no words are marked
 const mostMarked = 400; // pairs of lines
 
-/** The whole of both texts: what stays stands once. */
-export function diffOf(before: string, after: string): Diff {
+/** The whole of both texts: what stays stands once. first is the number of their first line, 0 where
+ * it is not known. */
+export function diffOf(before: string, after: string, first = 0): Diff {
   const a = split(before);
   const b = split(after);
   const parts = diffArrays(a, b, { maxEditLength: mostEdits }) ?? [
@@ -48,7 +53,37 @@ export function diffOf(before: string, after: string): Diff {
     for (let k = 0; k < gone.length && k < come.length && marked < mostMarked; k++, marked++) markWords(gone[k]!, come[k]!);
     lines.push(...gone, ...come);
   }
+  if (first > 0) {
+    let was = first;
+    let is = first;
+    for (const l of lines) {
+      l.number = l.sign === "-" ? was : is;
+      if (l.sign !== "+") was++;
+      if (l.sign !== "-") is++;
+    }
+  }
   return { lines: collapse(lines), changed };
+}
+
+const around = 3; // lines of what stays that are shown beside a change
+
+/** The changes and some lines around them. Where more is left out, a line says how much. */
+export function near({ lines }: Pick<Diff, "lines">): Line[] {
+  const keep = new Set<number>();
+  lines.forEach((l, i) => {
+    if (l.sign !== " ") for (let k = i - around; k <= i + around; k++) keep.add(k);
+  });
+  const out: Line[] = [];
+  for (let i = 0; i < lines.length; ) {
+    let end = i;
+    while (end < lines.length && !keep.has(end)) end++;
+    const some = lines.slice(i, end);
+    if (some.length > 1) out.push({ ...line(" ", ""), left: some.reduce((n, l) => n + (l.blank || 1), 0) });
+    else out.push(...some);
+    if (end < lines.length) out.push(lines[end]!);
+    i = end + 1;
+  }
+  return out;
 }
 
 /** A text of no characters has no line at all: a file that is written new. */
@@ -56,8 +91,13 @@ function split(text: string): string[] {
   return text === "" ? [] : text.split("\n");
 }
 
+/** A line that stays. */
+export function stays(text: string, number: number): Line {
+  return { ...line(" ", text), number };
+}
+
 function line(sign: Line["sign"], text: string): Line {
-  return { sign, text, marks: [], blank: 0 };
+  return { sign, text, marks: [], blank: 0, number: 0 };
 }
 
 /** Marks what differs within a line that was changed, unless nothing is left of it. */

@@ -5,9 +5,9 @@ import { toolKind } from "../broker/tools";
 import type { Request } from "../queue/model";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
-import { Changes, near } from "./changes";
-import { diffOf } from "./diff";
+import { Changed } from "./changed";
 import { label } from "./fields";
+import { fit } from "./fit";
 import type { Field } from "./parts";
 
 export interface Member {
@@ -62,13 +62,16 @@ export function EditForm({ members, edits, disabled, type }: Props) {
             <label>
               <span class="label">{label(visibleLine(m.key))}</span>
               <textarea
-                ref={(box) => fit(box)}
+                ref={fit}
                 value={typed}
                 disabled={disabled}
                 spellcheck={false}
                 autocapitalize="off"
                 autocomplete="off"
-                onInput={(e) => type(m.key, e.currentTarget.value)}
+                onInput={(e) => {
+                  fit(e.currentTarget);
+                  type(m.key, e.currentTarget.value);
+                }}
               />
             </label>
             {before !== m.text && <p class="remark">{words.edit.unseen}</p>}
@@ -80,13 +83,3 @@ export function EditForm({ members, edits, disabled, type }: Props) {
   );
 }
 
-/** Makes a box as high as its text, up to what its style allows. */
-function fit(box: HTMLTextAreaElement | null): void {
-  if (box && box.scrollHeight > box.clientHeight) box.style.height = `${box.scrollHeight + 2}px`;
-}
-
-/** What an edit changes, with some lines around. */
-export function Changed({ before, after }: { before: string; after: string }) {
-  const diff = diffOf(before, after);
-  return <Changes diff={diff} lines={near(diff)} />;
-}

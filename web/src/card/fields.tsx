@@ -4,13 +4,15 @@ import type { ComponentChildren } from "preact";
 import { treeOf, type Node } from "../broker/json";
 import { toolKind } from "../broker/tools";
 import type { PermissionRequest } from "../broker/types.gen";
+import { dangerous } from "../queue/friction";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
-import { Changes } from "./changes";
 import { headAndTail, isLong, lineCount, Rows, rowsOf } from "./exact";
-import { longDiff, type Field, type Part } from "./parts";
-import { Markdown } from "./plan";
-import { Shell } from "./shellview";
+import { foldedLines, runsOf } from "./fold";
+import { useMore } from "./more";
+import { changedLines, type ChangePart, type Field, type Part } from "./parts";
+import { relative } from "./paths";
+import { Folded, Shell } from "./shellview";
 
 // A Map: an object would take the member "constructor" for a label of its own.
 const labels: ReadonlyMap<string, string> = new Map(Object.entries(words.fields.labels));
@@ -36,10 +38,10 @@ export function Parts({ request, parts, opened, open }: Props) {
   return (
     <div class="fields" data-ui="fields">
       {parts.map((p) => {
-        const whole = !p.long || opened.has(p.name);
+        const its = { whole: !p.long || opened.has(p.name), opened: opened.has(p.name), open: () => open(p.name) };
         return (
           <div class="part" data-part={p.name} key={p.name}>
-            {p.kind === "diff" ? <ChangesPart request={request} part={p} whole={whole} open={() => open(p.name)} /> : <FieldPart request={request} field={p.field} whole={whole} open={() => open(p.name)} />}
+            {p.kind === "diff" ? <ChangesPlace request={request} part={p} {...its} /> : isFile(p.field) ? <FilePart request={request} field={p.field} parts={parts} /> : <FieldPart request={request} field={p.field} {...its} />}
           </div>
         );
       })}
@@ -47,46 +49,64 @@ export function Parts({ request, parts, opened, open }: Props) {
   );
 }
 
-function ChangesPart({ request, part, whole, open }: { request: PermissionRequest; part: Extract<Part, { kind: "diff" }>; whole: boolean; open(): void }) {
-  const { diff, prefix } = part;
-  const number = /^edits\[(\d+)\]\.$/.exec(prefix);
-  const title = number ? words.diff.place(Number(number[1]) + 1) : part.name === "content" ? words.diff.wholeFile : words.diff.change;
-  const { lines } = diff;
-  const longLine = lines.some((l) => isLong(l.text));
+export interface Its {
+  request: PermissionRequest;
+  /** All of it may be shown: it is not long, or was opened. */
+  whole: boolean;
+  opened: boolean;
+  open(): void;
+}
+
+function isFile(f: Field): boolean {
+  return f.kind === "path" && (f.name === "file_path" || f.name === "notebook_path") && f.text !== "" && f.text.length <= 200 && !f.text.includes("\n");
+}
+
+/** The file that is meant, as it lies in the project, and how many lines of it change. */
+function FilePart({ request, field, parts }: { request: PermissionRequest; field: Field; parts: readonly Part[] }) {
+  const { come, go } = changedLines(parts);
   return (
-    <div class="field">
-      <span class="label">{title}</span>
-      {part.name === "content" && <p class={request.overwrites?.exists === false ? "remark" : "notice"} data-ui="notice">{words.diff.overwrites(request.overwrites)}</p>}
-      {lines.length === 0 && <span class="nothing">{words.fields.empty}</span>}
-      {whole ? (
-        lines.length > 0 && <Changes diff={diff} />
-      ) : (
-        <>
-          <Changes diff={diff} lines={longLine ? lines.slice(0, 14).map(clipped) : lines.slice(0, longDiff - 16)} />
-          <More hidden={words.fields.hidden(longLine ? words.diff.longLines : words.fields.lines(Math.max(1, lines.length - longDiff + 8)), lines.length)} open={open} />
-          <Changes diff={diff} lines={longLine ? [] : lines.slice(-8)} />
-        </>
+    <div class="field file" data-ui="file" title={field.text}>
+      <pre class="path"><Rows rows={rowsOf(relative(field.text, request))} /></pre>
+      {come + go > 0 && (
+        <span class="counts">
+          {come > 0 && <span class="comes">{words.diff.more(come)}</span>} {go > 0 && <span class="goes">{words.diff.less(go)}</span>}
+        </span>
       )}
     </div>
   );
 }
 
-/** Of a line that is long by itself the beginning; the button below says that there is more. */
-function clipped<L extends { text: string }>(l: L): L {
-  return isLong(l.text) ? { ...l, text: headAndTail(l.text).head + " …" } : l;
+/** A difference is shown by a script that comes with the first one. */
+function ChangesPlace(props: Its & { part: ChangePart }) {
+  const { script } = useMore(true);
+  return script ? <script.ChangesPart {...props} /> : <p class="quiet">{words.oneMoment}</p>;
 }
 
-function FieldPart({ request, field: f, whole, open }: { request: PermissionRequest; field: Field; whole: boolean; open(): void }) {
-  const content = whole ? <Block request={request} field={f} text={f.text} /> : <Collapsed request={request} field={f} open={open} />;
+/** So is a plan: until then it is text. */
+function Plan({ text }: { text: string }) {
+  const { script } = useMore(true);
+  return script ? <script.Markdown text={text} /> : <div class="prose"><Rows rows={rowsOf(text)} /></div>;
+}
+
+function FieldPart({ request, field: f, whole, opened, open }: Its & { field: Field }) {
+  const content = (!opened && isShell(request, f) && folded(request, f, open)) || (whole ? <Block request={request} field={f} text={f.text} /> : <Collapsed request={request} field={f} open={open} />);
   if (f.kind === "words") {
+    const label = words.fields.agentSays(words.card.agentName(request.agent ?? ""));
+    if (dangerous(request)) {
+      return (
+        <details class="field words" data-ui="agent-words">
+          <summary>{words.card.foldedWords(label, f.text.length)}</summary>
+          {content}
+        </details>
+      );
+    }
     return (
-      <div class="field words">
-        <span class="label">{words.fields.agentSays}</span>
-        {content}
+      <div class="field words" data-ui="agent-words">
+        <span class="label">{label}</span> {content}
       </div>
     );
   }
-  if (f.name === "command" && f.kind === "code") return <div class="field">{content}</div>;
+  if (isShell(request, f) || (request.event && f.name === "message" && f.kind === "text")) return <div class="field">{content}</div>;
   const inline: Readonly<Record<string, number>> = { text: 80, json: 40, path: 200, url: 200 };
   const short = whole && f.text.length <= (inline[f.kind] ?? 0) && f.text !== "" && !f.text.includes("\n");
   return (
@@ -94,6 +114,23 @@ function FieldPart({ request, field: f, whole, open }: { request: PermissionRequ
       <span class="label">{label(f.name)}</span>
       <div class="value-of">{content}</div>
     </div>
+  );
+}
+
+function isShell(request: PermissionRequest, f: Field): boolean {
+  return f.name === "command" && f.kind === "code" && toolKind(request.toolName) === "command";
+}
+
+/** A command with its plain lines folded, or undefined where none may be, or too much is left. */
+function folded(request: PermissionRequest, f: Field, open: () => void): ComponentChildren {
+  const runs = runsOf(request, f.text, rowsOf(f.text));
+  const count = foldedLines(runs);
+  if (count === 0 || isLong(runs.flatMap((run) => (run.folded ? [] : run.rows.map((r) => r.text))).join("\n"))) return undefined;
+  return (
+    <>
+      <Folded request={request} text={f.text} runs={runs} several />
+      <More hidden={words.shell.showAll(count)} open={open} />
+    </>
   );
 }
 
@@ -108,7 +145,7 @@ function Collapsed({ request, field, open }: { request: PermissionRequest; field
   );
 }
 
-function More({ hidden, open }: { hidden: string; open(): void }) {
+export function More({ hidden, open }: { hidden: string; open(): void }) {
   return (
     <button type="button" class="more" data-action="more" onClick={open}>
       {hidden}
@@ -124,10 +161,11 @@ function Block({ request, field, text, at = 0 }: { request: PermissionRequest; f
   const from = at ? field.text.slice(0, at).split("\n").length - 1 : 0;
   const several = field.text.includes("\n");
   if (field.kind === "words") return <q dir="auto"><Rows rows={rows} from={from} several={several} /></q>;
-  if (field.name === "plan" && field.kind === "text" && toolKind(request.toolName) === "plan" && whole) return <Markdown text={text} />;
+  if (field.name === "plan" && field.kind === "text" && toolKind(request.toolName) === "plan" && whole) return <Plan text={text} />;
   if (field.kind === "text") return <div class="prose" dir="auto"><Rows rows={rows} from={from} several={several} /></div>;
   if (field.kind === "url") return <Address text={text} />;
-  if (field.name === "command" && field.kind === "code" && toolKind(request.toolName) === "command") return <Shell request={request} rows={rows} from={from} several={several} summary={whole || at > 0} />;
+  if (isShell(request, field)) return <Shell request={request} text={field.text} rows={rows} from={from} several={several} />;
+  if (field.kind === "path") return <pre class="path"><Rows rows={rowsOf(relative(text, request))} /></pre>;
   if (field.kind === "json" && whole) {
     const tree = treeOf(text);
     if (tree && tree.kind !== "scalar") return <Tree node={tree} />;

@@ -1,5 +1,5 @@
-// The form of an MCP server. Every choice and every default is on the screen, and beside a title
-// stands what is really sent.
+// The form of an MCP server. Every choice and every default is on the screen, and beside a title that
+// says something else stands what is really sent.
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
 import { Rows, rowsOf } from "./exact";
@@ -34,7 +34,7 @@ export function FormView({ id, form, values, disabled, set }: Props) {
         {form.entries.length === 0 && <p class="quiet">{words.form.nothing}</p>}
       </div>
       {form.entries.map((e, i) => (
-        <Row key={e.name} id={`${id}-form-${i}`} part={`form:${i}`} entry={e} value={valueOf(e, values)} disabled={disabled} set={(v) => set(e.name, v)} />
+        <Row key={e.name} id={`${id}-form-${i}`} part={`form:${i}`} entry={e} twice={form.entries.some((o) => o !== e && o.title === e.title)} value={valueOf(e, values)} disabled={disabled} set={(v) => set(e.name, v)} />
       ))}
     </div>
   );
@@ -44,17 +44,19 @@ interface RowProps {
   id: string;
   part: string;
   entry: Entry;
+  /** Another entry has the same title: then its name tells them apart. */
+  twice: boolean;
   value: Value | undefined;
   disabled: boolean;
   set(value: Value | undefined): void;
 }
 
-function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
+function Row({ id, part, entry: e, twice, value, disabled, set }: RowProps) {
   const choice = e.kind === "one" || e.kind === "several" || e.kind === "boolean";
   const head = (
     <>
       <span dir="auto">{e.title ? <Text of={e.title} /> : <Line of={e.name} />}</span>{" "}
-      {e.title && e.title !== e.name && <code><Line of={e.name} /></code>}{" "}
+      {e.title && e.title !== e.name && twice && <small>(<Line of={e.name} />)</small>}{" "}
       <small>{[e.required ? words.form.required : words.form.optional, hint(e)].filter(Boolean).join(" · ")}</small>
     </>
   );
@@ -84,7 +86,7 @@ function Row({ id, part, entry: e, value, disabled, set }: RowProps) {
   );
 }
 
-function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value" | "part"> & { value: string }) {
+function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value" | "part" | "twice"> & { value: string }) {
   const common = {
     id, value, disabled, class: "other", spellcheck: false, autocomplete: "off", autocapitalize: "off",
     ...(e.description ? { "aria-describedby": `${id}-about` } : {}), ...(e.required ? { "aria-required": true } : {}),
@@ -97,16 +99,18 @@ function Box({ id, entry: e, value, disabled, set }: Omit<RowProps, "value" | "p
   return <input {...common} type="text" inputMode={mode} onInput={(ev) => set(ev.currentTarget.value)} />;
 }
 
-function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part">) {
+function Choices({ id, entry: e, value, set }: Omit<RowProps, "disabled" | "part" | "twice">) {
+  // Of two options that look the same both say what they send.
+  const sentOf = (o: Entry["options"][number]) => (alike(o.title, o.value) && e.options.filter((p) => (p.title || p.value) === o.title).length === 1 ? {} : { sent: o.value });
   if (e.kind === "several") {
     const chosen = Array.isArray(value) ? (value as readonly string[]) : [];
     const toggle = (v: string) => set(e.options.map((o) => o.value).filter((o) => (o === v ? !chosen.includes(o) : chosen.includes(o))));
-    return <>{e.options.map((o, i) => <Option key={i} kind="checkbox" name={id} title={o.title} sent={o.value} checked={chosen.includes(o.value)} choose={() => toggle(o.value)} />)}</>;
+    return <>{e.options.map((o, i) => <Option key={i} kind="checkbox" name={id} title={o.title} {...sentOf(o)} checked={chosen.includes(o.value)} choose={() => toggle(o.value)} />)}</>;
   }
   const options: { value: Value; title: string; sent?: string }[] =
     e.kind === "boolean"
       ? [{ value: true, title: words.form.yes }, { value: false, title: words.form.no }]
-      : e.options.map((o) => ({ value: o.value, title: o.title, sent: o.value }));
+      : e.options.map((o) => ({ value: o.value, title: o.title, ...sentOf(o) }));
   return (
     <>
       {options.map((o, i) => <Option key={i} kind="radio" name={id} title={o.title} {...(o.sent === undefined ? {} : { sent: o.sent })} checked={value === o.value} choose={() => set(o.value)} />)}
@@ -132,10 +136,15 @@ function Option({ kind, name, title, sent, checked, choose }: OptionProps) {
       <input type={kind} name={name} checked={checked} onChange={choose} />
       <span dir="auto">
         {title ? <b><Text of={title} /></b> : sent === undefined ? <span class="nothing" data-ui="nothing">{words.form.none}</span> : <b><Line of={sent} /></b>}
-        {title && sent !== undefined && title !== sent && <small><code><Line of={sent} /></code></small>}
+        {title && sent !== undefined && title !== sent && <small>{words.form.sends} <Line of={sent} /></small>}
       </span>
     </label>
   );
+}
+
+/** "Staging" says what "staging" does: the same letters, in plain ones. */
+function alike(title: string, sent: string): boolean {
+  return title !== "" && (title === sent || (/^[ -~]*$/.test(title + sent) && title.toLowerCase() === sent.toLowerCase()));
 }
 
 /** What is wanted, in words. */

@@ -1,32 +1,51 @@
 // What of a request has to be looked at, part by part: fields as the broker made them, and
-// changes made of two of them. Every field is in exactly one part.
+// changes made of two of them. Every field is in exactly one part, but for switches that are off.
 import { toolKind } from "../broker/tools";
-import type { Shown } from "../broker/types.gen";
-import { diffOf, type Diff } from "./diff";
+import type { Context, Shown } from "../broker/types.gen";
+import type { Line } from "./diff";
 import { isLong } from "./exact";
 
 /** One member of a tool's input, as the broker shows it. */
 export type Field = Shown["fields"][number];
 
-export type Part =
-  | { kind: "field"; name: string; field: Field; long: boolean }
-  | { kind: "diff"; name: string; prefix: string; diff: Diff; long: boolean };
+export type Part = FieldPart | ChangePart;
 
-export const longDiff = 40; // lines
-export const longDiffChars = 6000;
+export interface FieldPart {
+  kind: "field";
+  name: string;
+  field: Field;
+  long: boolean;
+}
 
-export function partsOf(tool: string, fields: readonly Field[]): Part[] {
+export interface ChangePart {
+  kind: "diff";
+  name: string;
+  prefix: string;
+  was: string;
+  is: string;
+  /** Where it is in the file. */
+  at: Context["at"] | undefined;
+  /** Of a whole file, what was there. */
+  before: Context["before"] | undefined;
+  /** The difference: the changes with some lines around, and all that is known of the file. See edits.ts. */
+  made?: { lines: Line[]; all: Line[] };
+  long: boolean;
+}
+
+/** The parts of a request. make makes the differences, which takes a script that is not here at first;
+ * without it they are made where they are shown. */
+export function partsOf(tool: string, fields: readonly Field[], context?: Context, make = (p: ChangePart): ChangePart => p): Part[] {
   const parts: Part[] = [];
   const used = new Set<Field>();
   for (const f of fields) {
-    if (used.has(f)) continue;
+    if (used.has(f) || saysNothing(tool, f)) continue;
     const prefix = f.name.slice(0, -"old_string".length);
     const come = f.kind === "diff-old" && f.name.endsWith("old_string") ? fields.find((g) => g.kind === "diff-new" && g.name === `${prefix}new_string`) : undefined;
     if (come && !used.has(come)) {
       used.add(come);
-      parts.push(changes(f.name, prefix, f.text, come.text));
-    } else if (toolKind(tool) === "write" && f.name === "content" && f.kind === "code") {
-      parts.push(changes(f.name, "", "", f.text));
+      parts.push(make({ kind: "diff", name: f.name, prefix, was: f.text, is: come.text, at: prefix === "" ? context?.at : undefined, before: undefined, long: false }));
+    } else if (isContent(tool, f)) {
+      parts.push(make({ kind: "diff", name: f.name, prefix: "", was: context?.before?.text ?? "", is: f.text, at: { line: 1 }, before: context?.before, long: false }));
     } else {
       parts.push({ kind: "field", name: f.name, field: f, long: isLong(f.text) });
     }
@@ -34,12 +53,27 @@ export function partsOf(tool: string, fields: readonly Field[]): Part[] {
   return parts;
 }
 
-function changes(name: string, prefix: string, before: string, after: string): Part {
-  const diff = diffOf(before, after);
-  return { kind: "diff", name, prefix, diff, long: diff.lines.length > longDiff || before.length + after.length > longDiffChars };
+/** A switch of one of the agent's own tools that is off, as it is when nobody mentions it. */
+function saysNothing(tool: string, f: Field): boolean {
+  return f.kind === "json" && f.text === "false" && !tool.startsWith("mcp__") && /^(edits\[\d+\]\.)?(replace_all|run_in_background)$/.test(f.name);
 }
 
-/** How many lines an edit changes; 0 where it is no edit. */
-export function changedLines(parts: readonly Part[]): number {
-  return parts.reduce((n, p) => n + (p.kind === "diff" ? p.diff.changed : 0), 0);
+function isContent(tool: string, f: Field): boolean {
+  return toolKind(tool) === "write" && f.name === "content" && f.kind === "code";
+}
+
+/** Whether there is a difference to be made. */
+export function hasChanges(tool: string, fields: readonly Field[]): boolean {
+  return fields.some((f) => f.kind === "diff-old" || isContent(tool, f));
+}
+
+/** How many lines come and go. What stands behind the last line feed is no line. */
+export function changedLines(parts: readonly Part[]): { come: number; go: number } {
+  const count = (sign: "+" | "-") =>
+    parts.reduce((n, p) => {
+      const lines = (p.kind === "diff" ? p.made?.all ?? [] : []).filter((l) => l.sign === sign || l.sign === " ");
+      const last = lines[lines.length - 1];
+      return n + lines.reduce((k, l) => k + (l.sign === sign ? l.blank || 1 : 0), 0) - (last?.sign === sign && last.text === "" ? 1 : 0);
+    }, 0);
+  return { come: count("+"), go: count("-") };
 }

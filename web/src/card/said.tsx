@@ -4,8 +4,8 @@ import type { ElicitationResponse, PermissionResponse } from "../broker/types.ge
 import { isForm, type Item } from "../queue/model";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
-import { sentenceOf, type Update } from "./always";
-import { Changed } from "./edit";
+import { useMore } from "./more";
+import { sentenceOf, type Update } from "./remember";
 
 // Of a tool call, or of a form.
 type Output = Partial<Omit<PermissionResponse["hookSpecificOutput"] & ElicitationResponse["hookSpecificOutput"], "hookEventName">>;
@@ -58,4 +58,10 @@ export function Said({ item }: { item: Item }) {
       )}
     </>
   );
+}
+
+/** A difference is shown by a script that comes with the first one. */
+function Changed(props: { before: string; after: string }) {
+  const { script } = useMore(true);
+  return script ? <script.Changed {...props} /> : null;
 }

@@ -1,72 +1,67 @@
-// A shell command, coloured by what the rules read in it, and what that is in words. The colours
-// come from the broker's own reading: where it could not read, nothing is coloured.
+// A shell command, with what assent warns of in red or amber, bold and underlined. Where the marks are
+// is the broker's own reading: what it could not read is not marked, and then nothing is folded.
 import type { PermissionRequest, Unit } from "../broker/types.gen";
-import { Ticked } from "../text/rich";
 import { words } from "../text/words";
 import { Rows, type Mark, type Row } from "./exact";
+import type { Run } from "./fold";
 
 interface Props {
   request: PermissionRequest;
+  /** The whole command. */
+  text: string;
   rows: readonly Row[];
   /** How many lines stand before them, and whether there are several in all. */
   from: number;
   several: boolean;
-  summary: boolean;
 }
 
-export function Shell({ request, rows, from, several, summary }: Props) {
-  const doubts = request.doubts ?? [];
-  // What a program may run besides is worth a line only where it makes the rules doubt.
-  const units = (request.units ?? []).filter((u) => !u.guessed || doubts.length > 0);
+export function Shell({ rows, from, ...rest }: Props) {
+  return <Folded {...rest} runs={[{ folded: false, rows, from }]} />;
+}
+
+/** A command of which runs of plain lines are folded; each says how many lines it is. */
+export function Folded({ request, text, runs, several }: { request: PermissionRequest; text: string; runs: readonly Run[]; several: boolean }) {
+  const marks = marksOf(text, request.units ?? [], request.marks ?? []);
   return (
-    <>
-      <pre class="code shell" data-ui="shell">
-        <Rows rows={rows} marks={marksOf(units, doubts)} from={from} several={several} />
-      </pre>
-      {summary && (units.length > 1 || units.some(remarkable)) && <Units units={units} more={request.moreUnits ?? 0} />}
-      {summary &&
-        doubts.map((d, i) => (
-          <p class="remark" key={i}>
-            <Ticked text={words.shell.doubt(d.why)} />
-          </p>
-        ))}
-    </>
+    <pre class="code shell" data-ui="shell">
+      {runs.map((run, i) =>
+        run.folded ? (
+          <span class="folded" data-ui="folded" key={i}>
+            {words.shell.folded(run.rows.length)}
+          </span>
+        ) : (
+          <Rows key={i} rows={run.rows} marks={marks} from={run.from} several={several} />
+        ),
+      )}
+    </pre>
   );
 }
 
-/** In order and without overlaps. A doubt about a part of the text goes before a colour. */
-export function marksOf(units: readonly Unit[], doubts: NonNullable<PermissionRequest["doubts"]>): Mark[] {
-  const end = Math.max(0, ...units.map((u) => u.end));
-  const all: Mark[] = doubts.filter((d) => d.end > d.start && (d.start > 0 || d.end < end)).map((d) => ({ start: d.start, end: d.end, kind: "doubt" }));
-  for (const u of units) for (const w of u.words ?? []) all.push({ start: w.start, end: w.end, kind: w.kind });
-  all.sort((a, b) => a.start - b.start || Number(b.kind === "doubt") - Number(a.kind === "doubt"));
-  let last = 0;
-  return all.filter((m) => {
-    if (m.start < last) return false;
-    last = m.end;
-    return true;
-  });
-}
+const warns: ReadonlySet<string> = new Set(["danger", "attention"]);
 
-function remarkable(u: Unit): boolean {
-  return u.kind !== "command" || !!u.via?.length || !!u.inner || !!u.guessed || !!u.dir || !u.program;
-}
-
-/** All of them: one that is folded may be the one that deletes. */
-function Units({ units, more }: { units: readonly Unit[]; more: number }) {
-  const row = (u: Unit, i: number) => (
-    <li key={i}>
-      <span class="does">{u.guessed ? words.shell.perhaps(words.shell.does[u.kind]) : words.shell.does[u.kind]}</span> <code>{u.text || "…"}</code>{" "}
-      {!!u.via?.length && <small>{words.shell.via(u.via.join(" › "))}</small>}{" "}
-      {u.dir && <small>{words.shell.dir(u.dir)}</small>}{" "}
-      {u.dirUnknown && <small>{words.shell.dirUnknown}</small>}
-    </li>
-  );
-  return (
-    <div class="units" data-ui="units">
-      <span class="label">{words.shell.readAs(units.length + more)}</span>
-      <ol>{units.map(row)}</ol>
-      {more > 0 && <p class="remark">{words.shell.others(more)}</p>}
-    </div>
-  );
+/** In order and without overlaps. What assent warns of goes before what is only a program's name, and
+ * danger before attention; words beside each other stand as one mark. */
+export function marksOf(text: string, units: readonly Unit[], warnings: NonNullable<PermissionRequest["marks"]>): Mark[] {
+  const all: Mark[] = [];
+  for (const risk of ["danger", "attention"] as const) {
+    for (const m of warnings.filter((w) => w.risk === risk)) {
+      let at = m.start;
+      for (const o of [...all].sort((a, b) => a.start - b.start)) {
+        if (o.end <= at || o.start >= m.end) continue;
+        if (o.start > at) all.push({ start: at, end: o.start, kind: risk });
+        at = o.end;
+      }
+      if (at < m.end) all.push({ start: at, end: m.end, kind: risk });
+    }
+  }
+  for (const u of units) for (const w of u.words ?? []) if (!warnings.some((m) => m.start < w.end && m.end > w.start)) all.push({ start: w.start, end: w.end, kind: w.kind });
+  all.sort((a, b) => a.start - b.start);
+  const out: Mark[] = [];
+  for (const m of all) {
+    const last = out[out.length - 1];
+    if (last && m.start < last.end) continue;
+    if (last?.kind === m.kind && warns.has(m.kind) && /^ *$/.test(text.slice(last.end, m.start))) last.end = m.end;
+    else out.push({ ...m });
+  }
+  return out;
 }

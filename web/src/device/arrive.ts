@@ -2,8 +2,8 @@
 // and by the icon of the installed page, which the service worker serves when the broker is away.
 import { effect } from "@preact/signals";
 import { focusOn } from "../panels/keys";
-import { limit } from "../queue/inbox";
-import { arrivalTrouble, bringUp, groups, known, standing } from "../queue/state";
+import { show as showRequest } from "../queue/current";
+import { arrivalTrouble, bringUp, known, standing } from "../queue/state";
 import { keepSubscribed, onTap, serviceWorker, takeRequestInAddress } from "./push";
 
 export function arrive(): void {
@@ -31,8 +31,7 @@ async function show(id: string): Promise<void> {
     arrivalTrouble.value = wrong;
     return;
   }
-  const at = groups.peek().flatMap((g) => g.items).findIndex((i) => i.request.id === id);
-  limit.value = Math.max(limit.peek(), at + 1);
+  showRequest(id);
   requestAnimationFrame(() => {
     const there = document.querySelector<HTMLElement>(`[data-request="${CSS.escape(id)}"]`);
     if (there) focusOn(there);

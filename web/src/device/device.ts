@@ -109,11 +109,11 @@ export function deviceName(agent: string): string {
   const pick = (table: [RegExp, string][], other: string) => table.find(([re]) => re.test(agent))?.[1] ?? other;
   const browser = pick(
     [[/Edg/, "Edge"], [/Firefox|FxiOS/, "Firefox"], [/Chrome|CriOS/, "Chrome"], [/Safari/, "Safari"]],
-    words.devices.someBrowser,
+    words.browser.some,
   );
   const system = pick(
     [[/iPhone/, "iPhone"], [/iPad/, "iPad"], [/Android/, "Android"], [/Mac OS/, "Mac"], [/Windows/, "Windows"], [/Linux/, "Linux"]],
-    words.devices.someSystem,
+    words.browser.someSystem,
   );
-  return words.devices.name(browser, system);
+  return words.browser.name(browser, system);
 }

@@ -6,7 +6,7 @@ import { sentence } from "../broker/http";
 import type { Stats } from "../broker/types.gen";
 import { Paths } from "../text/rich";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import type { Chart } from "./plot";
 
 const w = words.charts;

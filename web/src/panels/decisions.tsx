@@ -2,17 +2,15 @@
 // meanwhile is announced and shown on demand, so that nothing moves under a finger.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { getRequest, listDecisions, type DecisionFilter } from "../broker/api";
+import { listDecisions, type DecisionFilter } from "../broker/api";
 import { now } from "../broker/clock";
-import { reason, sentence } from "../broker/http";
+import { sentence } from "../broker/http";
 import type { Settled } from "../broker/types.gen";
-import { Parts } from "../card/fields";
-import { partsOf } from "../card/parts";
-import { Said } from "../card/said";
-import { agoWords, isRequest, lastElement, since, type Request } from "../queue/model";
+import { lastElement } from "../queue/model";
 import { recent, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
+import { Decided, whoIs } from "./decided";
 
 const page = 50;
 const typing = 300; // ms
@@ -92,8 +90,8 @@ export function Decisions() {
       {!list && !error && <p class="quiet">{words.history.fetching}</p>}
       {list?.length === 0 && <p class="quiet">{filtered ? words.history.nothing : words.history.nothingYet}</p>}
       <ul class="rows">
-        {list?.map((d) => (
-          <Decided key={d.id} d={d} />
+        {list?.map((d, i) => (
+          <Decided key={d.id} d={d} before={list[i - 1]} only={set} />
         ))}
       </ul>
       {list && list.length > 0 && !end && (
@@ -143,98 +141,3 @@ function Filters() {
     </search>
   );
 }
-
-/** Who decided, in short: of a rule without its file. */
-function whoIs(by: NonNullable<Settled["by"]>): string {
-  if (by.kind === "owner-cli") return words.outcome.ownerCli;
-  const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
-  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
-}
-
-const tones: Readonly<Record<string, string>> = { allowed: "good", denied: "bad" };
-
-function Decided({ d }: { d: Settled }) {
-  const [whole, setWhole] = useState<Request>();
-  const [error, setError] = useState("");
-  const at = new Date(d.settledAt);
-  const took = Date.parse(d.settledAt) - Date.parse(d.createdAt);
-  const who = d.by ? whoIs(d.by) : "";
-  const why = d.reason ? (d.unattended && /^(tool_ran|hangup|turn_ended)$/.test(d.reason) ? words.history.unattended : words.history.reasons[d.reason] ?? visibleLine(d.reason)) : "";
-  const show = () => {
-    setError("");
-    getRequest(d.id).then(
-      (r) => isRequest(r) && setWhole(r),
-      (e: unknown) => setError(reason(e)),
-    );
-  };
-  return (
-    <li class={`decided ${d.delivery === "overruled" ? "loud" : d.failed ? "bad" : (tones[d.outcome] ?? "gone")}`} data-ui="decision" data-state={d.failed ? "bad" : tones[d.outcome]}>
-      <div class="where">
-        <b>
-          {words.history.outcomes[d.outcome]}
-          {d.edited && words.history.edited}
-        </b>
-        {who && d.by?.kind !== "owner-cli" ? (
-          <button type="button" class="link" title={words.history.filter(visibleLine(d.by?.name ?? ""))} onClick={() => set({ by: d.by?.name ?? "" })}>
-            {who}
-          </button>
-        ) : (
-          <span>{who || why}</span>
-        )}
-        <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
-        {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
-        <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
-          {agoWords(now.value - at.getTime())}
-        </time>
-      </div>
-      <div class="summary" data-ui="summary">
-        <button type="button" class="link tool" title={words.history.filter(visibleLine(d.toolName))} onClick={() => set({ tool: d.toolName })}>
-          {visibleLine(d.toolName)}
-        </button>{" "}
-        <span>{d.summary}</span>
-      </div>
-      {d.asked && d.asked !== d.summary && <p class="told">{words.history.asked(d.asked)}</p>}
-      {d.answers && <p class="told">{words.history.answers(d.answers)}</p>}
-      {d.failed && <p class="told">{words.outcome.ranFailed(d.failure ?? "")}</p>}
-      {d.message && <p class="told">{words.history.told(visibleLine(d.message))}</p>}
-      <div class="where">
-        {d.repo && (
-          <button type="button" class="link" title={words.history.filter(visibleLine(d.repo))} onClick={() => set({ repo: d.repo ?? "" })}>
-            {visibleLine(lastElement(d.repo))}
-          </button>
-        )}
-        {d.sessionTitle && d.sessionTitle !== lastElement(d.repo) && <span>{d.sessionTitle}</span>}
-        {!whole && (
-          <button type="button" class="link" onClick={show}>
-            {words.history.whole}
-          </button>
-        )}
-      </div>
-      {error && (
-        <p class="notice" role="alert">
-          {words.card.notFetched(error)}
-        </p>
-      )}
-      {whole && <Whole request={whole} />}
-    </li>
-  );
-}
-
-/** What was allowed, else what was asked for, and what was said beside it. */
-function Whole({ request }: { request: Request }) {
-  const { units, doubts, ...edited } = request; // which are of what was asked for
-  const shown = request.allowed?.shown;
-  return (
-    <>
-      <Said item={{ request, endedAt: 1 }} />
-      <Parts request={shown ? edited : request} parts={partsOf(request.toolName, (shown ?? request.shown)?.fields ?? [])} opened={everything} open={() => undefined} />
-    </>
-  );
-}
-
-/** All fields are shown whole: nobody decides by them any more. */
-const everything: ReadonlySet<string> = new (class extends Set<string> {
-  override has(): boolean {
-    return true;
-  }
-})();

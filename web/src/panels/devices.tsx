@@ -6,13 +6,13 @@ import { now } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
 import type { Device } from "../broker/types.gen";
 import { forgetThisBrowser } from "../device/entry";
-import { ownDevice } from "../device/session";
+import { authorized, ownDevice } from "../device/session";
 import { useArm } from "../queue/arm";
 import { mayRevoke, since } from "../queue/model";
 import { keepsNothing } from "../queue/state";
 import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 
 export function Devices() {
   const [list, setList] = useState<readonly Device[]>();
@@ -37,7 +37,7 @@ export function Devices() {
       {list?.length === 0 && <p class="quiet">{words.devices.none}</p>}
       <ul>
         {list?.map((d) => (
-          <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} />
+          <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} renamed={load} />
         ))}
       </ul>
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
@@ -60,7 +60,7 @@ function sorted(list: readonly Device[]): Device[] {
   return [...list].sort((a, b) => Number(b.id === own) - Number(a.id === own) || (b.lastUsed ?? "").localeCompare(a.lastUsed ?? ""));
 }
 
-function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(yes: boolean): void }) {
+function Row({ device: d, asked, ask, renamed }: { device: Device; asked: boolean; ask(yes: boolean): void; renamed(): void }) {
   const own = ownDevice();
   const mine = own?.id === d.id;
   const [state, setState] = useState<"there" | "sending" | "gone">("there");
@@ -93,6 +93,7 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
           )
         )}
       </div>
+      {mayRevoke(own, d) && <Rename device={d} there={state === "there"} done={renamed} />}
       {error && (
         <p class="outcome bad" role="alert">
           {mine ? words.devices.notForgotten(error) : words.devices.notRevoked(error)}
@@ -102,9 +103,48 @@ function Row({ device: d, asked, ask }: { device: Device; asked: boolean; ask(ye
   );
 }
 
+/** Gives the device another name. The button keeps its place when the device is gone. */
+function Rename({ device: d, there, done }: { device: Device; there: boolean; done(): void }) {
+  const [name, setName] = useState<string>(); // undefined: the field is not open
+  const [error, setError] = useState("");
+  const w = words.rename;
+  const save = (e: Event) => {
+    e.preventDefault();
+    setError("");
+    authorized("PATCH", `/v1/devices/${encodeURIComponent(d.id)}`, { name: name?.trim() }).then(
+      () => {
+        setName(undefined);
+        done();
+      },
+      (wrong: unknown) => setError(w.failed(reason(wrong))),
+    );
+  };
+  if (name === undefined || !there) {
+    return (
+      <button type="button" class="link" data-action="rename" disabled={!there} onClick={() => setName(d.name)}>
+        {w.rename}
+      </button>
+    );
+  }
+  return (
+    <form class="act-row" data-ui="rename" onSubmit={save}>
+      <label>
+        {w.name} <input name="name" required maxLength={100} value={name} onInput={(e) => setName(e.currentTarget.value)} />
+      </label>
+      <button type="submit" class="small" data-action="save-name">
+        {w.save}
+      </button>
+      <button type="button" class="small" onClick={() => setName(undefined)}>
+        {words.halt.cancel}
+      </button>
+      {error && <p role="alert">{error}</p>}
+    </form>
+  );
+}
+
 /** Stands where the first button stood, with the harmless choice under the finger; the other
  * one works only after it has stood still for a moment. */
-export function Sure({ word, yes, no }: { word: string; yes(): void; no(): void }) {
+export function Sure({ word, keep: other = words.devices.keep, yes, no }: { word: string; keep?: string; yes(): void; no(): void }) {
   const foot = useRef<HTMLDivElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
   const { armed, ready } = useArm(foot);
@@ -115,7 +155,7 @@ export function Sure({ word, yes, no }: { word: string; yes(): void; no(): void 
         {word}
       </button>
       <button type="button" class="small" ref={keep} onClick={no}>
-        {words.devices.keep}
+        {other}
       </button>
     </div>
   );

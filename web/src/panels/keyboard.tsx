@@ -1,5 +1,5 @@
 // The list of keys, and the way to change them or switch them off.
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { defaultKeys, actions, rebind } from "./keymap";
 import { prefer, preferences } from "./preferences";
 import { Switch } from "./switch";

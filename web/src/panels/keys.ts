@@ -1,10 +1,12 @@
 // What the keyboard does on the page. A letter acts on the request that has the focus, through its
 // own buttons, so that what holds for a finger holds for a key: nothing that just moved, nothing
 // that was not shown whole.
+import { effect } from "@preact/signals";
 import { wanted } from "../card/answer";
-import { announcement, groups, selected, standing } from "../queue/state";
+import { current as shownId, entries, show, step as stepCard } from "../queue/current";
+import { announcement, items, standing } from "../queue/state";
 import { words } from "../text/words";
-import { settings, view } from "../view";
+import { go, view } from "../view";
 import { actionOf, type Action } from "./keymap";
 import { preferences } from "./preferences";
 
@@ -12,15 +14,22 @@ const pause = 2000; // ms without a letter, after which one is no longer part of
 let typed = -Infinity; // when the last letter of a text was typed
 
 export function startKeys(): void {
+  effect(shownOnButtons);
   document.addEventListener("click", () => (typed = -Infinity), true);
   document.addEventListener("keydown", (e) => {
     if (ofText(e)) return;
     const { keys, keymap } = preferences.peek();
-    if (!keys || standing.peek() !== "in" || settings.peek() || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || e.defaultPrevented) return;
+    if (!keys || standing.peek() !== "in" || e.ctrlKey || e.altKey || e.metaKey || e.isComposing || e.defaultPrevented) return;
     const action = actionOf(keymap, e.key);
     if (!action || (e.repeat && action !== "next" && action !== "previous")) return;
     if (run(action)) e.preventDefault();
   });
+}
+
+/** Has the buttons that answer show their keys; see layout.css. */
+function shownOnButtons(): void {
+  const { keys, keymap } = preferences.value;
+  for (const a of ["allow", "deny"] as const) document.documentElement.style.setProperty(`--key-${a}`, keys && keymap[a] ? JSON.stringify(keymap[a].toUpperCase()) : "none");
 }
 
 /** Whether a key belongs to a text that somebody types. A box may go away under the hands, with its
@@ -59,24 +68,39 @@ function run(action: Action): boolean {
     case "search":
       return search();
     case "help":
-      settings.value = "keyboard";
+      go("you", "keyboard");
       return true;
   }
 }
 
-const requests = ".queue .card, .queue .one:not(.over)";
+const row = ".queue .one:not(.over)"; // of Many at once
+const card = ".detail .card";
 
 function current(): HTMLElement | null {
-  return (document.activeElement?.closest(requests) as HTMLElement | null) ?? null;
+  return (document.activeElement?.closest(`${row}, ${card}`) as HTMLElement | null) ?? null;
 }
 
 function step(by: 1 | -1): boolean {
-  view.value = "inbox";
-  const all = [...document.querySelectorAll<HTMLElement>(requests)];
+  go("inbox");
   const here = current();
-  const next = here ? all[all.indexOf(here) + by] : by > 0 ? all[0] : all[all.length - 1];
-  if (next) focusOn(next);
+  if (preferences.peek().many) {
+    const all = [...document.querySelectorAll<HTMLElement>(row)];
+    const next = here ? all[all.indexOf(here) + by] : by > 0 ? all[0] : all[all.length - 1];
+    if (next) focusOn(next);
+    return true;
+  }
+  if (here || by < 0) stepCard(by);
+  focusSoon();
   return true;
+}
+
+/** Gives the card the focus when it is drawn. */
+function focusSoon(tries = 10): void {
+  requestAnimationFrame(() => {
+    const shown = document.querySelector<HTMLElement>(card);
+    if (shown && (preferences.peek().many || shown.dataset["request"] === shownId.peek())) focusOn(shown);
+    else if (tries > 0) focusSoon(tries - 1);
+  });
 }
 
 /** Brings a request before the reader. The focus goes to the whole of it, or to its checkbox; never
@@ -90,10 +114,10 @@ export function focusOn(request: HTMLElement): void {
 function press(which: "allow" | "deny"): boolean {
   if (view.peek() !== "inbox") return false;
   const many = document.querySelector(".together");
-  const card = document.activeElement?.closest(".card");
-  const scope = card ?? many;
+  const here = document.activeElement?.closest(".card");
+  const scope = here ?? many;
   if (!scope) return noneHasFocus();
-  const button = scope.querySelector<HTMLButtonElement>(card ? `.two .${which}` : `.${which}`);
+  const button = scope.querySelector<HTMLButtonElement>(`${here ? "[data-ui=answers] " : ""}[data-action=${which}]`);
   button?.click();
   if (button?.ariaDisabled === "true") announcement.value = scope.querySelector(".obstacle, p")?.textContent ?? "";
   return true;
@@ -108,7 +132,7 @@ function want(mode: "edit" | "words"): boolean {
 }
 
 function noneHasFocus(): boolean {
-  announcement.value = words.settings.chooseFirst(preferences.peek().keymap.next);
+  announcement.value = words.list.chooseFirst(preferences.peek().keymap.next);
   return true;
 }
 
@@ -118,19 +142,17 @@ function pick(): boolean {
   return !!box;
 }
 
-/** Goes on to the next session in which something waits, in the order of the rail. */
+/** Goes on to the next session in which something waits, in the order of the inbox. */
 function nextWaiting(): boolean {
-  view.value = "inbox";
-  const ids = groups.peek().filter((g) => g.waiting > 0).map((g) => g.sessionId);
-  if (ids.length === 0) return true;
-  selected.value = ids[(ids.indexOf(selected.peek()) + 1) % ids.length]!;
-  const first = (tries: number) => {
-    const all = [...document.querySelectorAll<HTMLElement>(requests)];
-    const shown = document.querySelectorAll(".queue .group").length === 1 || preferences.peek().many;
-    if (shown && all[0]) focusOn(all[0]);
-    else if (tries > 0) requestAnimationFrame(() => first(tries - 1));
-  };
-  requestAnimationFrame(() => first(10)); // when it is drawn
+  go("inbox");
+  const firsts = new Map<string, string>();
+  for (const i of entries.peek().flatMap((e) => e.items)) if (!firsts.has(i.request.sessionId)) firsts.set(i.request.sessionId, i.request.id);
+  const ids = [...firsts.keys()];
+  const here = current() ? ids.indexOf(items.peek().get(shownId.peek())?.request.sessionId ?? "") : -1;
+  const next = ids[(here + 1) % ids.length];
+  if (next === undefined) return true;
+  show(firsts.get(next)!);
+  focusSoon();
   return true;
 }
 

@@ -4,7 +4,8 @@ import { createElement, type FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 import { words } from "../text/words";
 
-type Panels = typeof import("./panels");
+type Module = typeof import("./panels");
+type Panels = Omit<Module, "startFeed">;
 
 const panels = signal<Panels | undefined>(undefined);
 const failed = signal(false);
@@ -12,7 +13,10 @@ const failed = signal(false);
 function fetchPanels(): void {
   failed.value = false;
   Promise.all([import("./panels"), styles()]).then(
-    ([m]) => (panels.value = m),
+    ([m]) => {
+      m.startFeed();
+      panels.value = m;
+    },
     () => (failed.value = true),
   );
 }

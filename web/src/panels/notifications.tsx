@@ -9,7 +9,7 @@ import { agoWords } from "../queue/model";
 import { sessions } from "../queue/state";
 import { sessionNames } from "../story/rail";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { Switch } from "./switch";
 
 const w = words.notify;
@@ -142,6 +142,14 @@ function When({ settings: s, save }: { settings: PushSettings; save(change: Part
           />
         ))}
       <Switch on={!!s.showSession} set={(showSession) => save({ showSession })} label={w.showSession} why={w.showSessionWhy} />
+      <Switch on={!!s.showContent} set={(showContent) => save(showContent ? { showContent } : { showContent, showSentence: false })} label={w.showContent} why={w.showContentWhy} />
+      {s.showContent && <Switch on={!!s.showSentence} set={(showSentence) => save({ showSentence })} label={w.showSentence} why={w.showSentenceWhy} />}
+      <fieldset class="events">
+        <legend>{w.events}</legend>
+        <Switch on={!!s.stillWaits} set={(stillWaits) => save({ stillWaits })} label={w.stillWaits} />
+        <Switch on={!!s.finished} set={(finished) => save({ finished })} label={w.finished} />
+        <Switch on={!!s.failed} set={(failed) => save({ failed })} label={w.failed} />
+      </fieldset>
     </>
   );
 }

@@ -1,6 +1,12 @@
 // The parts of the page that most visits do not need: one script of its own.
+export { Always } from "../card/always";
+export { EditForm, editedInput, membersOf } from "../card/edit";
 export { Many } from "../queue/many";
 export { Charts } from "./charts";
 export { Decisions } from "./decisions";
+export { Halted } from "./halt";
 export { RuleBook } from "./rulebook";
 export { Settings } from "./settings";
+export { startFeed } from "../story/feed";
+export { Sessions } from "../story/sessions";
+export { Transcript } from "../story/transcriptview";

@@ -9,7 +9,7 @@ import { agoWords, approver, since } from "../queue/model";
 import { ruleTrouble } from "../queue/state";
 import { Paths, Rich, Ticked } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { Sure } from "./devices";
 
 const few = 100; // rules that are shown at first; packs bring hundreds

@@ -1,9 +1,13 @@
-// A button that moved under a finger must not take the tap. A foot's buttons work only when
-// they have stood where they are for half a second.
+// A button that came up or moved under a finger must not take the tap. A foot's buttons work only
+// when they have been on the screen, where they are, for half a second, and when whatever was
+// pressed as they came was lifted.
+import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { pressed } from "./press";
 
 const settle = 500; // ms
+const most = 0.6; // of the foot that has to be on the screen
 
 export interface Arm {
   /** What the buttons look like. */
@@ -12,41 +16,100 @@ export interface Arm {
   ready(): boolean;
 }
 
-export function useArm(foot: RefObject<HTMLElement | null>): Arm {
-  const anchor = useRef<{ x: number; y: number; tall: number; since: number }>({ x: NaN, y: NaN, tall: NaN, since: Infinity });
+interface Anchor {
+  x: number;
+  y: number;
+  tall: number;
+  /** Whether the foot is on the screen. */
+  shown: boolean;
+  /** Since when it is on the screen as it is, by performance.now(); Infinity while it is not. */
+  since: number;
+}
+
+/** Arms the buttons of a foot. id is that of the request: another one arms anew. */
+export function useArm(foot: RefObject<HTMLElement | null>, id = ""): Arm {
+  const anchor = useRef<Anchor>({ x: NaN, y: NaN, tall: NaN, shown: false, since: Infinity });
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const frame = useRef(0);
   const [armed, setArmed] = useState(false);
+
+  const anew = useCallback(() => {
+    const p = anchor.current;
+    p.since = Infinity;
+    setArmed(false);
+    clearTimeout(timer.current);
+    cancelAnimationFrame(frame.current);
+    if (!p.shown || pressed.peek()) return; // what ends that begins anew
+    // The second frame begins when the first one is painted.
+    frame.current = requestAnimationFrame(() => {
+      frame.current = requestAnimationFrame(() => {
+        p.since = performance.now();
+        timer.current = setTimeout(() => setArmed(true), settle);
+      });
+    });
+  }, []);
 
   const measure = useCallback(() => {
     if (!foot.current) return;
     // In the page's coordinates: scrolling is the person's own doing. The foot of a card sticks
     // to the screen's edge; where it belongs is the card's end.
-    const card = foot.current.closest(".card");
+    const card = foot.current.closest<HTMLElement>("[data-ui=card]");
     const box = (card ?? foot.current).getBoundingClientRect();
-    const x = box.left + scrollX;
-    const y = (card ? box.bottom : box.top) + scrollY;
+    let x = box.left;
+    let y = card ? box.bottom : box.top;
+    for (let e = foot.current.parentElement; e; e = e.parentElement) {
+      x += e.scrollLeft;
+      y += e.scrollTop;
+    }
     // A phone's keyboard lies over the buttons, and is gone in no time: when the request goes away
     // that somebody writes an answer to, the next letter would be a tap on another.
     const tall = visualViewport?.height ?? 0;
     const p = anchor.current;
     if (Math.abs(x - p.x) <= 1 && Math.abs(y - p.y) <= 1 && Math.abs(tall - p.tall) <= 1) return;
-    anchor.current = { x, y, tall, since: performance.now() };
-    setArmed(false);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => setArmed(true), settle);
-  }, [foot]);
+    Object.assign(p, { x, y, tall });
+    anew();
+  }, [foot, anew]);
 
   useLayoutEffect(measure);
+  useLayoutEffect(anew, [id, anew]);
+  const element = useRef<HTMLElement | null>(null);
+  const appears = useRef<IntersectionObserver>(undefined);
+  useLayoutEffect(() => {
+    if (element.current === foot.current) return; // the same one as before
+    element.current = foot.current;
+    appears.current?.disconnect();
+    appears.current = new IntersectionObserver(
+      (entries) => {
+        const shown = entries[entries.length - 1]!.intersectionRatio >= most;
+        if (shown === anchor.current.shown) return;
+        anchor.current.shown = shown;
+        anew();
+      },
+      { threshold: [most] },
+    );
+    if (foot.current) appears.current.observe(foot.current);
+  });
+  useEffect(() => () => appears.current?.disconnect(), []);
   useEffect(() => {
-    const observer = new ResizeObserver(measure);
-    observer.observe(document.body);
+    const moves = new ResizeObserver(measure);
+    moves.observe(document.body);
+    // A press that began too early does nothing when it ends: the time runs from its end.
+    const presses = effect(() => {
+      void pressed.value;
+      if (!(performance.now() - anchor.current.since >= settle)) anew();
+    });
+    const back = () => document.hidden || anew(); // it comes up again
     visualViewport?.addEventListener("resize", measure);
+    document.addEventListener("visibilitychange", back);
     return () => {
-      observer.disconnect();
+      moves.disconnect();
+      presses();
       visualViewport?.removeEventListener("resize", measure);
+      document.removeEventListener("visibilitychange", back);
       clearTimeout(timer.current);
+      cancelAnimationFrame(frame.current);
     };
-  }, [measure]);
+  }, [foot, measure, anew]);
 
   const ready = useCallback(() => {
     measure();

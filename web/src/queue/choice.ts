@@ -1,7 +1,7 @@
 // Several requests that somebody chose to answer alike, as plain functions. A choice is of exact
 // requests with the digests of what was seen: what comes later, or has changed, is not in it.
 import { needsAnswer } from "../broker/tools";
-import type { Part } from "../card/parts";
+import { pressOf, readWhole } from "./friction";
 import type { Item, Request } from "./model";
 import { shownOf } from "./model";
 
@@ -34,12 +34,16 @@ export function canAnswer(item: Item): boolean {
   return !item.endedAt && !item.lost && (!item.attempt || item.attempt.phase === "failed");
 }
 
-/** Why it cannot be allowed among others: it wants an answer of its own, or not all of it was on
- * the screen. opened are the names of long parts that were opened. */
-export function hindrance(item: Item, parts: readonly Part[], opened: ReadonlySet<string> | undefined, seen: boolean): "" | "own" | "unseen" {
+/** What of a row was on the screen: its line, or all that it is about. */
+export type Read = "" | "line" | "whole";
+
+/** Why it cannot be allowed among others: it is dangerous or wants an answer of its own, or not
+ * enough of it was on the screen. */
+export function hindrance(item: Item, read: Read): "" | "own" | "unseen" {
   const { request: r } = item;
-  if (needsAnswer(r.toolName) || r.event || r.uninspectable || !shownOf(item) || (r.partial && !item.whole)) return "own";
-  return seen && parts.every((p) => !p.long || opened?.has(p.name)) ? "" : "unseen";
+  const shown = shownOf(item);
+  if (pressOf(r) === "hold" || needsAnswer(r.toolName) || r.event || r.uninspectable || !shown || (r.partial && !item.whole)) return "own";
+  return read === "whole" || (read === "line" && !readWhole(r, shown.fields)) ? "" : "unseen";
 }
 
 export interface Tally {

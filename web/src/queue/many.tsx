@@ -1,11 +1,12 @@
-// Alike requests together, to answer exactly those that somebody chose. Every one is read whole
-// and gets an answer of its own, with the digest of what was on the screen.
+// Alike requests together, a line each, to answer exactly those that somebody chose. Each gets an
+// answer of its own, with the digest of what was on the screen. What is dangerous is not among them.
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
 import type { Shown } from "../broker/types.gen";
 import { Card } from "../card/card";
+import { made } from "../card/edits";
 import { Parts } from "../card/fields";
 import { partsOf, type Part } from "../card/parts";
 import { mayDecide } from "../device/session";
@@ -13,20 +14,23 @@ import { preferences } from "../panels/preferences";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 import { useTall } from "./arm";
-import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen } from "./choice";
+import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen, type Read } from "./choice";
+import { pressOf } from "./friction";
 import { hold } from "./hold";
-import { inOrder, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
-import { useSeenRows } from "./rowsseen";
+import { folded, inOrder, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
+import { useReadRows } from "./rowsseen";
 import { shapeOf, type Shape } from "./shape";
 import { items as allItems, link, send } from "./state";
 
 const still = 500; // ms that a list or a button must not have moved or changed before a tap counts
 const atOnce = 6;
+const mostOfLine = 400; // characters
 
 interface Alike {
   shape: Shape;
   tool: string;
-  items: Item[];
+  /** Equal requests are one. */
+  rows: (readonly Item[])[];
 }
 
 const shapes = new WeakMap<Item["request"], Shape>();
@@ -43,21 +47,23 @@ function partsFor(item: Item): readonly Part[] {
   const shown = shownOf(item);
   if (!shown) return [];
   let p = parts.get(shown);
-  if (!p) parts.set(shown, (p = partsOf(item.request.toolName, shown.fields)));
+  if (!p) parts.set(shown, (p = partsOf(item.request.toolName, shown.fields, (item.whole ?? item.request).context, made)));
   return p;
 }
 
 function alike(items: readonly Item[]): Alike[] {
-  const groups = new Map<string, Alike>();
+  const groups = new Map<string, { shape: Shape; tool: string; items: Item[] }>();
   for (const item of items) {
     const s = shape(item);
     const g = groups.get(s.key);
     if (g) g.items.push(item);
     else groups.set(s.key, { shape: s, tool: item.request.toolName, items: [item] });
   }
-  return [...groups.values()];
+  return [...groups.values()].map((g) => ({ shape: g.shape, tool: g.tool, rows: folded(g.items).map((e) => e.items) }));
 }
 
+/** The rows that are open, by the id of their first request, with the names of the long parts in
+ * them that are. */
 type Opened = ReadonlyMap<string, ReadonlySet<string>>;
 
 export function Many({ items }: { items: readonly Item[] }) {
@@ -68,14 +74,21 @@ export function Many({ items }: { items: readonly Item[] }) {
   const [said, say] = useState("");
   const list = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
-  const seen = useSeenRows(list, bar);
-  const stood = useStill(groups.map((g) => `${g.shape.key}:${g.items.map((i) => i.request.id).join()}`).join());
+  const read = useReadRows(list, bar);
+  const stood = useStill(groups.map((g) => `${g.shape.key}:${g.rows.map((r) => r.map((i) => i.request.id).join()).join()}`).join());
   const pick = (some: readonly Item[], yes: boolean): boolean => {
     if (!stood()) return false;
     say("");
     choose((c) => toggled(c, some.map((i) => i.request), yes));
     return true;
   };
+  const open = (id: string, parts: ReadonlySet<string> | undefined) =>
+    setOpened((o) => {
+      const next = new Map(o);
+      if (parts) next.set(id, parts);
+      else next.delete(id);
+      return next;
+    });
   const waiting = items.filter((i) => !i.endedAt).length;
   return (
     <div ref={list}>
@@ -83,9 +96,9 @@ export function Many({ items }: { items: readonly Item[] }) {
         <span class="count">{words.desk.waiting(waiting)}</span>
       </h2>
       {groups.map((g) => (
-        <Together key={g.shape.key} group={g} chosen={chosen} opened={opened} pick={pick} open={(id, name) => setOpened((o) => new Map(o).set(id, new Set(o.get(id)).add(name)))} />
+        <Together key={g.shape.key} group={g} chosen={chosen} opened={opened} pick={pick} open={open} />
       ))}
-      {mayDecide() && <Bar at={bar} chosen={chosen} opened={opened} seen={seen} choose={choose} said={said} say={say} />}
+      {mayDecide() && <Bar at={bar} chosen={chosen} groups={groups} read={read} choose={choose} open={(id) => open(id, opened.get(id) ?? none)} said={said} say={say} />}
     </div>
   );
 }
@@ -106,36 +119,46 @@ interface TogetherProps {
   chosen: Chosen;
   opened: Opened;
   pick(items: readonly Item[], yes: boolean): boolean;
-  open(id: string, name: string): void;
+  open(id: string, parts: ReadonlySet<string> | undefined): void;
+}
+
+/** Whether it may be chosen: what is dangerous is answered by itself. */
+function choosable(item: Item): boolean {
+  return canAnswer(item) && pressOf(item.request) !== "hold";
 }
 
 function Together({ group: g, chosen, opened, pick, open }: TogetherProps) {
   const name = words.inbox.alike(visibleLine(g.tool), visibleLine(g.shape.name));
-  const waiting = g.items.filter(canAnswer);
-  const all = waiting.length > 0 && waiting.every((i) => chosen.get(i.request.id) === i.request.inputSha256);
+  const waiting = g.rows.flat().filter(canAnswer).length;
+  const free = g.rows.filter((r) => r.some(choosable));
+  const items = free.flat().filter(choosable);
+  const all = items.every((i) => chosen.get(i.request.id) === i.request.inputSha256);
   const id = useId();
   return (
     <section class="alike" data-ui="alike" aria-labelledby={id}>
       <header>
-        <label class="pick">
-          <input
-            type="checkbox"
-            checked={all}
-            disabled={waiting.length === 0 || !mayDecide()}
-            aria-label={words.inbox.chooseAll(name)}
-            onClick={(e) => {
-              if (!pick(waiting, !all)) e.preventDefault();
-            }}
-          />
-        </label>
+        {free.length > 1 && (
+          <label class="pick">
+            <input
+              type="checkbox"
+              checked={all}
+              disabled={!mayDecide()}
+              aria-label={words.inbox.chooseAll(name)}
+              onClick={(e) => {
+                if (!pick(items, !all)) e.preventDefault();
+              }}
+            />
+          </label>
+        )}
         <h3 id={id}>
-          {name} <span class="count">{words.desk.waiting(waiting.length)}</span>
+          {name} <span class="count">{words.desk.waiting(waiting)}</span>
         </h3>
       </header>
       <ul>
-        {g.items.map((i) => (
-          <Row key={i.request.id} item={i} chosen={chosen.get(i.request.id) === i.request.inputSha256} opened={opened.get(i.request.id)} pick={pick} open={open} />
-        ))}
+        {g.rows.map((r) => {
+          const first = r[0]!.request.id;
+          return <Row key={first} items={r} chosen={r.some((i) => canAnswer(i) && chosen.get(i.request.id) === i.request.inputSha256)} opened={opened.get(first)} pick={pick} open={open} />;
+        })}
       </ul>
     </section>
   );
@@ -145,18 +168,28 @@ const none: ReadonlySet<string> = new Set();
 const slowly = computed(() => Math.floor(now.value / 5000) * 5000); // a thousand bars need not move each second
 
 interface RowProps {
-  item: Item;
+  /** Equal requests. */
+  items: readonly Item[];
   chosen: boolean;
+  /** The long parts that are open in it; undefined while it is not open itself. */
   opened: ReadonlySet<string> | undefined;
   pick(items: readonly Item[], yes: boolean): boolean;
-  open(id: string, name: string): void;
+  open(id: string, parts: ReadonlySet<string> | undefined): void;
 }
 
 /** Among a thousand rows only those that changed are made anew. */
 function Row(props: RowProps) {
-  const { item, chosen, opened = none } = props;
+  const { items, chosen, opened } = props;
   const [alone, setAlone] = useState(false);
-  return useMemo(() => <Exactly {...props} opened={opened} alone={alone} setAlone={setAlone} />, [item, chosen, opened, alone]);
+  return useMemo(() => <Exactly {...props} alone={alone} setAlone={setAlone} />, [stand(items), chosen, opened, alone]);
+}
+
+const stands = new WeakMap<Item, number>();
+let lastStand = 0;
+
+/** Another text when one of the items is another one. */
+function stand(items: readonly Item[]): string {
+  return items.map((i) => stands.get(i) ?? (stands.set(i, ++lastStand), lastStand)).join();
 }
 
 interface ExactlyProps extends RowProps {
@@ -164,14 +197,17 @@ interface ExactlyProps extends RowProps {
   setAlone(yes: boolean): void;
 }
 
-function Exactly({ item, chosen, opened = none, pick, open, alone, setAlone }: ExactlyProps) {
+function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: ExactlyProps) {
+  const item = items.find(canAnswer) ?? items[0]!;
   const { request: r } = item;
-  const shown = shownOf(item);
-  const verb = shown?.verb ?? words.card.use(visibleLine(r.toolName));
+  const id = items[0]!.request.id;
+  const what = r.sentence || shownOf(item)?.verb || words.card.use(visibleLine(r.toolName));
   const where = visibleLine(sessionName(r));
+  const all = partsFor(item);
+  const text = lineOf(all);
   const line = outcomeLine(item, Date.now() - clockSkew) ?? (item.attempt?.phase === "failed" ? { text: item.attempt.why, tone: "bad" } : undefined);
-  const free = canAnswer(item);
-  const byItself = hindrance(item, partsFor(item), opened, true) === "own";
+  const free = items.filter(canAnswer);
+  const byItself = hindrance(item, "whole") === "own";
   if (alone && !item.endedAt) {
     return (
       <li class="alone">
@@ -182,36 +218,57 @@ function Exactly({ item, chosen, opened = none, pick, open, alone, setAlone }: E
       </li>
     );
   }
+  const whole = opened && all.every((p) => !p.long || opened.has(p.name)) ? "yes" : text.whole ? "line" : undefined;
   return (
-    <li class={`one${chosen && free ? " chosen" : ""}${free ? "" : " over"}`} data-ui="row" data-state={free ? undefined : "over"} data-request={r.id}>
-      <label class="pick">
-        <input
-          type="checkbox"
-          checked={chosen && free}
-          disabled={!free || !mayDecide()}
-          aria-label={words.inbox.choose(verb, where)}
-          onClick={(e) => {
-            if (!pick([item], !chosen)) e.preventDefault();
-          }}
-        />
-      </label>
-      <div>
-        <div class="where">
-          <b>{where}</b>
-          {r.repo?.branch && <span class="branch">{visibleLine(r.repo.branch)}</span>}
-          <span>{verb}</span>
-          {!item.endedAt && <Left item={item} />}
-        </div>
-        <Parts request={item.whole ?? r} parts={partsFor(item)} opened={opened} open={(name) => open(r.id, name)} />
-        {line && <p class={`outcome ${line.tone}`}>{line.text}</p>}
-        {free && (byItself || !mayDecide()) && (
-          <button type="button" class="link" onClick={() => setAlone(true)}>
-            {words.inbox.byItself}
-          </button>
+    <li class={`one${chosen ? " chosen" : ""}${free.length > 0 ? "" : " over"}`} data-ui="row" data-risk={r.risk ?? "attention"} data-state={free.length > 0 ? undefined : "over"} data-whole={whole} data-request={id}>
+      <div class="line">
+        {free.some(choosable) ? (
+          <label class="pick">
+            <input
+              type="checkbox"
+              checked={chosen}
+              disabled={!mayDecide()}
+              aria-label={words.inbox.choose(what, where)}
+              onClick={(e) => {
+                if (!pick(free.filter(choosable), !chosen)) e.preventDefault();
+              }}
+            />
+          </label>
+        ) : (
+          <span class="pick" aria-hidden="true">{free.length > 0 ? "⚠" : ""}</span>
         )}
+        <button type="button" class="what" data-action="open" aria-expanded={!!opened} onClick={() => open(id, opened ? undefined : none)}>
+          <b>{what}</b>
+          <code class="text">{text.line}</code>
+        </button>
+        {free.length > 1 && <b class="times" data-ui="times" aria-label={words.inbox.times(free.length)}>×{free.length}</b>}
+        <span class="from">{where}</span>
+        {free.length > 0 && <Left item={item} />}
       </div>
+      {(opened || line) && (
+        <div class="all">
+          {opened && <Parts request={item.whole ?? r} parts={all} opened={opened} open={(name) => open(id, new Set(opened).add(name))} />}
+          {line && <p class={`outcome ${line.tone}`}>{line.text}</p>}
+          {opened && free.length > 0 && (byItself || !mayDecide()) && (
+            <button type="button" class="link" data-action="alone" onClick={() => setAlone(true)}>
+              {words.inbox.byItself}
+            </button>
+          )}
+        </div>
+      )}
     </li>
   );
+}
+
+/** What a row's line says of the input, and whether that is all of it where it is not cut. What the
+ * agent says about it is no part of what it does. */
+function lineOf(all: readonly Part[]): { line: string; whole: boolean } {
+  const parts = all.filter((p) => p.kind !== "field" || p.field.kind !== "words");
+  const first = parts[0];
+  if (!first) return { line: "", whole: true };
+  const text = first.kind === "field" ? first.field.text : first.is;
+  const line = text.split("\n", 1)[0]!;
+  return { line: line.slice(0, mostOfLine), whole: parts.length === 1 && first.kind === "field" && line === text && text.length <= mostOfLine && !/ {2}|\t| $/.test(text) };
 }
 
 /** The time that is left, as a bar and in words. */
@@ -233,26 +290,21 @@ function again(items: readonly Item[]): Chosen {
   return toggled(new Map(), items.map((i) => i.request), true);
 }
 
-/** Brings the first of these rows to the screen. */
-function toUnseen(items: readonly Item[]): void {
-  const id = items[0]?.request.id;
-  if (id) document.querySelector(`.one[data-request="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "center" });
-}
-
 interface BarProps {
   at: RefObject<HTMLDivElement | null>;
   chosen: Chosen;
-  opened: Opened;
-  seen: ReadonlySignal<ReadonlySet<string>>;
+  groups: readonly Alike[];
+  read: ReadonlySignal<ReadonlyMap<string, Read>>;
   choose(c: Chosen): void;
+  open(id: string): void;
   /** What became of the last answer. */
   said: string;
   say(text: string): void;
 }
 
 /** What is done with the chosen ones, at the foot of the screen. */
-function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
-  const seen = rows.value;
+function Bar({ at, chosen, groups, read: rows, choose, open, said, say }: BarProps) {
+  const read = rows.value;
   const [sending, setSending] = useState(false);
   const key = [useTall(), ...chosen.keys()].join();
   const ready = useStill(key);
@@ -263,10 +315,17 @@ function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
     return () => clearTimeout(timer);
   }, [key]);
   const { good, stale } = standing(chosen, allItems.value);
-  const blocks = good.map((i) => hindrance(i, partsFor(i), opened.get(i.request.id), seen.has(i.request.id)));
-  const unseen = blocks.filter((b) => b === "unseen").length;
+  const rowOf = useMemo(() => new Map(groups.flatMap((g) => g.rows.flatMap((r) => r.map((i) => [i.request.id, r[0]!.request.id] as const)))), [groups]);
+  const blocks = good.map((i) => hindrance(i, read.get(rowOf.get(i.request.id) ?? "") ?? ""));
+  const unread = new Set(good.filter((_, n) => blocks[n] === "unseen").map((i) => rowOf.get(i.request.id)!));
+  const unseen = unread.size;
   const own = blocks.filter((b) => b === "own").length;
+  const toUnread = (id: string) => {
+    if (read.get(id) === "line") open(id); // the line alone is not enough
+    requestAnimationFrame(() => document.querySelector(`.one[data-request="${CSS.escape(id)}"]`)?.scrollIntoView({ block: "center" }));
+  };
   const offline = link.value !== "live";
+  const dangers = groups.flatMap((g) => g.rows.flat()).filter((i) => canAnswer(i) && !choosable(i)).length;
   const obstacle = own > 0 ? words.inbox.own(own) : unseen > 0 ? words.inbox.unseen(unseen) : "";
   const count = chosen.size;
   const answerAll = async (behavior: "allow" | "deny") => {
@@ -291,8 +350,9 @@ function Bar({ at, chosen, opened, seen: rows, choose, said, say }: BarProps) {
     <div class="together" data-ui="together" ref={at} role="group" aria-label={words.inbox.chosen(count)}>
       <p role="status">
         {said || (offline ? words.answer.noLink : count === 0 ? words.inbox.noneChosen : obstacle)}
+        {!said && count === 0 && dangers > 0 && ` ${words.inbox.danger(dangers)}`}
         {!said && !offline && unseen > 0 && own === 0 && (
-          <button type="button" class="link" onClick={() => toUnseen(good.filter((i) => !seen.has(i.request.id) || hindrance(i, partsFor(i), opened.get(i.request.id), true) !== ""))}>
+          <button type="button" class="link" data-action="way" onClick={() => toUnread([...unread][0]!)}>
             {words.card.next}
           </button>
         )}

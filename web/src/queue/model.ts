@@ -1,6 +1,6 @@
 // What the page knows of requests, as plain functions over plain values: no clock, no network,
 // no signals. state.ts holds the values.
-import { toolKind } from "../broker/tools";
+import { needsAnswer, toolKind } from "../broker/tools";
 import type { Approver, Decision, PermissionRequest, Problem, Shown } from "../broker/types.gen";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
@@ -39,6 +39,8 @@ export interface Item {
   lost?: boolean;
   /** Somebody came to look at this very one: it stays for longer. */
   kept?: boolean;
+  /** What this page did beside its answer: a sentence. */
+  remark?: string;
 }
 
 export type Tone = "wait" | "good" | "bad" | "gone" | "loud";
@@ -46,6 +48,9 @@ export type Tone = "wait" | "good" | "bad" | "gone" | "loud";
 export interface Line {
   text: string;
   tone: Tone;
+  /** Of a decision, the text in two: "Allowed by phone", and how far it has come. */
+  said?: string;
+  rest?: string;
 }
 
 /** The one line that says how a request stands after an answer, ours or another's. */
@@ -61,7 +66,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
       const word = wordFor(r, r.outcome === "allowed");
       const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
       const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
-      return { text: `${said}. ${delivered(item, now)}`.trim(), tone };
+      return decision(said, delivered(item, now), tone);
     }
     case "expired":
       return {
@@ -77,9 +82,30 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
   if (attempt?.phase === "sending") return { text: words.answer.sending, tone: "wait" };
   if (attempt?.phase === "taken") {
     const word = wordFor(r, attempt.behavior === "allow");
-    return { text: `${word}. ${delivered(item, now)}`, tone: attempt.behavior === "allow" ? "good" : "bad" };
+    return decision(word, delivered(item, now), attempt.behavior === "allow" ? "good" : "bad");
   }
   return undefined;
+}
+
+function decision(said: string, rest: string, tone: Tone): Line {
+  return { text: `${said}. ${rest}`.trim(), tone, said, rest };
+}
+
+/** The same in one line that stands by itself: what was settled, and how. */
+export function toastLine(item: Item, now: number): { what: string; rest: string; tone: Tone } | undefined {
+  const what = saysOf(item);
+  if (item.attempt?.phase === "failed" && !item.endedAt) return { what: words.toast.failed(small(what)), rest: item.attempt.why, tone: "bad" };
+  const line = outcomeLine(item, now);
+  if (!line) return undefined;
+  // Of one's own answer the answer comes first; of another's what it was about.
+  const mine = item.attempt?.phase === "taken" ? line.said : undefined;
+  const rest = [mine ? line.rest : line.text, item.remark].filter(Boolean).join(" ");
+  return { what: mine ? words.toast.said(mine, small(what)) : what, rest, tone: line.tone };
+}
+
+/** A sentence as it goes on behind a colon. */
+function small(sentence: string): string {
+  return /^\p{Lu}\p{Ll}/u.test(sentence) ? sentence[0]!.toLowerCase() + sentence.slice(1) : sentence;
 }
 
 /** Whether an MCP server asks, and not a tool. */
@@ -134,6 +160,55 @@ export function newer(old: Request | undefined, r: Request): Request {
   return old?.state === "ended" && r.state !== "ended" ? old : r;
 }
 
+/** Whether it is over, as far as this page is concerned. */
+export function isSettled(item: Item): boolean {
+  return item.endedAt !== 0 || !!item.lost || item.attempt?.phase === "taken";
+}
+
+/** Whether it waits for the reader: not over, and with no answer that can still be taken back. */
+export function waits(item: Item): boolean {
+  return !isSettled(item) && !(item.attempt?.phase === "sending" && item.attempt.held);
+}
+
+/** What a request would do, in assent's words. */
+export function saysOf(item: Item): string {
+  const { request: r } = item;
+  const verb = shownOf(item)?.verb || words.card.use(visibleLine(r.toolName));
+  // Of what this page has edited the broker says the effects when it has recorded it.
+  const edited = item.attempt?.phase === "taken" && item.attempt.decision?.updatedInput && !r.allowed;
+  return wantsMore(r) || edited ? verb : r.sentence || verb;
+}
+
+/** Whether it wants more than a yes or a no: its effect is what is answered. */
+export function wantsMore(r: Request): boolean {
+  return isForm(r) || needsAnswer(r.toolName);
+}
+
+/** The same with where it is, for who cannot see that: "Pushes to origin/main, checkout". */
+export function nameOf(item: Item): string {
+  return words.news.requestIn(saysOf(item), visibleLine(sessionName(item.request)));
+}
+
+/** Identical requests: one tool, one input, one project. */
+export interface Entry {
+  items: readonly Item[];
+}
+
+/** Puts identical requests together, where the first of them is. What wants an answer of its own,
+ * or may not be what it looks like, stays alone. */
+export function folded(sorted: readonly Item[]): Entry[] {
+  const entries = new Map<string, Item[]>();
+  for (const item of sorted) {
+    const r = item.request;
+    const alone = wantsMore(r) || r.event || r.uninspectable;
+    const key = alone ? r.id : JSON.stringify([r.toolName, r.inputSha256, r.host, r.repo?.root, r.cwd]);
+    const e = entries.get(key);
+    if (e) e.push(item);
+    else entries.set(key, [item]);
+  }
+  return [...entries.values()].map((items) => ({ items }));
+}
+
 export interface Group {
   sessionId: string;
   items: Item[];
@@ -177,8 +252,10 @@ export function repoName(r: Request): string {
   return name === sessionName(r) ? "" : name;
 }
 
+/** What is asked for, and once something else was allowed in its place, that: what ran. */
 export function shownOf(item: Item): Shown | undefined {
-  return (item.whole ?? item.request).shown;
+  const edited = item.request.delivery === "overruled" ? undefined : item.request.allowed?.shown;
+  return edited ?? (item.whole ?? item.request).shown;
 }
 
 /** How long since: "now", "40 s", "12 min", "3 h 5 min". */

@@ -21,7 +21,7 @@ export function covered(): number {
  * over a page that keeps its height. */
 export function lowest(sticks: HTMLElement | null): number {
   const v = visualViewport;
-  const tops = [sticks, document.querySelector(".holds")].map((e) => e?.getBoundingClientRect().top ?? innerHeight);
+  const tops = [sticks, ...document.querySelectorAll("[data-covers]")].map((e) => e?.getBoundingClientRect().top ?? innerHeight);
   return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, ...tops);
 }
 
@@ -33,6 +33,8 @@ export function looks(): [EventTarget, string][] {
 
 export interface Unseen {
   names: readonly string[];
+  /** Whether the end of the last part was on the screen: somebody went through it. */
+  end: boolean;
   /** How far down a part its first piece begins that was not seen. */
   gap(name: string): number;
 }
@@ -40,7 +42,7 @@ export interface Unseen {
 /** The parts that have not been seen. foot covers what is behind it. */
 export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<HTMLElement | null>, names: readonly string[]): Unseen {
   const looked = useRef(new Map<string, Looked>());
-  const [unseen, setUnseen] = useState<readonly string[]>(names);
+  const [unseen, setUnseen] = useState<{ names: readonly string[]; end: boolean }>({ names, end: false });
   const wanted = useRef(names);
   wanted.current = names;
 
@@ -59,7 +61,9 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
       if (to > from) l.seen = add(l.spans, from, to, box.height);
     }
     const left = wanted.current.filter((n) => !looked.current.get(n)?.seen);
-    setUnseen((old) => (old.length === left.length && old.every((n, i) => n === left[i]) ? old : left));
+    const last = looked.current.get(wanted.current[wanted.current.length - 1] ?? "");
+    const end = !!last && (last.seen || last.spans.some((s) => s[1] >= last.height - slack));
+    setUnseen((old) => (old.end === end && old.names.length === left.length && old.names.every((n, i) => n === left[i]) ? old : { names: left, end }));
   }, [card, foot]);
 
   useLayoutEffect(look);
@@ -83,7 +87,7 @@ export function useUnseen(card: RefObject<HTMLElement | null>, foot: RefObject<H
     const first = looked.current.get(name)?.spans[0];
     return first && first[0] <= slack ? first[1] : 0;
   };
-  return { names: unseen, gap };
+  return { ...unseen, gap };
 }
 
 /** Adds a span to sorted ones, and says whether they cover everything up to height. */

@@ -4,15 +4,15 @@ import { decide, getRequest, listEnded } from "../broker/api";
 import { clockSkew, now, tickClock } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
 import { Live, type Link } from "../broker/socket";
-import type { PermissionRequest, SessionInfo, WSMessage } from "../broker/types.gen";
+import type { Halt, PermissionRequest, SessionInfo, WSMessage } from "../broker/types.gen";
 import { Unpaired } from "../device/session";
 import { preferences } from "../panels/preferences";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
-import { settings, view } from "../view";
-import type { Result } from "./choice";
+import { view } from "../view";
+import { each, type Result } from "./choice";
 import { hold, takeBackAll } from "./hold";
-import { grouped, isRequest, newer, sessionName, settle, shownOf, type Answer, type Item, type Request } from "./model";
+import { grouped, isRequest, nameOf, newer, saysOf, settle, waits, type Answer, type Item, type Request } from "./model";
 
 export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
 
@@ -36,16 +36,22 @@ export const sessions = signal<ReadonlyMap<string, SessionInfo>>(new Map());
 export const recent = signal<readonly Item[]>([]);
 /** What is wrong with the files of rules; undefined while nothing is. */
 export const ruleTrouble = signal<RuleTrouble | undefined>(undefined);
+/** Whether everything is stopped or paused; undefined while nobody did either. */
+export const halt = signal<Halt | undefined>(undefined);
 /** Denials that the terminal overruled. They stay until somebody has seen them. */
 export const overruled = signal<readonly Item[]>([]);
 /** Why the request that somebody came for is not shown. */
 export const arrivalTrouble = signal("");
+/** Whether the requests that ended before this page was opened are among the recent. */
+export const recentKnown = signal(false);
+/** Requests identical to the one before the reader that get the same answer. */
+export const together = signal<readonly Request[]>([]);
 /** What a screen reader is told, politely. */
 export const announcement = signal("");
 
 const order = computed(() => preferences.value.order);
 export const groups = computed(() => grouped(items.value.values(), order.value));
-export const waiting = computed(() => groups.value.reduce((n, g) => n + g.waiting, 0));
+export const waiting = computed(() => [...items.value.values()].filter(waits).length);
 
 const lingers = 8_000; // how long a card stays with its outcome
 const lingersKept = 120_000; // one that somebody came to look at
@@ -75,8 +81,9 @@ export function turnedAway(why: string): void {
   sessions.value = new Map();
   recent.value = overruled.value = [];
   selected.value = announcement.value = arrivalTrouble.value = "";
-  ruleTrouble.value = undefined;
-  settings.value = undefined;
+  ruleTrouble.value = halt.value = undefined;
+  together.value = [];
+  recentKnown.value = false;
   view.value = "inbox";
   warned.clear();
   takeBackAll();
@@ -90,7 +97,7 @@ export function connect(): void {
     message: receive,
     link: (l, why) => {
       link.value = l;
-      if (l === "live") ruleTrouble.value = undefined; // a new connection gets it again
+      if (l === "live") ruleTrouble.value = halt.value = undefined; // a new connection gets them again
       linkTrouble.value = why ?? "";
     },
     unpaired: turnedAway,
@@ -105,6 +112,10 @@ export function leave(): () => void {
 }
 
 function receive(m: WSMessage): void {
+  if (m.type === "halt") {
+    halt.value = m.halt;
+    return;
+  }
   if (m.type === "rules") {
     const before = ruleTrouble.value;
     ruleTrouble.value = m.allowing && m.problems.length === 0 ? undefined : m;
@@ -132,7 +143,7 @@ function receive(m: WSMessage): void {
     }
     items.value = next;
     if (known.value) announce(next, before);
-    else void listEnded().then(endedBefore, () => undefined);
+    else void listEnded().then(endedBefore, () => undefined).then(() => (recentKnown.value = true));
     known.value = true;
     for (const item of lost.slice(0, maxLookups)) void lookUp(item.request.id);
   } else if (m.type === "changes") {
@@ -179,7 +190,7 @@ function remember(item: Item): void {
   }
   if (item.request.delivery === "overruled" && !overruled.value.some((i) => i.request.id === id)) {
     overruled.value = [item, ...overruled.value].slice(0, maxRecent);
-    announcement.value = words.news.overruled(shownOf(item)?.verb ?? visibleLine(item.request.toolName));
+    announcement.value = words.news.overruled(saysOf(item));
   }
 }
 
@@ -187,7 +198,7 @@ function announce(next: ReadonlyMap<string, Item>, before: ReadonlyMap<string, I
   const fresh = [...next.values()].filter((i) => !i.endedAt && !before.has(i.request.id));
   const last = fresh[fresh.length - 1];
   if (!last) return;
-  const what = words.news.requestIn(shownOf(last)?.verb ?? visibleLine(last.request.toolName), visibleLine(sessionName(last.request)));
+  const what = nameOf(last);
   announcement.value = fresh.length === 1 ? words.news.request(what) : words.news.requests(fresh.length, what);
 }
 
@@ -197,6 +208,11 @@ function change(id: string, f: (item: Item) => Item): void {
   const item = f(old);
   items.value = new Map(items.value).set(id, item);
   if (item.endedAt && !item.lost) remember(item);
+}
+
+/** Notes what was done beside an answer, to be told where its outcome is. */
+export function remark(id: string, text: string): void {
+  change(id, (i) => ({ ...i, remark: text }));
 }
 
 /** Fetches the whole of a request, or what became of it. */
@@ -219,8 +235,17 @@ export async function lookUp(id: string): Promise<string> {
 /** Sends an answer. The card says nothing that the broker has not said first. */
 export async function answer(r: Request, decision: Answer): Promise<Result> {
   const name = words.answer[decision.behavior];
-  const verb = (items.peek().get(r.id) && shownOf(items.peek().get(r.id)!)?.verb) || visibleLine(r.toolName);
-  return send(r, decision, hold(words.hold.one(name, verb)));
+  const item = items.peek().get(r.id);
+  const also = isPlain(decision) ? together.peek().filter((o) => o.id !== r.id) : [];
+  const what = also.length > 0 ? words.hold.several(name, also.length + 1) : words.hold.one(name, item ? saysOf(item) : visibleLine(r.toolName));
+  const go = hold(what);
+  const [result] = await Promise.all([send(r, decision, go), each(also, 6, (o) => send(o, decision, go))]);
+  return result;
+}
+
+/** A yes or a no that means the same of an identical request. */
+function isPlain({ updatedInput, updatedPermissions, interrupt }: Answer): boolean {
+  return !updatedInput && !updatedPermissions && !interrupt;
 }
 
 /** Sends the same answer to several requests, each by itself; go says whether, when that is clear. */
@@ -240,7 +265,7 @@ export async function send(r: Request, decision: Answer, go: Promise<boolean>): 
   const at = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at } }));
   try {
-    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256 });
+    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence }) });
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
     return "taken";
@@ -285,7 +310,6 @@ function withoutAttempt({ attempt: _, ...rest }: Item): Item {
  * to what is wrong if it cannot be had. */
 export async function bringUp(id: string): Promise<string> {
   view.value = "inbox";
-  settings.value = undefined;
   selected.value = arrivalTrouble.value = "";
   if (!items.peek().has(id)) {
     try {
@@ -297,7 +321,7 @@ export async function bringUp(id: string): Promise<string> {
       return e instanceof ApiError && e.status === 404 ? words.news.noRequest : sentence(e);
     }
   }
-  change(id, (i) => ({ ...i, kept: true }));
+  change(id, (i) => (i.endedAt ? { ...i, kept: true } : i)); // one that waits goes when it is settled
   return "";
 }
 
@@ -315,7 +339,7 @@ function warn(): void {
   }
   for (const id of warned) if (!items.peek().has(id)) warned.delete(id);
   const first = soon[0];
-  if (first) announcement.value = words.news.lastMinute(soon.length, words.news.requestIn(shownOf(first)?.verb ?? visibleLine(first.request.toolName), visibleLine(sessionName(first.request))));
+  if (first) announcement.value = words.news.lastMinute(soon.length, nameOf(first));
 }
 
 function tick(): void {

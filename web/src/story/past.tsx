@@ -1,9 +1,10 @@
 // One line for a request that is over; a long command unfolds.
 import { useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
+import { toolKind } from "../broker/tools";
 import { Said } from "../card/said";
-import { lastElement, outcomeLine, sessionName, shownOf, since, type Item } from "../queue/model";
-import { Paths } from "../text/rich";
+import { lastElement, outcomeLine, saysOf, sessionName, shownOf, since, type Item } from "../queue/model";
+import { Paths, Ticked } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 
@@ -13,25 +14,38 @@ export function Past({ item }: { item: Item }) {
   const { request: r } = item;
   const [open, setOpen] = useState(false);
   const line = outcomeLine(item, Date.now());
-  const shown = r.allowed?.shown ?? shownOf(item);
-  const main = shown?.fields.find((f) => f.kind === "code" || f.kind === "path" || f.kind === "url");
-  const summary = main && gistOf(main.kind === "path" ? lastElement(main.text) : main.text);
-  const more = r.allowed || (main && summary !== main.text);
+  const shown = shownOf(item);
+  const plan = toolKind(r.toolName) === "plan";
+  const main = shown?.fields.find((f) => (plan ? f.name === "plan" : f.kind === "code" || f.kind === "path" || f.kind === "url"));
+  const summary = main && gistOf(main.kind === "path" ? lastElement(main.text) : plan ? main.text.replace(/^[#\s]+/, "") : main.text);
+  const answers = r.allowed?.answers;
+  const output = r.response?.hookSpecificOutput;
+  const d = (output && "decision" in output ? output.decision : undefined) ?? (item.attempt?.phase === "taken" ? item.attempt.decision : undefined);
+  const more = r.allowed?.changes || (main && summary !== main.text) || d?.message || d?.interrupt || d?.updatedPermissions?.length;
   return (
     <li class={`past ${line?.tone ?? "gone"}`} data-ui="past" data-state={line?.tone}>
       <div class="where">
         <b>{visibleLine(sessionName(r))}</b>
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
-      <div>{shown?.verb ?? visibleLine(r.toolName)}</div>
+      <div class="what">{saysOf(item)}</div>
       {main && <div class="summary" data-ui="summary">{open ? main.text : summary}</div>}
-      {open && <Said item={item} />}
+      {open ? (
+        <Said item={item} />
+      ) : (
+        answers?.map((a) => (
+          <div class="summary" data-ui="answer" key={a.question}>
+            {a.question} → {a.answer}
+          </div>
+        ))
+      )}
       {more && (
         <button type="button" class="link" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? words.past.less : words.past.all}
         </button>
       )}
       <div class="outcome" data-ui="outcome">{line && <Paths text={line.text} />}</div>
+      {item.remark && <div class="remark"><Ticked text={item.remark} /></div>}
     </li>
   );
 }

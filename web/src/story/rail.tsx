@@ -1,41 +1,45 @@
-// The rail of sessions: those in which something waits first, then the newest.
-import { now } from "../broker/clock";
+// The list of sessions: those in which something waits first, then the newest.
 import { sessionName, type Group } from "../queue/model";
-import { selected, sessions, waiting } from "../queue/state";
+import { groups, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
-import { listed, restsNow, stateWords } from "./story";
+import { listed, stateDot, stateWords } from "./story";
 
 // Of the sessions in which nothing waits, so many are in the rail.
 const railSize = 20;
 
-export function Rail({ all }: { all: Group[] }) {
-  const total = waiting.value;
+export function Rail() {
+  const all = groups.value.filter((g) => g.waiting > 0);
   const stand = sessions.value;
   const busy = new Set(all.map((g) => g.sessionId));
-  const calm = listed(stand.values(), railSize, now.value).filter((s) => !busy.has(s.sessionId));
+  const calm = listed(stand.values(), railSize).filter((s) => !busy.has(s.sessionId));
   const chosen = stand.get(selected.value);
   if (chosen && !busy.has(chosen.sessionId) && !calm.includes(chosen)) calm.push(chosen); // an old one, from a search
-  const names = sessionNames([...all.map((g) => g.items[0]!.request), ...calm]);
+  const rows = [...all.map(ofGroup), ...calm.map((s): Row => ({ place: s, waiting: 0 }))];
+  const names = sessionNames(rows.map(({ place }) => ({ ...place, title: stand.get(place.sessionId)?.title ?? "" })));
   return (
     <nav class="rail" data-ui="sessions" aria-label={words.desk.sessions}>
       <h2>{words.desk.sessions}</h2>
-      <button type="button" aria-pressed={selected.value === ""} onClick={() => (selected.value = "")}>
-        <span>{words.desk.all}</span> <span class="count">{total}</span>
-      </button>
-      {[...all.map((g) => ({ id: g.sessionId, branch: g.items[0]!.request.repo?.branch, waiting: g.waiting })), ...calm.map((s) => ({ id: s.sessionId, branch: s.repo?.branch, waiting: 0 }))].map((p) => {
-        const s = stand.get(p.id);
-        const { state, title } = s ?? {};
+      {rows.length === 0 && <p class="quiet">{words.desk.noSessions}</p>}
+      {rows.map(({ place, waiting }) => {
+        const id = place.sessionId;
+        const s = stand.get(id);
+        const project = visibleLine(sessionName(place));
+        const where = [s?.title && s.title !== project && project, place.repo?.branch && visibleLine(place.repo.branch)].filter(Boolean).join(" · ");
         return (
-          <button type="button" key={p.id} data-session={p.id} aria-pressed={selected.value === p.id} onClick={() => (selected.value = p.id)}>
+          <button type="button" key={id} data-session={id} aria-pressed={selected.value === id} onClick={() => (selected.value = id)}>
+            <i class={`dot ${waiting > 0 && stateDot(s) !== "plan" ? "asks" : stateDot(s)}`} aria-hidden="true" />
             <span>
-              {state && <i class={`dot ${restsNow(s) ? "" : state}`} aria-hidden="true" />}
-              {names.get(p.id)}
-              {title && !names.get(p.id)?.startsWith(title) && <small class="about">{title}</small>}
-              {p.branch && <small class="branch">{visibleLine(p.branch)}</small>}
-              {state && <small>{stateWords(s)}</small>}
+              <span class="name">{names.get(id)}</span>
+              {where && <small>{where}</small>}
+              <small>{s?.state ? stateWords(s) : words.feed.states.blocked_on_permission}</small>
             </span>{" "}
-            {p.waiting > 0 && <span class="count">{p.waiting}</span>}
+            {waiting > 0 && (
+              <span class="count">
+                {waiting}
+                <span class="unseen"> {words.desk.waitingHere}</span>
+              </span>
+            )}
           </button>
         );
       })}
@@ -43,9 +47,25 @@ export function Rail({ all }: { all: Group[] }) {
   );
 }
 
-/** Names of sessions, told apart by their ids where two are the same. */
-export function sessionNames(all: Parameters<typeof sessionName>[0][]): Map<string, string> {
-  const names = new Map(all.map((s) => [s.sessionId, visibleLine(sessionName(s))]));
+interface Place {
+  sessionId: string;
+  cwd?: string;
+  repo?: { root?: string; branch?: string };
+}
+
+interface Row {
+  place: Place;
+  waiting: number;
+}
+
+function ofGroup(g: Group): Row {
+  return { place: g.items[0]!.request, waiting: g.waiting };
+}
+
+/** What sessions are called: their title, else their project; with the end of their id where two
+ * would be the same. */
+export function sessionNames(all: readonly (Place & { title?: string })[]): Map<string, string> {
+  const names = new Map(all.map((s) => [s.sessionId, s.title || visibleLine(sessionName(s))]));
   const count = new Map<string, number>();
   for (const n of names.values()) count.set(n, (count.get(n) ?? 0) + 1);
   for (const [id, n] of names) if (count.get(n)! > 1) names.set(id, `${n} …${visibleLine(id.slice(-4))}`);

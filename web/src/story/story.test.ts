@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { append, badge, foundLine, listed, most, ofSubagents, prepend, readable, signed, startsOpen, type Line, type Story } from "./story";
+import type { AgentState } from "../broker/types.gen";
+import { append, badge, foundLine, listed, most, ofSubagents, prepend, readable, signed, startsOpen, stateDot, type Line, type Story } from "./story";
 
 const line = (pos: number, more: Partial<Line> = {}) =>
   ({ pos, seq: pos, ts: 0, event_id: `s:R1:E${pos}`, run_id: "s:R1", session_id: "s", kind: "notification", level: "info", actor_id: "system", title: `${pos}`, ...more }) as Line;
@@ -69,11 +70,16 @@ test("why something was found", () => {
   for (const nothing of ["result", "red", " ", ""]) assert.equal(foundLine(e, nothing), "");
 });
 
-test("the rail shows the newest, then those that have just ended, and none that is over for long", () => {
+test("the rail shows the newest, and none that is over", () => {
   const s = (sessionId: string, startedAt: string, state: "working" | "exited") => ({ sessionId, startedAt, endedAt: startedAt, state, queueCount: 0 });
   const all = [s("a", "2026-01-01T00:00:00Z", "working"), s("b", "2026-01-03T00:00:00Z", "exited"), s("c", "2026-01-02T00:00:00Z", "working"), s("d", "2026-01-04T00:00:00Z", "exited")];
-  const ids = (limit: number, now: string) => listed(all, limit, Date.parse(now)).map((x) => x.sessionId);
-  assert.deepEqual(ids(5, "2026-01-04T00:09:59Z"), ["c", "a", "d"]);
-  assert.deepEqual(ids(5, "2026-01-04T00:10:00Z"), ["c", "a"]);
-  assert.deepEqual(ids(1, "2026-01-04T00:00:00Z"), ["c"]);
+  const ids = (limit: number) => listed(all, limit).map((x) => x.sessionId);
+  assert.deepEqual(ids(5), ["c", "a"]);
+  assert.deepEqual(ids(1), ["c"]);
+});
+
+test("a session's dot says who is waited for", () => {
+  const dot = (state: AgentState, turnOver = false) => stateDot({ sessionId: "s", state, turnOver, queueCount: 0 });
+  assert.deepEqual((["blocked_on_permission", "ask_user", "plan_prompt", "working", "starting", "waiting_for_input", "exited"] as const).map((s) => dot(s)), ["asks", "asks", "plan", "works", "works", "rests", "rests"]);
+  assert.equal(dot("working", true), "rests");
 });

@@ -83,6 +83,12 @@ export function startsOpen(e: Line): boolean {
   return !e.ui?.collapsed_default && e.kind !== "stop.request" && (e.body?.length ?? 0) <= longBody;
 }
 
+/** Where a session works, for what says paths from there. */
+export function placeOf(s: SessionInfo | undefined): { projectDir: string; cwd: string } {
+  const cwd = s?.cwd ?? "";
+  return { projectDir: s?.repo?.root || s?.projectDir || cwd, cwd };
+}
+
 const states: Record<AgentState, string> = words.feed.states;
 
 export function stateWords(s: SessionInfo | undefined): string {
@@ -93,17 +99,29 @@ export function stateWords(s: SessionInfo | undefined): string {
 /** Whether the turn has just ended. For a minute the broker still says that the agent works: a hook
  * may have it go on. */
 export function restsNow(s: SessionInfo | undefined): boolean {
-  return s?.state === "working" && /^Stop(Failure)?$/.test(s.lastEvent ?? "");
+  return s?.state === "working" && !!s.turnOver;
 }
 
-const lately = 600_000; // ms
+/** How a session's dot looks: who waits for a person, what for, who is at work, who rests. */
+export function stateDot(s: SessionInfo | undefined): "asks" | "plan" | "works" | "rests" {
+  switch (s?.state) {
+    case "blocked_on_permission":
+    case "ask_user":
+      return "asks";
+    case "plan_prompt":
+      return "plan";
+    case "working":
+    case "starting":
+      return restsNow(s) ? "rests" : "works";
+  }
+  return "rests";
+}
 
-/** The sessions of the rail beside those in which something waits: the newest, and then those
- * that have just ended. One that is over for longer is found by the search and in the history. */
-export function listed(all: Iterable<SessionInfo>, limit: number, now: number): SessionInfo[] {
-  const over = (s: SessionInfo) => Number(s.state === "exited");
+/** The sessions of the rail beside those in which something waits: the newest first. What is over
+ * is found by the search and in the history. */
+export function listed(all: Iterable<SessionInfo>, limit: number): SessionInfo[] {
   return [...all]
-    .filter((s) => !over(s) || now - Date.parse(s.endedAt ?? "") < lately)
-    .sort((a, b) => over(a) - over(b) || (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
+    .filter((s) => s.state !== "exited")
+    .sort((a, b) => (b.startedAt ?? "").localeCompare(a.startedAt ?? "") || a.sessionId.localeCompare(b.sessionId))
     .slice(0, limit);
 }

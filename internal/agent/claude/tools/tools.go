@@ -36,7 +36,7 @@ func Names() []string { return names }
 func Where(is func(tool.Tool) bool) []string { return table.Where(is) }
 
 var (
-	table = tool.NewTable(all)
+	table = tool.NewTable(withEffects(all))
 	names = table.Names() // read-only
 )
 

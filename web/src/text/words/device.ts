@@ -1,5 +1,11 @@
 // The words of the way in for a browser.
 export const deviceWords = {
+  browser: {
+    name: (browser: string, system: string) => `${browser} on ${system}`,
+    some: "Browser",
+    someSystem: "a device",
+  },
+
   door: {
     head: "Pair this browser",
     ways: "Somebody at the machine where assent runs has to let it in, once.",

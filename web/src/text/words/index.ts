@@ -3,12 +3,12 @@
 // and {names} are places for what is put in; elsewhere a text is shown as it is.
 //
 // Not here: what the broker says (the verb of a request, why it refused), which comes in its
-// own words, and foreign text, which nobody translates.
+// own words, and foreign text, which nobody translates. What only the parts say that load later is in
+// panels.ts; they have it from all.ts.
 import { answerWords } from "./answer";
 import { cardWords } from "./card";
 import { deviceWords } from "./device";
 import { pageWords } from "./page";
-import { panelsWords } from "./panels";
 import { queueWords } from "./queue";
 import { storyWords } from "./story";
 
@@ -18,6 +18,5 @@ export const words = {
   ...cardWords,
   ...answerWords,
   ...storyWords,
-  ...panelsWords,
   ...deviceWords,
 };

@@ -9,22 +9,24 @@ export const pageWords = {
   link: {
     live: "Live",
     connecting: "Connecting…",
-    waiting: "No connection; trying again",
-    offline: "This device is offline",
+    waiting: "No connection. This may be out of date; trying again",
+    offline: "This device is offline. This may be out of date",
   },
 
   later: {
     failed: "This part of the page could not be fetched. The broker is away, or newer than this page.",
-    reload: "Load the page anew",
+    reload: "Reload the page",
   },
 
   views: {
     label: "Parts of the page",
     inbox: "Inbox",
+    sessions: "Sessions",
     history: "History",
+    decisions: "Decisions",
     charts: "Charts",
     rules: "Rules",
-    settings: "Settings",
+    you: "You",
   },
 
   session: { unnamed: (id: string) => `session ${id}` },

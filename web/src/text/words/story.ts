@@ -1,4 +1,6 @@
 // The words of what happened in a session.
+import { n } from "./count";
+
 export const storyWords = {
   past: { less: "Show less", all: "Show all" },
 
@@ -7,6 +9,41 @@ export const storyWords = {
     fetching: "Fetching…",
     nothing: "Nothing happened in this session yet.",
     newest: "To the newest",
+    you: "You",
+    agent: "Agent",
+    subagent: "Subagent",
+    from: (who: string) => `From ${who}`,
+    anotherSession: "another session",
+    emptyPrompt: "(an empty prompt)",
+    changed: (files: number) => n(files, "1 file changed", "# files changed"),
+    changedPart: "By the calls shown below. Show what was before for the rest.",
+    toCall: "Go to the call",
+    blind: "The whole file as it was written. What was there before is not known.",
+    call: {
+      marks: {
+        running: "Running",
+        waiting: "Waiting for an answer",
+        allowed: "Allowed",
+        ran: "Ran",
+        failed: "Failed",
+        denied: "Denied",
+        over: "Ended",
+        overruled: "Ran all the same",
+      },
+      handedBack: "Handed back to the agent's own prompt",
+      byAgent: "Denied by the agent itself",
+      interrupted: "interrupted",
+      noResult: "no result",
+      ended: {
+        deadline: "Nobody answered in time",
+        tool_ran: "Answered in the terminal",
+        turn_ended: "Answered in the terminal",
+        hangup: "Answered in the terminal, or stopped",
+        session_over: "The session ended",
+        detached: "The agent did not come back",
+      } as Readonly<Record<string, string>>,
+      unanswered: "Not answered here",
+    },
     tasks: (done: number, all: number) => `Tasks: ${done} of ${all} done`,
     search: "Search all sessions",
     notFound: "Nothing was found.",

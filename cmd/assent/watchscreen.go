@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/terminal"
+)
+
+// fill is watch on the whole screen. It owns the goroutine that follows the broker, which ends with it.
+func (w *watch) fill(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	first := w.client // follow replaces it
+	events, messages := make(chan terminal.BoardEvent), make(chan []byte)
+	send := func(e terminal.BoardEvent) {
+		select {
+		case events <- e:
+		case <-ctx.Done():
+		}
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		failed := make(chan error, 1)
+		lost := make(chan error)
+		go func() {
+			failed <- w.follow(ctx, messages, func(err error) {
+				select {
+				case lost <- err:
+				case <-ctx.Done():
+				}
+			})
+		}()
+		for {
+			select {
+			case m := <-messages:
+				var msg api.Message
+				if err := json.Unmarshal(m, &msg); err != nil {
+					send(terminal.BoardEvent{Failed: fmt.Errorf("message of the broker: %w", err)})
+					continue
+				}
+				send(terminal.BoardEvent{Message: &msg})
+			case err := <-lost:
+				send(terminal.BoardEvent{Lost: err.Error()})
+			case err := <-failed:
+				if ctx.Err() == nil {
+					send(terminal.BoardEvent{Failed: err})
+				}
+				return
+			}
+		}
+	}()
+	showed := map[string]bool{}
+	now := func() *client { // a restarted broker has a new port and token
+		if b, err := w.broker(); err == nil {
+			return b
+		}
+		return first
+	}
+	err := terminal.Watch(ctx, terminal.BoardConfig{
+		Input: w.in, Output: w.out, Environ: os.Environ(), NoColor: os.Getenv("NO_COLOR") != "",
+		Decide: func(ctx context.Context, r *api.Request, d hook.Decision) (string, error) {
+			return now().decide(ctx, r, d)
+		},
+		Whole:    func(ctx context.Context, id string) (*api.Request, error) { return now().find(ctx, id) },
+		Answered: answered,
+		Note:     ruleNote,
+		State:    stateWords,
+		Rules: func(m *api.Message) string {
+			return ruleTrouble(&hook.InForce{Allowing: m.Allowing, Problems: m.Problems})
+		},
+		Halt: haltWords,
+		Showed: func(r *api.Request) {
+			if !showed[r.ID] {
+				showed[r.ID] = true
+				_ = w.app.shown.add(r) // without it, a number has to be confirmed
+			}
+		},
+		Editor: editor(),
+	}, events)
+	cancel()
+	<-over
+	return err
+}
+
+// editor is the user's editor with its arguments; nothing where there is none.
+func editor() []string {
+	for _, name := range []string{os.Getenv("VISUAL"), os.Getenv("EDITOR"), "vi"} {
+		words := strings.Fields(name)
+		if len(words) == 0 {
+			continue
+		}
+		if _, err := exec.LookPath(words[0]); err == nil {
+			return words
+		}
+	}
+	return nil
+}

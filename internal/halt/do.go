@@ -1,0 +1,125 @@
+package halt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Do takes an act, of which Act, By and, of a pause, Seconds are filled in, and for a device what it
+// signed. It is in force, and recorded, when Do returns the state without an error; of a stop, no rule
+// and no grant allows anything from then on. What is as the act wants it already stays as it is.
+//
+// basis, unless nil, is the revision that the approver acted on: ErrChanged if there was news since.
+// ErrStopped: a pause while everything is stopped. ErrUnavailable: not recorded, and not in force,
+// but ErrUnrecorded of a stop, which is in force here, and ErrBusy, see there.
+func (s *Store) Do(ctx context.Context, act hook.HaltAct, basis *uint64) (hook.Halt, error) {
+	if act.Act == hook.HaltStop {
+		s.mu.Lock()
+		s.stopping++ // from here on no rule begins to allow
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			s.stopping--
+			s.mu.Unlock()
+		}()
+	}
+	act.At = time.Now().UTC()
+	if act.Act == hook.HaltPause {
+		act.Until = act.At.Add(time.Duration(act.Seconds) * time.Second)
+	}
+	err := s.record(ctx, act, basis)
+	if act.Act != hook.HaltStop || errors.Is(err, ErrChanged) {
+		return s.State(), err
+	}
+	if err != nil {
+		s.cfg.Logf("a stop could not be recorded; it holds until this broker ends: %v", err)
+		s.mu.Lock()
+		if !s.stateStoppedLocked() {
+			s.own = &act
+		}
+		s.mu.Unlock()
+		s.notify()
+		err = fmt.Errorf("%w: %w", ErrUnrecorded, err)
+	}
+	return s.State(), errors.Join(err, s.drain(ctx))
+}
+
+// record writes act behind those that are there, unless the state is already what it wants.
+func (s *Store) record(ctx context.Context, act hook.HaltAct, basis *uint64) error {
+	var last error
+	for range attempts {
+		s.mu.Lock()
+		have, own := s.state, s.own != nil
+		s.mu.Unlock()
+		act.Basis = have.Revision
+		if basis != nil && *basis != have.Revision {
+			return ErrChanged
+		}
+		switch {
+		case act.Act == hook.HaltPause && (have.Stopped() != nil || own):
+			return ErrStopped
+		case own: // it is written whatever stands there
+		case act.Act == hook.HaltStop && have.Stopped() != nil,
+			act.Act == hook.HaltLift && have.Stopped() == nil,
+			act.Act == hook.HaltResume && have.Paused(act.At) == nil:
+			newer, err := s.newer(ctx, have.Revision)
+			if err != nil {
+				return fmt.Errorf("%w: %w", ErrUnavailable, err)
+			}
+			if !newer {
+				return nil
+			}
+			last = ErrChanged
+			continue
+		}
+		acts := append(have.Acts[:len(have.Acts):len(have.Acts)], act)
+		acts = acts[max(0, len(acts)-maxActs):]
+		value, err := json.Marshal(document{Acts: acts})
+		if err != nil {
+			return fmt.Errorf("encode what is stopped: %w", err)
+		}
+		var rev uint64
+		if have.Revision == 0 {
+			rev, err = s.cfg.KV.Create(ctx, key, value)
+		} else {
+			rev, err = s.cfg.KV.Update(ctx, key, value, have.Revision)
+		}
+		if err == nil {
+			s.kv.Offer(key, value, rev)
+			return nil
+		}
+		last = err
+		// Somebody else may have been first, or it was written all the same.
+		value, rev, err = s.cfg.KV.Get(ctx, key)
+		if err != nil {
+			break
+		}
+		s.kv.Offer(key, value, rev)
+		var doc document
+		if json.Unmarshal(value, &doc) == nil && len(doc.Acts) > 0 {
+			if newest := doc.Acts[len(doc.Acts)-1]; newest.Act == act.Act && newest.At.Equal(act.At) && newest.By == act.By {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, last)
+}
+
+// newer reports whether another broker has done something that this one had not heard of: what seems to be
+// done already may have been undone. It is heard of now.
+func (s *Store) newer(ctx context.Context, than uint64) (bool, error) {
+	if !s.cfg.Shared {
+		return false, nil
+	}
+	value, rev, err := s.cfg.KV.Get(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	s.kv.Offer(key, value, rev)
+	return rev != than, nil
+}

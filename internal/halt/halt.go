@@ -1,0 +1,180 @@
+// Package halt keeps whether everything is stopped or paused, and by whom.
+//
+// A stop suspends rules and grants until somebody lifts it: they allow nothing. A pause leaves new
+// requests to the agents' own prompts, for a time. Both stand in the KV that replicas share, with
+// who did it and when, so that a restart changes nothing and every broker knows. What cannot be
+// read changes nothing either: what was known last holds, and in doubt rules allow nothing.
+//
+// A rule's answer may be on its way while somebody stops everything. Whoever answers by a rule
+// enters first (Enter) and leaves when the answer is with its hook; Do returns from a stop when
+// nobody is left inside. So after it has returned, no request is allowed by a rule.
+//
+// # Concurrency
+//
+// Open starts one goroutine, that of the mirror of the KV; Close ends it and waits. All methods may
+// be called from any goroutine. One mutex guards the state; nothing slow runs under it.
+package halt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/store/kvmirror"
+)
+
+// Errors of a Store.
+var (
+	ErrChanged     = errors.New("somebody stopped, paused or resumed in the meantime; look at how it stands now and try again")
+	ErrStopped     = errors.New("everything is stopped, so there is nothing to pause; lift that first")
+	ErrUnavailable = errors.New("the record of what is stopped is not available; try again")
+	ErrUnrecorded  = errors.New("it could not be recorded; this broker allows nothing by rules all the same, until it ends; stop again when the record is back")
+	ErrBusy        = errors.New("everything is stopped from now on, but a rule's answer was on its way and did not arrive in time; look at the history")
+)
+
+const (
+	keyPrefix = "halt."
+	key       = keyPrefix + "state"
+	// maxActs bounds the acts that are kept.
+	maxActs = 100
+	// attempts bounds how often a write is tried against other writers.
+	attempts = 10
+)
+
+// shareGrace is how long a stop waits, where several brokers share the state, for rules' answers of the
+// others that looked just before it.
+const shareGrace = time.Second
+
+// Config is what a Store needs. KV is required.
+type Config struct {
+	KV kvmirror.KV
+	// Shared says that other brokers share the KV. Before a rule allows anything, the state is then
+	// read again: another broker may have stopped everything a moment ago.
+	Shared bool
+	// Logf reports what the operator should know; nil discards it.
+	Logf func(format string, args ...any)
+}
+
+// Store keeps the state. Make it with Open.
+type Store struct {
+	cfg Config
+	kv  *kvmirror.Mirror
+
+	mu    sync.Mutex
+	state hook.Halt // guarded by mu; as it was read last
+	// own is a stop that could not be recorded, or stands for a state that could not be read. It
+	// holds until there is news. Guarded by mu.
+	own      *hook.HaltAct
+	stopping int           // guarded by mu; stops that are being done
+	inside   int           // guarded by mu; answers by rules on their way
+	empty    chan struct{} // guarded by mu; closed when inside is 0; nil while nobody waits for that
+	changed  func()        // guarded by mu
+}
+
+// document is what the KV keeps.
+type document struct {
+	Acts []hook.HaltAct `json:"acts"`
+}
+
+// Open reads the state. ctx bounds the reading only.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	s := &Store{cfg: cfg}
+	var err error
+	if s.kv, err = kvmirror.Open(ctx, kvmirror.Config{
+		KV: cfg.KV, Prefix: keyPrefix, Apply: s.apply, What: "what is stopped", Logf: cfg.Logf,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	if h := s.State(); cfg.Shared && h.Revision == 0 {
+		// So that it can be read: a key that is not there looks like a KV that does not answer.
+		value, err := json.Marshal(document{Acts: []hook.HaltAct{}})
+		if err == nil {
+			if rev, err := cfg.KV.Create(ctx, key, value); err == nil {
+				s.kv.Offer(key, value, rev)
+			}
+		}
+	}
+	return s, nil
+}
+
+// Close ends the goroutine. It may be called more than once.
+func (s *Store) Close() error {
+	s.kv.Close()
+	return nil
+}
+
+// Notify has f called whenever something was stopped, lifted, paused or resumed, here or by
+// another broker. The end of a pause by its time is no news: its act says when.
+func (s *Store) Notify(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = f
+}
+
+// State returns how it stands. The acts are not to be changed.
+func (s *Store) State() hook.Halt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stateLocked()
+}
+
+func (s *Store) stateLocked() hook.Halt {
+	h := s.state
+	if s.own != nil {
+		h.Acts = append(h.Acts[:len(h.Acts):len(h.Acts)], *s.own)
+	}
+	return h
+}
+
+// Paused reports whether new requests are left to the agents' own prompts now.
+func (s *Store) Paused() bool {
+	h := s.State()
+	return h.Paused(time.Now()) != nil
+}
+
+// apply takes a change of the state into memory, see kvmirror.Config.
+func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
+	if k != key {
+		return nil
+	}
+	var doc document
+	err := error(nil)
+	if value != nil {
+		err = json.Unmarshal(value, &doc)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.cfg.Logf("%s is unreadable: rules and grants allow nothing until somebody lifts that: assent stop --lift", k)
+		s.state.Revision = rev
+		if s.stateStoppedLocked() {
+			return nil
+		}
+		s.own = &hook.HaltAct{Act: hook.HaltStop, At: time.Now().UTC(), By: hook.Approver{Kind: hook.KindRule, ID: "halt", Name: "a record that cannot be read"}}
+		return s.notify
+	}
+	s.state, s.own = hook.Halt{Revision: rev, Acts: doc.Acts}, nil
+	return s.notify
+}
+
+func (s *Store) stateStoppedLocked() bool {
+	h := s.stateLocked()
+	return h.Stopped() != nil
+}
+
+// notify tells that there is news.
+func (s *Store) notify() {
+	s.mu.Lock()
+	f := s.changed
+	s.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}

@@ -1,0 +1,210 @@
+package notify
+
+import (
+	"path"
+	"slices"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+// news is what happened beside requests.
+type news struct {
+	kind     string // typeFinished, typeFailed, typeHalted, or prompt
+	session  string
+	name     string // the session's short name
+	project  string
+	halt, by string // of typeHalted
+	until    time.Time
+	at       time.Time
+}
+
+// prompt is news for the ring alone: a turn began.
+const prompt = "prompt"
+
+const (
+	maxNews = 64 // on their way to the ring; what comes beyond is dropped
+	// maxTargetNews is how many a target may have that it was not sent; what comes beyond is dropped.
+	maxTargetNews = 8
+	// newsLife is how long news is worth sending.
+	newsLife = 10 * time.Minute
+	// longTurn is how long a turn takes of whose end devices are notified: who waits for less looks on.
+	longTurn = 30 * time.Second
+	// maxTurns bounds the turns whose beginning is known.
+	maxTurns = 1024
+	// longWait is after what time a device is notified again of a request.
+	longWait = 10 * time.Minute
+)
+
+// Observe takes an event of an agent's hook, with what is readable of its payload. It does not block.
+func (p *Push) Observe(e hook.Event, said hook.Payload) {
+	n := news{session: said.SessionID, at: e.Time}
+	switch e.Type {
+	case hook.EventStop:
+		n.kind = typeFinished
+	case hook.EventStopFailure:
+		n.kind = typeFailed
+	case hook.EventUserPromptSubmit:
+		n.kind = prompt
+	default:
+		return
+	}
+	if n.session == "" || e.Emitted || time.Since(n.at) > newsLife { // what a start reads again is old
+		return
+	}
+	n.name, n.project = shortNameOf(said.CWD, e.Origin.Repo.Root), projectOf(said.CWD, e.Origin.Repo.Root)
+	p.offer(n)
+}
+
+// Halted takes how it stands with everything: its newest act is told to all, whatever their settings. It
+// does not block.
+func (p *Push) Halted(h hook.Halt) {
+	if len(h.Acts) == 0 {
+		return
+	}
+	last := h.Acts[len(h.Acts)-1]
+	p.offer(news{kind: typeHalted, halt: last.Act, by: show.Short(last.By.Who(), 60), until: last.Until, at: last.At})
+}
+
+func (p *Push) offer(n news) {
+	select {
+	case p.news <- n:
+	default:
+	}
+}
+
+// tell gives news to the targets that want it.
+func (r *ring) tell(n news) {
+	switch n.kind {
+	case prompt:
+		if len(r.turns) >= maxTurns {
+			clear(r.turns)
+		}
+		r.turns[n.session] = n.at
+		return
+	case typeFinished, typeFailed:
+		began, known := r.turns[n.session]
+		delete(r.turns, n.session)
+		if n.kind == typeFinished && known && n.at.Sub(began) < longTurn {
+			return
+		}
+	}
+	for _, t := range r.targets {
+		if t.wants(&n) && len(t.news) < maxTargetNews {
+			t.news = append(t.news, &n)
+		}
+	}
+}
+
+// wants reports whether t is to be notified of n.
+func (t *target) wants(n *news) bool {
+	if n.kind == typeHalted {
+		return true
+	}
+	if _, quiet := t.set.quietUntil(time.Now()); quiet || !t.set.rings(n.session) {
+		return false
+	}
+	return n.kind == typeFinished && t.set.Finished || n.kind == typeFailed && t.set.Failed
+}
+
+// nextNews is a delivery of the oldest news that is still worth it, or nil.
+func (t *target) nextNews(now time.Time) *delivery {
+	t.news = slices.DeleteFunc(t.news, func(n *news) bool { return now.Sub(n.at) > newsLife })
+	if len(t.news) == 0 {
+		return nil
+	}
+	n := t.news[0]
+	d := &delivery{made: now, upTo: t.cursor, news: n, Message: Message{
+		Type: n.kind, Waiting: t.ones + t.many, Halt: n.halt, By: n.by, Until: n.until,
+	}}
+	if t.set.ShowSession {
+		d.Session = n.name
+	}
+	if t.set.ShowContent {
+		d.Project = n.project
+	}
+	return d
+}
+
+// nextWaits is a delivery about a request that has waited for long, or nil and when one will have; zero:
+// not before something happens.
+func (t *target) nextWaits(now time.Time, items []*item) (*delivery, time.Time) {
+	if !t.set.StillWaits {
+		return nil, time.Time{}
+	}
+	if end, quiet := t.set.quietUntil(now); quiet {
+		return nil, end
+	}
+	for _, it := range items {
+		if it.n <= t.reminded || it.settled || !t.set.rings(it.session) {
+			continue
+		}
+		if at := it.asked.Add(max(longWait, t.set.after())); now.Before(at) {
+			return nil, at
+		}
+		d := &delivery{made: now, upTo: t.cursor, waits: it, deadline: it.deadline, Message: Message{
+			Type: typeWaits, RequestID: it.id, Waits: it.waits, Waiting: t.ones + t.many,
+		}}
+		t.describe(d, it)
+		return d, time.Time{}
+	}
+	return nil, time.Time{}
+}
+
+// describe puts into d what t wants to know of an item.
+func (t *target) describe(d *delivery, it *item) {
+	if t.set.ShowSession {
+		d.Session = it.name
+	}
+	if !t.set.ShowContent {
+		return
+	}
+	d.Project, d.Risk, d.Effects = it.about.project, it.about.risk, it.about.kinds
+	if t.set.ShowSentence {
+		d.Sentence = it.about.sentence
+	}
+}
+
+// about is what a request is about, in words that may travel.
+type about struct {
+	project  string
+	risk     hook.Risk
+	kinds    []string
+	sentence string
+}
+
+// maxKinds is how many kinds of effect a message names.
+const maxKinds = 4
+
+// aboutOf says what a request is about, the worst first.
+func (p *Push) aboutOf(q *hook.Request) about {
+	a := about{project: projectOf(q.CWD, q.Repo.Root)}
+	if p.cfg.Effects == nil {
+		return a
+	}
+	e := p.cfg.Effects(q)
+	if e == nil {
+		return a
+	}
+	a.risk, a.sentence = e.Risk, scrub(e.Sentence)
+	list := slices.Clone(e.Effects)
+	slices.SortStableFunc(list, func(x, y hook.Effect) int { return y.Risk.Level() - x.Risk.Level() })
+	for _, x := range list {
+		if len(a.kinds) < maxKinds && !slices.Contains(a.kinds, x.Effect) {
+			a.kinds = append(a.kinds, x.Effect)
+		}
+	}
+	return a
+}
+
+// projectOf is what people call a project: the name of its repository's directory, or of the one where
+// the agent runs.
+func projectOf(cwd, root string) string {
+	for _, dir := range []string{root, cwd} {
+		if name := path.Base(dir); dir != "" && name != "/" && name != "." {
+			return show.Short(name, 40)
+		}
+	}
+	return ""
+}

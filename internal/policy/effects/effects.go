@@ -1,0 +1,139 @@
+// Package effects says what a request would do, in assent's words: what it reads, writes, deletes,
+// publishes and sends, and how bad that could be. It informs people; no rule allows because of it.
+//
+// What is not known is an effect of its own, unknown, and never calm. Nothing is taken from what the
+// agent says about its own call. What programs do stands in table.txt, which files run later in
+// plants.txt; what only reads, what is secret and what opens a side door is known from package policy.
+package effects
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+
+	"assent/internal/agent/claude/describe"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/tool"
+	"assent/internal/hook"
+	"assent/internal/policy"
+	"assent/internal/text/show"
+)
+
+// Options are what Func needs to know besides a request. The zero value is good.
+type Options struct {
+	// Home is the home directory of the agents' user; empty: ours.
+	Home string
+	// Changed says whether the session of a request changed files of its project before. Then to run
+	// the project's own code is attention: nobody knows what it does now. nil: nobody knows of any.
+	Changed func(*hook.Request) bool
+}
+
+// Func returns a function that says what a request would do; its result is never nil. home is the
+// home directory of the agents' user; empty: ours. The function opens no file, and may be called
+// from any goroutine.
+func Func(home string) func(*hook.Request) *hook.Effects { return New(Options{Home: home}) }
+
+// Warm reads the tables that the first request would wait for, which takes a tenth of a second.
+func Warm(of func(*hook.Request) *hook.Effects) {
+	of(&hook.Request{
+		ToolName: tools.Bash, ToolInput: hook.JSON(`{"command":"git status && cat .env && tee x && unknown-program"}`),
+		CWD: "/", Origin: hook.Origin{ProjectDir: "/"},
+	})
+}
+
+// New is Func with options.
+func New(o Options) func(*hook.Request) *hook.Effects {
+	if o.Home == "" {
+		o.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
+	}
+	r := &reader{Options: o}
+	r.packs = sync.OnceValues(func() (*policy.Set, error) { return policy.ReadPacks(o.Home, packNames()...) })
+	return func(req *hook.Request) *hook.Effects { return r.of(req) }
+}
+
+// reader reads requests. It is used by many goroutines.
+type reader struct {
+	Options
+	packs func() (*policy.Set, error)
+}
+
+// pack says what a command that a pack allows does.
+type pack struct {
+	kind string
+	risk hook.Risk
+	host string
+}
+
+// packsBy are the packs whose commands are known to do nothing worse than is said here.
+func packsBy(name string) pack {
+	switch name {
+	case "builtin/gh-read@1":
+		return pack{"downloads", hook.Attention, "github.com"}
+	case "builtin/git-remote-read@1":
+		return pack{"downloads", hook.Attention, "the remote"}
+	case "builtin/kube-read@1":
+		return pack{"downloads", hook.Attention, "the cluster"}
+	case "builtin/cloud-read@1":
+		return pack{"downloads", hook.Attention, "the cloud"}
+	case "builtin/npm-read@1":
+		return pack{"downloads", hook.Attention, "the registry"}
+	case "builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1":
+		return pack{"runs-project", hook.Normal, ""}
+	}
+	return pack{"reads", hook.Calm, ""}
+}
+
+func packNames() []string {
+	return []string{
+		"builtin/readonly@1", "builtin/git-read@1", "builtin/docker-read@1", "builtin/macos-read@1", "builtin/brew-read@1", "builtin/pip-read@1",
+		"builtin/gh-read@1", "builtin/git-remote-read@1", "builtin/kube-read@1", "builtin/cloud-read@1", "builtin/npm-read@1",
+		"builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1",
+	}
+}
+
+// of says what one request does.
+func (r *reader) of(req *hook.Request) *hook.Effects {
+	root := req.Repo.Root
+	if root == "" {
+		root = req.ProjectDir
+	}
+	e := &found{reader: r, req: req, where: surroundings{project: clean(root), home: clean(r.Home), cwd: clean(req.CWD)}}
+	if e.where.project == "" {
+		e.where.project = e.where.cwd
+	}
+	e.tool = tools.Of(req.ToolName)
+	switch {
+	case req.Event == hook.EventElicitation:
+		e.add(effect{kind: "asks", text: "Asks you to fill in a form", risk: hook.Normal})
+	case e.tool.Kind == tool.Command:
+		if command, ok := describe.Member(req.ToolInput, e.tool.Command); ok {
+			e.bash(command)
+		} else {
+			e.add(effect{kind: "unknown", text: "Runs a command that cannot be read", risk: hook.Attention})
+		}
+	default:
+		e.other()
+	}
+	if req.Uninspectable != "" {
+		e.add(effect{kind: "unknown", text: "Can be read in two ways", risk: hook.Attention})
+	}
+	return e.result()
+}
+
+// call is the request as package policy knows it. The time of a rule does not matter here.
+func (e *found) call() *policy.Call {
+	return &policy.Call{
+		Agent: e.req.Agent, Tool: e.req.ToolName, Input: []byte(e.req.ToolInput), Cwd: e.where.cwd, Project: e.where.project, Home: e.where.home,
+	}
+}
+
+// clean is a directory that is absolute and clean, or none.
+func clean(dir string) string {
+	if !filepath.IsAbs(dir) {
+		return ""
+	}
+	return filepath.Clean(dir)
+}
+
+// shown is a name safe to look at, short enough for a line.
+func shown(s string, max int) string { return show.Short(s, max) }

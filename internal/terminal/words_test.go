@@ -1,0 +1,42 @@
+package terminal
+
+import (
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// A deadline may be another day's.
+func TestClock(t *testing.T) {
+	now := time.Date(2026, 11, 22, 15, 0, 8, 0, time.Local)
+	for _, c := range []struct {
+		at   time.Time
+		want string
+	}{
+		{now.Add(time.Minute), "15:01:08"},
+		{now.AddDate(0, 0, 1), "2026-11-23 15:00:08"},
+		{now.AddDate(0, 0, -1), "2026-11-21 15:00:08"},
+		{now.AddDate(0, 1, 0), "2026-12-22 15:00:08"},
+		{now.AddDate(1, 0, 0).UTC(), "2027-11-22 15:00:08"},
+	} {
+		if got := Clock(c.at, now); got != c.want {
+			t.Errorf("%v: %q, want %q", c.at, got, c.want)
+		}
+	}
+}
+
+func TestOverwriteWords(t *testing.T) {
+	one, many := int64(1), int64(120)
+	for want, o := range map[string]*hook.Overwrites{
+		"Replaces the file, if there is one: assent cannot see it from here.": nil,
+		"A new file.":                          {},
+		"Replaces the file, 7 bytes before.":   {Exists: true, Bytes: 7},
+		"Replaces the file, 1 line before.":    {Exists: true, Lines: &one},
+		"Replaces the file, 120 lines before.": {Exists: true, Lines: &many},
+	} {
+		if got := OverwriteWords(o); got != want {
+			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+// The sessions, and what happened in the one that is chosen. On a narrow screen one of the two.
+import { saysOf } from "../queue/model";
+import { show } from "../queue/current";
+import { groups, selected } from "../queue/state";
+import { words } from "../text/words";
+import { go } from "../view";
+import { Search, Story } from "./feedview";
+import { Rail } from "./rail";
+
+export function Sessions() {
+  const chosen = selected.value;
+  return (
+    <div class={`sessions ${chosen ? "reading" : ""}`}>
+      <Rail />
+      <div class="feed" data-ui="feed" role="region" aria-label={chosen ? words.desk.whatHappened : words.feed.search} tabIndex={0}>
+        {chosen && (
+          <button type="button" class="link back" data-action="back" onClick={() => (selected.value = "")}>
+            {words.desk.allSessions}
+          </button>
+        )}
+        <Search />
+        {chosen ? (
+          <>
+            <Waiting />
+            <Story />
+          </>
+        ) : (
+          <p class="quiet hint">{words.desk.chooseSession}</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** What waits in the session, a tap away. */
+function Waiting() {
+  const items = groups.value.find((g) => g.sessionId === selected.value)?.items.filter((i) => !i.endedAt) ?? [];
+  const first = items[0];
+  if (!first) return null;
+  return (
+    <button
+      type="button"
+      class="more"
+      data-action="answer"
+      onClick={() => {
+        go("inbox");
+        show(first.request.id);
+      }}
+    >
+      {words.desk.answerHere(saysOf(first), items.length)}
+    </button>
+  );
+}

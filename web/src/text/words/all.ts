@@ -1,0 +1,6 @@
+// The words of the parts that load later, and all others: the first load does without them.
+import { words as first } from "./index";
+import { laterWords } from "./later";
+import { panelsWords } from "./panels";
+
+export const words = { ...first, ...panelsWords, ...laterWords };
