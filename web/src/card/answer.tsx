@@ -2,7 +2,7 @@
 // every other answer. It claims nothing that the broker has not said.
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { keep } from "../broker/api";
 import { clockSkew, now } from "../broker/clock";
 import { reason } from "../broker/http";
@@ -269,7 +269,8 @@ interface MenuProps {
 function Menu({ modes, form, disabled, choose }: MenuProps) {
   const [open, setOpen] = useState(false);
   const all = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // With the menu, not after it is painted: by then the person may be typing in the note.
+  useLayoutEffect(() => {
     if (!open) return;
     all.current?.querySelector<HTMLElement>("[data-mode]")?.focus({ preventScroll: true });
     const outside = (e: Event) => e.target instanceof Node && !all.current?.contains(e.target) && setOpen(false);
