@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"path"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -54,6 +55,7 @@ func bashCall(command string) Call {
 
 type corpusRow struct {
 	Command, Expected, Policy string
+	Cwd                       string // the project, of tables that name one
 	Rules                     *struct{ Allow, Ask, Deny []string }
 	Disputed                  bool
 }
@@ -80,7 +82,7 @@ func measure(t *testing.T, file string, packs *Set) {
 				continue
 			}
 		}
-		v := set.Explain(bashCall(row.Command))
+		v := set.Explain(row.call())
 		program, _, _ := strings.Cut(strings.TrimSpace(row.Command), " ")
 		c := byProgram[program]
 		if c == nil {
@@ -118,6 +120,16 @@ func measure(t *testing.T, file string, packs *Set) {
 	for _, p := range programs[:min(len(programs), 60)] {
 		t.Logf("  %-24s %3d of %3d", p, byProgram[p].got, byProgram[p].want)
 	}
+}
+
+// call is the row as the broker gets it: nobody says which shell the agent has, unless the table is
+// of texts for bash without a place.
+func (r *corpusRow) call() Call {
+	c := bashCall(r.Command)
+	if r.Cwd != "" {
+		c.Cwd, c.Project, c.Home, c.Shell = r.Cwd, r.Cwd, path.Dir(r.Cwd), ""
+	}
+	return c
 }
 
 func list(s []string) []string {

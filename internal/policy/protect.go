@@ -109,7 +109,15 @@ func namesOnly(base string) bool {
 const notAllowed = "what belongs to assent or to the agent's settings, which no rule allows"
 
 // touchedBy says why the unit touches something protected; empty when it does not.
-func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
+func (p *protection) touchedBy(u *shell.Unit, e *scope) (why string) {
+	inEach(u, func() bool {
+		why = p.touchedHere(u, e)
+		return why == ""
+	})
+	return why
+}
+
+func (p *protection) touchedHere(u *shell.Unit, e *scope) string {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
 		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
@@ -156,6 +164,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if u.Base == "git" {
 		if at := e.strangeRepository(u.Dir); at != "" {
 			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
+		}
+		if u.Dir != e.cwd && u.Dir != e.project && e.mayPlant(u) {
+			return "what runs beside it could make " + quote(u.Dir) + " a repository, whose configuration can name programs to run"
 		}
 	}
 	if e.facts(p, u.Dir).sign {

@@ -57,7 +57,7 @@ func sameUnits(a, b []Unit) bool {
 	word := func(x, y Word) bool { return x == y }
 	return slices.EqualFunc(a, b, func(x, y Unit) bool {
 		return x.Kind == y.Kind && x.Start == y.Start && x.End == y.End && x.Path == y.Path && x.Name == y.Name && x.Value == y.Value &&
-			x.Dir == y.Dir && x.Stdin == y.Stdin && x.Stdout == y.Stdout && x.Out == y.Out && x.Of == y.Of && x.DenyOnly == y.DenyOnly &&
+			x.Dir == y.Dir && slices.Equal(x.Dirs, y.Dirs) && x.Stdin == y.Stdin && x.Stdout == y.Stdout && x.Out == y.Out && x.Of == y.Of && x.DenyOnly == y.DenyOnly &&
 			slices.EqualFunc(x.Argv, y.Argv, word) && slices.Equal(x.Via, y.Via)
 	})
 }

@@ -108,8 +108,8 @@ func TestDoubts(t *testing.T) {
 		// Braces and $'…' in the program's place, or for a shell that may not know them.
 		{DoubtProgram, "{ls,-l}"}, {DoubtProgram, "l{s,}"}, {DoubtProgram, "$'ls' x"}, {DoubtExpansion, "sh -c 'ls {a,b}'"}, {DoubtExpansion, `sh -c "ls \$'a'"`},
 		// git after cd.
-		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
-		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},
+		{DoubtGitMoved, "cd ../sub && git status"}, {DoubtGitMoved, "cd /q; cd x; git status"}, {DoubtGitMoved, "(cd /x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
+		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd /x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd ../x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},
 	} {
 		t.Run(fmt.Sprintf("%.60s", c.text), func(t *testing.T) {
 			s := Read(c.text, here)

@@ -175,7 +175,10 @@ func (r *reader) add(u Unit, at execContext) int {
 	if r.inner {
 		u.Start, u.End, u.Inner = r.start, r.end, r.src
 	}
-	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
+	u.Dir, u.DirKnown = at.dir.dir, at.dir.certain()
+	if len(at.dir.others) > 0 {
+		u.Dirs = at.dir.all()
+	}
 	u.Via, u.DenyOnly = at.via, at.denyOnly
 	if r.units == nil {
 		r.units = make([]Unit, 0, 16)

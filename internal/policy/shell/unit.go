@@ -70,6 +70,9 @@ type Unit struct {
 
 	Dir      string // where it runs or what Path is relative to, absolute
 	DirKnown bool   // Dir is certain; false after a cd that may have failed or cannot be read
+	// Dirs are all directories that Dir may be, where that is known and there are several: after
+	// cd x; it is x or what it was. A rule that allows must hold in each.
+	Dirs []string
 
 	Stdin, Stdout Stream
 	// StdinVaries says that standard input is text of the script with values in it that are

@@ -1,49 +1,10 @@
 package shell
 
 import (
-	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// workDir is the directory in which commands run, as cd changes it.
-type workDir struct {
-	dir     string
-	known   bool
-	changed bool // there was a cd
-	maybe   bool // dir holds only if the last command succeeded
-}
-
-// settle says that whether the last command succeeded is not known.
-func (w *workDir) settle() {
-	if w.maybe {
-		w.known, w.maybe = false, false
-	}
-}
-
-// lost says that the directory is anyone's guess.
-func (w *workDir) lost() { w.known, w.changed, w.maybe = false, true, false }
-
-// move follows cd to a directory.
-func (w *workDir) move(to string) {
-	if len(w.dir)+len(to) > 1024 {
-		w.lost()
-		return
-	}
-	next, known := to, true
-	if !path.IsAbs(to) {
-		next, known = path.Join(w.dir, to), w.known
-	}
-	next = path.Clean(next)
-	if !path.IsAbs(next) {
-		next = ""
-	}
-	same := known && w.known && next == w.dir
-	w.changed = true
-	w.dir, w.known = next, known
-	w.maybe = w.maybe || !same
-}
 
 func (r *reader) tooDeep(n syntax.Node) bool {
 	if r.depth <= maxNesting {
@@ -179,6 +140,9 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 	default:
 		r.doubtAt(DoubtSyntax, s, "It is not known what this does.")
 	}
+	if s.Negated {
+		at.dir.settle() // ! cd x && ls: it ran if the cd failed
+	}
 }
 
 // guesses adds a case that looks at what is known only when it runs as a unit of its own: branch by
@@ -268,22 +232,21 @@ func (r *reader) binary(b *syntax.BinaryCmd, at execContext) {
 			}
 			r.stage(b.Y, at, Pipe, out)
 		case syntax.AndStmt:
-			was := at.dir.maybe
-			at.dir.maybe = false // Y runs only if X succeeded
+			was := *at.dir
+			at.dir.succeeds() // Y runs only if X did
 			r.stmt(b.Y, at)
-			at.dir.maybe = at.dir.maybe || was
+			at.dir.fails(&was)
 		default:
 			was := *at.dir
 			at.dir.settle()
-			failed := *at.dir
 			r.stmt(b.Y, at)
-			switch {
-			case leaves(b.Y):
-				was.maybe = false // what follows runs only if X succeeded
+			if leaves(b.Y) {
+				was.succeeds() // what follows runs only if X did
 				*at.dir = was
-			case *at.dir != failed:
-				at.dir.lost()
+				break
 			}
+			at.dir.settle()
+			at.dir.mayBe(was.all(), !was.known)
 		}
 	}
 }
@@ -302,19 +265,19 @@ func (r *reader) stage(s *syntax.Stmt, at execContext, stdin, stdout Stream) {
 		r.doubtAt(DoubtSyntax, s, "time within a pipe is not read alike everywhere.")
 	}
 	r.stmt(s, at)
-	if *at.dir != before {
+	if !at.dir.equal(&before) {
 		shell.lost() // zsh runs the last one in the script's own shell
 	}
 }
 
-// leaves says that nothing follows a statement: exit or return.
+// leaves says that nothing follows a statement: exit. Not return, which outside of a function bash
+// reports and goes on.
 func leaves(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || s.Background || s.Negated || len(s.Redirs) > 0 {
+	if !ok || len(call.Args) == 0 || len(call.Args) > 2 || s.Background || s.Negated || len(s.Redirs) > 0 {
 		return false
 	}
-	name := call.Args[0].Lit()
-	return name == "exit" || name == "return"
+	return call.Args[0].Lit() == "exit" && (len(call.Args) == 1 || digits(call.Args[1].Lit()))
 }
 
 // branches walks what may run any number of times. If it holds a cd, nothing within or after it
@@ -328,7 +291,7 @@ func (r *reader) branches(at execContext, walk func()) {
 		at.dir.lost()
 		for i := first; i < len(r.units); i++ {
 			u := &r.units[i]
-			u.DirKnown = false
+			u.DirKnown, u.Dirs = false, nil
 			if u.Base == "git" {
 				r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
 			}
