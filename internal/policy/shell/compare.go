@@ -43,6 +43,8 @@ func Commands(text string, o Options) []string {
 func sameInZsh(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
+		case c == '$' && i+1 < len(text) && strings.IndexByte("=+:^~", text[i+1]) >= 0: // $=x
+			return false
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		case strings.IndexByte(" \t\n-_./,:+@%'\"|;&=$>*?\\", c) >= 0, c >= 0x80:
 		default:

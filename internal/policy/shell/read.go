@@ -78,6 +78,10 @@ type reader struct {
 	heredocs int  // read so far
 	scripts  int  // inner ones read so far
 	guessed  bool // the text has been guessed at
+	vars     *variable
+	varsFull bool // too many: nothing is known of any
+	forgets  int  // loops looked through for assignments
+	rounds   int  // of loops, walked with a value each
 	posix    bool // the script is for a sh, which may know less than bash
 }
 
