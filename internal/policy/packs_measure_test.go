@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 	"testing"
@@ -99,6 +100,8 @@ func measure(t *testing.T, file string, packs *Set) {
 			} else if os.Getenv("ASSENT_CORPORA_MISSED") != "" {
 				t.Logf("missed: %s\t%s\t%s", row.Command, v.Reason, miss(v))
 			}
+		case v.Action == hook.ActionAllow && row.Expected == "ask" && filepath.Base(file) == "rippy.jsonl" && substitutes.MatchString(row.Command):
+			t.Logf("allowed, though that project asks about every substitution: %s", row.Command)
 		case v.Action == hook.ActionAllow && !row.Disputed:
 			t.Errorf("%s: allowed by %s, want %s: %s", filepath.Base(file), v.Rule, row.Expected, row.Command)
 		}
@@ -121,6 +124,9 @@ func measure(t *testing.T, file string, packs *Set) {
 		t.Logf("  %-24s %3d of %3d", p, byProgram[p].got, byProgram[p].want)
 	}
 }
+
+// substitutes finds a substitution. What it runs is looked at by itself.
+var substitutes = regexp.MustCompile("[$<]\\(|`")
 
 // call is the row as the broker gets it: nobody says which shell the agent has, unless the table is
 // of texts for bash without a place.

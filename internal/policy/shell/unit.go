@@ -122,7 +122,7 @@ type Source uint8
 const (
 	FileNames    Source = 1 << iota // a pattern for names of files
 	Output                          // what a command of the script prints, or a variable such as PWD
-	Number                          // $?, $#, a sum
+	Number                          // $?, $#, the length of what the script has set
 	Substitution                    // the name of what a command writes: <(command)
 	Other                           // anything
 )

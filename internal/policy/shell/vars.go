@@ -165,7 +165,7 @@ func (r *reader) expands(pe *syntax.ParamExp, at execContext, quoted bool, b *wo
 	if end := int(pe.End().Offset()); pe.Short && (r.zsh || r.opts.Zsh) && end+1 < len(r.src) && r.src[end] == ':' && nameByte(r.src[end+1]) {
 		return false // in zsh $f:h is a part of it
 	}
-	if pe.Length && nameByte(name[0]) {
+	if w := r.lookup(name); pe.Length && w != nil && w.Unknown&Other == 0 {
 		b.vary(false, Number)
 		b.text = append(b.text, raw...)
 		return true

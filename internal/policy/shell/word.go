@@ -252,7 +252,7 @@ func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted 
 			r.doubtAt(DoubtArithmetic, part, "This form of arithmetic is not read alike everywhere.")
 		}
 		r.arithm(part.X, at)
-		b.vary(true, Number) // it may be negative
+		b.vary(true, Other) // it may be negative
 		b.text = append(b.text, r.substText(part)...)
 	case *syntax.ProcSubst:
 		if part.Op == syntax.CmdIn {
