@@ -242,7 +242,14 @@ func (e *surroundings) secretPath(at string) bool {
 	if at == "" {
 		return true
 	}
-	parts := strings.Split(at[1:], "/")
+	var few [16]string // most paths have fewer parts
+	parts := few[:0]
+	for left := at[1:]; ; {
+		part, rest, more := strings.Cut(left, "/")
+		if parts, left = append(parts, part), rest; !more {
+			break
+		}
+	}
 	rest, inHome := e.homePath(at, parts)
 	for _, d := range parts {
 		if l.directories[d] || slices.ContainsFunc(l.manyDirs, func(g glob) bool { return g.match(d) }) {

@@ -146,7 +146,7 @@ func (c *command) source() string {
 // module is python -m NAME: the program of that name, or a module of the project.
 func (c *command) module(m object) {
 	words := c.u.Argv[1:]
-	if rows, skip, s := theTable().find(m.Text, words[min(m.at+2, len(words)):]); rows != nil && m.Static {
+	if rows, skip, s := theTable().find(&c.memory, m.Text, words[min(m.at+2, len(words)):]); rows != nil && m.Static {
 		u := *c.u
 		u.Argv, u.Base = words[min(m.at+1, len(words)-1):], m.Text
 		inner := &command{found: c.found, u: &u, f: &policyFacts, rows: rows, skip: skip, scanned: s}
@@ -154,7 +154,7 @@ func (c *command) module(m object) {
 		c.seen(inner.worst)
 		return
 	}
-	f := effect{object: c.u.Base + " -m " + m.Text, plain: strings.Trim(m.Text, nameChars) == ""}
+	f := effect{object: c.u.Base + " -m " + m.Text, plain: plainName(m.Text)}
 	if !m.Static {
 		f.risk = hook.Attention
 	}
@@ -199,7 +199,7 @@ func (c *command) task(at []int) {
 			if f.kind == "database" {
 				f.row = strings.TrimPrefix(f.object, c.u.Base+" ")
 			}
-			f.plain = strings.Trim(f.object, nameChars+" ") == ""
+			f.plain = plainName(strings.ReplaceAll(f.object, " ", ""))
 			f.phrase = strings.TrimSuffix(f.phrase, " by") + ":"
 			c.marks(f.risk, slices.DeleteFunc([]int{i}, func(i int) bool { return i < 0 })...)
 			c.put(f)

@@ -46,6 +46,7 @@ func New(o Options) func(*hook.Request) *hook.Effects {
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
 	}
+	o.Home = clean(o.Home)
 	r := &reader{Options: o}
 	r.packs = sync.OnceValues(func() (*policy.Set, error) { return policy.ReadPacks(o.Home, packNames()...) })
 	return func(req *hook.Request) *hook.Effects { return r.of(req) }
@@ -55,6 +56,26 @@ func New(o Options) func(*hook.Request) *hook.Effects {
 type reader struct {
 	Options
 	packs func() (*policy.Set, error)
+	free  sync.Pool // of *found that are not in use
+}
+
+// borrow returns an empty found, with the memory of one that was given back.
+func (r *reader) borrow() *found {
+	if e, ok := r.free.Get().(*found); ok {
+		return e
+	}
+	return &found{reader: r, effects: make([]effect, 0, 16)}
+}
+
+// giveBack keeps the memory of a found for the next request, and nothing of what it held.
+func (r *reader) giveBack(e *found) {
+	if cap(e.effects) > 64 || cap(e.marks) > maxMarks || cap(e.memory.ints) > 256 || cap(e.memory.flags) > 64 {
+		return
+	}
+	clear(e.effects[:cap(e.effects)])
+	e.memory.forget()
+	*e = found{reader: r, effects: e.effects[:0], marks: e.marks[:0], memory: e.memory}
+	r.free.Put(e)
 }
 
 // pack says what a command that a pack allows does.
@@ -97,7 +118,9 @@ func (r *reader) of(req *hook.Request) *hook.Effects {
 	if root == "" {
 		root = req.ProjectDir
 	}
-	e := &found{reader: r, req: req, where: surroundings{project: clean(root), home: clean(r.Home), cwd: clean(req.CWD)}}
+	e := r.borrow()
+	defer r.giveBack(e)
+	e.req, e.where = req, surroundings{project: clean(root), home: r.Home, cwd: clean(req.CWD)}
 	if e.where.project == "" {
 		e.where.project = e.where.cwd
 	}

@@ -108,7 +108,7 @@ func shownDir(u *shell.Unit) string {
 // name is a command as a person knows it: the program and the word that says what it does.
 func (c *command) name() string {
 	name := c.u.Base
-	if a := c.u.Argv; len(a) > 2 && a[1].Text == "-m" && a[2].Static && len(a[2].Text) < 24 && strings.Trim(a[2].Text, nameChars) == "" {
+	if a := c.u.Argv; len(a) > 2 && a[1].Text == "-m" && a[2].Static && len(a[2].Text) < 24 && plainName(a[2].Text) {
 		return name + " -m " + a[2].Text
 	}
 	if n := len(c.u.Argv); n > 1 && (c.skip > 0 || c.f.Pack != "") {
