@@ -27,9 +27,11 @@ func (e *found) bash(command string) {
 		e.add(effect{kind: "unknown", text: "The packs of rules cannot be read", risk: hook.Attention})
 	}
 	for i := range script.Units {
+		e.unitAt = i
 		e.unit(&script.Units[i], &facts[i])
 	}
 	e.doubts(script.Doubts)
+	e.runsWritten()
 	if severalCommands(script.Units) {
 		e.together()
 	}

@@ -163,21 +163,6 @@ func TestToolTable(t *testing.T) {
 	}
 }
 
-// TestChanged: to run the project's own code is attention once the session changed files of it.
-func TestChanged(t *testing.T) {
-	for _, changed := range []bool{false, true} {
-		of := effects.New(effects.Options{Home: "/home/dev", Changed: func(*hook.Request) bool { return changed }})
-		for command, want := range map[string]hook.Risk{"go test ./...": hook.Normal, "npm test": hook.Normal, "./run.sh": hook.Normal, "python3 x.py": hook.Normal, "ls": hook.Calm} {
-			if changed && want == hook.Normal {
-				want = hook.Attention
-			}
-			if e := of(bash(t, command, "/srv/shop")); e.Risk != want {
-				t.Errorf("changed %v: %s is %s", changed, command, e.Risk)
-			}
-		}
-	}
-}
-
 // TestSubstitutes: only what can do nothing but substitute is an edit like any other.
 func TestSubstitutes(t *testing.T) {
 	of := effects.Func("/home/dev")

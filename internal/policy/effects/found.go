@@ -26,18 +26,21 @@ type effect struct {
 	object  string
 	text    string // all of its words, where phrase and object do not make them
 	outside bool
-	unknown bool   // the object is known only when it runs
-	secret  bool   // it is the name of a file with secrets
-	tree    bool   // with all below it
-	plain   bool   // the object is in assent's own words, or a program with its subcommand
-	by      bool   // the object is the program that does it
-	doubt   bool   // the reading of the command says so
-	aside   bool   // said after what the command is for, where both are as bad
-	changed bool   // the session changed files of the project before
-	mcp     bool   // it is a tool of an MCP server, of which only the name is known
-	token   bool   // an address holds what looks like a secret
-	find    bool   // find deletes
-	row     string // the object where the sentence is not shown; empty: that of the sentence
+	unknown bool        // the object is known only when it runs
+	secret  bool        // it is the name of a file with secrets
+	tree    bool        // with all below it
+	plain   bool        // the object is in assent's own words, or a program with its subcommand
+	by      bool        // the object is the program that does it
+	doubt   bool        // the reading of the command says so
+	aside   bool        // said after what the command is for, where both are as bad
+	news    string      // why what runs may be new: files were written before, which the sentence names
+	runs    *shell.Unit // the command that runs code of the project, while it is read
+	unit    int         // its index
+	checks  bool        // it checks or formats, and runs only what its settings name
+	mcp     bool        // it is a tool of an MCP server, of which only the name is known
+	token   bool        // an address holds what looks like a secret
+	find    bool        // find deletes
+	row     string      // the object where the sentence is not shown; empty: that of the sentence
 	class   class
 	risk    hook.Risk
 }
@@ -55,6 +58,11 @@ type found struct {
 	marks   []hook.RiskMark // in bytes of the command
 	command string
 	script  *shell.Script
+
+	wrote  []written
+	unitAt int      // the index of the unit at hand
+	asked  bool     // before is known
+	before []string // the files that the session changed
 
 	lost       bool      // a cd leads where nobody knows
 	downloaded bool      // something was fetched earlier in the script
@@ -74,6 +82,7 @@ func (e *found) add(f effect) {
 			if f.risk.Level() > g.risk.Level() {
 				*g = f
 			}
+			g.runs, g.unit = f.runs, f.unit // the last one sees the most
 			return
 		}
 	}

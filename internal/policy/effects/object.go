@@ -159,6 +159,9 @@ func (e *found) path(l line, w shell.Word, u *shell.Unit, f *policy.Facts) hook.
 	}
 	x := effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: p.shown, outside: p.outside, unknown: p.unknown, tree: l.tree, find: l.find, class: p.class}
 	changes := l.kind != "runs-project"
+	if !changes {
+		x.runs, x.unit = u, e.unitAt
+	}
 	switch l.kind {
 	case "reads":
 		changes = false
@@ -205,6 +208,9 @@ func (e *found) path(l line, w shell.Word, u *shell.Unit, f *policy.Facts) hook.
 		case ofSystem:
 			x.risk = hook.Danger
 		}
+	}
+	if changes && l.kind != "deletes" && l.kind != "permissions" {
+		e.noteWrite(&l, &p, u)
 	}
 	if p.unknown && strings.Contains(w.Text, "…") || w.Text == "{}" {
 		x.unknown, x.object, x.plain = true, "files named at run time", true

@@ -84,6 +84,7 @@ var plants = sync.OnceValue(func() *plantList {
 
 // place is where a word of a command leads.
 type place struct {
+	full    string // absolute and clean; empty where that is not known
 	shown   string // relative to the project where it lies there
 	outside bool
 	unknown bool // it is known only when the command runs
@@ -157,7 +158,7 @@ func (e *surroundings) path(text, dir string, known bool) place {
 		return place{shown: cleanShown(text), unknown: true}
 	}
 	full = path.Clean(full)
-	p := place{unknown: !known && text[0] != '/'}
+	p := place{full: full, unknown: !known && text[0] != '/'}
 	rel, inside := below(e.project, full)
 	p.outside = !inside
 	p.shown = e.short(full)

@@ -31,6 +31,10 @@ func (c *command) put(f effect) {
 		c.worst = f.risk
 	}
 	c.told = true
+	if f.kind == "runs-project" {
+		f.runs, f.unit = c.u, c.unitAt
+		f.checks = slices.ContainsFunc(c.rows, func(r *row) bool { return r.checks })
+	}
 	c.add(f)
 }
 
@@ -126,9 +130,6 @@ func (c *command) name() string {
 // ownCode is an effect by which code of the project runs.
 func (c *command) ownCode(f effect) {
 	f.kind, f.risk = "runs-project", maxRisk(f.risk, hook.Normal)
-	if c.Changed != nil && f.risk == hook.Normal && c.Changed(c.req) {
-		f.risk, f.changed = hook.Attention, true
-	}
 	if f.phrase == "" && tests(f.object) {
 		f.phrase = "Runs the project's tests:"
 	}
@@ -149,6 +150,9 @@ func tests(command string) bool {
 	}
 	return false
 }
+
+// checksOrFormats is the phrase of programs that read or format code and run none but that of plugins.
+const checksOrFormats = "Checks or formats"
 
 // onlyReads is the phrase of commands that read what is not said.
 const onlyReads = "Only reads:"
