@@ -47,7 +47,7 @@ type changed struct {
 }
 
 type changedFile struct {
-	at  string // absolute
+	Change
 	seq uint64 // of the event that told of it
 }
 
@@ -99,25 +99,25 @@ func (c *Changes) knows(id sessionKey, seq uint64) bool {
 	return el != nil && seq != 0 && slices.Contains(el.Value.(*changed).seen[:], seq)
 }
 
-func (s *changed) add(files []string, seq uint64) {
+func (s *changed) add(files []Change, seq uint64) {
 	s.seen[s.next%len(s.seen)] = seq
 	s.next++
-	for _, at := range files {
-		if i := slices.IndexFunc(s.files, func(f changedFile) bool { return f.at == at }); i >= 0 {
+	for _, c := range files {
+		if i := slices.IndexFunc(s.files, func(f changedFile) bool { return f.Change == c }); i >= 0 {
 			first := s.files[i].seq // that it was changed by then stays true
-			s.files = append(slices.Delete(s.files, i, i+1), changedFile{at, min(first, seq)})
+			s.files = append(slices.Delete(s.files, i, i+1), changedFile{c, min(first, seq)})
 			continue
 		}
 		if len(s.files) == maxChangedFiles {
 			s.files = slices.Delete(s.files, 0, 1)
 		}
-		s.files = append(s.files, changedFile{at, seq})
+		s.files = append(s.files, changedFile{c, seq})
 	}
 }
 
-// Before returns the files that the session of a request changed before that, as absolute paths, those
-// that were changed last first. It is meant for Options.Changed.
-func (c *Changes) Before(req *hook.Request) []string {
+// Before returns what the session of a request changed before that, the last first. It is meant for
+// Options.Changed.
+func (c *Changes) Before(req *hook.Request) []Change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	el := c.sessions[sessionKey{req.Submitter, req.SessionID}]
@@ -125,10 +125,10 @@ func (c *Changes) Before(req *hook.Request) []string {
 		return nil
 	}
 	files := el.Value.(*changed).files
-	all := make([]string, 0, len(files))
+	all := make([]Change, 0, len(files))
 	for i := len(files) - 1; i >= 0; i-- {
 		if req.EventSeq == 0 || files[i].seq < req.EventSeq {
-			all = append(all, files[i].at)
+			all = append(all, files[i].Change)
 		}
 	}
 	return all
@@ -167,19 +167,19 @@ func (c *Changes) Follow(ctx context.Context, bounds func(context.Context) (olde
 	})
 }
 
-// writes are the files that a call writes, as absolute paths.
-func (r *reader) writes(req *hook.Request) []string {
+// writes are the files that a call writes.
+func (r *reader) writes(req *hook.Request) []Change {
 	e := r.begin(req)
 	defer r.giveBack(e)
 	e.gather()
-	all := make([]string, 0, len(e.wrote))
+	all := make([]Change, 0, len(e.wrote))
 	for i := range e.wrote {
-		at := e.wrote[i].at
-		if len(at) > maxChangedPath {
-			at = e.where.cwd
+		c := Change{e.wrote[i].at, e.wrote[i].link}
+		if len(c.Path) > maxChangedPath {
+			c.Path = e.where.cwd
 		}
-		if at != "" && !slices.Contains(all, at) {
-			all = append(all, at)
+		if c.Path != "" && !slices.Contains(all, c) {
+			all = append(all, c)
 		}
 	}
 	return all

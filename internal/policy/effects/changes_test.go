@@ -24,6 +24,13 @@ func ran(t testing.TB, kind, submitter, session string, seq uint64, tool string,
 		&hook.Payload{SessionID: session, CWD: "/srv/shop", ToolName: tool, ToolInput: hook.JSON(in)}
 }
 
+func paths(all []effects.Change) (list []string) {
+	for _, c := range all {
+		list = append(list, c.Path)
+	}
+	return list
+}
+
 // TestChanges: which files a session changed before a request.
 func TestChanges(t *testing.T) {
 	c := effects.NewChanges("/home/dev")
@@ -56,7 +63,7 @@ func TestChanges(t *testing.T) {
 		{hook.Request{Submitter: "nobody", SessionID: "s", EventSeq: 100}, ""},
 		{hook.Request{Submitter: "u", SessionID: "other", EventSeq: 100}, "/srv/shop/other.go"},
 	} {
-		if got := strings.Join(c.Before(&tt.req), " "); got != tt.want {
+		if got := strings.Join(paths(c.Before(&tt.req)), " "); got != tt.want {
 			t.Errorf("%+v: %s", tt.req, got)
 		}
 	}
@@ -85,7 +92,7 @@ func TestChangesBounds(t *testing.T) {
 	}
 	write("s599", "/srv/shop/"+strings.Repeat("x", 5000)+".go")
 	before := func(session string) []string {
-		return c.Before(&hook.Request{Submitter: "u", SessionID: session, EventSeq: seq + 1})
+		return paths(c.Before(&hook.Request{Submitter: "u", SessionID: session, EventSeq: seq + 1}))
 	}
 	if got := before("s0"); len(got) > 0 {
 		t.Errorf("the oldest session: %v", got)
@@ -121,7 +128,7 @@ func TestChangesFollow(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if got := c.Before(&hook.Request{Submitter: "u", SessionID: "s", EventSeq: 12}); !slices.Equal(got, []string{"/srv/shop/a.go"}) {
+		if got := c.Before(&hook.Request{Submitter: "u", SessionID: "s", EventSeq: 12}); !slices.Equal(paths(got), []string{"/srv/shop/a.go"}) {
 			t.Error(got)
 		}
 	}
@@ -130,8 +137,8 @@ func TestChangesFollow(t *testing.T) {
 // TestRunsChanged: to run code of the project is attention once the session changed what may be run, and
 // the reason names the file.
 func TestRunsChanged(t *testing.T) {
-	var before []string
-	of := effects.New(effects.Options{Home: "/home/dev", Changed: func(*hook.Request) []string { return before }})
+	var before []effects.Change
+	of := effects.New(effects.Options{Home: "/home/dev", Changed: func(*hook.Request) []effects.Change { return before }})
 	for _, tt := range []struct {
 		changed, command string
 		risk             hook.Risk
@@ -154,7 +161,10 @@ func TestRunsChanged(t *testing.T) {
 		{"/srv/shop/a.go", "git status", hook.Calm, ""},
 	} {
 		t.Run(tt.changed+" "+tt.command, func(t *testing.T) {
-			before = strings.Fields(tt.changed)
+			before = nil
+			for at := range strings.FieldsSeq(tt.changed) {
+				before = append(before, effects.Change{Path: at})
+			}
 			if e := of(bash(t, tt.command, "/srv/shop")); e.Risk != tt.risk || e.RiskReason != tt.why {
 				t.Errorf("%s, %q", e.Risk, e.RiskReason)
 			}
@@ -196,6 +206,49 @@ func TestWritesThenRuns(t *testing.T) {
 		t.Run(tt.command, func(t *testing.T) {
 			e := of(bash(t, tt.command, "/srv/shop"))
 			if e.Risk != tt.risk || tt.names != "" && !strings.Contains(e.RiskReason, " "+tt.names+" ") {
+				t.Errorf("%s, %q: %s", e.Risk, e.RiskReason, e.Sentence)
+			}
+		})
+	}
+}
+
+// TestThroughLinks: what goes through a link that the session made before is attention at least, and never
+// said to lie inside for certain.
+func TestThroughLinks(t *testing.T) {
+	for _, tt := range []struct {
+		link, tool, input string
+		risk              hook.Risk
+	}{
+		{"ln -s /etc conf", "Bash", "echo x > conf/hosts", hook.Attention},
+		{"ln -s /etc conf", "Bash", "echo x > ./conf", hook.Attention},
+		{"ln -s /etc conf", "Bash", "cat conf/a.txt", hook.Attention},
+		{"ln -s /etc conf", "Bash", "cp a.txt conf/a.txt", hook.Attention},
+		{"ln -s /etc conf", "Bash", "echo x > config.txt", hook.Normal},
+		{"ln -s /etc", "Bash", "mkdir etc/x", hook.Attention},
+		{"ln -sr ../../etc .", "Bash", "touch etc/x", hook.Attention},
+		{"cd sub && ln -s /etc conf", "Bash", "echo x > sub/conf/hosts", hook.Attention},
+		{"ln -s /etc conf", "Write", "/srv/shop/conf/hosts", hook.Attention},
+		{"ln -s /etc conf", "Read", "/srv/shop/conf/hosts", hook.Attention},
+		{"ln -s /etc conf", "Read", "/srv/shop/a.txt", hook.Calm},
+	} {
+		t.Run(tt.link+"; "+tt.tool+" "+tt.input, func(t *testing.T) {
+			c := effects.NewChanges("/home/dev")
+			c.Observe(ran(t, hook.EventPostToolUse, "u", "s", 1, "Bash", map[string]string{"command": tt.link}))
+			of := effects.New(effects.Options{Home: "/home/dev", Changed: c.Before})
+			req := bash(t, tt.input, "/srv/shop")
+			if tt.tool != "Bash" {
+				input := map[string]string{"file_path": tt.input, "content": "x"}
+				if tt.tool == "Read" {
+					delete(input, "content")
+				}
+				in, err := json.Marshal(input)
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.ToolName, req.ToolInput = tt.tool, hook.JSON(in)
+			}
+			req.Submitter, req.SessionID, req.EventSeq = "u", "s", 2
+			if e := of(req); e.Risk != tt.risk || tt.risk == hook.Attention && !strings.Contains(e.RiskReason, "a link that this session made") {
 				t.Errorf("%s, %q: %s", e.Risk, e.RiskReason, e.Sentence)
 			}
 		})

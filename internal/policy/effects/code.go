@@ -117,6 +117,9 @@ func (c *command) scriptOf(l line) {
 		c.marks(hook.Danger, c.operands[0])
 		c.put(effect{kind: "runs-downloaded", phrase: ranFetched, object: p.shown, row: c.source(), risk: hook.Danger})
 		return
+	case w.Text == "{}": // of find -exec and its kin
+		f.object, f.plain, f.unknown, f.risk = "files named at run time", true, true, hook.Attention
+		c.marks(f.risk, c.operands[0])
 	case p.outside || p.unknown || p.none || hostOf(w.Text) != "" && strings.Contains(w.Text, "://"):
 		f.risk = hook.Attention
 		c.marks(f.risk, c.operands[0])
@@ -154,9 +157,11 @@ func (c *command) module(m object) {
 		c.seen(inner.worst)
 		return
 	}
-	f := effect{object: c.u.Base + " -m " + m.Text, plain: plainName(m.Text)}
-	if !m.Static {
-		f.risk = hook.Attention
+	// Of the standard library, of a package or of the project: nobody here knows which.
+	c.marks(hook.Attention, m.at)
+	f := effect{phrase: "Runs the module", object: m.Text, plain: plainName(m.Text), risk: hook.Attention}
+	if tests(" " + m.Text) {
+		f.phrase, f.object, f.risk = "", c.u.Base+" -m "+m.Text, ""
 	}
 	c.ownCode(f)
 	c.task(c.operands)
@@ -171,6 +176,9 @@ var taskWords = map[string]effect{ // read-only
 	"destroy": {kind: "deletes", phrase: "Destroys by"}, "drop": {kind: "deletes", phrase: "Deletes by"}, "wipe": {kind: "deletes", phrase: "Deletes by"}, "reset": {kind: "deletes", phrase: "Resets by"}, "flush": {kind: "deletes", phrase: "Empties by"},
 	"nuke": {kind: "deletes", phrase: "Destroys by"}, "delete": {kind: "deletes", phrase: "Deletes by"}, "remove": {kind: "deletes", phrase: "Deletes by"}, "teardown": {kind: "deletes", phrase: "Destroys by"}, "down": {kind: "deletes", phrase: "Takes down by"},
 	"truncate": {kind: "deletes", phrase: "Empties by"}, "erase": {kind: "deletes", phrase: "Deletes by"}, "prune": {kind: "deletes", phrase: "Deletes by"}, "kill": {kind: "kills", phrase: "Kills by"}, "fresh": {kind: "deletes", phrase: "Resets by"},
+	"jib": {kind: "publishes", phrase: "Publishes by"}, "archives": {kind: "publishes", phrase: "Uploads by"}, "submit": {kind: "publishes", phrase: "Publishes by"}, "live": {kind: "publishes", phrase: "Works on production by"},
+	"clear": {kind: "deletes", phrase: "Deletes by"}, "unpublish": {kind: "deletes", phrase: "Deletes by"}, "undeploy": {kind: "deletes", phrase: "Takes down by"}, "terminate": {kind: "deletes", phrase: "Destroys by"}, "revoke": {kind: "deletes", phrase: "Takes away by"},
+	"db": {kind: "database", phrase: "Works on a database by"}, "database": {kind: "database", phrase: "Works on a database by"}, "downgrade": {kind: "database", phrase: "Changes a database by"},
 	"migrate": {kind: "database", phrase: "Changes a database by"}, "seed": {kind: "database", phrase: "Changes a database by"}, "migration": {kind: "database", phrase: "Changes a database by"}, "loaddata": {kind: "database", phrase: "Changes a database by"},
 	"createsuperuser": {kind: "escalates", phrase: "Makes an administrator by"}, "changepassword": {kind: "escalates", phrase: "Changes a password by"},
 	"install": {kind: "installs", phrase: "Installs by"}, "uninstall": {kind: "installs", phrase: "Removes by"}, "setup": {kind: "installs", phrase: "Installs by"}, "bootstrap": {kind: "installs", phrase: "Installs by"},
@@ -184,7 +192,7 @@ func (c *command) task(at []int) {
 		if len(w.Text) > 200 || strings.ContainsAny(w.Text, " \n") {
 			continue
 		}
-		for word := range strings.FieldsFuncSeq(strings.ToLower(w.Text), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		for word := range strings.FieldsFuncSeq(split(w.Text), func(r rune) bool { return r < 'a' || r > 'z' }) {
 			f, is := taskWords[word]
 			if !is {
 				continue

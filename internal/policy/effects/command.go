@@ -216,7 +216,7 @@ func (e *found) run(u *shell.Unit, f *policy.Facts) {
 			other := *u
 			other.Argv, other.Alt = alt, nil
 			rows, skip, s := theTable().find(&e.memory, "git", alt[1:])
-			(&command{found: e, u: &other, f: &policy.Facts{}, rows: rows, skip: skip, scanned: s}).tell()
+			(&command{found: e, u: &other, f: &policy.Facts{}, rows: rows, skip: skip, scanned: s, again: true}).tell()
 		}
 	}
 }

@@ -23,10 +23,16 @@ import (
 type Options struct {
 	// Home is the home directory of the agents' user; empty: ours.
 	Home string
-	// Changed returns the files that the session of a request changed before, as absolute paths, the last
-	// first. To run what may use one of them is attention: nobody knows what it does now. nil: nobody
-	// knows of any. See Changes.
-	Changed func(*hook.Request) []string
+	// Changed returns what the session of a request changed before, the last first. To run what may use one
+	// of the files is attention: nobody knows what it does now; so is whatever goes through one of the
+	// links: nobody knows where to. nil: nobody knows of any. See Changes.
+	Changed func(*hook.Request) []Change
+}
+
+// Change is a file that a session changed.
+type Change struct {
+	Path string // absolute
+	Link bool   // it is a link, or another name of a file, that the session made
 }
 
 // Func returns a function that says what a request would do; its result is never nil. home is the

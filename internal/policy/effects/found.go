@@ -33,7 +33,7 @@ type effect struct {
 	by      bool        // the object is the program that does it
 	doubt   bool        // the reading of the command says so
 	aside   bool        // said after what the command is for, where both are as bad
-	news    string      // why what runs may be new: files were written before, which the sentence names
+	news    string      // what was done before that makes it attention: files that may run now were written, or a link was made
 	runs    *shell.Unit // the command that runs code of the project, while it is read
 	unit    int         // its index
 	checks  bool        // it checks or formats, and runs only what its settings name
@@ -62,7 +62,7 @@ type found struct {
 	wrote  []written
 	unitAt int      // the index of the unit at hand
 	asked  bool     // before is known
-	before []string // the files that the session changed
+	before []Change // what the session changed
 
 	lost       bool      // a cd leads where nobody knows
 	downloaded bool      // something was fetched earlier in the script

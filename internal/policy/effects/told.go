@@ -20,6 +20,7 @@ type command struct {
 
 	worst hook.Risk // of what was told of it
 	told  bool
+	again bool // it is another reading of a command
 }
 
 // put adds an effect of the command.
@@ -65,6 +66,14 @@ func (c *command) known() {
 	for _, r := range c.rows {
 		for _, l := range r.lines {
 			if l.kind == "reads" && len(l.on) == 0 && p.kind == "reads" && l.risk == "" && l.obj != "" && !c.has(l.but) {
+				c.line(r, l)
+			}
+		}
+		for _, l := range r.lines { // what it does besides running the project's code
+			if p.kind != "runs-project" || l.kind == "reads" || l.kind == "unknown" || len(l.on) == 0 && (l.kind == "runs-project" || len(r.subs) == 0) {
+				continue
+			}
+			if (len(l.on) == 0 || c.has(l.on)) && !c.has(l.but) {
 				c.line(r, l)
 			}
 		}
@@ -291,7 +300,9 @@ func (c *command) line(r *row, l line) {
 		return
 	case l.obj == "@push":
 		f.object = c.pushed()
-		f.plain = f.object == theRemote
+		if f.plain = f.object == theRemote; f.plain {
+			c.fromBranch(&f)
+		}
 		if remote, branch, named := strings.Cut(f.object, "/"); named && l.kind == "overwrites" && !strings.ContainsAny(branch, ", ") {
 			f.text = "Force-pushes " + quiet(branch, 60) + " to " + quiet(remote, 40)
 		}

@@ -16,6 +16,7 @@ type written struct {
 	shown string
 	start int // of the unit that writes it, in bytes of the command
 	of    int // the index of the command that a redirection belongs to, else -1
+	link  bool
 }
 
 // maxWritten bounds the files that are kept of one command.
@@ -24,7 +25,7 @@ const maxWritten = 64
 // noteWrite keeps a file that is written, for those who run code afterwards. Folders that are made and
 // files that are formatted hold no new code; and what is built holds that of the project.
 func (e *found) noteWrite(l *line, p *place, u *shell.Unit) {
-	if l.derived || l.kind == "reads" || l.kind == "runs-project" || l.phrase == "Creates" || strings.HasPrefix(l.phrase, "Formats") || p.none || len(e.wrote) >= maxWritten {
+	if l.derived || l.kind == "reads" || l.kind == "runs-project" || l.phrase == "Creates" || strings.HasPrefix(l.phrase, "Formats") || strings.HasPrefix(l.phrase, "Fixes code") || p.none || len(e.wrote) >= maxWritten {
 		return
 	}
 	w := written{at: p.full, shown: p.shown, start: u.Start, of: -1}
@@ -34,9 +35,44 @@ func (e *found) noteWrite(l *line, p *place, u *shell.Unit) {
 	if u.Kind == shell.Write {
 		w.of = u.Of
 	}
+	if w.link = l.phrase == makesLink; w.link && (p.whole || p.shown == ".") { // its name is that of what it leads to
+		for _, arg := range slices.Backward(u.Argv) {
+			if name := path.Base(arg.Text); w.at != "" && name != "." && name != "/" {
+				w.at = path.Join(w.at, name)
+				break
+			}
+		}
+	}
 	if w.at != "" {
 		e.wrote = append(e.wrote, w)
 	}
+}
+
+// makesLink is the phrase of ln.
+const makesLink = "Creates the link at"
+
+// changedBefore is what the session changed before, asked for once.
+func (e *found) changedBefore() []Change {
+	if !e.asked && e.Changed != nil {
+		e.asked, e.before = true, e.Changed(e.req)
+	}
+	return e.before
+}
+
+// throughLink says through which link of the session's own making a path leads, if it does.
+func (e *found) throughLink(full string) (string, bool) {
+	if full == "" {
+		return "", false
+	}
+	for _, c := range e.changedBefore() {
+		if !c.Link {
+			continue
+		}
+		if _, in := below(c.Path, full); in {
+			return e.where.relative(c.Path), true
+		}
+	}
+	return "", false
 }
 
 const namedLater = "a file named at run time"
@@ -56,14 +92,12 @@ func (e *found) runsWritten() {
 			f.risk, f.news = hook.Attention, "It writes "+quiet(e.wrote[own].shown, 44)+" and then runs code that may use it."
 			continue
 		}
-		if f.risk == hook.Attention && f.outside || e.Changed == nil {
+		if f.risk == hook.Attention && f.outside {
 			continue
 		}
-		if !e.asked {
-			e.asked, e.before = true, e.Changed(e.req)
-		}
 		n, last := 0, ""
-		for _, at := range e.before {
+		for _, c := range e.changedBefore() {
+			at := c.Path
 			if !e.concerns(f, at) {
 				continue
 			}
