@@ -111,7 +111,9 @@ type Word struct {
 	// begins with a dash.
 	MaybeFlag bool
 	// Unknown says where what is not known of the word comes from; 0 when nobody said.
-	Unknown    Source
+	Unknown Source
+	// Expanded says that a variable stood in it, which the script or the system sets to a known value.
+	Expanded   bool
 	tilde      bool
 	Start, End int // bytes of Script.Text; of a script within a word, those of the word
 }

@@ -190,7 +190,7 @@ func (r *reader) expands(pe *syntax.ParamExp, at execContext, quoted bool, b *wo
 	}
 	switch {
 	case w.Static && (quoted || oneWord(w.Text)):
-		b.text = append(b.text, w.Text...)
+		b.text, b.expands = append(b.text, w.Text...), true
 	case w.Static: // split at its blanks
 		b.split(Other)
 		b.text = append(b.text, raw...)

@@ -15,6 +15,7 @@ type wordText struct {
 	dash    bool
 	tilde   bool
 	unknown Source
+	expands bool
 }
 
 // wordEnds are the characters that may follow a word that is an argument, a value or a pattern.
@@ -94,7 +95,7 @@ func (r *reader) piece(w *syntax.Word, at execContext) Word {
 		r.part(part, at, &b, false)
 	}
 	out.Text = string(b.text)
-	out.Prefix, out.tilde = out.Text, b.tilde
+	out.Prefix, out.tilde, out.Expanded = out.Text, b.tilde, b.expands
 	if b.dynamic {
 		out.Static, out.Prefix, out.Glob, out.MaybeFlag = false, b.prefix, b.many, b.dash
 		out.Unknown = b.unknown
