@@ -165,6 +165,10 @@ func (a *app) settingsHere() []install.Settings {
 // ciRemote is the broker of --url.
 func (a *app) ciRemote() (*ci.Broker, error) {
 	b := &ci.Broker{Target: hookclient.Config{URL: a.url, Token: os.Getenv("ASSENT_TOKEN")}}
+	// Whether an agent's words may leave the machine is said where it is said for hooks.
+	if hooks, err := hookclient.ReadConfig(nil, os.Getenv); err == nil {
+		b.Target.Transcript = hooks.Transcript
+	}
 	config, err := a.remoteTLS()
 	if err != nil {
 		return nil, err
