@@ -185,7 +185,9 @@ printf '{"session_id":"s","transcript_path":"%s","hook_event_name":"PermissionRe
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	r := d.WaitPending(1)[0]
-	var told struct{ Context struct{ Said, SaidWhy string } }
+	var told struct {
+		Context struct{ Said, SaidWhy string }
+	}
 	if d.Get("/v1/requests/"+r.ID, &told); told.Context.Said != "I look first." {
 		t.Errorf("the approver is told %+v", told.Context)
 	}
