@@ -82,6 +82,7 @@ type reader struct {
 	varsFull bool // too many: nothing is known of any
 	forgets  int  // loops looked through for assignments
 	rounds   int  // characters of loops, walked with a value each
+	braced   int  // words from braces
 	posix    bool // the script is for a sh, which may know less than bash
 }
 
