@@ -128,6 +128,21 @@ type Decision struct {
 	// Stop, of a denial, says that Signature is that of a stop of everything (HaltStop), taken on this
 	// revision of the state: the device signed it once for all that waited.
 	Stop *uint64 `json:"stop,omitempty"`
+	// Verification proves that the person at the device was verified for what Signature covers; nil where
+	// nobody asked for that.
+	Verification *Verification `json:"verification,omitempty"`
+}
+
+// Verification proves that a device's owner was verified, with a face, a finger or a PIN, for one text: a
+// WebAuthn assertion whose challenge is the SHA-256 of it. Its members are unpadded base64url.
+type Verification struct {
+	Credential        string `json:"credential"` // its id
+	AuthenticatorData string `json:"authenticatorData"`
+	ClientData        string `json:"clientData"`
+	Signature         string `json:"signature"`
+	// PublicKey is what it was verified with (COSE), so that the record can be verified again. A caller's
+	// is dropped.
+	PublicKey string `json:"publicKey,omitempty"`
 }
 
 // JWK is an ECDSA P-256 public key as WebCrypto exports it.
@@ -157,6 +172,8 @@ type Approver struct {
 	ID   string `json:"id,omitempty"` // of a rule, its id
 	Name string `json:"name,omitempty"`
 	File string `json:"file,omitempty"` // of a rule, where it stands
+	// Verified says that it was verified on the device whom it belongs to, see Verification.
+	Verified bool `json:"verified,omitempty"`
 }
 
 // mistakable says whether a name looks like another kind of approver.

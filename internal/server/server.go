@@ -72,6 +72,9 @@ type Config struct {
 	Halt *halt.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
+	// RequireVerification says for which allows everybody has to be verified by their device: RequireDanger
+	// (and for saved rules and grants), RequireAlways. "": only devices that have turned it on.
+	RequireVerification string
 	// Push notifies devices; nil means that this broker does not.
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that they were not compared.
@@ -340,6 +343,11 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
 	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)
+
+	approve.Get("/v1/devices/{id}/verification", s.verifiesItself(s.getVerification))
+	approve.Post("/v1/devices/{id}/verification", s.verifiesItself(s.beginVerification))
+	approve.Put("/v1/devices/{id}/verification", s.verifiesItself(s.finishVerification))
+	approve.Delete("/v1/devices/{id}/verification", s.endVerification)
 
 	ringing := route(maxBody, auth.RoleView).With(s.ownDevice)
 	ringing.Get("/v1/push", s.getPush)
