@@ -153,6 +153,22 @@ type JWK struct {
 	Y   string `json:"y"`
 }
 
+// For which allows everybody's owner has to be verified; "" is for none. The later one is the stricter.
+const (
+	VerifyDanger = "danger" // of what is dangerous; also for saved rules and grants
+	VerifyAlways = "always" // of anything
+)
+
+// StricterVerification is the stricter of two of them.
+func StricterVerification(a, b string) string {
+	for _, v := range []string{VerifyAlways, VerifyDanger} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return ""
+}
+
 // Outcome is how a request ended; empty while it waits.
 type Outcome string
 

@@ -72,9 +72,9 @@ type Config struct {
 	Halt *halt.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
-	// RequireVerification says for which allows everybody has to be verified by their device: RequireDanger
-	// (and for saved rules and grants), RequireAlways. "": only devices that have turned it on.
-	RequireVerification string
+	// RequireVerification says for which allows everybody has to be verified by their device:
+	// hook.VerifyDanger and its like; "", and nil: only those whose device has turned it on do.
+	RequireVerification func() string
 	// Push notifies devices; nil means that this broker does not.
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that they were not compared.
@@ -163,6 +163,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
+	}
+	if cfg.RequireVerification == nil {
+		cfg.RequireVerification = func() string { return "" }
 	}
 	if cfg.Mismatches == nil {
 		cfg.Mismatches = func() conformance.Report { return conformance.Report{Mismatches: []conformance.Mismatch{}} }

@@ -19,12 +19,6 @@ import (
 	"assent/internal/hook"
 )
 
-// RequireDanger and RequireAlways are the values of Config.RequireVerification but "".
-const (
-	RequireDanger = "danger"
-	RequireAlways = "always"
-)
-
 // stake is what somebody is about to say yes to.
 type stake int
 
@@ -93,7 +87,8 @@ func (s *Server) refuseVerification(w http.ResponseWriter, r *http.Request, by a
 
 // unverified says why by may not say yes to what without a verification, and what to do; "" if they may.
 func (s *Server) unverified(r *http.Request, by auth.Principal, what stake) string {
-	required := s.cfg.RequireVerification == RequireAlways || s.cfg.RequireVerification == RequireDanger && what != ordinary
+	policy := s.cfg.RequireVerification()
+	required := policy == hook.VerifyAlways || policy == hook.VerifyDanger && what != ordinary
 	if by.Approver.Kind == "device" {
 		state, err := s.cfg.Auth.Verification(by.Approver.ID)
 		switch {
@@ -112,13 +107,12 @@ func (s *Server) unverified(r *http.Request, by auth.Principal, what stake) stri
 
 // fromHere reports whether a call came from this machine, and through no proxy.
 func (s *Server) fromHere(r *http.Request) bool {
-	a := peer(r)
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "Forwarded"} {
 		if len(r.Header[name]) > 0 {
 			return false
 		}
 	}
-	return a.IsLoopback() || !a.IsValid() // a connection without an address is no network's
+	return peer(r).IsLoopback()
 }
 
 // under are the origins of this server's pages that are under a name.
@@ -162,7 +156,7 @@ func (s *Server) verificationState(r *http.Request, deviceID string) (api.Verifi
 	if err != nil {
 		return api.VerificationState{}, err
 	}
-	v := api.VerificationState{Require: s.cfg.RequireVerification, Credential: state.Credential, Site: state.Site, CreatedAt: state.CreatedAt, Synced: state.Synced}
+	v := api.VerificationState{Require: s.cfg.RequireVerification(), Credential: state.Credential, Site: state.Site, CreatedAt: state.CreatedAt, Synced: state.Synced}
 	if state.Credential == "" {
 		site, why := s.site(r)
 		v.Site, v.Why = site.ID, why

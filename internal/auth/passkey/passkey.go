@@ -151,7 +151,7 @@ func Verify(site Site, c Credential, deviceID string, text []byte, v hook.Verifi
 	kept.Flags.BackupEligible, kept.Flags.BackupState = c.Synced, c.BackedUp
 	kept.Authenticator.SignCount = c.SignCount
 	now, err := w.ValidateLogin(user{id: deviceID, credentials: []webauthn.Credential{kept}}, webauthn.SessionData{
-		Challenge: challengeOf(text), RelyingPartyID: site.ID, UserID: []byte(deviceID),
+		Challenge: ChallengeOf(text), RelyingPartyID: site.ID, UserID: []byte(deviceID),
 		AllowedCredentialIDs: [][]byte{parsed.RawID}, UserVerification: protocol.VerificationRequired,
 	}, parsed)
 	if err != nil {
@@ -181,7 +181,7 @@ func Fits(text []byte, v hook.Verification) bool {
 	}
 	client := parsed.Response.CollectedClientData
 	flags := parsed.Response.AuthenticatorData.Flags
-	if client.Type != protocol.AssertCeremony || client.Challenge != challengeOf(text) || !flags.HasUserPresent() || !flags.HasUserVerified() {
+	if client.Type != protocol.AssertCeremony || client.Challenge != ChallengeOf(text) || !flags.HasUserPresent() || !flags.HasUserVerified() {
 		return false
 	}
 	hash := sha256.Sum256(parsed.Raw.AssertionResponse.ClientDataJSON)
@@ -208,7 +208,8 @@ func parse(v hook.Verification) (*protocol.ParsedCredentialAssertionData, error)
 	return parsed, nil
 }
 
-func challengeOf(text []byte) string {
+// ChallengeOf is the challenge of a text: its SHA-256.
+func ChallengeOf(text []byte) string {
 	h := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(h[:])
 }
