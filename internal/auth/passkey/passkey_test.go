@@ -95,14 +95,27 @@ func TestVerifyRefuses(t *testing.T) {
 		"nobody was verified": func(a *authtest.Authenticator) hook.Verification { a.Known = false; return a.Get(text) },
 		"nobody is there":     func(a *authtest.Authenticator) hook.Verification { a.Person = false; return a.Get(text) },
 		"another text":        func(a *authtest.Authenticator) hook.Verification { return a.Get([]byte("allow that")) },
-		"another origin":      func(a *authtest.Authenticator) hook.Verification { a.Origin = "https://evil.example"; return a.Get(text) },
-		"a name below":        func(a *authtest.Authenticator) hook.Verification { a.Origin = "https://x.box.example"; return a.Get(text) },
-		"plain http":          func(a *authtest.Authenticator) hook.Verification { a.Origin = "http://box.example"; return a.Get(text) },
-		"another port":        func(a *authtest.Authenticator) hook.Verification { a.Origin = "https://box.example:1"; return a.Get(text) },
-		"another site":        func(a *authtest.Authenticator) hook.Verification { a.Site = "evil.example"; return a.Get(text) },
-		"within a frame":      func(a *authtest.Authenticator) hook.Verification { a.Crossed = true; return a.Get(text) },
-		"a registration":      func(a *authtest.Authenticator) hook.Verification { return a.GetFor("webauthn.create", passkey.ChallengeOf(text)) },
-		"a payment":           func(a *authtest.Authenticator) hook.Verification { return a.GetFor("payment.get", passkey.ChallengeOf(text)) },
+		"another origin": func(a *authtest.Authenticator) hook.Verification {
+			a.Origin = "https://evil.example"
+			return a.Get(text)
+		},
+		"a name below": func(a *authtest.Authenticator) hook.Verification {
+			a.Origin = "https://x.box.example"
+			return a.Get(text)
+		},
+		"plain http": func(a *authtest.Authenticator) hook.Verification { a.Origin = "http://box.example"; return a.Get(text) },
+		"another port": func(a *authtest.Authenticator) hook.Verification {
+			a.Origin = "https://box.example:1"
+			return a.Get(text)
+		},
+		"another site":   func(a *authtest.Authenticator) hook.Verification { a.Site = "evil.example"; return a.Get(text) },
+		"within a frame": func(a *authtest.Authenticator) hook.Verification { a.Crossed = true; return a.Get(text) },
+		"a registration": func(a *authtest.Authenticator) hook.Verification {
+			return a.GetFor("webauthn.create", passkey.ChallengeOf(text))
+		},
+		"a payment": func(a *authtest.Authenticator) hook.Verification {
+			return a.GetFor("payment.get", passkey.ChallengeOf(text))
+		},
 		"the count stands still": func(a *authtest.Authenticator) hook.Verification {
 			a.Count = 4
 			return a.Get(text)
@@ -127,9 +140,13 @@ func TestVerifyRefuses(t *testing.T) {
 			v.Signature = a.Get(text).Signature
 			return v
 		},
-		"nothing":  func(*authtest.Authenticator) hook.Verification { return hook.Verification{} },
-		"half":     func(a *authtest.Authenticator) hook.Verification { v := a.Get(text); v.ClientData = ""; return v },
-		"nonsense": func(a *authtest.Authenticator) hook.Verification { v := a.Get(text); v.AuthenticatorData = "AAAA"; return v },
+		"nothing": func(*authtest.Authenticator) hook.Verification { return hook.Verification{} },
+		"half":    func(a *authtest.Authenticator) hook.Verification { v := a.Get(text); v.ClientData = ""; return v },
+		"nonsense": func(a *authtest.Authenticator) hook.Verification {
+			v := a.Get(text)
+			v.AuthenticatorData = "AAAA"
+			return v
+		},
 		"large": func(a *authtest.Authenticator) hook.Verification {
 			v := a.Get(text)
 			v.ClientData = strings.Repeat("A", 1<<16)
