@@ -108,7 +108,7 @@ function why(d: Settled): string {
 export function whoIs(by: NonNullable<Settled["by"]>): string {
   if (by.kind === "owner-cli") return words.outcome.ownerCli;
   const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
-  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
+  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name) + (by.verified ? words.outcome.verified : "");
 }
 
 /** What was allowed, else what was asked for, and what was said beside it. */

@@ -21,7 +21,7 @@ export function isRequest(r: PermissionRequest): r is Request {
 
 /** What became of this page's own answer. */
 export type Attempt =
-  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean } // held: it can still be taken back
+  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean; asks?: boolean } // held: it can still be taken back; asks: the browser asks its owner to confirm
   | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean; decision?: Answer }
   | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
 
@@ -65,7 +65,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
     case "denied": {
       const word = wordFor(r, r.outcome === "allowed");
       const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
-      const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
+      const said = mine ? word + (r.decidedBy?.verified ? words.outcome.verified : "") : words.outcome.by(word, approver(r.decidedBy));
       return decision(said, delivered(item, now), tone);
     }
     case "expired":
@@ -142,7 +142,7 @@ export function approver(by: Approver | undefined): string {
   if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
   // One that calls itself what is said of others.
   if (/rule|on the machine|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
-  return name || visibleLine(by.id || by.kind);
+  return (name || visibleLine(by.id || by.kind)) + (by.verified ? words.outcome.verified : "");
 }
 
 /** A conflict carries what the request's record says; fold it in at once instead of waiting
