@@ -122,7 +122,7 @@ by its name where only one has it.`,
 func (a *app) deviceUnverifyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unverify ID|NAME",
-		Short: "Stop asking a device for a face, a finger or a PIN",
+		Short: "Stop asking a device for a face, a fingerprint or a PIN",
 		Long: `Forget with what a paired device verifies its owner before it allows what is dangerous. On the device
 itself that is under You, Devices; this is for a device that can do it no more. It stays paired, and can
 turn verification on again.`,

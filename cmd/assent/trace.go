@@ -166,7 +166,7 @@ func signatureWords(r *api.Record) (words string, fits bool) {
 	if !auth.VerifiedDecision(r.RequestID, exact) {
 		return "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this", false
 	}
-	return "  signed by device " + name + ", signature verified; its owner confirmed with face, finger or PIN", true
+	return "  signed by device " + name + ", signature verified; its owner confirmed with face, fingerprint or PIN", true
 }
 
 // sameJSON compares two texts as they look inside of other JSON.

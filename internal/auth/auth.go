@@ -41,9 +41,9 @@ var (
 	ErrNotFound        = errors.New("no such token or device")
 	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
 	ErrNameTaken       = errors.New("another device has this name; choose another")
-	ErrVerification    = errors.New("this was not confirmed on this device with face, finger or PIN, for exactly this; try again")
-	ErrNoVerification  = errors.New("this device has not turned on to confirm with face, finger or PIN")
-	ErrVerifies        = errors.New("this device confirms with face, finger or PIN already; turn that off first")
+	ErrVerification    = errors.New("this was not confirmed on this device with face, fingerprint or PIN, for exactly this; try again")
+	ErrNoVerification  = errors.New("this device has not turned on to confirm with face, fingerprint or PIN")
+	ErrVerifies        = errors.New("this device confirms with face, fingerprint or PIN already; turn that off first")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 

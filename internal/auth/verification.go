@@ -13,7 +13,7 @@ import (
 )
 
 // User verification: a device may keep a credential of its own system, with which it proves that its
-// owner was there, by a face, a finger or a PIN, for one text. The device's key signs the text as before;
+// owner was there, by face, fingerprint or PIN, for one text. The device's key signs the text as before;
 // the credential says yes to the same text, and cannot be used by what only runs in the page.
 
 const (

@@ -133,7 +133,7 @@ type Decision struct {
 	Verification *Verification `json:"verification,omitempty"`
 }
 
-// Verification proves that a device's owner was verified, with a face, a finger or a PIN, for one text: a
+// Verification proves that a device's owner was verified, with face, fingerprint or PIN, for one text: a
 // WebAuthn assertion whose challenge is the SHA-256 of it. Its members are unpadded base64url.
 type Verification struct {
 	Credential        string `json:"credential"` // its id

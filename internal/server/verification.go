@@ -93,16 +93,16 @@ func (s *Server) unverified(r *http.Request, by auth.Principal, what stake) stri
 		state, err := s.cfg.Auth.Verification(by.Approver.ID)
 		switch {
 		case err == nil && state.Credential != "" && (required || what != ordinary):
-			return "this device confirms with face, finger or PIN before " + what.words() + ", and this came without; allow it again, and confirm when asked"
+			return "this device asks for your face, fingerprint or PIN before " + what.words() + ", and this came without; allow it again, and confirm when asked"
 		case required:
-			return "this broker wants a face, a finger or a PIN confirmed before " + what.words() + "; turn that on for this device under You, Devices, or answer on a device that has it"
+			return "this broker asks for a face, fingerprint or PIN before " + what.words() + "; turn that on for this device under You, Devices, or answer on a device that has it"
 		}
 		return ""
 	}
 	if !required || by.Approver.Kind == hook.KindOwner && s.fromHere(r) {
 		return ""
 	}
-	return "this broker wants a face, a finger or a PIN confirmed before " + what.words() + ", which a token cannot; answer on a paired device that has it, or on the broker's machine"
+	return "this broker asks for a face, fingerprint or PIN before " + what.words() + ", which a token cannot give; answer on a paired device that has it, or as the owner on the broker's machine"
 }
 
 // fromHere reports whether a call came from this machine, and through no proxy.

@@ -111,9 +111,9 @@ func TestVerifiedDecision(t *testing.T) {
 		p, plain := g.paired(auth.RoleApprove, "phone"), g.paired(auth.RoleApprove, "old phone")
 		face := g.enrol(p)
 		danger := g.raise(call{unix: true, body: bash("rm -rf build")})
-		g.wants(g.allowBy(p, danger, ""), danger, "confirms with face, finger or PIN")
+		g.wants(g.allowBy(p, danger, ""), danger, "asks for your face, fingerprint or PIN")
 		face.Known = false
-		g.wants(g.allowBy(p, danger, proofOf(face.Get(g.textOf(danger)))), danger, "face, finger or PIN")
+		g.wants(g.allowBy(p, danger, proofOf(face.Get(g.textOf(danger)))), danger, "face, fingerprint or PIN")
 		face.Known = true
 		other := g.raise(call{unix: true, body: bash("rm -rf other")})
 		forOther := face.Get(g.textOf(other))
@@ -214,7 +214,7 @@ func TestVerificationRequired(t *testing.T) {
 				danger := g.raise(call{unix: true, body: bash("rm x")})
 				g.wants(g.allowBy(p, danger, ""), danger, "under You, Devices")
 				body := `{"behavior":"allow","inputSha256":"` + g.get(danger.id).InputSHA256 + `"}`
-				g.wants(g.from("POST", "/v1/requests/"+danger.id+"/decision", g.tokens[auth.RoleAdmin], body), danger, "which a token cannot")
+				g.wants(g.from("POST", "/v1/requests/"+danger.id+"/decision", g.tokens[auth.RoleAdmin], body), danger, "which a token cannot give")
 				// A proof beside a token proves nothing.
 				r := g.from("POST", "/v1/requests/"+danger.id+"/decision", g.tokens[auth.RoleAdmin], strings.TrimSuffix(body, "}")+proofOf(face.Get(g.textOf(danger)))+"}")
 				if r.status != http.StatusConflict || g.get(danger.id).State != "pending" {

@@ -1,5 +1,5 @@
 // Package passkey checks user verification: that the person who holds a device unlocked it, with a face,
-// a finger or a PIN, for one text. It speaks WebAuthn with the platform's own authenticator, and knows
+// a fingerprint or a PIN, for one text. It speaks WebAuthn with the platform's own authenticator, and knows
 // neither who keeps credentials nor what the texts say.
 //
 // A credential is bound to a site, which is the DNS name that the page is served under. What is verified

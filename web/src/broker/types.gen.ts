@@ -1020,7 +1020,7 @@ export interface Approver {
    */
   file?: string;
   /**
-   * The owner of the device was verified for this, with a face, a finger or a PIN.
+   * The owner of the device was verified for this, with face, fingerprint or PIN.
    */
   verified?: boolean;
 }
@@ -1760,7 +1760,7 @@ export interface Settled {
      */
     name: string;
     /**
-     * The owner of the device was verified for this, with a face, a finger or a PIN.
+     * The owner of the device was verified for this, with face, fingerprint or PIN.
      */
     verified?: boolean;
   };
@@ -4309,7 +4309,7 @@ export interface Device {
    */
   lastUsed?: string;
   /**
-   * It verifies its owner, with a face, a finger or a PIN, before what is dangerous.
+   * It verifies its owner, with face, fingerprint or PIN, before what is dangerous.
    */
   verifies?: boolean;
 }
@@ -4343,7 +4343,7 @@ export interface VerificationState {
   why?: string;
 }
 /**
- * Proof that the owner of a device was verified, with a face, a finger or a PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
+ * Proof that the owner of a device was verified, with face, fingerprint or PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
  */
 export interface Verification1 {
   /**
@@ -4887,7 +4887,7 @@ export interface JWK1 {
   y: string;
 }
 /**
- * Proof that the owner of a device was verified, with a face, a finger or a PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
+ * Proof that the owner of a device was verified, with face, fingerprint or PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
  */
 export interface Verification2 {
   /**

@@ -1,4 +1,4 @@
-// Verifies the owner of this device: the browser asks for a face, a finger or the PIN, and the device's
+// Verifies the owner of this device: the browser asks for a face, a fingerprint or the PIN, and the device's
 // own credential signs one text. The script comes when it is first wanted.
 import { ApiError } from "../broker/http";
 import { digest } from "../broker/digest";
