@@ -48,6 +48,7 @@ export function Decided({ d, before, only }: Props) {
         ) : (
           <span>{who || why(d)}</span>
         )}
+        {d.by?.verified && <span>{words.verify.confirmed}</span>}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
@@ -108,7 +109,7 @@ function why(d: Settled): string {
 export function whoIs(by: NonNullable<Settled["by"]>): string {
   if (by.kind === "owner-cli") return words.outcome.ownerCli;
   const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
-  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name) + (by.verified ? words.outcome.verified : "");
+  return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
 }
 
 /** What was allowed, else what was asked for, and what was said beside it. */

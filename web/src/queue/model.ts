@@ -65,7 +65,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
     case "denied": {
       const word = wordFor(r, r.outcome === "allowed");
       const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
-      const said = mine ? word + (r.decidedBy?.verified ? words.outcome.verified : "") : words.outcome.by(word, approver(r.decidedBy));
+      const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
       return decision(said, delivered(item, now), tone);
     }
     case "expired":

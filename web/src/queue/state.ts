@@ -280,7 +280,7 @@ export async function send(r: Request, decision: Answer, go: Promise<boolean>): 
       turnedAway(e.message);
       return "failed";
     }
-    if (!(e instanceof ApiError)) return fail(sentence(e));
+    if (!(e instanceof ApiError)) return fail(sentence(e).replace(/\.?$/, "."));
     if (e.status === 409 && e.problem.outcome) {
       change(r.id, (i) => ({ ...withoutAttempt(i), request: settle(i.request, e.problem), endedAt: i.endedAt || Date.now() }));
       void lookUp(r.id); // the reason is not in the conflict

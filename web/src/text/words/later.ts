@@ -29,6 +29,7 @@ export const laterWords = {
     there: "This device still has a passkey for assent. Remove it in the device's settings, then try again",
     impossible: "This browser cannot ask for a face, fingerprint or PIN on this page",
     chip: "Confirms",
+    confirmed: "confirmed with face, fingerprint or PIN",
     offerHead: "Confirm with Face ID, fingerprint or PIN?",
     offer: "Your phone can ask for you before it allows something dangerous. Then nobody who merely holds it unlocked can, and no script in this page.",
     turnOn: "Turn on",
