@@ -57,7 +57,7 @@ func EnrolText(deviceID string, credential []byte) []byte {
 
 // UnenrolText is what a device signs, and verifies, to have its credential forgotten.
 func UnenrolText(deviceID, credentialID string) []byte {
-	return []byte(strings.Join([]string{"assent verification off v1", deviceID, credentialID}, "\n"))
+	return []byte(strings.Join([]string{"assent unverify v1", deviceID, credentialID}, "\n"))
 }
 
 // BeginVerification returns the options for the browser of a device to make a credential with, good once

@@ -72,7 +72,7 @@ export async function turnOff(): Promise<VerificationState> {
   const device = ownDevice();
   const { credential } = await verificationState();
   if (!device || !credential) return verificationState();
-  const what = ["assent verification off v1", device.id, credential].join("\n");
+  const what = ["assent unverify v1", device.id, credential].join("\n");
   await authorized("DELETE", path(), { signature: await sign(device.key, what), verification: await verify(what, w.notTurnedOff) });
   return verificationState();
 }
