@@ -65,16 +65,16 @@ type Auth struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	tokens     map[digest]*tokenEntry
+	tokens     map[secretHash]*tokenEntry
 	devices    map[string]*deviceEntry
 	bearers    *ttlMap[bearer]
 	tickets    *ttlMap[Principal]
 	challenges *ttlMap[string]
 	pairings   map[string]*pairing
-	starts     map[digest]*start
+	starts     map[secretHash]*start
 }
 
-type digest = [sha256.Size]byte
+type secretHash = [sha256.Size]byte
 
 const (
 	keyPrefix    = "auth."
@@ -91,13 +91,13 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	a := &Auth{
 		cfg:        cfg,
 		used:       make(chan usage, 64),
-		tokens:     map[digest]*tokenEntry{},
+		tokens:     map[secretHash]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
 		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
 		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
 		challenges: newTTLMap[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
-		starts:     map[digest]*start{},
+		starts:     map[secretHash]*start{},
 	}
 	var err error
 	if a.kv, err = kvmirror.Open(ctx, kvmirror.Config{
