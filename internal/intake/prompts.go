@@ -183,4 +183,5 @@ var wrapped = regexp.MustCompile(`(?i)<[a-z]+(-[a-z]+)*-message[\s>]`)
 // Forget drops what is known of a session.
 func (in *Intake) Forget(session string) {
 	in.prompts.drop(func(id sessionKey) bool { return id.session == session })
+	in.cfg.Forgotten(session)
 }
