@@ -179,10 +179,24 @@ var taskWords = map[string]effect{ // read-only
 	"jib": {kind: "publishes", phrase: "Publishes by"}, "archives": {kind: "publishes", phrase: "Uploads by"}, "submit": {kind: "publishes", phrase: "Publishes by"}, "live": {kind: "publishes", phrase: "Works on production by"},
 	"clear": {kind: "deletes", phrase: "Deletes by"}, "unpublish": {kind: "deletes", phrase: "Deletes by"}, "undeploy": {kind: "deletes", phrase: "Takes down by"}, "terminate": {kind: "deletes", phrase: "Destroys by"}, "revoke": {kind: "deletes", phrase: "Takes away by"},
 	"db": {kind: "database", phrase: "Works on a database by"}, "database": {kind: "database", phrase: "Works on a database by"}, "downgrade": {kind: "database", phrase: "Changes a database by"},
+	"wrapper": {kind: "plants", phrase: "Changes the wrapper by"},
 	"migrate": {kind: "database", phrase: "Changes a database by"}, "seed": {kind: "database", phrase: "Changes a database by"}, "migration": {kind: "database", phrase: "Changes a database by"}, "loaddata": {kind: "database", phrase: "Changes a database by"},
 	"createsuperuser": {kind: "escalates", phrase: "Makes an administrator by"}, "changepassword": {kind: "escalates", phrase: "Changes a password by"},
 	"install": {kind: "installs", phrase: "Installs by"}, "uninstall": {kind: "installs", phrase: "Removes by"}, "setup": {kind: "installs", phrase: "Installs by"}, "bootstrap": {kind: "installs", phrase: "Installs by"},
 	"apply": {kind: "publishes", phrase: "Applies by"}, "provision": {kind: "publishes", phrase: "Changes machines by"}, "send": {kind: "sends", phrase: "Sends by"}, "email": {kind: "sends", phrase: "Sends by"}, "notify": {kind: "sends", phrase: "Sends by"}, "sync": {kind: "sends", phrase: "Copies by"}, "backup": {kind: "sends", phrase: "Copies by"}, "restore": {kind: "overwrites", phrase: "Restores by"}, "eject": {kind: "overwrites", phrase: "Changes the project by"}, "dbshell": {kind: "database", phrase: "Opens a database by"}, "shell": {kind: "unknown", phrase: "Opens a shell by"},
+}
+
+// tasks are those among the arguments, and what one of its letters may have taken for a value though it
+// takes none: which those are, is another matter for each of the programs.
+func (c *command) tasks() {
+	at := c.operands
+	for _, u := range c.flags {
+		if u.value == "" || len(u.name) != 2 || strings.Contains("CfDIom", u.name[1:]) || u.at+1 >= len(c.words) || c.words[u.at+1].Text != u.value {
+			continue
+		}
+		at = append(at[:len(at):len(at)], u.at+1)
+	}
+	c.task(at)
 }
 
 // task tells tasks of a project apart by the words in their names.

@@ -135,13 +135,15 @@ func (s *scanned) use(f flag, at int, attached string, has bool) int {
 	case has:
 		u.value, u.word = attached, s.words[at]
 		u.word.Text, u.word.Prefix = attached, attached
-	case f.value && at+1 < len(s.words):
+	case f.value && at+1 < len(s.words) && (f.like != "#" || number(s.words[at+1].Text)):
 		at++
 		u.value, u.word = s.words[at].Text, s.words[at]
 	}
 	s.flags = append(s.flags, u)
 	return at
 }
+
+func number(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
 
 func find(known []*row, name string) (flag, bool) {
 	for _, r := range known {

@@ -25,6 +25,7 @@ type row struct {
 	tasks      bool
 	code, sql  bool
 	checks     bool
+	runs       bool // code of the project, by one of its lines
 }
 
 // line is one effect of a row.
@@ -153,6 +154,7 @@ func readTable(text string) (table, error) {
 			derived := slices.ContainsFunc(r.lines, func(l line) bool { return l.kind == "runs-project" && len(l.on)+len(l.but) == 0 })
 			for i := range r.lines {
 				r.lines[i].derived = derived
+				r.runs = r.runs || r.lines[i].kind == "runs-project"
 				r.checks = r.checks || r.lines[i].phrase == checksOrFormats
 			}
 		}

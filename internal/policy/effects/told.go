@@ -78,10 +78,11 @@ func (c *command) known() {
 			}
 		}
 		if r.tasks && p.kind == "runs-project" {
-			c.task(c.operands)
+			c.tasks()
 		}
 	}
 	c.guarded()
+	c.elsewhere()
 	if c.worst != "" && c.worst != hook.Calm && p.kind == "reads" {
 		return
 	}
@@ -207,7 +208,7 @@ func (c *command) tell() {
 			}
 		}
 		if r.tasks {
-			c.task(c.operands)
+			c.tasks()
 		}
 		if r.code {
 			c.code()
@@ -220,6 +221,7 @@ func (c *command) tell() {
 	if c.u.DenyOnly {
 		return
 	}
+	c.elsewhere()
 	if !c.told {
 		c.marks(hook.Attention)
 		c.put(effect{kind: "unknown", object: c.name(), risk: hook.Attention})
@@ -252,6 +254,62 @@ func (c *command) tell() {
 	}
 }
 
+// elsewhere tells of files outside the project that stand where no row expects one: as the value of a
+// flag, or in what is at most calm or normal otherwise.
+func (c *command) elsewhere() {
+	if c.worst.Level() >= hook.Attention.Level() || c.u.DenyOnly {
+		return
+	}
+	look := func(at int, text string) {
+		if len(text) < 2 || len(text) > 4*maxObject || strings.ContainsAny(text, " \n\t") {
+			return
+		}
+		if text[0] != '/' && text[0] != '~' && !strings.Contains(text, "..") {
+			return
+		}
+		p := c.where.word(shell.Word{Text: text, Prefix: text, Static: c.u.Argv[1+at].Static}, c.u.Dir, true)
+		if !p.outside || p.none {
+			return
+		}
+		c.marks(hook.Attention, at)
+		c.put(effect{kind: "reads", phrase: "Names", object: p.shown, outside: true, risk: hook.Attention})
+	}
+	for _, u := range c.flags {
+		if !textFlags[u.name] {
+			look(u.at, u.value)
+		}
+	}
+	git := c.u.Base == "git"
+	runs := slices.ContainsFunc(c.rows, func(r *row) bool { return r.runs }) || packsBy(c.f.Pack).kind == "runs-project"
+	for _, i := range c.operands {
+		if w := c.u.Argv[1+i]; runs && w.Static && !strings.HasPrefix(w.Text, "/tmp") { // what is there comes and goes
+			look(i, w.Text)
+		}
+	}
+	for i, w := range c.u.Argv[1:] {
+		switch {
+		case len(w.Text) > 2 && w.Text[0] == '-':
+			name, value, has := strings.Cut(w.Text, "=")
+			if !has {
+				name, value = w.Text[:2], w.Text[2:]
+			}
+			if !textFlags[name] {
+				look(i, value)
+			}
+		case git && (i == 0 || !textFlags[c.u.Argv[i].Text]):
+			look(i, w.Text)
+		}
+	}
+}
+
+// textFlags are flags whose values are texts and patterns, or directories of a compiler's own, though they
+// may look like a path.
+var textFlags = map[string]bool{ // read-only
+	"-e": true, "--regexp": true, "--grep": true, "-S": true, "-G": true, "-m": true, "--message": true, "--format": true, "--pretty": true, "-printf": true, "--printf": true,
+	"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-iwholename": true, "-regex": true, "-iregex": true, "-run": true, "-skip": true, "-bench": true,
+	"-g": true, "--glob": true, "--include": true, "--exclude": true, "--exclude-dir": true, "--ignore": true, "-I": true, "-L": true, "-isystem": true, "--expression": true, "--author": true, "-k": true, "--trailer": true,
+}
+
 // line tells one line of a row.
 func (c *command) line(r *row, l line) {
 	var at []int
@@ -261,8 +319,10 @@ func (c *command) line(r *row, l line) {
 		}
 	}
 	words := c.objects(l)
-	if l.obj == "@dest" && l.kind == "writes" && slices.ContainsFunc(c.objects(line{obj: "@srcs"}), func(w object) bool { return w.Text == "/dev/null" }) {
-		l.kind, l.phrase, l.risk = "overwrites", "Empties", hook.Attention
+	if l.obj == "@dest" && l.kind == "writes" && slices.ContainsFunc(c.objects(line{obj: "@srcs"}), func(w object) bool { return strings.HasPrefix(w.Text, "/dev/") }) {
+		if l.kind, l.risk = "overwrites", hook.Attention; c.u.Base == "cp" && len(c.operands) == 2 && c.u.Argv[1:][c.operands[0]].Text == "/dev/null" {
+			l.phrase = "Empties"
+		}
 	}
 	switch {
 	case l.kind == "writes" && l.phrase == "Edits" && strings.HasSuffix(c.u.Base, "sed") && c.onlySubstitutes():
