@@ -469,9 +469,15 @@ func (c *command) missing(l line, at []int) {
 			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: c.readRisk()})
 		}
 	case l.obj == "@srcs":
+	case strings.HasPrefix(l.phrase, "Fixes code"): // of all there is
+		c.seen(c.path(l, c.in().Word, c.u, c.f))
 	default:
 		c.marks(hook.Attention, at...)
-		c.put(effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: "files named at run time", plain: true, unknown: true, risk: maxRisk(l.risk, hook.Attention)})
+		risk := maxRisk(l.risk, hook.Attention)
+		if l.kind == "deletes" {
+			risk = hook.Danger
+		}
+		c.put(effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: "files named at run time", plain: true, unknown: true, risk: risk})
 	}
 }
 
