@@ -60,6 +60,7 @@ func (m *scanMemory) forget() {
 // scan tells flags from arguments. What follows a flag that nobody knows counts as an argument.
 func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 	styleWords := slices.ContainsFunc(known, func(r *row) bool { return r.styleWords })
+	script := slices.ContainsFunc(known, func(r *row) bool { return r.script })
 	s := scanned{words: words, unknown: -1, computed: -1}
 	note := func(at int) {
 		if s.unknown < 0 {
@@ -81,7 +82,7 @@ func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 			}
 			break
 		}
-		if len(t) < 2 || t[0] != '-' {
+		if len(t) < 2 || t[0] != '-' || script && len(s.operands) > 0 { // behind a script stands what it is given
 			s.operands = append(s.operands, i)
 			continue
 		}
@@ -145,22 +146,24 @@ func (s *scanned) use(f flag, at int, attached string, has bool) int {
 
 func number(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
 
-func find(known []*row, name string) (flag, bool) {
+// find returns a flag by its name; where one row says that it takes a value, it does.
+func find(known []*row, name string) (found flag, ok bool) {
 	for _, r := range known {
-		if f, ok := r.flags.exact[name]; ok {
-			return f, true
+		if f, is := r.flags.exact[name]; is && (!ok || f.value && !found.value) {
+			found, ok = f, true
 		}
 	}
-	return flag{}, false
+	return found, ok
 }
 
-func letter(known []*row, c byte) (flag, bool) {
+// letter is find for -x.
+func letter(known []*row, c byte) (found flag, ok bool) {
 	for _, r := range known {
-		if c < 128 && r.flags.letters[c] != nil {
-			return *r.flags.letters[c], true
+		if c < 128 && r.flags.letters[c] != nil && (!ok || !found.value) {
+			found, ok = *r.flags.letters[c], true
 		}
 	}
-	return flag{}, false
+	return found, ok
 }
 
 // shortened finds a long flag of which the beginning is written, as most programs take it.

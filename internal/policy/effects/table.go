@@ -23,6 +23,7 @@ type row struct {
 	flags      flagSet
 	styleWords bool
 	tasks      bool
+	script     bool
 	code, sql  bool
 	checks     bool
 	runs       bool // code of the project, by one of its lines
@@ -113,6 +114,8 @@ func readTable(text string) (table, error) {
 			r.styleWords = true
 		case "tasks":
 			r.tasks = true
+		case "script":
+			r.script = true
 		case "code":
 			r.code = true
 		case "sql":

@@ -97,8 +97,12 @@ func (c *command) known() {
 	case "runs-project":
 		c.ownCode(effect{kind: p.kind, object: c.name(), plain: true})
 	default:
-		if !c.told {
-			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: hook.Calm})
+		risk := hook.Calm
+		if slices.ContainsFunc(c.u.Argv, func(w shell.Word) bool { return !w.Static }) { // what it reads or shows is known only then
+			risk = hook.Normal
+		}
+		if !c.told || risk != hook.Calm {
+			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: risk})
 		}
 	}
 }
