@@ -227,27 +227,25 @@ func asks(u usedFlag) bool {
 // find returns the rows that are about a command, those with the most words; more than one where
 // several say something. skip is how many arguments are such words.
 func (t table) find(m *scanMemory, base string, words []shell.Word) (rows []*row, skip int, s scanned) {
-	all := t.rows(base)
-	if all == nil {
+	x := t.rows(base)
+	if x == nil {
 		return nil, 0, scanned{}
 	}
-	general := 0 // the rows without words stand in front
-	for general < len(all) && len(all[general].subs) == 0 {
-		general++
+	first := m.scan(words, x.all[:x.general])
+	if x.general == len(x.all) {
+		return x.all, 0, first
 	}
-	first := m.scan(words, all[:general])
-	if general == len(all) {
-		return all, 0, first
-	}
-	rows = make([]*row, 0, 4)
-	for _, r := range all {
-		if len(r.subs) < skip || !first.begins(r.subs) {
-			continue
+	rows = x.all[:x.general:x.general]
+	if len(first.operands) > 0 && first.words[first.operands[0]].Static {
+		for _, r := range x.by(first.words[first.operands[0]].Text) {
+			if len(r.subs) < skip || !first.begins(r.subs) {
+				continue
+			}
+			if len(r.subs) > skip {
+				rows, skip = rows[:0:0], len(r.subs)
+			}
+			rows = append(rows, r)
 		}
-		if len(r.subs) > skip {
-			rows, skip = rows[:0], len(r.subs)
-		}
-		rows = append(rows, r)
 	}
 	if skip == 0 {
 		return rows, 0, first
