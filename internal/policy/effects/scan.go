@@ -105,7 +105,7 @@ func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 			i = s.use(f, i, "", true)
 			continue
 		}
-		if strings.Trim(w.Text[1:], "0123456789") == "" { // head -20
+		if number(w.Text[1:]) { // head -20
 			continue
 		}
 		at := i
@@ -144,7 +144,14 @@ func (s *scanned) use(f flag, at int, attached string, has bool) int {
 	return at
 }
 
-func number(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
+func number(s string) bool {
+	for i := range len(s) {
+		if (s[i] < '0' || s[i] > '9') && s[i] != '.' {
+			return false
+		}
+	}
+	return s != ""
+}
 
 // find returns a flag by its name; where one row says that it takes a value, it does.
 func find(known []*row, name string) (found flag, ok bool) {

@@ -131,7 +131,7 @@ func (c *command) name() string {
 	}
 	if n := len(c.u.Argv); n > 1 && (c.skip > 0 || c.f.Pack != "") {
 		w := c.u.Argv[1]
-		if w.Static && len(w.Text) < 24 && w.Text != "" && w.Text[0] != '-' && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyz-:") == "" {
+		if w.Static && len(w.Text) < 24 && w.Text != "" && w.Text[0] != '-' && verb(w.Text) {
 			name += " " + w.Text
 			if n > 2 && (w.Text == "run" || w.Text == "run-script") && c.u.Argv[2].Static && len(c.u.Argv[2].Text) < 24 && strings.Trim(c.u.Argv[2].Text, "abcdefghijklmnopqrstuvwxyz0123456789-:_") == "" {
 				name += " " + c.u.Argv[2].Text
@@ -139,6 +139,16 @@ func (c *command) name() string {
 		}
 	}
 	return name
+}
+
+// verb says whether a word may be that of a subcommand: small letters, dashes and colons.
+func verb(s string) bool {
+	for i := range len(s) {
+		if (s[i] < 'a' || s[i] > 'z') && s[i] != '-' && s[i] != ':' {
+			return false
+		}
+	}
+	return true
 }
 
 // ownCode is an effect by which code of the project runs.
