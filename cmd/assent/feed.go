@@ -78,8 +78,8 @@ type feedPrinter struct {
 	lines   bool
 	all     bool
 	story   *terminal.Transcript // nil: each event is printed by itself
-	after   uint64 // pos of the last event
-	last    string // its id
+	after   uint64               // pos of the last event
+	last    string               // its id
 	printed int
 	day     string
 	spoke   bool            // a message of the agent was printed since the last prompt
