@@ -60,11 +60,7 @@ name where only one has it. What was recorded keeps the name of its time.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			d, err := b.device(cmd.Context(), args[0])
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -97,11 +93,7 @@ by its name where only one has it.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			d, err := b.device(cmd.Context(), args[0])
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -134,11 +126,7 @@ turn verification on again.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			d, err := b.device(cmd.Context(), args[0])
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -157,17 +145,20 @@ turn verification on again.`,
 	return c
 }
 
-// device finds a device by its id, or by a name that only one has. An id wins over a name:
-// names are the devices' own words.
-func (c *client) device(ctx context.Context, text string) (d api.Device, err error) {
+// deviceCalled finds a device by its id, or by a name that only one has, and its broker. An id wins over a
+// name: names are the devices' own words.
+func (a *app) deviceCalled(ctx context.Context, text string) (b *client, d api.Device, err error) {
+	if b, err = a.broker(); err != nil {
+		return nil, d, err
+	}
 	var ds []api.Device
-	if err := c.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
-		return d, err
+	if err := b.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
+		return nil, d, err
 	}
 	found := 0
 	for _, each := range ds {
 		if each.ID == text {
-			return each, nil
+			return b, each, nil
 		}
 		if each.Name == text {
 			d = each
@@ -176,9 +167,9 @@ func (c *client) device(ctx context.Context, text string) (d api.Device, err err
 	}
 	switch found {
 	case 1:
-		return d, nil
+		return b, d, nil
 	case 0:
-		return d, &exitError{exitRefused, fmt.Errorf("no device has the id or name %s; see: assent device list", show.Line(text))}
+		return nil, d, &exitError{exitRefused, fmt.Errorf("no device has the id or name %s; see: assent device list", show.Line(text))}
 	}
-	return d, usagef("%d devices are called %s; say the id, see: assent device list", found, show.Line(text))
+	return nil, d, usagef("%d devices are called %s; say the id, see: assent device list", found, show.Line(text))
 }
