@@ -94,6 +94,9 @@ func Watch(ctx context.Context, cfg BoardConfig, events <-chan BoardEvent) error
 // meant for something else never answers what has just come up.
 const armAfter = 500 * time.Millisecond
 
+// reloadAfter is how long to wait before a request that could not be fetched is fetched again.
+const reloadAfter = 2 * time.Second
+
 // typingPause is how long no key has to come before keys are commands again, where somebody was writing
 // about a request that is over.
 const typingPause = 2 * time.Second
@@ -145,8 +148,8 @@ type board struct {
 	prompt  *prompt
 	edits   map[string]*edit
 	sending map[string]bool
-	mine    map[string]bool // were sent from here, and are still in the list
-	loading map[string]bool
+	mine    map[string]bool      // were sent from here, and are still in the list
+	loading map[string]time.Time // of requests that are being fetched, zero; of those that could not be, when to try again
 	rows    rowCache
 }
 
@@ -171,7 +174,7 @@ type edit struct {
 func newBoard(ctx context.Context, cfg BoardConfig) *board {
 	return &board{
 		cfg: cfg, ctx: ctx, palette: newPalette(!cfg.NoColor), width: 80, height: 24,
-		sessions: map[string]bool{}, edits: map[string]*edit{}, sending: map[string]bool{}, mine: map[string]bool{}, loading: map[string]bool{},
+		sessions: map[string]bool{}, edits: map[string]*edit{}, sending: map[string]bool{}, mine: map[string]bool{}, loading: map[string]time.Time{},
 	}
 }
 
@@ -247,8 +250,8 @@ func (b *board) look() tea.Cmd {
 	if r == nil {
 		return nil
 	}
-	if r.Partial && !b.loading[r.ID] {
-		b.loading[r.ID] = true
+	if retryAt, loading := b.loading[r.ID]; r.Partial && (!loading || !retryAt.IsZero() && !time.Now().Before(retryAt)) {
+		b.loading[r.ID] = time.Time{}
 		id := r.ID
 		return func() tea.Msg {
 			whole, err := b.cfg.Whole(b.ctx, id)
@@ -386,6 +389,9 @@ func outcomeRole(r *api.Request) Role {
 
 func (b *board) whole(m wholeMsg) {
 	i := slices.IndexFunc(b.requests, func(x *api.Request) bool { return x.ID == m.id })
+	if _, loading := b.loading[m.id]; loading && (m.err != nil || m.r == nil) {
+		b.loading[m.id] = time.Now().Add(reloadAfter)
+	}
 	if m.err != nil {
 		b.say(Danger.On("#: " + show.OneRow(show.Readable(m.err.Error()))))
 		return

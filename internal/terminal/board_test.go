@@ -27,6 +27,7 @@ type sitting struct {
 	answers []string // "allow ID words input"
 	fails   error    // of the next answers
 	wholes  map[string]*api.Request
+	lost    error // of the next fetch
 }
 
 // sit runs a test with a board of 80 columns and 24 rows on which these requests wait.
@@ -41,7 +42,7 @@ func sit(t *testing.T, requests []*api.Request, with func(*sitting)) {
 				s.answers = append(s.answers, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Behavior, r.ID, d.Message, d.UpdatedInput)))
 				return "delivered", s.fails
 			},
-			Whole: func(_ context.Context, id string) (*api.Request, error) { return s.wholes[id], nil },
+			Whole: func(_ context.Context, id string) (*api.Request, error) { return s.wholes[id], s.lost },
 			Answered: func(_ hook.JSON, answers []string) (hook.JSON, error) {
 				return hook.JSON(fmt.Sprintf("%q", answers)), nil
 			},
@@ -376,6 +377,20 @@ func TestBoardRefusals(t *testing.T) {
 		s.answered("allow large")
 	}
 	sit(t, nil, synctestWhole)
+	// One that could not be fetched is fetched again.
+	sit(t, nil, func(s *sitting) {
+		s.lost = errors.New("connection refused")
+		s.comes(&part)
+		s.wait(armAfter)
+		s.sees("connection refused")
+		s.keys("a")
+		s.answered()
+		s.lost, s.wholes["large"] = nil, large
+		s.wait(reloadAfter + 2*time.Second)
+		s.sees("command: ls")
+		s.keys("a")
+		s.answered("allow large")
+	})
 	// Without a connection nothing is answered.
 	sit(t, []*api.Request{risky("x", hook.Calm, "ls")}, func(s *sitting) {
 		s.wait(armAfter)
