@@ -339,7 +339,7 @@ func TestPageShowsTheRequestOfALink(t *testing.T) {
 	<-ch
 	b.Do(chromedp.Navigate(url + "/?request=" + id))
 	b.See("[data-ui=card][data-state=over]", "make once")
-	b.See("[data-ui=card][data-state=over] [data-ui=outcome]", "Allowed by")
+	b.See("[data-ui=card][data-state=over] [data-ui=outcome]", "Allowed from the terminal")
 	b.Tap("[data-action=next]")
 	b.See("main", rig.Word("empty.head"))
 	if at := rig.Value(b, chromedp.Location()); strings.Contains(at, id) {

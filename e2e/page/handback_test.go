@@ -29,6 +29,7 @@ func TestHandBackOnThePage(t *testing.T) {
 		t.Errorf("the hook prints %q", got)
 	}
 	b.See(rig.Over, rig.Word("outcome.left"))
+	b.Shot("handback-toast.png")
 	r := d.Request(first)
 	if r.Outcome != "handed_back" || r.Reason != "person" {
 		t.Errorf("%+v", r)

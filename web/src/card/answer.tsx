@@ -10,6 +10,7 @@ import { toolKind } from "../broker/tools";
 import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
+import { draftOf, keepDraft } from "../queue/drafts";
 import { pressOf } from "../queue/friction";
 import { isForm, nameOf, outcomeLine, type Answer, type Item, type Request } from "../queue/model";
 import { answer, link, remark } from "../queue/state";
@@ -54,7 +55,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const form = isForm(r);
   const question = toolKind(r.toolName) === "question" && !form;
   const [mode, setMode] = useState<Mode>("");
-  const [note, setNote] = useState("");
+  const [note, setNote] = useState(draftOf(r.id));
   const [edits, setEdits] = useState<Edits>(new Map());
   const [remembered, remember] = useState<Remembered>({ updates: new Map() });
   const [planMode, setPlanMode] = useState<PlanMode>("");
@@ -206,6 +207,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
               onInput={(e) => {
                 fit(e.currentTarget);
                 setNote(e.currentTarget.value);
+                keepDraft(r.id, e.currentTarget.value);
               }}
             />
           )}

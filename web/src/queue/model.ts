@@ -101,16 +101,15 @@ function decision(said: string, rest: string, tone: Tone): Line {
   return { text: `${said}. ${rest}`.trim(), tone, said, rest };
 }
 
-/** The same in one line that stands by itself: what was settled, and how. */
-export function toastLine(item: Item, now: number): { what: string; rest: string; tone: Tone } | undefined {
+/** The same in two lines that stand by themselves: which request it was, and how it was settled. here: its
+ * card is still before the reader. */
+export function toastLine(item: Item, now: number, here = false): { what: string; rest: string; tone: Tone } | undefined {
   const what = saysOf(item);
   if (item.attempt?.phase === "failed" && !item.endedAt) return { what: words.toast.failed(small(what)), rest: item.attempt.why, tone: "bad" };
   const line = outcomeLine(item, now);
   if (!line) return undefined;
-  // Of one's own answer the answer comes first; of another's what it was about.
-  const mine = item.attempt?.phase === "taken" ? line.said : undefined;
-  const rest = [mine ? line.rest : line.text, item.remark].filter(Boolean).join(" ");
-  return { what: mine ? words.toast.said(mine, small(what)) : what, rest, tone: line.tone };
+  const which = item.attempt?.phase === "taken" ? words.toast.previous : words.toast.other;
+  return { what: here ? what : which(small(what)), rest: [line.text, item.remark].filter(Boolean).join(" "), tone: line.tone };
 }
 
 /** A sentence as it goes on behind a colon. */

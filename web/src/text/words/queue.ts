@@ -37,7 +37,8 @@ export const queueWords = {
   },
 
   toast: {
-    said: (outcome: string, what: string) => `${outcome}: ${what}`,
+    previous: (what: string) => `Previous request: ${what}`,
+    other: (what: string) => `Another request: ${what}`,
     failed: (what: string) => `Not answered: ${what}`,
     look: "View",
   },
