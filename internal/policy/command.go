@@ -226,7 +226,7 @@ func matchArg(gs []glob, s string) bool {
 
 // withoutFlags drops what begins with a dash before --.
 func withoutFlags(words []shell.Word) []shell.Word {
-	var operands []shell.Word
+	operands := make([]shell.Word, 0, len(words))
 	for i, w := range words {
 		if w.Static && w.Text == "--" {
 			return append(operands, words[i+1:]...)
