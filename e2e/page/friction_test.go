@@ -376,10 +376,10 @@ func TestManyKeepsDangerOut(t *testing.T) {
 	})
 	b.See("[data-ui=together]", rig.Word("inbox.chosen", "8"))
 	b.See("[data-ui=row] [data-ui=risk][data-state=attention]", rig.Word("card.risks.attention"))
-	b.See("[data-ui=together] p", "2 chosen requests were not read yet")
+	b.See("[data-ui=together] p", "2 chosen requests have not been read yet")
 	b.Tap("[data-ui=together] [data-action=way]")
 	b.See("[data-ui=row] [data-ui=fields]", "echo calm")
-	b.See("[data-ui=together] p", "1 chosen request was not read yet")
+	b.See("[data-ui=together] p", "1 chosen request has not been read yet")
 	b.Tap("[data-ui=together] [data-action=way]")
 	rig.Eventually(t, rig.Soon, "both are open", func() bool { return b.Count("[data-ui=row] [data-part=command]") == 2 })
 	for _, part := range []string{"age", "raw"} {

@@ -30,7 +30,7 @@ test("outcome lines", () => {
   assert.equal(line({ request: request(), endedAt: 0, attempt: taken }), "Allowed. Delivered in 0.4 s.");
   assert.equal(line({ request: request({ toolName: "AskUserQuestion" }), endedAt: 0, attempt: taken }), "Answered. Delivered in 0.4 s.");
   assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }), "Allowed. Recorded.");
-  assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not taken it yet.");
+  assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not received it yet.");
   assert.equal(line(ended({ outcome: "allowed", delivery: "confirmed" }, { attempt: taken })), "Allowed. The tool ran.");
   assert.equal(line(ended({ outcome: "denied", decidedBy: { kind: "device", name: "phone-2" } })), "Denied on “phone-2”.");
   assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "rule", id: "go-test", name: "go-test", file: "/home/dev/rules.yaml" } })), "Allowed by the rule go-test in /home/dev/rules.yaml.");
