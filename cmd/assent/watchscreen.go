@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/policy/effects"
 	"assent/internal/terminal"
 )
 
@@ -71,6 +72,7 @@ func (w *watch) fill(ctx context.Context) error {
 		},
 		Whole:    func(ctx context.Context, id string) (*api.Request, error) { return now().find(ctx, id) },
 		Answered: answered,
+		Effects:  effects.Func(""),
 		Note:     ruleNote,
 		State:    stateWords,
 		Rules: func(m *api.Message) string {

@@ -29,6 +29,8 @@ type BoardConfig struct {
 	Whole func(ctx context.Context, id string) (*api.Request, error)
 	// Answered is the input of a question with one answer for each of its questions.
 	Answered func(input hook.JSON, answers []string) (hook.JSON, error)
+	// Effects are what a request would do, and how bad that could be.
+	Effects func(*hook.Request) *hook.Effects
 	// Note is what the rules say to the approver; State is what became of a request; Rules says what
 	// is wrong with the rules, if anything.
 	Note  func(*hook.Verdict) string
@@ -168,7 +170,8 @@ type askedTwice struct {
 // edit is an input in place of the one that was asked for.
 type edit struct {
 	input hook.JSON
-	lines []string
+	lines []string     // the difference
+	after *api.Request // as it would have been asked for so: what it would do, how bad that could be
 }
 
 func newBoard(ctx context.Context, cfg BoardConfig) *board {

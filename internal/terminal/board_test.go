@@ -46,6 +46,13 @@ func sit(t *testing.T, requests []*api.Request, with func(*sitting)) {
 			Answered: func(_ hook.JSON, answers []string) (hook.JSON, error) {
 				return hook.JSON(fmt.Sprintf("%q", answers)), nil
 			},
+			Effects: func(r *hook.Request) *hook.Effects {
+				e := &hook.Effects{Risk: hook.Calm, Sentence: "Only reads"}
+				if strings.Contains(string(r.ToolInput), "rm") {
+					e = &hook.Effects{Risk: hook.Danger, Sentence: "Deletes /"}
+				}
+				return e
+			},
 			Note:  func(*hook.Verdict) string { return "" },
 			State: func(r *api.Request) string { return string(r.Outcome) + " elsewhere" },
 			Rules: func(*api.Message) string { return "" }, Showed: func(*api.Request) {},
@@ -414,12 +421,25 @@ func TestBoardEdits(t *testing.T) {
 	x.ToolInput = hook.JSON(`{"command":"git push","timeout":5}`)
 	sit(t, []*api.Request{x}, func(s *sitting) {
 		s.update(editedMsg{id: "x", text: []byte("git push --dry-run\n")})
-		s.sees("Edited", "− git push", "+ git push --dry-run", "It was asked for:")
+		s.sees("Edited", "Only reads", "− git push", "+ git push --dry-run", "It was asked for:")
 		s.keys("a")
 		s.answered() // it came up just now
 		s.wait(armAfter)
 		s.keys("a")
 		s.answered(`allow x  {"command":"git push --dry-run","timeout":5}`)
+	})
+	// What was made dangerous takes what danger takes.
+	sit(t, []*api.Request{x}, func(s *sitting) {
+		s.update(editedMsg{id: "x", text: []byte("rm -rf /\n")})
+		s.sees("Deletes /", "!! Danger", "a twice: allow")
+		s.wait(armAfter)
+		s.keys("a")
+		s.answered()
+		s.sees("Press a again to allow: Deletes /")
+		s.wait(armAfter)
+		s.keys("a")
+		s.wait(repeatEvery)
+		s.answered(`allow x  {"command":"rm -rf /","timeout":5}`)
 	})
 	for _, c := range []struct{ tool, input, text, want string }{
 		{"Bash", `{"command":"a","x":1}`, "b\nc\n", `{"command":"b\nc","x":1}`},

@@ -33,7 +33,12 @@ func (b *board) detail() []string {
 	}
 	lines := body(r, b.cfg.Note(r.Verdict))
 	if e != nil {
-		lines = append(append([]string{Attention.On("Edited by you; a allows this:")}, e.lines...), append([]string{"", Dim.On("It was asked for:")}, lines...)...)
+		now := []string{Attention.On("Edited by you; a allows this:"), Strong.On(Sentence(e.after))}
+		if risk := riskLine(e.after); risk != "" {
+			now = append(now, risk)
+		}
+		now = append(append(now, e.lines...), effectLines(e.after)...)
+		lines = append(append(now, "", Dim.On("It was asked for:")), lines...)
 	}
 	var rows []string
 	for _, line := range lines {
@@ -124,15 +129,16 @@ func (b *board) keys(r *api.Request) string {
 		return Dim.On("q quit")
 	}
 	allow, armed := "allow", b.armed(time.Now())
-	switch risk := RiskOf(r); {
+	asAllowed := b.asAllowed(r)
+	switch risk := RiskOf(asAllowed); {
 	case b.sending[r.ID]:
 		return Dim.On("sending …")
 	case !b.asked.at.IsZero():
 		allow, armed = "again: allow", time.Since(b.asked.at) >= armAfter
 	case risk == hook.Danger:
 		allow = "twice: allow"
-	case risk == hook.Attention && r.Effects != nil && r.Action != "":
-		allow = "allow " + show.Short(r.Action, 20)
+	case risk == hook.Attention && asAllowed.Effects != nil && asAllowed.Action != "":
+		allow = "allow " + show.Short(asAllowed.Action, 20)
 	}
 	all := "whole"
 	if b.full {
