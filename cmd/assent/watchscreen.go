@@ -85,6 +85,14 @@ func (w *watch) fill(ctx context.Context) error {
 				_ = w.app.shown.add(r) // without it, a number has to be confirmed
 			}
 		},
+		Always: terminal.AlwaysConfig{
+			Proposals: func(ctx context.Context, id string) (hook.Proposals, error) { return now().proposals(ctx, id) },
+			Text:      proposalText,
+			Keep: func(ctx context.Context, r *api.Request, p *hook.Proposal, bound terminal.Bound) (string, error) {
+				s, err := now().save(ctx, r, p, bound)
+				return holds(&s), err
+			},
+		},
 		Editor: editor(),
 	}, events)
 	cancel()

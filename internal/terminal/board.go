@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,7 +17,7 @@ import (
 	"assent/internal/text/show"
 )
 
-// BoardConfig is what a Board needs. Everything is required but Input, Output, Environ and Editor.
+// BoardConfig is what a Board needs. Everything is required but Input, Output, Environ, Always and Editor.
 type BoardConfig struct {
 	Input   io.Reader
 	Output  io.Writer
@@ -40,6 +41,8 @@ type BoardConfig struct {
 	Halt func(*api.Halt, time.Time) string
 	// Showed is called with each request whose input was on the screen.
 	Showed func(*api.Request)
+	// Always is what the key A needs; without it the key does nothing.
+	Always AlwaysConfig
 	// Editor is the command that edits a file, without the file.
 	Editor []string
 }
@@ -149,6 +152,8 @@ type board struct {
 	typing  bool
 	prompt  *prompt
 	edits   map[string]*edit
+	offer   *offer // instead of the detail
+	saved   string // what was saved beside the next answer
 	sending map[string]bool
 	mine    map[string]bool      // were sent from here, and are still in the list
 	loading map[string]time.Time // of requests that are being fetched, zero; of those that could not be, when to try again
@@ -230,6 +235,10 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		b.decided(msg)
 	case wholeMsg:
 		b.whole(msg)
+	case proposalsMsg:
+		b.proposed(msg)
+	case keptMsg:
+		cmd = b.kept(msg)
 	case secondMsg:
 		cmd = b.secondPress(msg)
 	case editedMsg:
@@ -261,11 +270,13 @@ func (b *board) look() tea.Cmd {
 			return wholeMsg{id, whole, err}
 		}
 	}
-	if b.prompt == nil {
+	if b.prompt == nil || b.offer != nil {
 		first := b.scroll
 		if first <= b.seen {
 			b.seen = max(b.seen, min(first+b.detailHeight(), len(b.detail())))
 		}
+	}
+	if b.prompt == nil {
 		b.cfg.Showed(r)
 	}
 	return nil
@@ -280,7 +291,8 @@ func (b *board) decided(m decidedMsg) {
 		delete(b.mine, m.r.ID)
 		b.say(Danger.On(number + ": " + show.OneRow(show.Readable(m.err.Error()))))
 	case m.d.Behavior == hook.BehaviorAllow:
-		b.say(Calm.On(number + " allowed, " + show.Line(m.delivery)))
+		b.say(Calm.On(strings.TrimSpace(number + " allowed, " + show.Line(m.delivery) + ". " + b.saved)))
+		b.saved = ""
 	case m.d.Message != "":
 		b.say(Danger.On(number + " denied, " + show.Line(m.delivery) + ". The agent is told: " + show.Line(m.d.Message)))
 	default:
@@ -419,6 +431,7 @@ func (b *board) choose(i int) {
 	if b.current() != nil {
 		return
 	}
+	b.offer = nil
 	if len(b.requests) == 0 {
 		b.typing = b.typing || b.prompt != nil
 		b.selected, b.prompt = "", nil

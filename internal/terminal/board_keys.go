@@ -61,7 +61,7 @@ func (b *board) key(k tea.KeyPressMsg) tea.Cmd {
 		b.scroll = 0
 	case "end", "G":
 		b.scrollBy(len(b.detail()))
-	case "a", "d", "m", "e":
+	case "a", "d", "m", "e", "A":
 		return b.answerKey(name, held)
 	}
 	return nil
@@ -113,6 +113,8 @@ func (b *board) answerKey(name string, held bool) tea.Cmd {
 		}, id: r.ID}
 	case "e":
 		return b.editKey(r)
+	case "A":
+		return b.alwaysKey(r)
 	}
 	return nil
 }

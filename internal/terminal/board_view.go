@@ -17,6 +17,7 @@ import (
 type rowCache struct {
 	of    *api.Request
 	edit  *edit
+	offer *offer
 	width int
 	rows  []string
 }
@@ -28,11 +29,13 @@ func (b *board) detail() []string {
 		return nil
 	}
 	e := b.edits[r.ID]
-	if c := &b.rows; c.of == r && c.edit == e && c.width == b.width {
+	if c := &b.rows; c.of == r && c.edit == e && c.offer == b.offer && c.width == b.width {
 		return c.rows
 	}
 	lines := body(r, b.cfg.Note(r.Verdict))
-	if e != nil {
+	if b.offer != nil {
+		lines = b.offer.lines
+	} else if e != nil {
 		now := []string{Attention.On("Edited by you; a allows this:"), Strong.On(Sentence(e.after))}
 		if risk := riskLine(e.after); risk != "" {
 			now = append(now, risk)
@@ -48,7 +51,7 @@ func (b *board) detail() []string {
 		}
 		rows = append(rows, rowsOf(line, b.width)...)
 	}
-	b.rows = rowCache{r, e, b.width, rows}
+	b.rows = rowCache{r, e, b.offer, b.width, rows}
 	return rows
 }
 
@@ -146,7 +149,7 @@ func (b *board) keys(r *api.Request) string {
 	}
 	const quit = "q quit"
 	var row string
-	for _, k := range [][2]string{{"a", allow}, {"d", "deny"}, {"m", "message"}, {"e", "edit"}, {"↵", all}, {"jk", "move"}} {
+	for _, k := range [][2]string{{"a", allow}, {"d", "deny"}, {"m", "message"}, {"e", "edit"}, {"A", "always"}, {"↵", all}, {"jk", "move"}} {
 		next := k[0] + " " + k[1] + "  "
 		if width(row)+width(next)+len(quit) > b.width {
 			break
