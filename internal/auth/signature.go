@@ -66,7 +66,7 @@ func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count in
 // VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
-	s.By, s.PublicKey = p.Approver, nil
+	s.By, s.PublicKey, s.Verification = p.Approver, nil, nil
 	if p.device == nil {
 		s.Signature = ""
 		return s, nil
@@ -152,14 +152,14 @@ func textDigest(text []byte) string {
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
-		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt = "", nil, nil, "", ""
+		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt, d.Verification = "", nil, nil, "", "", nil
 		return d, nil
 	}
 	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
 		return hook.Decision{}, ErrSignature
 	}
 	key := p.device.jwk
-	d.PublicKey, d.Stop = &key, nil
+	d.PublicKey, d.Stop, d.Verification = &key, nil, nil // who verifies adds that
 	return d, nil
 }
 
