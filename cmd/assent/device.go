@@ -86,12 +86,7 @@ func (a *app) deviceRevokeCmd() *cobra.Command {
 		Long: `Remove a paired device for good; its open connections close at once. Name it by its id, or
 by its name where only one has it.`,
 		Example: "  assent device revoke phone\n  assent device revoke 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return errors.New("want the id or the name of one device")
-			}
-			return nil
-		},
+		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
@@ -119,12 +114,7 @@ func (a *app) deviceUnverifyCmd() *cobra.Command {
 itself that is under You, Devices; this is for a device that can do it no more. It stays paired, and can
 turn verification on again.`,
 		Example: "  assent device unverify phone",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return errors.New("want the id or the name of one device")
-			}
-			return nil
-		},
+		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
@@ -143,6 +133,14 @@ turn verification on again.`,
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device as it is now")
 	return c
+}
+
+// oneDevice wants one argument, that names a device.
+func oneDevice(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return errors.New("want the id or the name of one device")
+	}
+	return nil
 }
 
 // deviceCalled finds a device by its id, or by a name that only one has, and its broker. An id wins over a

@@ -50,7 +50,9 @@ nothing to a person, unless --all; that also names the id of each request, for a
 				f.story = terminal.NewTranscript()
 			}
 			if !a.json {
-				fmt.Fprint(a.out, hang(fmt.Sprintf("%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID)), feedMargin, columns(a.out)))
+				for _, row := range terminal.Wrap(fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID)), columns(a.out), 2) {
+					fmt.Fprintln(a.out, row)
+				}
 			}
 			if err := f.pages(ctx, b, s.SessionID); err != nil {
 				return err

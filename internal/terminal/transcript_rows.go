@@ -40,18 +40,15 @@ func (r *Row) Lines(columns int) []string {
 		return append([]string{""}, said(at, Strong, "❯ ", text, columns)...)
 	case RowWords:
 		return said(at+sub, 0, "", r.Text, columns)
-	case RowEnd:
-		role := Dim
-		if r.Bad {
-			role = Danger
-		}
-		return []string{at + role.On("■ "+r.Text)}
 	}
-	role := Dim
+	role, sign := Dim, ""
 	if r.Bad {
 		role = Danger
 	}
-	return Wrap(at+sub+role.On(r.Text), columns, rowMargin+width(sub))
+	if r.Kind == RowEnd {
+		sign = "■ "
+	}
+	return Wrap(at+sub+role.On(sign+r.Text), columns, width(at+sub))
 }
 
 // said are the lines of a prompt, or of the agent's words.
