@@ -194,6 +194,7 @@ func TestWritesThenRuns(t *testing.T) {
 		{"echo x > a.h; make -j4", hook.Attention, "a.h"},
 		{"dd of=x.go < y; go vet ./...", hook.Danger, ""},
 		{"for i in 1 2; do go run .; echo x > y.go; done", hook.Attention, "y.go"},
+		{"go test ./... & echo x > y.go", hook.Attention, "y.go"},
 		{"echo x > x.sh; ./x.sh", hook.Danger, ""},
 		{"go test ./...; echo x > y.go", hook.Normal, ""},
 		{"go test ./... > out.json", hook.Normal, ""},
