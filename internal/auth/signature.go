@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"math/big"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 // ErrSignature says that the signature does not fit the device's key and what was sent.
@@ -57,16 +57,16 @@ func DecisionText(requestID string, d hook.Decision) []byte {
 // AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
 // input that it saw, the rule by its digest, and its bounds as they are sent: a time, or nothing,
 // and a number, 0 for none.
-func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count int) []byte {
+func AlwaysText(requestID, inputSHA256, proposal, kind, expiresAt string, count int) []byte {
 	return []byte(strings.Join([]string{
-		"assent always v1", requestID, inputSHA256, kind, digest, expiresAt, strconv.Itoa(count),
+		"assent always v1", requestID, inputSHA256, kind, proposal, expiresAt, strconv.Itoa(count),
 	}, "\n"))
 }
 
 // VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
-	s.By, s.PublicKey = p.Approver, nil
+	s.By, s.PublicKey, s.Verification = p.Approver, nil, nil
 	if p.device == nil {
 		s.Signature = ""
 		return s, nil
@@ -101,6 +101,37 @@ func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
 	key := p.device.jwk
 	act.PublicKey = &key
 	return act, nil
+}
+
+// HandBackText is what a device signs to leave a request to the agent's own prompt: the request, and the
+// input that it saw.
+func HandBackText(requestID, inputSHA256 string) []byte {
+	return []byte(strings.Join([]string{"assent handback v1", requestID, inputSHA256}, "\n"))
+}
+
+// VouchHandBack returns h as it may be recorded for p. If p is a device it must have signed h, else
+// ErrSignature; its public key is added.
+func (p Principal) VouchHandBack(requestID string, h hook.HandBack) (hook.HandBack, error) {
+	h.PublicKey = nil
+	if p.device == nil {
+		h.Signature = ""
+		return h, nil
+	}
+	if !verify(p.device.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
+		return hook.HandBack{}, ErrSignature
+	}
+	key := p.device.jwk
+	h.PublicKey = &key
+	return h, nil
+}
+
+// VerifyHandBack reports whether the hand-back of a record was signed by the key in it.
+func VerifyHandBack(requestID string, h hook.HandBack) bool {
+	if h.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*h.PublicKey)
+	return err == nil && verify(pub, HandBackText(requestID, h.InputSHA256), h.Signature)
 }
 
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
@@ -143,8 +174,7 @@ func textDigest(text []byte) string {
 	if len(text) == 0 {
 		return ""
 	}
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	return digest.Of(text)
 }
 
 // Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else
@@ -152,14 +182,14 @@ func textDigest(text []byte) string {
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
-		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt = "", nil, nil, "", ""
+		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt, d.Verification = "", nil, nil, "", "", nil
 		return d, nil
 	}
 	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
 		return hook.Decision{}, ErrSignature
 	}
 	key := p.device.jwk
-	d.PublicKey, d.Stop = &key, nil
+	d.PublicKey, d.Stop, d.Verification = &key, nil, nil // who verifies adds that
 	return d, nil
 }
 
