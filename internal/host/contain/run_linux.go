@@ -92,6 +92,11 @@ func (c *command) prepare(abi int) (err error) {
 		}
 		roots = append(roots, real)
 	}
+	if common := repositoryOf(roots[0]); common != "" {
+		if real, err := readable(common, homes); err == nil {
+			roots = append(roots, real)
+		}
+	}
 	t := &tree{buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
 	// A secret that has a second name is found at the end of the first look. The second one knows it.
 	for range 2 {
