@@ -42,7 +42,7 @@ func has(sorted []string, s string) bool {
 	return ok
 }
 
-// Directory says whether nothing below a directory of this name is shown.
+// Directory says whether nothing below a directory of this name is shown, nor a file of it.
 func Directory(name string) bool {
 	name = Fold(name)
 	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) })
