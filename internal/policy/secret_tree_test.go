@@ -14,7 +14,7 @@ func inTree(file string) bool {
 	at := secretlist.Top("/w/project")
 	parts := strings.Split(file, "/")
 	for i, p := range parts {
-		if at.Secret(p) || secretlist.Directory(p) || i == len(parts)-1 && secretlist.Name(p) {
+		if at.Secret(p, i == len(parts)-1) {
 			return true
 		}
 		at = at.Below(p)
