@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	if err := os.MkdirAll(w.project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	w.env = []string{"PATH=" + systemPath, "HOME=" + w.home, "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_OPTIONAL_LOCKS=0"}
+	w.env = []string{"PATH=" + systemPath, "HOME=" + w.home, "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0"}
 	return w
 }
 

@@ -54,9 +54,9 @@ func FuzzParse(f *testing.F) {
 
 // TestEnvironment: by names that are allowed, and no others.
 func TestEnvironment(t *testing.T) {
-	got := environment([]string{"PATH=/bin", "HOME=/h", "API_KEY=x", "LC_TIME=C", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "GIT_DIR=x", "PATH=/evil", "TMPDIR=/x", "LC_X=() { echo; }", "=x", "x", "A=1", "GIT_CONFIG_GLOBAL=/g", "HOMEX=1"},
+	got := environment([]string{"PATH=/bin", "HOME=/h", "API_KEY=x", "LC_TIME=C", "LD_PRELOAD=x", "BASH_ENV=x", "ENV=x", "GIT_DIR=x", "PATH=/evil", "TMPDIR=/x", "LC_ALL=() { echo; }", "LC_TOKEN=x", "=x", "x", "A=1", "GIT_CONFIG_GLOBAL=/g", "HOMEX=1"},
 		[]string{"A", "GIT_CONFIG_GLOBAL", "MISSING"}, "/t")
-	want := []string{"TMPDIR=/t", "GIT_OPTIONAL_LOCKS=0", "PATH=/bin", "HOME=/h", "LC_TIME=C", "A=1", "GIT_CONFIG_GLOBAL=/g"}
+	want := []string{"TMPDIR=/t", "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "PATH=/bin", "HOME=/h", "LC_TIME=C", "A=1", "GIT_CONFIG_GLOBAL=/g"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}

@@ -7,15 +7,16 @@ import (
 
 // kept are the variables that every contained command has. None of them holds a secret, and none names
 // a program or a library that would be loaded.
-var kept = []string{"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TZ", "USER", "LOGNAME", "SHELL", "PWD", "COLUMNS", "LINES"}
+var kept = []string{"PATH", "HOME", "LANG", "LANGUAGE", "TERM", "TZ", "USER", "LOGNAME", "SHELL", "PWD", "COLUMNS", "LINES",
+	"LC_ALL", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "LC_MONETARY", "LC_MESSAGES", "LC_PAPER", "LC_NAME", "LC_ADDRESS", "LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION"}
 
-// environment is what the command finds, of what there is: the list above, LC_*, and the names that the
+// environment is what the command finds, of what there is: the list above, and the names that the
 // rule gives. Later variables of one name do not count, as libc takes the first.
 func environment(all, names []string, tmp string) []string {
 	env := []string{
 		"TMPDIR=" + tmp,
-		// The user's own settings of git cannot be read, and git stops where it may not read them.
-		"GIT_CONFIG_GLOBAL=/dev/null",
+		// The user's and the system's settings of git may hold a token. They cannot be read, and git stops where it may not read them.
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
 		// git status would write the index to be quicker the next time.
 		"GIT_OPTIONAL_LOCKS=0",
 	}
@@ -26,7 +27,7 @@ func environment(all, names []string, tmp string) []string {
 			continue
 		}
 		asked := slices.Contains(names, name)
-		if !asked && !slices.Contains(kept, name) && !strings.HasPrefix(name, "LC_") {
+		if !asked && !slices.Contains(kept, name) {
 			continue
 		}
 		seen[name] = true

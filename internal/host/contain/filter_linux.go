@@ -127,7 +127,7 @@ func table(group int, scoped bool) *[maxCall]program {
 	t[unix.SYS_FCNTL] = oneOf(1, unix.EINVAL, // neither leases nor who is told by signals
 		unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
 		unix.F_GETLK, unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_GETLK, unix.F_OFD_SETLK, unix.F_OFD_SETLKW,
-		unix.F_GETPIPE_SZ, unix.F_SETPIPE_SZ, unix.F_GETOWN, unix.F_GET_SEALS)
+		unix.F_GETPIPE_SZ, unix.F_GETOWN, unix.F_GET_SEALS)
 	t[unix.SYS_IOCTL] = oneOf(1, unix.ENOTTY, // to ask only, and for close-on-exec and non-blocking
 		unix.TCGETS, tcgets2, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCINQ, fionbio, fioclex, fionclex,
 		fioqsize, unix.FS_IOC_GETFLAGS, figetbsz, fiemap)

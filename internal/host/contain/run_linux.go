@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/signal"
 	"path"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -79,11 +81,7 @@ func (e statusError) Error() string { return e.line }
 
 // prepare makes the rules and the temporary directory.
 func (c *command) prepare(abi int) (err error) {
-	if c.tmp, err = os.MkdirTemp("", "assent-contain-"); err != nil {
-		return Refusal("no temporary directory: " + err.Error())
-	}
 	all := os.Environ()
-	c.env = environment(all, c.cfg.Env, c.tmp)
 	homes := homes(variable(all, "HOME"))
 	roots := make([]string, 0, 1+len(c.cfg.Read))
 	for _, name := range append([]string{c.cfg.Project}, c.cfg.Read...) {
@@ -98,6 +96,10 @@ func (c *command) prepare(abi int) (err error) {
 			roots = append(roots, real)
 		}
 	}
+	if err := c.temporary(roots); err != nil {
+		return err
+	}
+	c.env = environment(all, c.cfg.Env, c.tmp)
 	t := &tree{buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
 	// A secret that has a second name is found at the end of the first look. The second one knows it.
 	for range 2 {
@@ -115,6 +117,41 @@ func (c *command) prepare(abi int) (err error) {
 		unix.Close(c.rules.fd)
 	}
 	return Refusal("secrets of the project change while it is looked through")
+}
+
+// temporary makes the temporary directory: not in what is only to be read, where that can be helped.
+func (c *command) temporary(roots []string) (err error) {
+	dir, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil || slices.ContainsFunc(roots, func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }) {
+		dir = "/tmp"
+	}
+	if c.tmp, err = os.MkdirTemp(dir, "assent-contain-"); err != nil {
+		return Refusal("no temporary directory: " + err.Error())
+	}
+	return nil
+}
+
+// Bounds of the temporary directory, which is looked at now and then.
+const (
+	maxTemporary = 256 << 20
+	maxFiles     = 20_000
+)
+
+func full(dir string) bool {
+	size, files := int64(0), 0
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil {
+			return nil // it is gone, or shut
+		}
+		if files++; files > maxFiles {
+			return filepath.SkipAll
+		}
+		if fi, err := d.Info(); err == nil {
+			size += fi.Size()
+		}
+		return nil
+	})
+	return err != nil || files > maxFiles || size > maxTemporary
 }
 
 // allow makes every rule.
@@ -243,7 +280,11 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		c.group.watch()
 		p := []unix.PollFd{{Fd: int32(above), Events: unix.POLLIN}}
 		for {
-			if n, err := unix.Poll(p, -1); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+			if n, err := unix.Poll(p, 500); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
+				break
+			}
+			if full(c.tmp) {
+				_, _ = os.Stderr.WriteString("assent-contain: killed: its temporary directory is full\n") // nowhere else to say so
 				break
 			}
 		}
@@ -276,6 +317,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		}
 	}
 	c.streams.output.Wait()
+	c.streams.restore()
 	if end.Signaled() {
 		return 128 + int(end.Signal()), nil
 	}

@@ -17,6 +17,7 @@ type streams struct {
 	opened []int // the command's ends, to be closed here when it has started
 	carry  []func()
 	output sync.WaitGroup
+	flags  [3]int // of what is handed on, which others have as well; -1: not handed on
 }
 
 type nature int
@@ -51,7 +52,7 @@ func natureOf(fd int) (nature, unix.Stat_t, error) {
 
 // newStreams looks at what this program was given.
 func newStreams() (*streams, error) {
-	s := &streams{}
+	s := &streams{flags: [3]int{-1, -1, -1}}
 	if err := s.input(); err != nil {
 		return nil, err
 	}
@@ -64,6 +65,7 @@ func newStreams() (*streams, error) {
 		}
 		if n == harmless {
 			s.child[fd] = uintptr(fd)
+			s.remember(fd)
 			continue
 		}
 		// What goes to one place keeps its order.
@@ -95,10 +97,12 @@ func (s *streams) input() error {
 		return Refusal("standard input: " + err.Error())
 	}
 	if n == harmless {
+		s.remember(0)
 		return nil
 	}
 	if n == file {
 		if flags, err := unix.FcntlInt(0, unix.F_GETFL, 0); err == nil && flags&unix.O_ACCMODE == unix.O_RDONLY && flags&unix.O_PATH == 0 {
+			s.remember(0)
 			return nil
 		}
 	}
@@ -122,6 +126,22 @@ func (s *streams) input() error {
 		unix.Close(w)
 	})
 	return nil
+}
+
+// remember keeps whether a descriptor blocks, which is one flag for all who have it.
+func (s *streams) remember(fd int) {
+	if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err == nil {
+		s.flags[fd] = flags
+	}
+}
+
+// restore sets those flags again.
+func (s *streams) restore() {
+	for fd, flags := range s.flags {
+		if now, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); flags >= 0 && err == nil && now != flags {
+			_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags) // nothing to be done
+		}
+	}
 }
 
 func pipe() (r, w int, err error) {

@@ -12,12 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programs are directories of the system's programs and libraries, whose owner is the system. Of /usr
-// and /usr/local everything but their settings and state is among them.
+// programs are directories of the system's programs and libraries, which the system owns.
 var programs = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// ofUsr are left out of what lies in /usr and /usr/local.
-func ofUsr(name string) bool { return name == "local" || name == "etc" || name == "var" }
+// ofUsr are the same in /usr and /usr/local. What else lies there may be somebody's own.
+var ofUsr = []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32", "libexec", "share", "include", "games", "man", "src", "go"}
 
 // settings are the files of the system that programs look at to be able to start, to know who they run
 // for and what time and language it is there. None of them is a place for a secret; all others of /etc
@@ -26,10 +25,9 @@ var settings = []string{
 	"ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ld-musl-x86_64.path", "ld-musl-aarch64.path",
 	"alternatives", "passwd", "group", "nsswitch.conf", "host.conf", "hosts", "hostname", "services", "protocols", "shells",
 	"localtime", "timezone", "locale.alias", "locale.conf", "default/locale", "os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release", "issue",
-	"gitconfig", "gitattributes", "magic", "magic.mime", "mime.types", "inputrc", "terminfo", "manpath.config", "papersize", "xattr.conf",
+	"magic", "mime.types", "inputrc", "terminfo", "manpath.config", "papersize",
 	"ssl/openssl.cnf", "ssl/certs", "pki/tls/openssl.cnf", "pki/tls/certs", "crypto-policies", "ca-certificates.conf",
 	"fonts", "perl", "python3", "python3.11", "python3.12", "python3.13",
-	"zsh/zshenv", "zshenv", "bash.bashrc",
 }
 
 // others are what tells programs about the machine, and devices without a state.
@@ -56,15 +54,8 @@ func (r *rules) system() error {
 		if err := r.path(top, readDir); err != nil {
 			return err
 		}
-		all, err := os.ReadDir(top)
-		if err != nil && !os.IsNotExist(err) {
-			return Refusal(top + ": " + err.Error())
-		}
-		for _, e := range all {
-			if ofUsr(e.Name()) {
-				continue
-			}
-			if err := r.path(path.Join(top, e.Name()), readFile|readDir|execute); err != nil {
+		for _, name := range ofUsr {
+			if err := r.path(path.Join(top, name), readFile|readDir|execute); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // repositoryOf is the directory of git that a linked work tree belongs to, "" if the project is none.
@@ -36,22 +38,32 @@ func repositoryOf(project string) string {
 	if named := line(path.Join(own, "commondir")); path.Join(own, named) != common && named != common {
 		return ""
 	}
-	if line(path.Join(common, "HEAD")) == "" {
+	if line(path.Join(common, "HEAD")) == "" || !strings.HasSuffix(common, ".git") {
 		return ""
+	}
+	for _, dir := range []string{"objects", "refs"} {
+		if fi, err := os.Lstat(path.Join(common, dir)); err != nil || !fi.IsDir() {
+			return ""
+		}
 	}
 	return common
 }
 
 // line is the first line of a small regular file; "" without one.
 func line(name string) string {
-	fi, err := os.Lstat(name)
-	if err != nil || !fi.Mode().IsRegular() || fi.Size() > 4096 {
-		return ""
-	}
-	b, err := os.ReadFile(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return ""
 	}
-	first, _, _ := strings.Cut(string(b), "\n")
+	defer f.Close()
+	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return ""
+	}
+	b := make([]byte, 4096)
+	n, err := f.Read(b)
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(b[:n]), "\n")
 	return strings.TrimRight(first, "\r ")
 }
