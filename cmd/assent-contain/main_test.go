@@ -90,7 +90,17 @@ func TestSecretsOfAProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "ANTHROPIC_API_KEY="+canary, "OPENAI_API_KEY="+canary, "X="+canary, "BASH_ENV="+w.home+"/x", "LD_PRELOAD=/x", "BASH_FUNC_ls%%=() { echo "+canary+"; }", "LC_ALL=C.UTF-8")
-	for _, text := range []string{"env; set; export -p; ls", "awk 'BEGIN{for(k in ENVIRON) print ENVIRON[k]}'", "cat /proc/self/environ; cat /proc/$$/environ; cat /proc/$PPID/environ", "grep -r . .", "grep -rL zzzz . | xargs cat", "find . -type f -exec cat {} +", "cat notes.md", "tar c ."} {
+	w.write(t, p+"config/dev.txt", canary+"\n")
+	w.write(t, p+"values/one/two.txt", canary+"\n")
+	for link, to := range map[string]string{"sub/.env": "../config/dev.txt", ".aws2/.aws": "../values"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(w.project, link)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, filepath.Join(w.project, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{"cat sub/.env config/dev.txt values/one/two.txt", "env; set; export -p; ls", "awk 'BEGIN{for(k in ENVIRON) print ENVIRON[k]}'", "cat /proc/self/environ; cat /proc/$$/environ; cat /proc/$PPID/environ", "grep -r . .", "grep -rL zzzz . | xargs cat", "find . -type f -exec cat {} +", "cat notes.md", "tar c ."} {
 		if r := w.contained(t, text); strings.Contains(r.out+r.errs, canary) {
 			t.Errorf("%s\nshows a secret: %+v", text, r)
 		}

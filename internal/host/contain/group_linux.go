@@ -20,7 +20,8 @@ import (
 // its session, cannot do so; then a keeper leads.
 type group struct {
 	id     int
-	before int // the group that this program came from
+	tmp    string // what a keeper removes
+	before int    // the group that this program came from
 
 	mu   sync.Mutex
 	over bool // its number may be somebody else's soon
@@ -36,7 +37,7 @@ const KeepWord = "keep"
 func Keep() {
 	signal.Ignore(unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE)
 	var st unix.Stat_t
-	if unix.Fstat(0, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO || len(os.Args) != 3 || os.Args[2] != "0" && os.Args[2] != strconv.Itoa(unix.Getpgrp()) {
+	if unix.Fstat(0, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO || len(os.Args) != 4 || os.Args[2] != "0" && os.Args[2] != strconv.Itoa(unix.Getpgrp()) {
 		os.Exit(125) // called by hand
 	}
 	var one [1]byte
@@ -46,13 +47,19 @@ func Keep() {
 			break
 		}
 	}
-	_ = unix.Kill(0, unix.SIGKILL) // itself as well
+	group := unix.Getpgrp()
+	if os.Args[2] != "0" && unix.Setpgid(0, 0) == nil { // to stay, and clean up
+		_ = unix.Kill(-group, unix.SIGKILL)
+		_ = os.RemoveAll(os.Args[3]) // nobody to tell
+		os.Exit(1)
+	}
+	_ = unix.Kill(-group, unix.SIGKILL) // itself as well
 	os.Exit(1)
 }
 
 // newGroup makes the group.
-func newGroup() (*group, error) {
-	g := &group{id: unix.Getpid(), keep: -1}
+func newGroup(tmp string) (*group, error) {
+	g := &group{id: unix.Getpid(), tmp: tmp, keep: -1}
 	if unix.Getpgrp() != g.id {
 		return g, nil
 	}
@@ -98,7 +105,7 @@ func (g *group) startKeeper(id int) (int, error) {
 		return 0, Refusal("/dev/null: " + err.Error())
 	}
 	defer unix.Close(null)
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"assent-contain", KeepWord, strconv.Itoa(id)}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"assent-contain", KeepWord, strconv.Itoa(id), g.tmp}, &syscall.ProcAttr{
 		Env:   []string{"GOMAXPROCS=1", "GOGC=off"},
 		Files: []uintptr{uintptr(r), uintptr(null), uintptr(null)},
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Pgid: id},

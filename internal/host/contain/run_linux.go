@@ -4,11 +4,13 @@ package contain
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/signal"
 	"path"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -45,6 +47,9 @@ func Run(c Config) (status int, err error) {
 	if err := Usable(abi); err != nil {
 		return 0, err
 	}
+	runtime.GOMAXPROCS(1)           // there is little to do, and nothing to gain from doing it at once
+	debug.SetGCPercent(-1)          // a look at a usual project leaves little behind
+	debug.SetMemoryLimit(128 << 20) // and one at a large one is collected
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
 	// A write says so itself. Ignored, the signal would stay so in the command.
@@ -65,7 +70,7 @@ func Run(c Config) (status int, err error) {
 		}
 		return 0, err
 	}
-	if cmd.group, err = newGroup(); err != nil {
+	if cmd.group, err = newGroup(cmd.tmp); err != nil {
 		return 0, err
 	}
 	return cmd.run(signals)
@@ -100,9 +105,9 @@ func (c *command) prepare(abi int) (err error) {
 		return err
 	}
 	c.env = environment(all, c.cfg.Env, c.tmp)
-	t := &tree{buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
+	t := &tree{linked: map[uint64]bool{}, buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
 	// A secret that has a second name is found at the end of the first look. The second one knows it.
-	for range 2 {
+	for range 3 {
 		t.found, t.entries = map[uint64]bool{}, 0
 		if c.rules, err = newRules(abi); err != nil {
 			return err
@@ -110,10 +115,11 @@ func (c *command) prepare(abi int) (err error) {
 		if err := c.allow(t, roots); err != nil {
 			return err
 		}
-		if len(t.found) == len(t.linked) {
+		before := len(t.linked)
+		maps.Copy(t.linked, t.found)
+		if len(t.linked) == before {
 			return nil
 		}
-		t.linked = t.found
 		unix.Close(c.rules.fd)
 	}
 	return Refusal("secrets of the project change while it is looked through")
@@ -240,7 +246,10 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		return 0, Refusal("subreaper: " + err.Error())
 	}
 	parent := unix.Getppid()
-	above, err := unix.PidfdOpen(parent, 0)
+	above, err := -1, error(nil)
+	if parent != 0 { // 0 is a process outside of the container that this one is in
+		above, err = unix.PidfdOpen(parent, 0)
+	}
 	if err != nil && unix.Getppid() == parent {
 		return 0, Refusal("the parent cannot be watched: " + err.Error())
 	}

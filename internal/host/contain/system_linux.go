@@ -79,7 +79,7 @@ func homes(env string) []string {
 	if path.IsAbs(env) {
 		all = append(all, env)
 	}
-	users, _ := os.ReadFile("/etc/passwd") // without it the environment has to do
+	users := small("/etc/passwd", 0, 1<<20) // without it the environment has to do
 	uid := strconv.Itoa(os.Getuid())
 	for line := range strings.SplitSeq(string(users), "\n") {
 		if f := strings.Split(line, ":"); len(f) > 5 && f[2] == uid && path.IsAbs(f[5]) {

@@ -42,6 +42,7 @@ type entry struct {
 	name string
 	dir  bool
 	file bool
+	link bool
 	ino  uint64
 
 	unsure bool // the file system does not say what it is
@@ -55,15 +56,15 @@ func dirent(b []byte) (entry, []byte) {
 	if end := bytes.IndexByte(name, 0); end >= 0 {
 		name = name[:end]
 	}
-	return entry{name: string(name), dir: d.Type == unix.DT_DIR, file: d.Type == unix.DT_REG, ino: d.Ino, unsure: d.Type == unix.DT_UNKNOWN}, b[n:]
+	return entry{name: string(name), dir: d.Type == unix.DT_DIR, file: d.Type == unix.DT_REG, link: d.Type == unix.DT_LNK, ino: d.Ino, unsure: d.Type == unix.DT_UNKNOWN}, b[n:]
 }
 
-func kind(fd int, name string) (dir, file bool) {
+func kind(fd int, name string) (dir, file, link bool) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, false
+		return false, false, false
 	}
-	return st.Mode&unix.S_IFMT == unix.S_IFDIR, st.Mode&unix.S_IFMT == unix.S_IFREG
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR, st.Mode&unix.S_IFMT == unix.S_IFREG, st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
 // allow makes rules so that everything below a directory can be read but for secrets, and reports
@@ -109,12 +110,16 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			return false, nil
 		}
 		switch {
+		case e.link:
+			if at.Secret(e.name, true) {
+				t.follow(fd, e)
+			}
 		case at.Secret(e.name, e.file):
 			clean = false
 			if err := t.secret(fd, e, at.Depth()); err != nil {
 				return false, err
 			}
-		case e.file && t.linked[e.ino]:
+		case t.linked[e.ino]:
 			clean = false
 		case e.dir:
 			ok, err := t.child(fd, &e, at.Below(e.name))
@@ -159,6 +164,10 @@ func (t *tree) child(fd int, e *entry, at secrets.Place) (bool, error) {
 
 // secret remembers files that hold a secret and have another name, which may be a harmless one.
 func (t *tree) secret(fd int, e entry, depth int) error {
+	if e.link {
+		t.follow(fd, e)
+		return nil
+	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil // it is gone
@@ -181,6 +190,14 @@ func (t *tree) secret(fd int, e entry, depth int) error {
 		}
 	}
 	return err
+}
+
+// follow remembers what a link with the name of a secret leads to, which may have a harmless name.
+func (t *tree) follow(fd int, e entry) {
+	var st unix.Stat_t
+	if unix.Fstatat(fd, e.name, &st, 0) == nil {
+		t.found[st.Ino] = true
+	}
 }
 
 // one makes the rule for an entry that was found to hold no secret.
@@ -228,9 +245,9 @@ func (t *tree) names(fd int) ([]entry, error) {
 				return nil, Refusal("the project has more than " + strconv.Itoa(maxEntries) + " files to look through for secrets")
 			}
 			if e.unsure {
-				e.dir, e.file = kind(fd, e.name)
+				e.dir, e.file, e.link = kind(fd, e.name)
 			}
-			if e.dir || e.file {
+			if e.dir || e.file || e.link {
 				all = append(all, e)
 			}
 		}

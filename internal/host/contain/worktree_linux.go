@@ -51,19 +51,30 @@ func repositoryOf(project string) string {
 
 // line is the first line of a small regular file; "" without one.
 func line(name string) string {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-		return ""
-	}
-	b := make([]byte, 4096)
-	n, err := f.Read(b)
-	if err != nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(string(b[:n]), "\n")
+	b := small(name, unix.O_NOFOLLOW, 4096)
+	first, _, _ := strings.Cut(string(b), "\n")
 	return strings.TrimRight(first, "\r ")
+}
+
+// small is the beginning of a regular file; nil without one.
+func small(name string, flags, most int) []byte {
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|flags, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil
+	}
+	b := make([]byte, min(int64(most), st.Size))
+	n := 0
+	for n < len(b) {
+		m, err := unix.Read(fd, b[n:])
+		if m <= 0 || err != nil {
+			break
+		}
+		n += m
+	}
+	return b[:n]
 }
