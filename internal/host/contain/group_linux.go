@@ -53,6 +53,7 @@ func Keep() {
 		_ = os.RemoveAll(os.Args[3]) // nobody to tell
 		os.Exit(1)
 	}
+	_ = os.RemoveAll(os.Args[3])        // before, as it leads and cannot stay
 	_ = unix.Kill(-group, unix.SIGKILL) // itself as well
 	os.Exit(1)
 }

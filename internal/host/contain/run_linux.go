@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -47,9 +46,7 @@ func Run(c Config) (status int, err error) {
 	if err := Usable(abi); err != nil {
 		return 0, err
 	}
-	runtime.GOMAXPROCS(1)           // there is little to do, and nothing to gain from doing it at once
-	debug.SetGCPercent(-1)          // a look at a usual project leaves little behind
-	debug.SetMemoryLimit(128 << 20) // and one at a large one is collected
+	runtime.GOMAXPROCS(1) // there is little to do, and nothing to gain from doing it at once
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
 	// A write says so itself. Ignored, the signal would stay so in the command.
