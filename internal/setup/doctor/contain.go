@@ -42,7 +42,9 @@ func (x *examination) checkContain(ctx context.Context) []Finding {
 	f := Finding{"contain", OK, "commands can be contained (Landlock ABI " + strings.TrimPrefix(strings.TrimSpace(out.String()), "ok abi ") + ")", ""}
 	if place := replaceable(program); place != "" {
 		f.Detail += "; but an agent that runs as you can write to " + place + ", and so replace what contains it"
-		f.Fix = "let the system own it: sudo install -m 0755 " + program + " /usr/local/bin/"
+		if os.Geteuid() != 0 {
+			f.Fix = "let the system own it: sudo install -m 0755 " + program + " /usr/local/bin/"
+		}
 	}
 	return []Finding{f}
 }
