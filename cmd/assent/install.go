@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -234,7 +235,7 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
 		text := plan.After
-		if isTerminal(a.out) { // a pipe gets the bytes
+		if terminal.IsTerminal(a.out) { // a pipe gets the bytes
 			text = []byte(show.Text(string(text)))
 		}
 		_, err := a.out.Write(text)

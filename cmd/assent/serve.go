@@ -244,7 +244,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -279,7 +279,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})

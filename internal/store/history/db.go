@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 7
+const layout = 8
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -51,6 +51,8 @@ ALTER TABLE requests ADD COLUMN changes TEXT NOT NULL DEFAULT '';`,
 	5: `
 ALTER TABLE requests ADD COLUMN input BLOB NOT NULL DEFAULT x'';`,
 	6: `
+ALTER TABLE raw ADD COLUMN submitter TEXT NOT NULL DEFAULT '';`,
+	7: `
 ALTER TABLE requests ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;`,
 }
 
