@@ -63,7 +63,7 @@ func TestPageVerifiesItsOwner(t *testing.T) {
 	pairAtLocalhost(b, d)
 
 	b.See(offer, rig.Word("verify.offer"))
-	b.Looks("verify-offer")
+	b.Accessible("verify-offer")
 	f.owner(false)
 	b.Tap(offer + " [data-action=verify-on]")
 	b.See(offer, rig.Word("verify.notTurnedOn"))
@@ -118,7 +118,7 @@ func TestPageVerifiesItsOwner(t *testing.T) {
 	b.Looks("verify-history")
 	b.Tap("[data-action=settings]")
 	b.See("[data-ui=verify][data-state=on]", rig.Word("verify.label"))
-	b.Looks("verify-on")
+	b.Accessible("verify-on")
 	f.owner(false)
 	b.Tap("[data-ui=verify] input")
 	b.See("[data-ui=verify]", rig.Word("verify.notTurnedOff"))
