@@ -60,7 +60,15 @@ func (e *scope) unnamed(m *match) fault {
 
 // secretsOf finds the words of a unit that name files with secrets, or directories in which a
 // search would find them.
-func (e *scope) secretsOf(u *shell.Unit) []secret {
+func (e *scope) secretsOf(u *shell.Unit) (all []secret) {
+	inEach(u, func() bool {
+		all = append(all, e.secretsHere(u)...)
+		return true
+	})
+	return all
+}
+
+func (e *scope) secretsHere(u *shell.Unit) []secret {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
 		return e.secretWord(nil, u.Path, u, wordFile)
