@@ -103,6 +103,37 @@ func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
 	return act, nil
 }
 
+// HandBackText is what a device signs to leave a request to the agent's own prompt: the request, and the
+// input that it saw.
+func HandBackText(requestID, inputSHA256 string) []byte {
+	return []byte(strings.Join([]string{"assent handback v1", requestID, inputSHA256}, "\n"))
+}
+
+// VouchHandBack returns h as it may be recorded for p. If p is a device it must have signed h, else
+// ErrSignature; its public key is added.
+func (p Principal) VouchHandBack(requestID string, h hook.HandBack) (hook.HandBack, error) {
+	h.PublicKey = nil
+	if p.device == nil {
+		h.Signature = ""
+		return h, nil
+	}
+	if !verify(p.device.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
+		return hook.HandBack{}, ErrSignature
+	}
+	key := p.device.jwk
+	h.PublicKey = &key
+	return h, nil
+}
+
+// VerifyHandBack reports whether the hand-back of a record was signed by the key in it.
+func VerifyHandBack(requestID string, h hook.HandBack) bool {
+	if h.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*h.PublicKey)
+	return err == nil && verify(pub, HandBackText(requestID, h.InputSHA256), h.Signature)
+}
+
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
 func Denial(act hook.HaltAct, inputSHA256, message string) hook.Decision {
 	d := hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: inputSHA256, Message: message}

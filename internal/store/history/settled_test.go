@@ -275,3 +275,19 @@ func TestSettledAsEdited(t *testing.T) {
 		}
 	}
 }
+
+// What its approver's device verified is told apart from what it did not.
+func TestSettledSaysWhoWasVerified(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	for _, verified := range []bool{false, true} {
+		id, at := r.request("one", "true")
+		r.append(hook.Record{RequestID: id, Step: hook.StepDecided, Outcome: hook.Allowed, Decision: &hook.Decision{Behavior: hook.BehaviorAllow},
+			By: &hook.Approver{Kind: "device", Name: "phone", Verified: verified}}, at)
+	}
+	r.catchUp()
+	list, err := h.Settled(t.Context(), hook.SettledQuery{By: "phone"})
+	if err != nil || len(list) != 2 || list[0].By.Verified == list[1].By.Verified {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

@@ -67,8 +67,8 @@ failed: c
 func TestReportIsBounded(t *testing.T) {
 	var b strings.Builder
 	r := newReport(&b, 1)
-	for range mostOutput {
-		feed(t, r, event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: "xx\n"})
+	for range mostOutput / 20 {
+		feed(t, r, event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: strings.Repeat("x", 59) + "\n"})
 	}
 	loud := r.packages["assent/a"].output["TestLoud"]
 	if n := len(loud.String()); n != mostOutput || cap(loud.text) > 4*mostOutput {

@@ -133,14 +133,24 @@ export async function decide(id: string, decision: Decision, asks: boolean): Pro
 /** Posts what is signed, with the proof that the owner of this device was verified for it: where asks says
  * that it will be wanted, or else when the broker wants it. */
 async function verified<T>(path: string, body: object, text: string, asks: boolean): Promise<T> {
-  const verify = async () => authorized<T>("POST", path, { ...body, verification: await (await import("../panels/panels")).verify(text) });
-  if (asks && verificationNow().credential) return verify();
-  try {
-    return await authorized<T>("POST", path, body);
-  } catch (e) {
-    if (!(e instanceof ApiError && e.problem.reason === "verification" && verificationNow().credential)) throw e;
-    return verify();
+  let why: unknown;
+  if (!asks || !verificationNow().credential) {
+    try {
+      return await authorized<T>("POST", path, body);
+    } catch (e) {
+      if (!(e instanceof ApiError && e.problem.reason === "verification" && ownDevice())) throw e;
+      why = e;
+    }
   }
+  const { verify } = await import("../panels/panels");
+  return authorized<T>("POST", path, { ...body, verification: await verify(text, why) });
+}
+
+/** Leaves a request to the agent's own prompt. */
+export async function handBack({ id, inputSha256 }: { id: string; inputSha256: string }): Promise<void> {
+  const device = ownDevice();
+  const text = ["assent handback v1", id, inputSha256].join("\n");
+  await authorized("POST", `/v1/requests/${encodeURIComponent(id)}/handback`, device ? { inputSha256, signature: await sign(device.key, text) } : { inputSha256 });
 }
 
 /** The text a device signs for a decision: what it decided about, and all that it says. */
