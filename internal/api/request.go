@@ -30,6 +30,9 @@ type Request struct {
 	Delivery  string         `json:"delivery,omitempty"`
 	Response  *Response      `json:"response,omitempty"`
 	Failure   string         `json:"failure,omitempty"`
+	// Contained says how the request was allowed: its command ran contained, hook.ContainRead. The
+	// response has the input by which it did; nobody edited it.
+	Contained string `json:"contained,omitempty"`
 	Shown     *show.Shown    `json:"shown,omitempty"`
 	Allowed   *show.Allowed  `json:"allowed,omitempty"`
 	*hook.Reading

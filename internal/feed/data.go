@@ -135,6 +135,8 @@ type PermissionDecisionData struct {
 	// Edited says that updated_input is another call than was asked for. The event's body shows
 	// the difference.
 	Edited bool `json:"edited,omitempty"`
+	// Contained says that updated_input is the same call, run contained: read.
+	Contained string `json:"contained,omitempty"`
 	// Answers are what was answered to questions, or in a form, safe to look at.
 	Answers []show.Answer `json:"answers,omitempty"`
 	// Unattended says that the agent ran without a terminal, where nobody could have answered.

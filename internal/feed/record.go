@@ -161,6 +161,9 @@ func (f *recording) settled(i int) {
 // allowed says what input was allowed, where it is not the one that was asked for, and returns that
 // for a reader. q then is known by what was allowed.
 func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string) {
+	if d.Contained = f.r.Decision.Contain; d.Contained != "" {
+		return "" // the call is what was asked for
+	}
 	input := f.r.Decision.UpdatedInput
 	asked := []byte(q.Input)
 	if q.Input == "" { // nothing to compare with

@@ -3,7 +3,9 @@ package intake
 import (
 	"time"
 
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
+	"assent/internal/policy/contained"
 	"assent/internal/text/digest"
 )
 
@@ -39,6 +41,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Source:         e.Source,
 		NoDedup:        call.ambiguous,
 		Submitter:      e.Submitter,
+		Contain:        e.Contain >= contained.MinABI && e.Source == "" && agents.Rewrites(e.Agent),
 		ReattachSHA256: a.ReattachSHA256,
 	}
 }
