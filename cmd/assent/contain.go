@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"assent/internal/agent/claude/install"
-	"assent/internal/policy/contained"
+	"assent/internal/hook"
 	"assent/internal/setup/hookconf"
 	"assent/internal/text/show"
 )
@@ -56,7 +56,7 @@ func noteContain(ctx context.Context, dir string) []install.Note {
 	}
 	abi := 0
 	if program != "" {
-		if abi, err = hookconf.ABI(ctx, program); err != nil || abi < contained.MinABI {
+		if abi, err = hookconf.ABI(ctx, program); err != nil || abi < hook.MinContain {
 			abi = 0
 		}
 	}

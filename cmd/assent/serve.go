@@ -30,7 +30,7 @@ import (
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/rabbit"
-	"assent/internal/policy/contained"
+	"assent/internal/policy/contain"
 	"assent/internal/policy/effects"
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
@@ -212,7 +212,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err != nil {
 		return usagef("%w", err)
 	}
-	once := contained.NewOnce(streams, stream.ErrKeyNotFound)
+	gate := &contain.Gate{Program: contains, Self: server.Local(uint32(os.Getuid()), host)}
+	once := contain.NewOnce(streams, stream.ErrKeyNotFound)
 	if err := once.Sweep(ctx); err != nil {
 		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
 	}
@@ -283,7 +284,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
-		Rules: book.Eval, Contain: intake.Contain{Program: contains, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret,
 		Halt: stops, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(

@@ -83,8 +83,10 @@ type ToolPreData struct {
 
 // ToolPostData is the data of tool.post.
 type ToolPostData struct {
-	ToolName     string    `json:"tool_name"`
-	ToolInput    hook.JSON `json:"tool_input"`
+	ToolName  string    `json:"tool_name"`
+	ToolInput hook.JSON `json:"tool_input"`
+	// Contained says that the call ran contained: read. Its input is the one that was asked for.
+	Contained    string    `json:"contained,omitempty"`
 	ToolUseID    string    `json:"tool_use_id,omitempty"`
 	ToolResponse hook.JSON `json:"tool_response"`
 	DurationMS   int64     `json:"duration_ms,omitempty"`
@@ -94,6 +96,7 @@ type ToolPostData struct {
 type ToolFailureData struct {
 	ToolName    string    `json:"tool_name"`
 	ToolInput   hook.JSON `json:"tool_input"`
+	Contained   string    `json:"contained,omitempty"` // as in ToolPostData
 	ToolUseID   string    `json:"tool_use_id,omitempty"`
 	Error       string    `json:"error"`
 	IsInterrupt bool      `json:"is_interrupt,omitempty"`

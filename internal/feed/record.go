@@ -6,6 +6,8 @@ import (
 
 	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
+	"assent/internal/policy/contained"
+	"assent/internal/text/digest"
 )
 
 // recording is the fold of one record. It lives as long as the call of Session.Record.
@@ -149,7 +151,7 @@ func (f *recording) settled(i int) {
 	if d.DecisionType == DecideDeny {
 		s.Run.Counters.Blocks++
 	}
-	s.Requests[i].Decision, s.Requests[i].Edited = ev.EventID, d.Edited
+	s.Requests[i].Decision, s.Requests[i].Edited, s.Requests[i].Ran = ev.EventID, d.Edited, q.Ran
 	s.settle(i)
 	if mark == "" {
 		answer := *d
@@ -162,6 +164,9 @@ func (f *recording) settled(i int) {
 // for a reader. q then is known by what was allowed.
 func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string) {
 	if d.Contained = f.r.Decision.Contain; d.Contained != "" {
+		if _, line, ok := contained.Unwrap(f.r.Decision.UpdatedInput); ok {
+			q.Ran = digest.Of([]byte(line))
+		}
 		return "" // the call is what was asked for
 	}
 	input := f.r.Decision.UpdatedInput

@@ -15,6 +15,9 @@ const (
 // ContainRead is the one way in which a command runs contained: it can read, and nothing else.
 const ContainRead = "read"
 
+// MinContain is the lowest Landlock ABI that keeps a contained command from writing.
+const MinContain = 3
+
 // Verdict is what the rules in force say about a request. The zero value is what they say where
 // there are none: a person is asked.
 //

@@ -5,7 +5,6 @@ import (
 
 	"assent/internal/agent/agents"
 	"assent/internal/hook"
-	"assent/internal/policy/contained"
 	"assent/internal/text/digest"
 )
 
@@ -41,7 +40,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Source:         e.Source,
 		NoDedup:        call.ambiguous,
 		Submitter:      e.Submitter,
-		Contain:        e.Contain >= contained.MinABI && e.Source == "" && agents.Rewrites(e.Agent),
+		Contain:        e.Contain >= hook.MinContain && e.Source == "" && agents.Rewrites(e.Agent),
 		ReattachSHA256: a.ReattachSHA256,
 	}
 }

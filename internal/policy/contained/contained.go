@@ -18,9 +18,6 @@ import (
 // MaxCommand bounds a command line that is written, in bytes: a kernel takes no longer word than 128 KiB.
 const MaxCommand = 100 << 10
 
-// MinABI is the lowest Landlock ABI that holds what contained promises.
-const MinABI = 3
-
 // Command is a shell command that runs contained.
 type Command struct {
 	Program string // assent-contain, an absolute path
@@ -89,20 +86,47 @@ func Parse(program, line string) (Command, bool) {
 }
 
 // Rewrite returns a Bash tool's input with the command line in the place of its command. Every other
-// byte stays.
+// member keeps its bytes.
 func Rewrite(input []byte, c Command) ([]byte, error) {
 	line, err := c.Line()
 	if err != nil {
 		return nil, err
 	}
+	if text, ok := TextOf(input); !ok || text != c.Text {
+		return nil, errInput
+	}
+	return replaced(input, line)
+}
+
+// Unwrap takes apart an input that Rewrite made, whatever the program: the input as it was, and its
+// command line. Only who knows that assent wrote the line may believe it.
+func Unwrap(input []byte) (original []byte, line string, ok bool) {
+	line, ok = TextOf(input)
+	if !ok {
+		return nil, "", false
+	}
+	program, _, ok := unquote(line)
+	if !ok {
+		return nil, "", false
+	}
+	c, ok := Parse(program, line)
+	if !ok {
+		return nil, "", false
+	}
+	original, err := replaced(input, c.Text)
+	return original, line, err == nil
+}
+
+// replaced is an input with another command. Every other member keeps its bytes.
+func replaced(input []byte, text string) ([]byte, error) {
 	members, i := command(input)
-	if i < 0 || strictjson.Text(members[i].Value) != c.Text {
+	if i < 0 {
 		return nil, errInput
 	}
 	var value bytes.Buffer
 	enc := json.NewEncoder(&value)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line); err != nil {
+	if err := enc.Encode(text); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer

@@ -1,4 +1,4 @@
-package contained
+package contain
 
 import (
 	"context"
