@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"assent/internal/store/kvmirror"
@@ -86,18 +85,18 @@ func (o *Once) First(ctx context.Context, session, command, requestID string) (b
 func (o *Once) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var old []string
+	old := map[string]bool{}
 	err := o.kv.Watch(ctx, onceKeys, func(key string, value []byte, _ uint64) {
 		var have calls
-		if value != nil && len(old) < maxSwept && strings.HasPrefix(key, onceKeys) &&
-			(json.Unmarshal(value, &have) != nil || time.Since(have.At) > keptFor) {
-			old = append(old, key)
+		delete(old, key) // what came before it no longer holds
+		if value != nil && len(old) < maxSwept && (json.Unmarshal(value, &have) != nil || time.Since(have.At) > keptFor) {
+			old[key] = true
 		}
 	}, cancel)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
-	for _, key := range old {
+	for key := range old {
 		if _, err := o.kv.Delete(context.WithoutCancel(ctx), key); err != nil {
 			return err
 		}
