@@ -12,21 +12,6 @@ import (
 // built is the version, set by the linker.
 var built = "devel"
 
-const usage = `assent-contain runs a command that can only read: the kernel keeps it to that.
-
-usage: assent-contain read [--project DIR] [--read PATH]... [--env NAME]... [--shell bash|zsh|sh] -- CMD...
-       assent-contain --abi        the kernel's Landlock ABI; status 125 if that does not do
-       assent-contain --check      tries whether containment holds here
-       assent-contain --version
-
-  --project DIR   what may be read besides the system's programs, without secrets (the working directory)
-  --read PATH     a file or directory that may be read as well; may come again
-  --env NAME      a variable of the environment that the command keeps; may come again
-  --shell KIND    CMD is one word, a command line for a fresh shell of this kind
-
-Exit status: that of CMD, 128+n if signal n ended it. 125 with one line on standard error: nothing ran.
-`
-
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
@@ -57,7 +42,7 @@ func run(args []string) int {
 		say("assent-contain version " + built + "\n")
 		return 0
 	case "--help", "-h":
-		say(usage)
+		say(contain.Usage)
 		return 0
 	}
 	return refuse("the first word is read; see assent-contain --help")

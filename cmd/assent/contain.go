@@ -1,74 +1,57 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 
-	"assent/internal/agent/claude/install"
-	"assent/internal/hook"
-	"assent/internal/setup/hookconf"
-	"assent/internal/text/show"
+	"github.com/spf13/cobra"
+
+	"assent/internal/host/contain"
 )
 
-// noContain is what --contain says for nothing.
-const noContain = "off"
+// containCmd becomes assent-contain, which stands beside this program and starts faster.
+func (a *app) containCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "contain read [flags] -- CMD...",
+		Short: "Run a command that can only read",
+		Long: `Run a command under limits of the kernel: it can read the project, without what may hold secrets, and
+the system's programs, and write nothing. This is the program assent-contain, whose help follows.
 
-// containProgram is the program by which commands run contained: that of --contain, else the one beside
-// this program, if it is there. An error says why a program that was named will not do.
-func containProgram(named string) (string, error) {
-	if named == noContain {
-		return "", nil
+` + contain.Usage,
+		Example:            "  assent contain read -- git log --oneline\n  assent contain read --shell bash -- 'grep -rn TODO . | head'",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "--help" || args[0] == "-h" {
+				return c.Help()
+			}
+			program, err := containProgram()
+			if err == nil {
+				err = syscall.Exec(program, append([]string{"assent-contain"}, args...), os.Environ())
+			}
+			return &exitError{125, fmt.Errorf("containment is not to be had: %w", err)}
+		},
 	}
-	program := named
-	if program == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return "", nil // there is none beside it
-		}
-		program = stable(filepath.Join(filepath.Dir(self), "assent-contain"))
-	}
-	program, err := filepath.Abs(program)
-	if err != nil {
-		return "", fmt.Errorf("--contain: %w", err)
-	}
-	fi, err := os.Stat(program)
-	switch {
-	case err != nil && named == "":
-		return "", nil
-	case err != nil:
-		return "", fmt.Errorf("--contain: %w", err)
-	case !fi.Mode().IsRegular() || fi.Mode()&0o111 == 0:
-		return "", fmt.Errorf("--contain: %s is no program", program)
-	case fi.Mode().Perm()&0o022 != 0:
-		return "", fmt.Errorf("--contain: %s may be written by others than its owner", program)
-	}
-	return program, nil
 }
 
-// noteContain has the hooks of this user say whether commands can run contained on this machine, and
-// returns a line about it where that is news.
-func noteContain(ctx context.Context, dir string) []install.Note {
-	program, err := containProgram("")
-	if err != nil || dir == "" {
-		program = ""
+// containProgram finds assent-contain, beside this program or on PATH.
+func containProgram() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
 	}
-	abi := 0
-	if program != "" {
-		if abi, err = hookconf.ABI(ctx, program); err != nil || abi < hook.MinContain {
-			abi = 0
-		}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
 	}
-	file := hookconf.Path(dir)
-	changed, err := hookconf.SetContain(file, abi, program)
-	switch {
-	case err != nil:
-		return []install.Note{{Key: "contain", Text: "whether commands can run contained could not be noted: " + show.Line(err.Error())}}
-	case changed && abi > 0:
-		return []install.Note{{Key: "contain", Text: "commands can run contained here, where a rule says contain: read; noted in " + show.Line(file)}}
-	case changed:
-		return []install.Note{{Key: "contain", Text: "commands cannot run contained here any more; noted in " + show.Line(file)}}
+	program := filepath.Join(filepath.Dir(self), "assent-contain")
+	if fi, err := os.Stat(program); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
+		return program, nil
 	}
-	return nil
+	if program, err = exec.LookPath("assent-contain"); err != nil {
+		return "", errors.New("assent-contain is neither beside " + self + " nor on PATH")
+	}
+	return filepath.Abs(program)
 }

@@ -208,7 +208,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "what is stopped", stops.Close)
-	contains, err := containProgram(f.contain)
+	contains, err := containedBy(f.contain)
 	if err != nil {
 		return usagef("%w", err)
 	}

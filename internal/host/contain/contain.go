@@ -27,3 +27,22 @@
 // containment can be had with it, 125 if not. --check contains a test of itself and tries what must fail: it
 // prints "ok abi N" with status 0, or one line on standard error with status 125.
 package contain
+
+// Usage is the help text of assent-contain.
+const Usage = `assent-contain runs a command that can only read: the kernel keeps it to that.
+
+usage: assent-contain read [--project DIR] [--read PATH]... [--env NAME]... [--shell bash|zsh|sh] -- CMD...
+       assent-contain --abi        the kernel's Landlock ABI; status 125 if that does not do
+       assent-contain --check      tries whether containment holds here
+       assent-contain --version
+
+  --project DIR   what may be read besides the system's programs, without secrets (the working directory)
+  --read PATH     a file or directory that may be read as well; may come again
+  --env NAME      a variable of the environment that the command keeps; may come again
+  --shell KIND    CMD is one word, a command line for a fresh shell of this kind
+
+Example:
+  assent-contain read --shell bash -- "grep -rn TODO . | head"
+
+Exit status: that of CMD, 128+n if signal n ended it. 125 with one line on standard error: nothing ran.
+`

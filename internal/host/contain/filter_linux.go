@@ -3,7 +3,6 @@
 package contain
 
 import (
-	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -96,10 +95,13 @@ func limits(pid, resource, value int) program {
 
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
+// maxCall is more than the number of every call that is named here.
+const maxCall = 512
+
 // table says what becomes of each system call that has a number here. group is the process group that
 // the command and all it starts stay in; scoped says that Landlock keeps signals inside.
-func table(group int, scoped bool) map[uint32]program {
-	t := map[uint32]program{}
+func table(group int, scoped bool) *[maxCall]program {
+	t := &[maxCall]program{}
 	for _, list := range [][]uint32{plain, plainHere} {
 		for _, n := range list {
 			t[n] = allowed
@@ -150,43 +152,41 @@ func table(group int, scoped bool) map[uint32]program {
 }
 
 // assemble makes a filter of the table: a search by halves over the numbers.
-func assemble(t map[uint32]program) program {
+func assemble(t *[maxCall]program) program {
 	type segment struct {
 		from uint32 // up to the next one's
 		do   program
 	}
-	numbers := make([]uint32, 0, len(t))
+	same := func(a, b program) bool { return len(a) == 1 && len(b) == 1 && a[0] == b[0] }
+	all := make([]segment, 0, maxCall)
 	for n := range t {
-		numbers = append(numbers, n)
+		do := t[n]
+		if do == nil {
+			do = unknown
+		}
+		if len(all) == 0 || !same(all[len(all)-1].do, do) {
+			all = append(all, segment{uint32(n), do})
+		}
 	}
-	slices.Sort(numbers)
-	all := []segment{{0, unknown}}
-	for _, n := range numbers {
-		if all[len(all)-1].from == n {
-			all = all[:len(all)-1]
-		}
-		if len(all) == 0 || !slices.Equal(all[len(all)-1].do, t[n]) {
-			all = append(all, segment{n, t[n]})
-		}
-		all = append(all, segment{n + 1, unknown})
-	}
-	var search func([]segment) program
-	search = func(s []segment) program {
-		if len(s) == 1 {
-			return s[0].do
-		}
-		left, right := search(s[:len(s)/2]), search(s[len(s)/2:])
-		p := program{
-			jump(unix.BPF_JGE, s[len(s)/2].from, 0, 1),
-			{Code: unix.BPF_JMP | unix.BPF_JA, K: uint32(len(left))},
-		}
-		return append(append(p, left...), right...)
-	}
-	p := program{
+	all = append(all, segment{maxCall, unknown})
+	p := make(program, 0, 1024)
+	p = append(p,
 		load(offArch), jump(unix.BPF_JEQ, nativeArch, 1, 0), ret(retKill), // numbers mean something else there
-		load(offNumber), jump(unix.BPF_JGE, 0x40000000, 0, 1), ret(retErrno(unix.ENOSYS)), // x32
+		load(offNumber))
+	var search func([]segment)
+	search = func(s []segment) {
+		if len(s) == 1 {
+			p = append(p, s[0].do...)
+			return
+		}
+		p = append(p, jump(unix.BPF_JGE, s[len(s)/2].from, 0, 1), unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JA})
+		at := len(p)
+		search(s[:len(s)/2])
+		p[at-1].K = uint32(len(p) - at)
+		search(s[len(s)/2:])
 	}
-	return append(p, search(all)...)
+	search(all)
+	return p
 }
 
 // filterThread binds the calling thread, and what it starts from here on, to the filter.

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"assent/internal/policy/secrets"
 )
 
 // maxFileSize bounds each file that a command writes into its temporary directory.
 const maxFileSize = 64 << 20
+
+// soon is when a command has run for so long that the processes above it are watched.
+const soon = 50 * time.Millisecond
 
 // A command that is about to be contained.
 type command struct {
@@ -28,7 +29,7 @@ type command struct {
 	tmp     string
 	rules   *rules
 	streams *streams
-	keeper  *keeper
+	group   *group
 }
 
 // Run runs a command as Config says and returns its exit status. Where containment is not to be had the
@@ -42,32 +43,26 @@ func Run(c Config) (status int, err error) {
 	if err := Usable(abi); err != nil {
 		return 0, err
 	}
-	list := make(chan *secrets.Tree, 1)
-	go func() { list <- secrets.NewTree() }()
-	kept := make(chan *keeper, 1)
-	go func() { kept <- startKeeper() }()
-
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
 	signal.Ignore(unix.SIGPIPE) // a write says so itself
 
 	cmd := &command{cfg: c}
 	defer cmd.clean()
-	if err = cmd.prepare(abi, list); err == nil {
-		cmd.streams, err = newStreams()
-	}
-	cmd.keeper = <-kept
-	if err != nil {
+	if err := cmd.prepare(abi); err != nil {
 		return 0, err
 	}
-	if cmd.keeper.err != nil {
-		return 0, cmd.keeper.err
+	if cmd.streams, err = newStreams(); err != nil {
+		return 0, err
 	}
 	if cmd.program, err = cmd.find(); err != nil {
 		var missing statusError
 		if errors.As(err, &missing) {
 			return missing.status, err
 		}
+		return 0, err
+	}
+	if cmd.group, err = newGroup(); err != nil {
 		return 0, err
 	}
 	return cmd.run(signals)
@@ -82,7 +77,7 @@ type statusError struct {
 func (e statusError) Error() string { return e.line }
 
 // prepare makes the rules and the temporary directory.
-func (c *command) prepare(abi int, list <-chan *secrets.Tree) (err error) {
+func (c *command) prepare(abi int) (err error) {
 	if c.tmp, err = os.MkdirTemp("", "assent-contain-"); err != nil {
 		return Refusal("no temporary directory: " + err.Error())
 	}
@@ -97,7 +92,12 @@ func (c *command) prepare(abi int, list <-chan *secrets.Tree) (err error) {
 		}
 		roots = append(roots, real)
 	}
-	t := &tree{list: <-list, buf: make([]byte, 64<<10), until: time.Now().Add(maxLook)}
+	if common := repositoryOf(roots[0]); common != "" {
+		if real, err := readable(common, homes); err == nil {
+			roots = append(roots, real)
+		}
+	}
+	t := &tree{buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
 	// A secret that has a second name is found at the end of the first look. The second one knows it.
 	for range 2 {
 		t.found, t.entries = map[uint64]bool{}, 0
@@ -214,6 +214,9 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := c.group.enter(); err != nil {
+		return 0, err
+	}
 	started := make(chan result, 1)
 	go func() {
 		// This thread is bound for good: it stays locked, and nothing but the command starts on it.
@@ -225,22 +228,30 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 	}()
 	child := <-started
 	back()
+	if err := c.group.leave(); err != nil {
+		if child.err == nil {
+			_ = unix.Kill(child.pid, unix.SIGKILL) // what it started has its group, which nobody leads
+		}
+		return 0, err
+	}
 	if child.err != nil {
 		return failed(c.program, child.err)
 	}
 	c.streams.started()
-	go func() {
+	long := time.AfterFunc(soon, func() {
+		c.group.watch()
 		p := []unix.PollFd{{Fd: int32(above), Events: unix.POLLIN}}
 		for {
 			if n, err := unix.Poll(p, -1); n > 0 || err != nil && !errors.Is(err, unix.EINTR) {
 				break
 			}
 		}
-		c.keeper.kill()
-	}()
+		c.group.kill()
+	})
+	defer long.Stop()
 	go func() {
 		for s := range signals {
-			c.keeper.signal(s.(syscall.Signal))
+			c.group.signal(s.(syscall.Signal))
 		}
 	}()
 	var ws, end unix.WaitStatus
@@ -252,15 +263,12 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 		if err != nil {
 			return 0, Refusal("the command is lost: " + err.Error())
 		}
-		if pid == c.keeper.pid { // what it started must not go on without
-			c.keeper.kill()
-		}
 		if pid == child.pid && (ws.Exited() || ws.Signaled()) {
 			end = ws
 			break
 		}
 	}
-	c.keeper.end()
+	c.group.end()
 	for {
 		if _, err := unix.Wait4(-1, &ws, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
 			break // none is left
@@ -275,7 +283,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 
 // start binds the calling thread, and starts the command on it.
 func (c *command) start() (int, error) {
-	filter := assemble(table(c.keeper.pid, c.rules.abi >= 6))
+	filter := assemble(table(c.group.id, c.rules.abi >= 6))
 	dropCapabilities()
 	if err := c.rules.restrictThread(); err != nil {
 		return 0, err
@@ -286,7 +294,7 @@ func (c *command) start() (int, error) {
 	pid, err := syscall.ForkExec(c.program, c.argv(), &syscall.ProcAttr{
 		Env:   c.env,
 		Files: c.streams.child[:],
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pgid: c.keeper.pid, Pdeathsig: syscall.SIGKILL},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pgid: c.group.id, Pdeathsig: syscall.SIGKILL},
 	})
 	return pid, err
 }
@@ -341,8 +349,8 @@ func dropCapabilities() {
 
 // clean removes what a run leaves.
 func (c *command) clean() {
-	if c.keeper != nil {
-		c.keeper.end()
+	if c.group != nil {
+		c.group.end()
 	}
 	if c.tmp != "" {
 		_ = os.RemoveAll(c.tmp) // nobody to tell, and the system clears temporary files

@@ -5,7 +5,6 @@ package contain
 import (
 	"bytes"
 	"errors"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -30,8 +29,7 @@ const (
 // later is opened again; if another directory has the name by then, it gets no rule.
 type tree struct {
 	rules   *rules
-	list    *secrets.Tree
-	top     []string // the parts of the path above
+	top     int // the depth of the directory that is looked through
 	entries int
 	until   time.Time
 	buf     []byte
@@ -76,19 +74,18 @@ func (t *tree) allow(dir string) error {
 		return Refusal(oneLine(dir) + ": " + err.Error())
 	}
 	defer unix.Close(fd)
-	t.top = strings.Split(strings.Trim(path.Clean(dir), "/"), "/")
-	hot := false
-	for _, p := range t.top {
-		if t.list.Directory(p) {
+	for p := range strings.SplitSeq(dir, "/") {
+		if secrets.Directory(p) {
 			return Refusal("the name " + oneLine(p) + " in " + oneLine(dir) + " is one of a directory of secrets")
 		}
-		hot = hot || t.list.Part(p)
 	}
+	at := secrets.Top(dir)
 	// Names tell no secret: each of them can be listed.
 	if err := t.rules.add(fd, readDir); err != nil {
 		return err
 	}
-	clean, err := t.look(fd, t.top, hot)
+	t.top = at.Depth()
+	clean, err := t.look(fd, at)
 	if err == nil && clean {
 		err = t.rules.add(fd, readFile|readDir|execute)
 	}
@@ -97,8 +94,8 @@ func (t *tree) allow(dir string) error {
 
 // look reports whether a directory holds no secret. If it does, what else is there has its rules
 // afterwards; if not, the caller makes one for all of it.
-func (t *tree) look(fd int, at []string, hot bool) (clean bool, err error) {
-	if len(at) > maxDepth+len(t.top) {
+func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
+	if at.Depth() > maxDepth+t.top {
 		return false, Refusal("directories lie deeper than " + strconv.Itoa(maxDepth))
 	}
 	all, err := t.names(fd)
@@ -111,17 +108,16 @@ func (t *tree) look(fd int, at []string, hot bool) (clean bool, err error) {
 		if e.name == "owner.token" { // assent's own state
 			return false, nil
 		}
-		below := append(at[:len(at):len(at)], e.name)
 		switch {
-		case e.dir && t.list.Directory(e.name), hot && t.list.Path(below), e.file && t.list.Name(e.name):
+		case e.dir && secrets.Directory(e.name), e.file && secrets.Name(e.name), at.Secret(e.name):
 			clean = false
-			if err := t.secret(fd, e, len(at)); err != nil {
+			if err := t.secret(fd, e, at.Depth()); err != nil {
 				return false, err
 			}
 		case e.file && t.linked[e.ino]:
 			clean = false
 		case e.dir:
-			ok, err := t.child(fd, &e, below, hot || t.list.Part(e.name))
+			ok, err := t.child(fd, &e, at.Below(e.name))
 			if err != nil {
 				return false, err
 			}
@@ -144,7 +140,7 @@ func (t *tree) look(fd int, at []string, hot bool) (clean bool, err error) {
 }
 
 // child looks into one directory. One that cannot be read cannot be shown either.
-func (t *tree) child(fd int, e *entry, at []string, hot bool) (bool, error) {
+func (t *tree) child(fd int, e *entry, at secrets.Place) (bool, error) {
 	sub, err := unix.Openat(fd, e.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
@@ -158,7 +154,7 @@ func (t *tree) child(fd int, e *entry, at []string, hot bool) (bool, error) {
 		return false, nil
 	}
 	e.ino = st.Ino // where another file system begins, the list has another number
-	return t.look(sub, at, hot)
+	return t.look(sub, at)
 }
 
 // secret remembers files that hold a secret and have another name, which may be a harmless one.
@@ -174,7 +170,7 @@ func (t *tree) secret(fd int, e entry, depth int) error {
 		return nil
 	}
 	sub, err := unix.Openat(fd, e.name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil || depth > maxDepth+len(t.top) {
+	if err != nil || depth > maxDepth+t.top {
 		return nil
 	}
 	defer unix.Close(sub)

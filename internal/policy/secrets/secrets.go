@@ -1,11 +1,15 @@
 // Package secrets has the one list of files that hold keys, passwords or tokens, and finds them in a
-// tree. What the list says about a path anywhere, package policy knows; here only names below a project
-// count, and a reading of the list starts in a fraction of a millisecond.
+// tree. What the list says about a path anywhere, package policy knows; here only what lies below a
+// directory counts. The list as it is needed for that is part of the program's data (lists.gen.go), so
+// that a program that runs for each command has nothing to read as it starts:
+//
+//	go test ./internal/policy/secrets -run Lists -update
 package secrets
 
 import (
 	_ "embed"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,214 +18,126 @@ import (
 //go:embed secrets.txt
 var Text string
 
-// Tree says which files of a tree may hold a secret. It may say so of more than the rules do, never of
-// less. A Tree may be used by several goroutines at once.
-type Tree struct {
-	names       map[string]struct{} // exact names
-	kinds       map[string]struct{} // ends of names: .pem
-	directories map[string]struct{}
-	shapes      []shape
-	by          grams // of shapes and words, by what stands in every match
-	manyDirs    []string
-	paths       [][]string // patterns for whole paths, by their parts
-	parts       map[string]struct{}
-}
-
 // shape is a pattern for names.
 type shape struct {
 	src  string
 	word bool // src stands somewhere in the name, and the name is that of data
 }
 
-// grams finds the shapes that a name may match, by three characters that stand in every match.
-type grams struct {
-	bits [1 << 9]uint64
-	of   map[[3]byte][]int32
-	rest []int32 // shapes without three such characters
+// gram are the shapes, by their places in the list, of which every match has some three characters.
+type gram struct {
+	key    uint32
+	shapes []uint16
 }
 
-func (g *grams) add(need string, i int32) {
-	if len(need) < 3 {
-		g.rest = append(g.rest, i)
-		return
+func gramOf(s string) uint32 { return uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2]) }
+
+func gramBit(key uint32) (word, bit uint32) {
+	h := key * 0x9e3779b1 >> 17
+	return h >> 6, h & 63
+}
+
+func has(sorted []string, s string) bool {
+	_, ok := slices.BinarySearch(sorted, s)
+	return ok
+}
+
+// Directory says whether nothing below a directory of this name is shown.
+func Directory(name string) bool {
+	name = Fold(name)
+	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) })
+}
+
+// Name says whether a file of this name may hold a secret, wherever it lies.
+func Name(name string) bool {
+	name = Fold(name)
+	if has(names, name) {
+		return true
 	}
-	k := [3]byte{need[0], need[1], need[2]}
-	h := gram(k[0], k[1], k[2])
-	g.bits[h>>6] |= 1 << (h & 63)
-	g.of[k] = append(g.of[k], i)
-}
-
-func gram(a, b, c byte) uint { return (uint(a)*961 + uint(b)*31 + uint(c)) & (1<<15 - 1) }
-
-// any says whether one of the shapes that may match does.
-func (g *grams) any(name string, match func(int32) bool) bool {
-	for _, i := range g.rest {
-		if match(i) {
+	for i := 1; i < len(name); i++ {
+		if name[i] == '.' && has(kinds, name[i:]) {
+			return true
+		}
+	}
+	for _, i := range shapesWithout {
+		if shapes[i].match(name) {
 			return true
 		}
 	}
 	for i := 0; i+2 < len(name); i++ {
-		h := gram(name[i], name[i+1], name[i+2])
-		if g.bits[h>>6]&(1<<(h&63)) == 0 {
+		key := gramOf(name[i:])
+		if w, b := gramBit(key); gramBits[w]&(1<<b) == 0 {
 			continue
 		}
-		for _, n := range g.of[[3]byte{name[i], name[i+1], name[i+2]}] {
-			if match(n) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// NewTree reads the list.
-func NewTree() *Tree {
-	t := &Tree{names: make(map[string]struct{}, 1024), kinds: make(map[string]struct{}, 256), directories: make(map[string]struct{}, 256), parts: map[string]struct{}{}}
-	t.by.of = make(map[[3]byte][]int32, 512)
-	section := ""
-	for text := Text; text != ""; {
-		var line string
-		line, text, _ = strings.Cut(text, "\n")
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if line[0] == '[' {
-			section = line
-			continue
-		}
-		plain := !strings.ContainsAny(line, "*?[")
-		switch section {
-		case "[names]":
-			switch {
-			case plain:
-				t.names[line] = struct{}{}
-			case line[0] == '*' && strings.HasPrefix(line, "*.") && !strings.ContainsAny(line[1:], "*?["):
-				t.kinds[line[1:]] = struct{}{}
-			default:
-				t.add(shape{src: line}, literal(line))
-			}
-		case "[words]":
-			t.add(shape{src: line, word: true}, line)
-		case "[directories]":
-			if plain {
-				t.directories[line] = struct{}{}
-			} else {
-				t.manyDirs = append(t.manyDirs, negated(line))
-			}
-		case "[paths]":
-			parts := strings.Split(negated(strings.TrimPrefix(strings.TrimPrefix(line, "~"), "/")), "/")
-			if parts[0] != "**" { // wherever a home or a system's directories are copied to
-				parts = append([]string{"**"}, parts...)
-			}
-			t.paths = append(t.paths, parts)
-			for _, p := range parts[:len(parts)-1] {
-				t.parts[p] = struct{}{}
-			}
-		}
-	}
-	return t
-}
-
-func (t *Tree) add(s shape, need string) {
-	s.src = negated(s.src)
-	t.shapes = append(t.shapes, s)
-	t.by.add(need, int32(len(t.shapes)-1))
-}
-
-// negated writes the sets of characters as package path has them.
-func negated(pattern string) string { return strings.ReplaceAll(pattern, "[!", "[^") }
-
-// literal is the longest part of a pattern that stands in every match.
-func literal(pattern string) string {
-	best, from := "", 0
-	for i := 0; i <= len(pattern); i++ {
-		if i < len(pattern) && !strings.ContainsRune("*?[", rune(pattern[i])) {
-			continue
-		}
-		if i-from > len(best) {
-			best = pattern[from:i]
-		}
-		if i < len(pattern) && pattern[i] == '[' {
-			if end := strings.IndexByte(pattern[i+1:], ']'); end >= 0 {
-				i += end + 1
-			}
-		}
-		from = i + 1
-	}
-	return best
-}
-
-// Directory says whether nothing below a directory of this name is shown.
-func (t *Tree) Directory(name string) bool {
-	name = Fold(name)
-	if _, ok := t.directories[name]; ok {
-		return true
-	}
-	for _, p := range t.manyDirs {
-		if fits(p, name) {
+		n, ok := slices.BinarySearchFunc(grams, key, func(g gram, k uint32) int { return int(g.key) - int(k) })
+		if ok && slices.ContainsFunc(grams[n].shapes, func(i uint16) bool { return shapes[i].match(name) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// Name says whether a file of this name may hold a secret, wherever it lies.
-func (t *Tree) Name(name string) bool {
-	name = Fold(name)
-	if _, ok := t.names[name]; ok {
-		return true
+func (s *shape) match(name string) bool {
+	harmless := func() bool { return Code(name) && !strings.HasPrefix(name, ".env") }
+	if s.word {
+		return strings.Contains(name, s.src) && !harmless() && !strings.Contains(name, "tokeniz") && Data(name)
 	}
-	for i := 1; i < len(name); i++ {
-		if name[i] == '.' {
-			if _, ok := t.kinds[name[i:]]; ok {
-				return true
-			}
-		}
-	}
-	// Of a name that is code only some patterns count, and that is seldom asked: most match nothing.
-	asked, harmless := false, false
-	return t.by.any(name, func(i int32) bool {
-		s := &t.shapes[i]
-		if !s.word && !fits(s.src, name) || s.word && !strings.Contains(name, s.src) {
-			return false
-		}
-		if !asked {
-			asked, harmless = true, Code(name) && !strings.HasPrefix(name, ".env")
-		}
-		if s.word {
-			return !harmless && !strings.Contains(name, "tokeniz") && Data(name)
-		}
-		return !harmless || !strings.HasSuffix(s.src, "*")
-	})
+	return fits(s.src, name) && !(strings.HasSuffix(s.src, "*") && harmless())
 }
 
-// Part says whether Path has to be asked about what lies below a directory of this name.
-func (t *Tree) Part(name string) bool {
-	name = Fold(name)
-	if _, ok := t.parts[name]; ok {
-		return true
-	}
-	for p := range t.parts {
-		if strings.ContainsAny(p, "*?[") && p != "**" && p != "*" && fits(p, name) {
-			return true
-		}
-	}
-	return false
+// A Place is where in a tree one is, for the patterns of the list that are paths.
+type Place struct {
+	parts []string // folded
+	may   []uint16 // patterns of which a part of the path is that which is spelled out
 }
 
-// Path says whether a path that ends in a file or directory is one of those that are listed as a whole.
-// Its parts are those below some root, without an empty one.
-func (t *Tree) Path(parts []string) bool {
-	folded := make([]string, len(parts))
-	for i, p := range parts {
-		folded[i] = Fold(p)
+// Top is the place of an absolute path.
+func Top(dir string) Place {
+	p := Place{}
+	for part := range strings.SplitSeq(strings.Trim(path.Clean(dir), "/"), "/") {
+		p = p.Below(part)
 	}
-	for _, pattern := range t.paths {
-		if below(pattern, folded) && !(Code(folded[len(folded)-1]) && strings.Contains(strings.Join(pattern, "/"), "secrets/")) {
-			return true
-		}
+	return p
+}
+
+// Below is the place of an entry.
+func (p Place) Below(name string) Place {
+	name = Fold(name)
+	q := Place{parts: append(p.parts[:len(p.parts):len(p.parts)], name), may: p.may}
+	if more := byPart(name); len(more) > 0 {
+		q.may = append(p.may[:len(p.may):len(p.may)], more...)
 	}
-	return false
+	return q
+}
+
+// Depth is how many directories lie above.
+func (p Place) Depth() int { return len(p.parts) }
+
+// Secret says whether an entry of a place is one of those that are listed with their whole path.
+func (p Place) Secret(name string) bool {
+	name = Fold(name)
+	more := byPart(name)
+	if len(p.may)+len(more)+len(pathsWithout) == 0 {
+		return false
+	}
+	parts := append(p.parts[:len(p.parts):len(p.parts)], name)
+	match := func(i uint16) bool {
+		return below(paths[i], parts) && !(Code(name) && slices.Contains(paths[i], "secrets"))
+	}
+	return slices.ContainsFunc(p.may, match) || slices.ContainsFunc(more, match) || slices.ContainsFunc(pathsWithout, match)
+}
+
+// part are the patterns for paths that have a part.
+type part struct {
+	name  string
+	paths []uint16
+}
+
+func byPart(name string) []uint16 {
+	if i, ok := slices.BinarySearchFunc(pathParts, name, func(p part, s string) int { return strings.Compare(p.name, s) }); ok {
+		return pathParts[i].paths
+	}
+	return nil
 }
 
 // below matches the parts of a path with those of a pattern, in which ** stands for any number of them.
@@ -246,8 +162,8 @@ func below(pattern, parts []string) bool {
 	return len(parts) == 0
 }
 
-// fits compares a name; a pattern that cannot be read fits everything.
+// fits compares a name, which has no slash; a pattern that cannot be read fits everything.
 func fits(pattern, name string) bool {
-	ok, err := path.Match(pattern, strings.ReplaceAll(name, "/", "_"))
+	ok, err := path.Match(pattern, name)
 	return ok || err != nil
 }
