@@ -41,6 +41,7 @@ var plan = []struct {
 		internal/intake
 		internal/policy/batch
 		internal/policy/contain
+		internal/policy/contained
 		internal/policy/effects
 		internal/policy/files
 		internal/policy/grants
