@@ -186,10 +186,12 @@ type PermissionDeliveryData struct {
 }
 
 // PermissionOverruledData is the data of permission.overruled: the tool ran although the
-// request was denied, or ran as it was asked for although it was allowed as edited.
+// request was denied, or ran as it was asked for although it was allowed as edited, or contained.
 type PermissionOverruledData struct {
 	ToolName string `json:"tool_name,omitempty"`
 	Edited   bool   `json:"edited,omitempty"` // it was allowed as edited
+	// Contained says that it was allowed to run contained: read.
+	Contained string `json:"contained,omitempty"`
 }
 
 // PermissionDeniedData is the data of permission.denied: the agent itself refused a call.

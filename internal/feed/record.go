@@ -45,16 +45,22 @@ func (f *recording) fold() {
 			data: &PermissionDeliveryData{Delivery: string(r.Step), Failure: clean(r.Failure, hook.MaxFailure)}, title: title, ui: UI{Hidden: true},
 		})
 	case hook.StepOverruled:
-		what, tool, edited := "a tool", "", false
+		what, tool, edited, contain := "a tool", "", false, ""
 		if i >= 0 {
 			what, tool, edited = s.Requests[i].What, s.Requests[i].Tool, s.Requests[i].Edited
+			if s.Requests[i].Ran != "" {
+				contain = hook.ContainRead
+			}
 		}
 		title := "‼ Overruled in the terminal: " + what + " ran although it was denied"
 		if edited {
 			title = "‼ Overruled: " + what + " ran as it was asked for, although it was allowed as edited"
 		}
+		if contain != "" {
+			title = "‼ Overruled in the terminal: " + what + " ran as it was asked for, although it was allowed contained"
+		}
 		f.follow(i, KindPermissionOverruled, LevelError, content{
-			data:  &PermissionOverruledData{ToolName: tool, Edited: edited},
+			data:  &PermissionOverruledData{ToolName: tool, Edited: edited, Contained: contain},
 			title: title,
 			ui:    UI{Pin: true, Badge: "OVERRULED"},
 		})

@@ -83,7 +83,9 @@ export const cardWords = {
   outcome: {
     overruled: "Overruled: it was denied here, and run all the same from the terminal.",
     overruledEdit: "Overruled: it was allowed as edited, and ran as it was asked for.",
+    overruledContained: "Overruled: it was allowed to run contained, and ran as it was asked for from the terminal.",
     allowed: "Allowed",
+    contained: "Allowed contained",
     edited: "Allowed as edited",
     denied: "Denied",
     by: (word: string, who: string) => `${word} by ${who}`,

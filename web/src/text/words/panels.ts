@@ -29,6 +29,7 @@ export const panelsWords = {
     overruled: "overruled in the terminal",
     overruledEdit: "ran as it was asked for",
     edited: " as edited",
+    contained: ", contained",
     failed: "; failed",
     tools: { question: "Question", plan: "Plan", form: "Form" } as Readonly<Record<string, string>>,
     unattended: "the agent went on, or away",

@@ -17,6 +17,7 @@ export const queueWords = {
     waiting: (count: number) => (count === 0 ? "none waiting" : `${count} waiting`),
     more: (count: number) => `${count} more · show the next`,
     overruledEdit: "**Overruled.** {what} in {where} was allowed as edited and has run as it was asked for.",
+    overruledContained: "**Overruled in the terminal.** {what} in {where} was allowed to run contained and has run as it was asked for.",
     overruled: "**Overruled in the terminal.** {what} in {where} was denied here and has run all the same.",
     seen: "Seen",
   },
