@@ -45,7 +45,8 @@ func Run(c Config) (status int, err error) {
 	}
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT)
-	signal.Ignore(unix.SIGPIPE) // a write says so itself
+	// A write says so itself. Ignored, the signal would stay so in the command.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 
 	cmd := &command{cfg: c}
 	defer cmd.clean()

@@ -27,6 +27,7 @@ var settings = []string{
 	"alternatives", "passwd", "group", "nsswitch.conf", "host.conf", "hosts", "hostname", "services", "protocols", "shells",
 	"localtime", "timezone", "locale.alias", "locale.conf", "default/locale", "os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release", "issue",
 	"gitconfig", "gitattributes", "magic", "magic.mime", "mime.types", "inputrc", "terminfo", "manpath.config", "papersize", "xattr.conf",
+	"ssl/openssl.cnf", "ssl/certs", "pki/tls/openssl.cnf", "pki/tls/certs", "crypto-policies", "ca-certificates.conf",
 	"fonts", "perl", "python3", "python3.11", "python3.12", "python3.13",
 	"zsh/zshenv", "zshenv", "bash.bashrc",
 }
