@@ -172,16 +172,22 @@ func (c *client) ask(w *agentWatch) []byte {
 
 // put sends the event for the nth time; ctx ends at the deadline. The end of the transcript goes with it
 // by a route that older brokers, and proxies that know their routes, do not have: what they refuse is
-// sent again at once, without.
+// sent again at once, without. Not to a broker of this machine that has no room: it knows the route, would
+// say the same again, and should not have to read a payload of megabytes twice to do so. (A proxy may say
+// so of a route.) Later attempts go without, too.
 func (c *client) put(ctx context.Context, n int) reply {
 	c.event.Attempt = n
 	q := request{to: &c.to, event: &c.event,
 		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret, tail: c.tail}
 	r := c.attempt(ctx, &q)
-	if refused := r.status >= 400 && (r.state == refused || r.state == unavailable); len(c.tail.text) == 0 || !refused || ctx.Err() != nil {
+	no := r.status >= 400 && (r.state == refused || r.state == unavailable)
+	if len(c.tail.Text) == 0 || !no || ctx.Err() != nil {
 		return r
 	}
-	c.tail, q.tail = tail{}, tail{}
+	c.tail, q.tail = Transcript{}, Transcript{}
+	if r.state == unavailable && !c.to.remote {
+		return r
+	}
 	return c.attempt(ctx, &q)
 }
 

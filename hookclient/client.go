@@ -126,9 +126,9 @@ type client struct {
 	to       target
 	deadline time.Time
 	event    hook.Event
-	session  string // names the spool file
-	secret   string // proves to the broker that a later attempt is of this run
-	tail     tail   // of the agent's transcript
+	session  string     // names the spool file
+	secret   string     // proves to the broker that a later attempt is of this run
+	tail     Transcript // of the agent's transcript
 }
 
 // Run handles the one event on stdin and returns when the program should exit, with status 0

@@ -35,19 +35,19 @@ type request struct {
 	event     *hook.Event
 	remaining time.Duration // 0: not sent
 	onTimeout hook.Fallback
-	secret    string // sent with remaining
-	tail      tail   // of the agent's transcript
-	keep      bool   // another exchange may follow on this connection
+	secret    string     // sent with remaining
+	tail      Transcript // of the agent's transcript
+	keep      bool       // another exchange may follow on this connection
 }
 
 func (q *request) head() []byte {
 	b := make([]byte, 0, 1<<10)
 	path := q.to.path
-	if len(q.tail.text) > 0 {
+	if len(q.tail.Text) > 0 {
 		path += hook.ContextRoute
 	}
 	b = append(b, "POST "+path+" HTTP/1.1\r\nHost: "+q.to.host+"\r\nContent-Type: application/json\r\nContent-Length: "...)
-	b = strconv.AppendInt(b, int64(len(q.event.Raw)+len(q.tail.text)), 10)
+	b = strconv.AppendInt(b, int64(len(q.event.Raw)+len(q.tail.Text)), 10)
 	b = append(b, "\r\n"...)
 	if !q.keep {
 		b = append(b, "Connection: close\r\n"...)
@@ -61,17 +61,17 @@ func (q *request) head() []byte {
 		b = appendHeader(b, hook.HeaderOnTimeout, string(q.onTimeout))
 		b = appendHeader(b, hook.HeaderReattachSecret, q.secret)
 	}
-	if n := len(q.tail.text); n > 0 {
+	if n := len(q.tail.Text); n > 0 {
 		b = appendHeader(b, hook.HeaderContextLength, strconv.Itoa(n))
 	} else {
-		b = appendHeader(b, hook.HeaderContextWhy, q.tail.why)
+		b = appendHeader(b, hook.HeaderContextWhy, q.tail.Why)
 	}
 	return append(b, "\r\n"...)
 }
 
 // send writes the whole request.
 func (c *conn) send(q *request) error {
-	bufs := net.Buffers{q.head(), q.event.Raw, q.tail.text}
+	bufs := net.Buffers{q.head(), q.event.Raw, q.tail.Text}
 	_, err := bufs.WriteTo(c.Conn)
 	return err
 }

@@ -33,9 +33,18 @@ type Answer struct {
 // An event without an ID happened here and now: it gets one, and the agent, time and origin that Run
 // would give it.
 func Submit(ctx context.Context, cfg Config, e hook.Event) Answer {
+	return SubmitWith(ctx, cfg, e, Transcript{})
+}
+
+// SubmitWith is Submit with what a hook sent beside the request. The text goes where a hook of cfg would
+// send it, see Config.Transcript.
+func SubmitWith(ctx context.Context, cfg Config, e hook.Event, t Transcript) Answer {
 	c, err := newClient(cfg, e)
 	if err != nil {
 		return Answer{Why: err.Error()}
+	}
+	if c.tail = t; len(t.Text) > 0 && !c.sendsTranscript() {
+		c.tail = Transcript{Why: hook.SaidOff}
 	}
 	waited, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()

@@ -131,3 +131,30 @@ func TestSubmitCompletesAnEvent(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The words of an agent that somebody hands on go where its own hook would send them.
+func TestSubmitWithTranscript(t *testing.T) {
+	for _, tt := range []struct {
+		setting string
+		path    string
+		why     string
+	}{{"", "/v1/hooks", hook.SaidOff}, {"off", "/v1/hooks", hook.SaidOff}, {"on", "/v1/hooks/context", ""}} {
+		t.Run("to another host, transcript="+tt.setting, func(t *testing.T) {
+			var path, body, why string
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				b, _ := io.ReadAll(r.Body)
+				path, body, why = r.URL.Path, string(b), r.Header.Get(hook.HeaderContextWhy)
+				_, _ = io.WriteString(w, "{}")
+			}))
+			defer s.Close()
+			got := SubmitWith(t.Context(), Config{URL: s.URL, Transcript: tt.setting, Timeout: time.Minute}, submitted, Transcript{Text: []byte("words\n")})
+			want := string(submitted.Raw)
+			if tt.why == "" {
+				want += "words\n"
+			}
+			if !got.Answered || path != tt.path || body != want || why != tt.why {
+				t.Errorf("%+v: %s %q %q", got, path, body, why)
+			}
+		})
+	}
+}

@@ -26,40 +26,44 @@ const (
 	maxTranscriptDepth = 8
 )
 
-// tail is the end of a transcript, in whole lines, or why there is none.
-type tail struct {
-	text []byte
-	why  string // one of the values of hook.Context.SaidWhy
+// Transcript is the end of the transcript of the agent that asks.
+type Transcript struct {
+	Text []byte // whole lines, at most hook.MaxTranscript bytes
+	Why  string // where there is none: one of the values of hook.Context.SaidWhy, or empty
 }
 
 var errNoTranscript = errors.New("this is no transcript that may be read")
 
 // readTail begins to read the end of the transcript that a payload names. read waits for it, no longer
 // than tailTime from now on.
-func (c *client) readTail(p payload) (read func() tail) {
-	wanted := c.cfg.Transcript == "on" || c.cfg.Transcript == "" && !c.to.remote
+func (c *client) readTail(p payload) (read func() Transcript) {
 	root, name := transcriptOf(c.cfg.Agent, p, c.cfg.Env)
 	switch {
-	case !wanted:
-		return func() tail { return tail{why: hook.SaidOff} }
+	case !c.sendsTranscript():
+		return func() Transcript { return Transcript{Why: hook.SaidOff} }
 	case root == "":
-		return func() tail { return tail{} }
+		return func() Transcript { return Transcript{} }
 	}
-	return within(tailTime, func() tail { return tailOf(root, name) })
+	return within(tailTime, func() Transcript { return tailOf(root, name) })
+}
+
+// sendsTranscript reports whether the end of the transcript may go where the request goes.
+func (c *client) sendsTranscript() bool {
+	return c.cfg.Transcript == "on" || c.cfg.Transcript == "" && !c.to.remote
 }
 
 // within begins to read, and returns what waits for that for no longer than limit from now on.
-func within(limit time.Duration, read func() tail) (wait func() tail) {
+func within(limit time.Duration, read func() Transcript) (wait func() Transcript) {
 	late := time.NewTimer(limit)
-	done := make(chan tail, 1)
+	done := make(chan Transcript, 1)
 	go func() { done <- read() }()
-	return func() tail {
+	return func() Transcript {
 		defer late.Stop()
 		select {
 		case t := <-done:
 			return t
 		case <-late.C:
-			return tail{why: hook.SaidLate}
+			return Transcript{Why: hook.SaidLate}
 		}
 	}
 }
@@ -90,20 +94,20 @@ func transcriptOf(agent string, p payload, env func(string) string) (root, name 
 }
 
 // tailOf reads the end of the file called name, which must be below root.
-func tailOf(root, name string) tail {
+func tailOf(root, name string) Transcript {
 	f, err := openBelow(root, name)
 	if err != nil {
-		return tail{why: hook.SaidRefused}
+		return Transcript{Why: hook.SaidRefused}
 	}
 	defer f.Close()
 	text, err := lastLines(f)
 	switch {
 	case err != nil:
-		return tail{why: hook.SaidRefused}
+		return Transcript{Why: hook.SaidRefused}
 	case len(text) == 0:
-		return tail{why: hook.SaidBeyond}
+		return Transcript{Why: hook.SaidBeyond}
 	}
-	return tail{text: text}
+	return Transcript{Text: text}
 }
 
 // openBelow opens a regular file of our own user below root. Root itself may be reached through links:

@@ -102,22 +102,22 @@ func TestTailOf(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := tailOf(root, c.path); string(got.text) != c.text || got.why != c.why {
-				t.Errorf("%d bytes, %q", len(got.text), got.why)
+			if got := tailOf(root, c.path); string(got.Text) != c.text || got.Why != c.why {
+				t.Errorf("%d bytes, %q", len(got.Text), got.Why)
 			}
 		})
 	}
 	t.Run("a place that a link leads to", func(t *testing.T) {
-		if got := tailOf(link(top+"/dotfiles", root), top+"/dotfiles/p/s.jsonl"); len(got.text) == 0 {
-			t.Error(got.why)
+		if got := tailOf(link(top+"/dotfiles", root), top+"/dotfiles/p/s.jsonl"); len(got.Text) == 0 {
+			t.Error(got.Why)
 		}
 	})
 	t.Run("a device that is there", func(t *testing.T) {
 		if err := syscall.Mknod(root+"/p/dev.jsonl", syscall.S_IFCHR|0o600, 1<<8|5); err != nil { // /dev/zero
 			t.Skip(err)
 		}
-		if got := tailOf(root, root+"/p/dev.jsonl"); got.why != hook.SaidRefused {
-			t.Errorf("%d bytes, %q", len(got.text), got.why)
+		if got := tailOf(root, root+"/p/dev.jsonl"); got.Why != hook.SaidRefused {
+			t.Errorf("%d bytes, %q", len(got.Text), got.Why)
 		}
 	})
 }
@@ -194,7 +194,9 @@ func TestTranscriptGoesToBrokersThatTakeIt(t *testing.T) {
 		{name: "a broker that knows the route", raw: raw, want: []got{with}},
 		{name: "an older one", raw: raw, refuses: 404, want: []got{with, plain}},
 		{name: "a proxy that allows certain routes", raw: raw, refuses: 403, want: []got{with, plain}},
-		{name: "a broker without room", raw: raw, refuses: 503, want: []got{with, plain}},
+		{name: "a broker without room", raw: raw, refuses: 503, want: []got{with}},
+		{name: "a broker that has enough", raw: raw, refuses: 429, want: []got{with}},
+		{name: "a proxy that has no place to send the route", raw: raw, remote: true, setting: "on", refuses: 503, want: []got{with, plain}},
 		{name: "an id that is taken", raw: raw, refuses: 409, want: []got{with}},
 		{name: "switched off", raw: raw, setting: "off", want: []got{{plain.path, raw, "", "off", "1"}}},
 		{name: "another host", raw: raw, remote: true, want: []got{{plain.path, raw, "", "off", "1"}}},
@@ -243,7 +245,7 @@ func TestTranscriptGoesToBrokersThatTakeIt(t *testing.T) {
 			}
 			Run(cfg, stdin, stdout)
 			stdout.Close()
-			if b, _ := io.ReadAll(out); !bytes.Equal(b, []byte("{}")) && c.refuses != 409 {
+			if b, _ := io.ReadAll(out); (string(b) == "{}") != (c.want[len(c.want)-1] == plain || c.refuses == 0) {
 				t.Errorf("printed %q", b)
 			}
 			mu.Lock()
@@ -265,8 +267,8 @@ func TestTranscriptThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		began := time.Now()
-		got := within(tailTime, func() tail { <-release; return tail{} })()
-		if took := time.Since(began); got.why != hook.SaidLate || took != tailTime {
+		got := within(tailTime, func() Transcript { <-release; return Transcript{} })()
+		if took := time.Since(began); got.Why != hook.SaidLate || took != tailTime {
 			t.Errorf("%+v after %v", got, took)
 		}
 		close(release)
@@ -275,7 +277,7 @@ func TestTranscriptThatIsLate(t *testing.T) {
 
 // What is said of the second part is what is sent.
 func TestRequestWithTranscript(t *testing.T) {
-	q := &request{to: &target{path: "/v1/hooks", host: "assent"}, event: &hook.Event{Raw: []byte("{}")}, tail: tail{text: []byte("a\n")}}
+	q := &request{to: &target{path: "/v1/hooks", host: "assent"}, event: &hook.Event{Raw: []byte("{}")}, tail: Transcript{Text: []byte("a\n")}}
 	here, there := net.Pipe()
 	defer there.Close()
 	sent := make(chan []byte, 1)

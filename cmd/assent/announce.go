@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"assent/internal/auth"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -49,7 +50,7 @@ func kept(w io.Writer, env func(string) string) bool {
 			return true
 		}
 	}
-	return env("INVOCATION_ID") != "" && env("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid()) && !isTerminal(w)
+	return env("INVOCATION_ID") != "" && env("SYSTEMD_EXEC_PID") == strconv.Itoa(os.Getpid()) && !terminal.IsTerminal(w)
 }
 
 // untilHangup ends ctx also when the terminal goes away, so that what runs in it stops in

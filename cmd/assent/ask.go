@@ -6,22 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
+	"assent/internal/terminal"
 )
 
 // errNoAnswer says that a question could not be put: there is no person at a terminal.
 var errNoAnswer = errors.New("standard input is no terminal, so nobody can be asked")
 
 // interactive reports whether a person sits at both ends: questions are put only then.
-func (a *app) interactive() bool { return isTerminal(a.in) && isTerminal(a.out) }
-
-func isTerminal(v any) bool {
-	f, ok := v.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func (a *app) interactive() bool { return terminal.IsTerminal(a.in) && terminal.IsTerminal(a.out) }
 
 // confirm puts a question that Enter answers with def. The end of input is a no; so is Ctrl-C,
 // which ends ctx.

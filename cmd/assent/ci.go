@@ -22,6 +22,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/policy/files"
 	"assent/internal/policy/suggest"
+	"assent/internal/terminal"
 )
 
 // ciFlags are the flags of assent ci run.
@@ -113,7 +114,7 @@ func (a *app) ciRun(ctx context.Context, f ciFlags, args []string) error {
 	o := ci.Options{
 		Agent: agent, Timeout: f.timeout, ClientVersion: f.claudeVersion, FailOnDeny: f.failOnDeny, Report: f.report,
 		Command: args, Version: version(), URL: a.url,
-		In: a.in, Out: a.out, Err: a.err, Terminal: isTerminal(a.in),
+		In: a.in, Out: a.out, Err: a.err, Terminal: terminal.IsTerminal(a.in),
 		Listen: func(path string) (net.Listener, func(), error) {
 			l, err := listenUnix("--state-dir", path, "")
 			if err != nil {
@@ -164,6 +165,10 @@ func (a *app) settingsHere() []install.Settings {
 // ciRemote is the broker of --url.
 func (a *app) ciRemote() (*ci.Broker, error) {
 	b := &ci.Broker{Target: hookclient.Config{URL: a.url, Token: os.Getenv("ASSENT_TOKEN")}}
+	// Whether an agent's words may leave the machine is said where it is said for hooks.
+	if hooks, err := hookclient.ReadConfig(nil, os.Getenv); err == nil {
+		b.Target.Transcript = hooks.Transcript
+	}
 	config, err := a.remoteTLS()
 	if err != nil {
 		return nil, err

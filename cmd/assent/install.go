@@ -13,6 +13,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/setup/hookconf"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -242,7 +243,7 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
 		}
 		text := plan.After
-		if isTerminal(a.out) { // a pipe gets the bytes
+		if terminal.IsTerminal(a.out) { // a pipe gets the bytes
 			text = []byte(show.Text(string(text)))
 		}
 		_, err := a.out.Write(text)

@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"assent/internal/terminal"
 )
 
 // newLogger writes text for people, or a JSON object a line for programs.
@@ -19,7 +21,7 @@ func newLogger(w io.Writer, f serveFlags) (*zap.Logger, error) {
 	case f.verbose:
 		level = zap.DebugLevel
 	}
-	enc, err := logEncoder(f.logFormat, isTerminal(w))
+	enc, err := logEncoder(f.logFormat, terminal.IsTerminal(w))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/reqcontext"
 	"assent/internal/store/stream"
 )
 
@@ -165,6 +166,21 @@ func spoolMetrics(s *spool) []prometheus.Collector {
 			lost(func(dropped, _ int) int { return dropped })),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assent_spool_unreadable_total", Help: "Spooled events that could not be read back."},
 			lost(func(_, torn int) int { return torn })),
+	}
+}
+
+// contextMetrics show what is kept in memory beside the requests that wait.
+func contextMetrics(s *reqcontext.Store) []prometheus.Collector {
+	dropped := func(part string, n func(files, all uint64) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "assent_context_dropped_total", Help: "What people were not shown beside requests, because its memory was full.", ConstLabels: prometheus.Labels{"part": part},
+		}, func() float64 { return float64(n(s.Dropped())) })
+	}
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assent_context_bytes", Help: "Memory for what is shown beside the requests that wait."},
+			func() float64 { _, bytes := s.Held(); return float64(bytes) }),
+		dropped("file", func(files, _ uint64) uint64 { return files }),
+		dropped("all", func(_, all uint64) uint64 { return all }),
 	}
 }
 

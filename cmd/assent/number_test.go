@@ -116,6 +116,13 @@ func TestAllowByNumber(t *testing.T) {
 	if code, out := assent(t, url, "pending"); code != 0 || !strings.Contains(out, "417") || !strings.Contains(out, "Pushes to origin/main") || !strings.Contains(out, calm.ID) {
 		t.Errorf("pending: %d, %s", code, out)
 	}
+	// A pipe has no eyes.
+	if code, out := assent(t, url, "allow", "417"); code != exitRefused || !strings.Contains(out, "never shown") {
+		t.Errorf("printed into a pipe: %d, %s", code, out)
+	}
+	if err := newShownFile(os.Getenv).add(&calm); err != nil {
+		t.Fatal(err)
+	}
 	if code, out := assent(t, url, "allow", "17"); code != 0 || !strings.Contains(out, "Pushes to origin/main") || !strings.Contains(out, "#417") {
 		t.Errorf("shown: %d, %s", code, out)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -84,8 +85,8 @@ pair from there. Look at the name and the address before you agree.`,
 func (a *app) printPairing(p api.Pairing, force bool) {
 	fmt.Fprintln(a.out, show.Line(p.URL))
 	here := loopbackURL(p.URL)
-	if force || !here && isTerminal(a.out) {
-		printQR(a.out, p.URL, isTerminal(a.out))
+	if force || !here && terminal.IsTerminal(a.out) {
+		printQR(a.out, p.URL, terminal.IsTerminal(a.out))
 	}
 	fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
 	if here {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -38,9 +39,7 @@ no terminal, each is one line that ends with the whole id.`,
 				return err
 			}
 			if a.json {
-				if terminal.IsTerminal(a.out) {
-					a.keepShown(waiting)
-				}
+				a.keepShown(a.out, waiting...)
 				return a.printJSON(raw)
 			}
 			if len(waiting) == 0 {
@@ -108,11 +107,15 @@ func (a *app) printWaiting(rs []*api.Request) {
 		n := number(rs[0])
 		fmt.Fprintln(a.out, palette.Paint(terminal.Dim.On(fmt.Sprintf("%[1]s allow %[2]s · %[1]s deny %[2]s -m WORDS · %[1]s watch", typed(), n))))
 	}
-	a.keepShown(rs)
+	a.keepShown(a.out, rs...)
 }
 
-// keepShown keeps that requests were shown to this user. A command goes on without.
-func (a *app) keepShown(rs []*api.Request) {
+// keepShown keeps that requests were shown to this user, where out is a terminal: what goes into a pipe or
+// a file may be read by nobody. A command goes on without.
+func (a *app) keepShown(out io.Writer, rs ...*api.Request) {
+	if !terminal.IsTerminal(out) {
+		return
+	}
 	if err := a.shown.add(rs...); err != nil {
 		fmt.Fprintln(a.err, "assent:", readable(err.Error()))
 	}
@@ -150,7 +153,7 @@ func (a *app) confirmNumbered(ctx context.Context, r *api.Request) error {
 	for _, row := range terminal.Detail(r, ruleNote(r.Verdict), time.Now(), width) {
 		fmt.Fprintln(out, palette.Paint(row))
 	}
-	a.keepShown([]*api.Request{r})
+	a.keepShown(out, r)
 	if !danger && seen {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/policy/importer"
+	"assent/internal/terminal"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -115,7 +116,7 @@ func (a *app) tellImport(m *importer.Import, to string) {
 		fmt.Fprintln(a.err, layout.Wrap(show.Line(text), fmt.Sprintf("%-9s", label), "         "))
 	}
 	for _, e := range m.Entries {
-		if to == "" && isTerminal(a.out) {
+		if to == "" && terminal.IsTerminal(a.out) {
 			break
 		}
 		switch {

@@ -122,8 +122,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	self := server.Local(uint32(os.Getuid()), host)
 
-	// What a request would do, for those who look. The tables behind it are read while the streams open.
-	effectsOf := effects.Func("")
+	// What a request would do, for those who look, and which files its session changed before. The tables
+	// behind it are read while the streams open.
+	changes := effects.NewChanges("")
+	effectsOf := effects.New(effects.Options{Changed: changes.Before})
 	warm := make(chan struct{})
 	go func() { defer close(warm); effects.Warm(effectsOf) }()
 	defer func() { <-warm }()
@@ -253,7 +255,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -284,11 +286,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
-		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget,
 		Halt: stops, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -305,7 +307,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
-	// What runs until the end: later events as proof, history, RabbitMQ, the ledgers, rules, hookd,
+	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
 	// schemas, notifications, the spool, memory, the two listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
@@ -313,6 +315,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 			ring.Observe(e, p)
+		})
+	})
+	g.run("changed files", func(ctx context.Context) error {
+		return changes.Follow(ctx, streams.EventBounds, streams.Events, func(agent, event string, raw []byte) hook.Payload {
+			p, _ := agents.Reader(agent).Decode(event, raw) // what is readable counts
+			return p
 		})
 	})
 	g.run("history", hist.Run)

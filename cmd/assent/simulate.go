@@ -166,7 +166,7 @@ func (a *app) announceSample(ctx context.Context, kind, id string) {
 		fmt.Fprintf(a.err, "A sample %s request waits. Answer it on the page, in %s watch, or with:\n  %[2]s allow %[3]s\n  %[2]s deny %[3]s -m WORDS\n", kind, typed(), id)
 		return
 	}
-	a.keepShown([]*api.Request{r})
+	a.keepShown(a.err, r)
 	fmt.Fprintf(a.err, "A sample %s request waits, number %d (%s): %s\nAnswer it on the page, in %s watch, or with:\n  %[5]s allow %[2]d\n  %[5]s deny %[2]d -m WORDS\nBy its whole id:\n  %[5]s allow %[6]s\n",
 		kind, r.Number, terminal.RiskOf(r), terminal.Sentence(r), typed(), id)
 }

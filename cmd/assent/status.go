@@ -48,9 +48,7 @@ func (a *app) status(ctx context.Context) error {
 		for _, d := range devices {
 			names = append(names, d.Name)
 		}
-		if terminal.IsTerminal(a.out) {
-			a.keepShown(waiting)
-		}
+		a.keepShown(a.out, waiting...)
 		return a.printJSON(struct {
 			Waiting  int             `json:"waiting"`
 			Sessions int             `json:"sessions"`

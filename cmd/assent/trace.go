@@ -83,7 +83,7 @@ func (a *app) traceHeading(ctx context.Context, c *client, id string) {
 	if err != nil {
 		return // the records tell it
 	}
-	a.keepShown([]*api.Request{r})
+	a.keepShown(a.out, r)
 	if !terminal.IsTerminal(a.out) {
 		return
 	}

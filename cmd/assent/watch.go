@@ -226,7 +226,7 @@ func (w *watch) show(r *api.Request) {
 			n = int(r.Number)
 		}
 		w.numbers[r.ID] = n
-		w.keepShown([]*api.Request{r})
+		w.keepShown(w.out, r)
 	}
 	waited := strings.HasPrefix(w.shown[r.ID], "pending")
 	w.shown[r.ID] = state

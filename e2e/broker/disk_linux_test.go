@@ -15,19 +15,7 @@ import (
 // hooks are sent away at once with a word in the log, nothing that waits is lost, and all goes
 // on without a hand when there is space again.
 func TestFullDiskHandsBackAndRecovers(t *testing.T) {
-	d := rig.NewDaemon(t)
-	if err := os.Mkdir(d.State, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", d.State, "tmpfs", syscall.MS_NOSUID, "size=64m,mode=0700"); err != nil {
-		t.Skipf("this test needs a small disk, and this user may not mount one: %v", err)
-	}
-	t.Cleanup(func() {
-		d.Kill()
-		if err := syscall.Unmount(d.State, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	d := onSmallDisk(t)
 	d.Start()
 	early := d.Hook(rig.Bash("early", "touch early"))
 	r := d.WaitPending(1)[0]
@@ -70,6 +58,65 @@ func TestFullDiskHandsBackAndRecovers(t *testing.T) {
 	if !strings.Contains(events, "(came late)") {
 		t.Errorf("the spooled event came as %q", events)
 	}
+}
+
+// TestStopOnAFullDisk: a stop that the disk does not take holds, whatever is recorded later, and is recorded
+// without a hand when there is space again, so that the next broker knows.
+func TestStopOnAFullDisk(t *testing.T) {
+	d := onSmallDisk(t)
+	d.WriteRules("version: 1\nrules:\n  - {id: look, action: allow, match: {command: {program: ls, args: [...]}}}\n")
+	d.Start()
+	if out := d.Hook(rig.Bash("s", "ls")).Wait(); out != rig.Allowed {
+		t.Fatalf("the rule answers %q", out)
+	}
+	ballast := filepath.Join(d.State, "ballast")
+	fill(t, ballast)
+	if status, body, err := d.Try("POST", "/v1/stop", struct{}{}); err != nil || status != 503 {
+		t.Fatalf("a stop that cannot be recorded: status %d %s %v, want 503", status, body, err)
+	}
+	stopped := func() (h struct {
+		Revision uint64
+		Stopped  *struct{}
+	}) {
+		d.Get("/v1/stop", &h)
+		return h
+	}
+	if h := stopped(); h.Stopped == nil || h.Revision != 0 {
+		t.Fatalf("with a full disk: %+v", h)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	rig.Eventually(t, rig.Soon, "the stop is recorded", func() bool { return stopped().Revision > 0 })
+	d.Kill()
+	d.Start()
+	if h := stopped(); h.Stopped == nil {
+		t.Fatalf("after a restart: %+v", h)
+	}
+	h := d.Hook(rig.Bash("s", "ls"))
+	d.Allow(d.WaitPending(1)[0]) // a person is asked
+	if out := h.Wait(); out != rig.Allowed {
+		t.Errorf("afterwards a hook printed %q", out)
+	}
+}
+
+// onSmallDisk is a daemon whose state is on a disk that a test can fill.
+func onSmallDisk(t *testing.T) *rig.Daemon {
+	t.Helper()
+	d := rig.NewDaemon(t)
+	if err := os.Mkdir(d.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", d.State, "tmpfs", syscall.MS_NOSUID, "size=64m,mode=0700"); err != nil {
+		t.Skipf("this test needs a small disk, and this user may not mount one: %v", err)
+	}
+	t.Cleanup(func() {
+		d.Kill()
+		if err := syscall.Unmount(d.State, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
 }
 
 // fill takes all of the disk.

@@ -160,7 +160,8 @@ printf '{"session_id":"s","hook_event_name":"PermissionRequest","cwd":"/","tool_
 	}
 }
 
-// A broker with a certificate of its own is asked when it is named, and its approver is named.
+// A broker with a certificate of its own is asked when it is named, and its approver is named. The agent's
+// words go there where hook.conf lets them.
 func TestCIAsksOverHTTPS(t *testing.T) {
 	t.Parallel()
 	dir := rig.TempDir(t)
@@ -169,14 +170,28 @@ func TestCIAsksOverHTTPS(t *testing.T) {
 	d.Client = rig.Trusting(t, cert)
 	d.Start()
 	url, _ := d.Owner()
-	cmd, at, out, errs := ciCommand(t, `printf '{"session_id":"s","hook_event_name":"PermissionRequest","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}' | "$BIN/assent-hook" --socket "$ASSENT_SOCKET"`,
+	cmd, at, out, errs := ciCommand(t, `said=$HOME/.claude/projects/p/s.jsonl; mkdir -p "${said%/*}"
+echo '{"type":"user","message":{"content":"fix"}}
+{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"I look first."}]}}' > "$said"
+printf '{"session_id":"s","transcript_path":"%s","hook_event_name":"PermissionRequest","cwd":"/","tool_name":"Bash","tool_input":{"command":"ls"}}' "$said" | "$BIN/assent-hook" --socket "$ASSENT_SOCKET"`,
 		"--cacert", cert, "--url", url)
+	conf := filepath.Join(at, ".config", "assent", "hook.conf")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(conf), 0o700), os.WriteFile(conf, []byte("transcript = on\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	cmd.Env = append(cmd.Env, "ASSENT_TOKEN="+d.CreateToken("submit", "ci"))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	d.Allow(d.WaitPending(1)[0])
+	r := d.WaitPending(1)[0]
+	var told struct {
+		Context struct{ Said, SaidWhy string }
+	}
+	if d.Get("/v1/requests/"+r.ID, &told); told.Context.Said != "I look first." {
+		t.Errorf("the approver is told %+v", told.Context)
+	}
+	d.Allow(r)
 	if code := exitOf(t, cmd.Wait()); code != 0 || out.Tail(1<<12) != rig.Allowed {
 		t.Errorf("exit code %d, the hook printed %q\n%s", code, out.Tail(1<<12), errs.Tail(1<<14))
 	}

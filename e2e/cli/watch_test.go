@@ -176,13 +176,14 @@ func TestWatchPrintsLines(t *testing.T) {
 	w.see(`(?m)^[$#] *$`)
 }
 
-// TestAllowByNumberAsks: at a terminal a number that was never shown is shown, and asked about.
+// TestAllowByNumberAsks: at a terminal a number that was never shown is shown, and asked about. What a
+// command wrote into a pipe was not shown.
 func TestAllowByNumberAsks(t *testing.T) {
 	t.Parallel()
 	w := newWatching(t, 80, 24)
 	hook := w.d.Hook(readCall(t))
 	w.d.WaitPending(1)
-	w.afresh("assent allow 1; echo code $?")
+	w.afresh("assent pending | wc -l; assent trace 1 > trace.txt; assent allow 1; echo code $?")
 	w.see(`file_path: /home/dev/shop/a\.txt(.|\n)*Allow this\? \[y/N\]`)
 	w.line("")
 	w.see(`nothing was allowed\s+code 4`)

@@ -22,10 +22,10 @@ type Broker struct {
 }
 
 // ask is Config's Ask.
-func (b *Broker) ask(ctx context.Context, e hook.Event, timeout time.Duration) hookclient.Answer {
+func (b *Broker) ask(ctx context.Context, e hook.Event, t hookclient.Transcript, timeout time.Duration) hookclient.Answer {
 	cfg := b.Target
 	cfg.Timeout, cfg.OnTimeout, cfg.OnFailure = timeout, hook.Deny, hook.Deny
-	return hookclient.Submit(ctx, cfg, e)
+	return hookclient.SubmitWith(ctx, cfg, e, t)
 }
 
 // notify is Config's Tell.

@@ -38,9 +38,9 @@ import (
 
 // Config says whom to ask. Ask, Tell and Timeout are required.
 type Config struct {
-	// Ask puts a request to the broker and blocks for at most timeout; Tell hands on any other
-	// event and returns why that failed.
-	Ask  func(ctx context.Context, e hook.Event, timeout time.Duration) hookclient.Answer
+	// Ask puts a request, with what its hook sent beside it, to the broker and blocks for at most
+	// timeout; Tell hands on any other event and returns why that failed.
+	Ask  func(ctx context.Context, e hook.Event, t hookclient.Transcript, timeout time.Duration) hookclient.Answer
 	Tell func(ctx context.Context, e hook.Event) (why string)
 	// Timeout is how long a request may wait, as the user set it.
 	Timeout time.Duration
@@ -69,7 +69,7 @@ const (
 	notifyTime = 600 * time.Millisecond
 )
 
-// Relay is an http.Handler for POST /v1/hooks. Make it with New.
+// Relay is an http.Handler for POST /v1/hooks and POST /v1/hooks/context. Make it with New.
 type Relay struct {
 	cfg Config
 
@@ -119,13 +119,18 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	defer r.serving.Done()
-	if q.Method != http.MethodPost || q.URL.Path != "/v1/hooks" {
+	withTranscript := q.URL.Path == "/v1/hooks"+hook.ContextRoute
+	if q.Method != http.MethodPost || q.URL.Path != "/v1/hooks" && !withTranscript {
 		http.NotFound(w, q)
 		return
 	}
-	raw, err := io.ReadAll(http.MaxBytesReader(w, q.Body, hookclient.MaxPayload))
-	if err != nil {
-		http.Error(w, "the body ended early, or is too large", http.StatusBadRequest)
+	raw, err := io.ReadAll(http.MaxBytesReader(w, q.Body, hookclient.MaxPayload+hook.MaxTranscript))
+	t := hookclient.Transcript{Why: hook.UnescapeHeader(q.Header.Get(hook.HeaderContextWhy))}
+	if err == nil && withTranscript {
+		raw, t.Text, err = hook.SplitTranscript(raw, q.Header.Get(hook.HeaderContextLength))
+	}
+	if err != nil || len(raw) > hookclient.MaxPayload {
+		http.Error(w, "the body ended early, is too large, or is not as its headers say", http.StatusBadRequest)
 		return
 	}
 	e := eventOf(q.Header, raw)
@@ -143,7 +148,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		w.WriteHeader(http.StatusNoContent) // nobody waits for it, and it is not to be spooled
 		return
 	}
-	body := r.ask(q.Context(), e, p, unreadable, answerTimeout(q.Header, r.cfg.Timeout))
+	body := r.ask(q.Context(), e, p, unreadable, t, answerTimeout(q.Header, r.cfg.Timeout))
 	if len(body) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -163,13 +168,13 @@ func (r *Relay) notify(ctx context.Context, e hook.Event) (why string) {
 }
 
 // ask settles a request and returns what its hook prints.
-func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, timeout time.Duration) []byte {
+func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadable error, t hookclient.Transcript, timeout time.Duration) []byte {
 	start := time.Now()
 	rec := recordOf(e, p, start)
 	if r.cfg.Waits != nil {
 		waiting := rec
-		t := time.AfterFunc(waitsAfter, func() { r.cfg.Waits(waiting) })
-		defer t.Stop()
+		late := time.AfterFunc(waitsAfter, func() { r.cfg.Waits(waiting) })
+		defer late.Stop()
 	}
 	var a hookclient.Answer
 	switch {
@@ -178,7 +183,7 @@ func (r *Relay) ask(ctx context.Context, e hook.Event, p hook.Payload, unreadabl
 	case unreadable != nil:
 		a.Why = "the request could not be read: " + unreadable.Error()
 	default:
-		a = r.cfg.Ask(ctx, e, timeout)
+		a = r.cfg.Ask(ctx, e, t, timeout)
 		// A hook goes when its own time is up, and that may be seen before the end of ours, which is
 		// earlier.
 		a.Expired = a.Expired || !a.Answered && time.Since(start) >= timeout

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,7 +63,9 @@ func TestWhatAnswersMean(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ended []report.Request
 			r := New(Config{
-				Ask:     func(context.Context, hook.Event, time.Duration) hookclient.Answer { return tt.answer },
+				Ask: func(context.Context, hook.Event, hookclient.Transcript, time.Duration) hookclient.Answer {
+					return tt.answer
+				},
 				Timeout: 300 * time.Second, Refuse: tt.refuse, Ended: func(q report.Request) { ended = append(ended, q) },
 			})
 			payload := tt.payload
@@ -84,7 +87,9 @@ func TestWhatAnswersMean(t *testing.T) {
 }
 
 func TestRequestsAreSafeToLookAt(t *testing.T) {
-	r := New(Config{Ask: func(context.Context, hook.Event, time.Duration) hookclient.Answer { return hookclient.Answer{} }, Timeout: time.Minute})
+	r := New(Config{Ask: func(context.Context, hook.Event, hookclient.Transcript, time.Duration) hookclient.Answer {
+		return hookclient.Answer{}
+	}, Timeout: time.Minute})
 	post(r, t.Context(), bash, map[string]string{hook.HeaderEvent: "PermissionRequest"})
 	long := strings.Repeat("x", 3*shownText)
 	post(r, t.Context(), strings.Replace(bash, "rm -rf", long, 1), map[string]string{hook.HeaderEvent: "PermissionRequest"})
@@ -104,7 +109,7 @@ func TestPatience(t *testing.T) {
 		"": 299 * time.Second, "10000": 9500 * time.Millisecond, "999999999": 299 * time.Second, "-1": 299 * time.Second, "soon": 299 * time.Second,
 	} {
 		var got time.Duration
-		r := New(Config{Timeout: 300 * time.Second, Ask: func(_ context.Context, e hook.Event, d time.Duration) hookclient.Answer {
+		r := New(Config{Timeout: 300 * time.Second, Ask: func(_ context.Context, e hook.Event, _ hookclient.Transcript, d time.Duration) hookclient.Answer {
 			got = d
 			return hookclient.Answer{Answered: true, Body: []byte(allow), Outcome: hook.Allowed}
 		}})
@@ -119,7 +124,7 @@ func TestWaitingIsSaidAndTheAgentMayLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := make(chan report.Request, 1)
 		r := New(Config{Timeout: time.Minute, Waits: func(q report.Request) { waits <- q },
-			Ask: func(ctx context.Context, _ hook.Event, _ time.Duration) hookclient.Answer {
+			Ask: func(ctx context.Context, _ hook.Event, _ hookclient.Transcript, _ time.Duration) hookclient.Answer {
 				<-ctx.Done()
 				return hookclient.Answer{Answered: true, Body: []byte(allow), Outcome: hook.Allowed}
 			}})
@@ -143,7 +148,7 @@ func TestWaitingIsSaidAndTheAgentMayLeave(t *testing.T) {
 // own time, which ends earlier, is up.
 func TestHookThatGoesWhenItsTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{Timeout: 10 * time.Second, Ask: func(ctx context.Context, _ hook.Event, _ time.Duration) hookclient.Answer {
+		r := New(Config{Timeout: 10 * time.Second, Ask: func(ctx context.Context, _ hook.Event, _ hookclient.Transcript, _ time.Duration) hookclient.Answer {
 			<-ctx.Done()
 			return hookclient.Answer{Why: "the agent went away"}
 		}})
@@ -180,7 +185,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := New(Config{Timeout: time.Minute, Ask: func(context.Context, hook.Event, time.Duration) hookclient.Answer {
+		r := New(Config{Timeout: time.Minute, Ask: func(context.Context, hook.Event, hookclient.Transcript, time.Duration) hookclient.Answer {
 			return hookclient.Answer{Answered: true, Body: body}
 		}})
 		w := post(r, t.Context(), bash, map[string]string{hook.HeaderEvent: "PermissionRequest"})
@@ -193,4 +198,42 @@ func FuzzAnswer(f *testing.F) {
 			t.Errorf("%q: the agent got %s", body, got)
 		}
 	})
+}
+
+// What the hook sends beside a request reaches the broker that is asked; the request's own bytes are what
+// they were.
+func TestTranscriptIsHandedOn(t *testing.T) {
+	const said = "{\"said\":1}\n"
+	for name, tt := range map[string]struct {
+		path, body string
+		header     map[string]string
+		want       hookclient.Transcript
+		status     int
+	}{
+		"with words":        {"/v1/hooks/context", bash + said, map[string]string{hook.HeaderContextLength: strconv.Itoa(len(said))}, hookclient.Transcript{Text: []byte(said)}, 200},
+		"without, and why":  {"/v1/hooks", bash, map[string]string{hook.HeaderContextWhy: hook.SaidOff}, hookclient.Transcript{Why: hook.SaidOff}, 200},
+		"longer than it is": {"/v1/hooks/context", "{}", map[string]string{hook.HeaderContextLength: "3"}, hookclient.Transcript{}, 400},
+		"no length":         {"/v1/hooks/context", bash + said, nil, hookclient.Transcript{}, 400},
+		"another route":     {"/v1/hooks/contexts", bash, nil, hookclient.Transcript{}, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			r := New(Config{Timeout: time.Minute, Ask: func(_ context.Context, e hook.Event, got hookclient.Transcript, _ time.Duration) hookclient.Answer {
+				asked++
+				if string(e.Raw) != bash || string(got.Text) != string(tt.want.Text) || got.Why != tt.want.Why {
+					t.Errorf("handed on %s with %+v", e.Raw, got)
+				}
+				return hookclient.Answer{Answered: true, Body: []byte(allow), Outcome: hook.Allowed}
+			}})
+			q := httptest.NewRequestWithContext(t.Context(), "POST", tt.path, strings.NewReader(tt.body))
+			for name, value := range tt.header {
+				q.Header.Set(name, value)
+			}
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, q)
+			if w.Code != tt.status || (asked == 1) != (tt.status == 200) {
+				t.Errorf("answered %d, asked %d times", w.Code, asked)
+			}
+		})
+	}
 }

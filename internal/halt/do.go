@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"assent/internal/hook"
 )
+
+// errOvertaken: whenever it was looked at, another broker had done something.
+var errOvertaken = errors.New("other brokers stop, lift or pause all the time")
 
 // Do takes an act, of which Act, By and, of a pause, Seconds are filled in, and for a device what it
 // signed. It is in force, and recorded, when Do returns the state without an error; of a stop, no rule
@@ -16,7 +20,8 @@ import (
 //
 // basis, unless nil, is the revision that the approver acted on: ErrChanged if there was news since.
 // ErrStopped: a pause while everything is stopped. ErrUnavailable: not recorded, and not in force,
-// but ErrUnrecorded of a stop, which is in force here, and ErrBusy, see there.
+// but ErrUnrecorded of a stop, which is in force here and is recorded as soon as that works, and ErrBusy,
+// see there.
 func (s *Store) Do(ctx context.Context, act hook.HaltAct, basis *uint64) (hook.Halt, error) {
 	if act.Act == hook.HaltStop {
 		s.mu.Lock()
@@ -32,41 +37,64 @@ func (s *Store) Do(ctx context.Context, act hook.HaltAct, basis *uint64) (hook.H
 	if act.Act == hook.HaltPause {
 		act.Until = act.At.Add(time.Duration(act.Seconds) * time.Second)
 	}
-	err := s.record(ctx, act, basis)
+	err := s.recordInTurn(ctx, act, basis)
 	if act.Act != hook.HaltStop || errors.Is(err, ErrChanged) {
 		return s.State(), err
 	}
 	if err != nil {
-		s.cfg.Logf("a stop could not be recorded; it holds until this broker ends: %v", err)
-		s.mu.Lock()
-		if !s.stateStoppedLocked() {
-			s.own = &act
-		}
-		s.mu.Unlock()
-		s.notify()
+		s.cfg.Logf("a stop could not be recorded; it holds at this broker, and is tried again: %v", err)
+		s.hold(act)
 		err = fmt.Errorf("%w: %w", ErrUnrecorded, err)
 	}
 	return s.State(), errors.Join(err, s.drain(ctx))
 }
 
-// record writes act behind those that are there, unless the state is already what it wants.
+// hold has a stop hold here until it is recorded. One that is to be recorded already is enough.
+func (s *Store) hold(act hook.HaltAct) {
+	s.mu.Lock()
+	if s.own == nil || s.own.unreadable {
+		s.own = &ownStop{act: act}
+	}
+	s.mu.Unlock()
+	select {
+	case s.owed <- struct{}{}:
+	default:
+	}
+	s.notify()
+}
+
+// recordInTurn is record, one at a time: else a stop that is tried again could undo its own lift.
+func (s *Store) recordInTurn(ctx context.Context, act hook.HaltAct, basis *uint64) error {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+		return s.record(ctx, act, basis)
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+	}
+}
+
+// record writes act behind those that are there, unless the state is already what it wants. Before it
+// goes a stop that could not be recorded until now, so that the record tells what a lift lifted.
 func (s *Store) record(ctx context.Context, act hook.HaltAct, basis *uint64) error {
 	var last error
 	for range attempts {
 		s.mu.Lock()
-		have, own := s.state, s.own != nil
+		have, here, own := s.state, s.stateLocked(), s.own
 		s.mu.Unlock()
-		act.Basis = have.Revision
+		if act.Signature == "" { // else it is part of what was signed
+			act.Basis = have.Revision
+		}
 		if basis != nil && *basis != have.Revision {
 			return ErrChanged
 		}
+		owed := own != nil && !own.unreadable // it goes before act, or is act
 		switch {
-		case act.Act == hook.HaltPause && (have.Stopped() != nil || own):
+		case act.Act == hook.HaltPause && here.Stopped() != nil:
 			return ErrStopped
-		case own: // it is written whatever stands there
-		case act.Act == hook.HaltStop && have.Stopped() != nil,
-			act.Act == hook.HaltLift && have.Stopped() == nil,
-			act.Act == hook.HaltResume && have.Paused(act.At) == nil:
+		case act.Act == hook.HaltStop && have.Stopped() != nil && !owed,
+			act.Act == hook.HaltLift && here.Stopped() == nil,
+			act.Act == hook.HaltResume && here.Paused(act.At) == nil:
 			newer, err := s.newer(ctx, have.Revision)
 			if err != nil {
 				return fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -74,10 +102,14 @@ func (s *Store) record(ctx context.Context, act hook.HaltAct, basis *uint64) err
 			if !newer {
 				return nil
 			}
-			last = ErrChanged
+			last = errOvertaken
 			continue
 		}
-		acts := append(have.Acts[:len(have.Acts):len(have.Acts)], act)
+		acts := slices.Clone(have.Acts)
+		if owed && !contains([]hook.HaltAct{act}, own.act) {
+			acts = append(acts, own.act)
+		}
+		acts = append(acts, act)
 		acts = acts[max(0, len(acts)-maxActs):]
 		value, err := json.Marshal(document{Acts: acts})
 		if err != nil {
@@ -101,10 +133,8 @@ func (s *Store) record(ctx context.Context, act hook.HaltAct, basis *uint64) err
 		}
 		s.kv.Offer(key, value, rev)
 		var doc document
-		if json.Unmarshal(value, &doc) == nil && len(doc.Acts) > 0 {
-			if newest := doc.Acts[len(doc.Acts)-1]; newest.Act == act.Act && newest.At.Equal(act.At) && newest.By == act.By {
-				return nil
-			}
+		if json.Unmarshal(value, &doc) == nil && contains(doc.Acts, act) {
+			return nil
 		}
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, last)

@@ -9,10 +9,14 @@
 // enters first (Enter) and leaves when the answer is with its hook; Do returns from a stop when
 // nobody is left inside. So after it has returned, no request is allowed by a rule.
 //
+// A stop that the KV does not take holds here all the same, whatever else is heard of the KV, and is
+// written when that is possible: until it is recorded, somebody lifts it here, or the broker ends.
+//
 // # Concurrency
 //
-// Open starts one goroutine, that of the mirror of the KV; Close ends it and waits. All methods may
-// be called from any goroutine. One mutex guards the state; nothing slow runs under it.
+// Open starts two goroutines, that of the mirror of the KV and one that records what could not be
+// recorded; Close ends both and waits. All methods may be called from any goroutine. One mutex guards
+// the state; nothing slow runs under it. Acts are written one after the other.
 package halt
 
 import (
@@ -20,6 +24,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,7 +37,7 @@ var (
 	ErrChanged     = errors.New("somebody stopped, paused or resumed in the meantime; look at how it stands now and try again")
 	ErrStopped     = errors.New("everything is stopped, so there is nothing to pause; lift that first")
 	ErrUnavailable = errors.New("the record of what is stopped is not available; try again")
-	ErrUnrecorded  = errors.New("it could not be recorded; this broker allows nothing by rules all the same, until it ends; stop again when the record is back")
+	ErrUnrecorded  = errors.New("it could not be recorded yet; this broker allows nothing by rules all the same, and goes on trying to record it, but other brokers and a restart do not know of it until then")
 	ErrBusy        = errors.New("everything is stopped from now on, but a rule's answer was on its way and did not arrive in time; look at the history")
 )
 
@@ -64,15 +69,37 @@ type Store struct {
 	cfg Config
 	kv  *kvmirror.Mirror
 
-	mu    sync.Mutex
-	state hook.Halt // guarded by mu; as it was read last
-	// own is a stop that could not be recorded, or stands for a state that could not be read. It
-	// holds until there is news. Guarded by mu.
-	own      *hook.HaltAct
+	stop context.CancelFunc
+	done sync.WaitGroup
+	turn chan struct{} // full while somebody writes an act
+	owed chan struct{} // there may be a stop to record
+
+	mu       sync.Mutex
+	state    hook.Halt     // guarded by mu; as it was read last
+	own      *ownStop      // guarded by mu; nil unless there is one
 	stopping int           // guarded by mu; stops that are being done
 	inside   int           // guarded by mu; answers by rules on their way
 	empty    chan struct{} // guarded by mu; closed when inside is 0; nil while nobody waits for that
 	changed  func()        // guarded by mu
+}
+
+// ownStop is a stop that holds here and does not stand in the KV.
+type ownStop struct {
+	act hook.HaltAct
+	// unreadable says that it stands for a state that could not be read: it is over with one that can.
+	// Else it is somebody's, and is over when it is recorded or lifted.
+	unreadable bool
+}
+
+// settledBy reports whether acts, which the KV has, make s needless: it was recorded after all, whatever
+// came then. Another's stop does not: who lifts that has not seen this one.
+func (s *ownStop) settledBy(acts []hook.HaltAct) bool { return s.unreadable || contains(acts, s.act) }
+
+// contains reports whether act is one of these.
+func contains(acts []hook.HaltAct, act hook.HaltAct) bool {
+	return slices.ContainsFunc(acts, func(a hook.HaltAct) bool {
+		return a.Act == act.Act && a.By == act.By && a.At.Equal(act.At)
+	})
 }
 
 // document is what the KV keeps.
@@ -85,7 +112,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
 	}
-	s := &Store{cfg: cfg}
+	s := &Store{cfg: cfg, turn: make(chan struct{}, 1), owed: make(chan struct{}, 1)}
 	var err error
 	if s.kv, err = kvmirror.Open(ctx, kvmirror.Config{
 		KV: cfg.KV, Prefix: keyPrefix, Apply: s.apply, What: "what is stopped", Logf: cfg.Logf,
@@ -101,11 +128,16 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 			}
 		}
 	}
+	var run context.Context
+	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.done.Go(func() { s.recordOwed(run) })
 	return s, nil
 }
 
-// Close ends the goroutine. It may be called more than once.
+// Close ends the goroutines. It may be called more than once.
 func (s *Store) Close() error {
+	s.stop()
+	s.done.Wait()
 	s.kv.Close()
 	return nil
 }
@@ -128,7 +160,7 @@ func (s *Store) State() hook.Halt {
 func (s *Store) stateLocked() hook.Halt {
 	h := s.state
 	if s.own != nil {
-		h.Acts = append(h.Acts[:len(h.Acts):len(h.Acts)], *s.own)
+		h.Acts = append(h.Acts[:len(h.Acts):len(h.Acts)], s.own.act)
 	}
 	return h
 }
@@ -157,10 +189,15 @@ func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
 		if s.stateStoppedLocked() {
 			return nil
 		}
-		s.own = &hook.HaltAct{Act: hook.HaltStop, At: time.Now().UTC(), By: hook.Approver{Kind: hook.KindRule, ID: "halt", Name: "a record that cannot be read"}}
+		s.own = &ownStop{unreadable: true, act: hook.HaltAct{
+			Act: hook.HaltStop, At: time.Now().UTC(), By: hook.Approver{Kind: hook.KindRule, ID: "halt", Name: "a record that cannot be read"},
+		}}
 		return s.notify
 	}
-	s.state, s.own = hook.Halt{Revision: rev, Acts: doc.Acts}, nil
+	s.state = hook.Halt{Revision: rev, Acts: doc.Acts}
+	if s.own != nil && s.own.settledBy(doc.Acts) {
+		s.own = nil
+	}
 	return s.notify
 }
 

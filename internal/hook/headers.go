@@ -1,6 +1,10 @@
 package hook
 
-import "strings"
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
 
 // MaxLabel is how long a text of an event may be that travels in a header, in bytes. Each writer
 // says what becomes of a longer one.
@@ -60,6 +64,17 @@ const (
 	ContextRoute  = "/context"
 	MaxTranscript = 64 << 10
 )
+
+// SplitTranscript takes the end of the agent's transcript off a body that came by ContextRoute; length is
+// what HeaderContextLength says. Both parts are the body's memory. An error says what length should be.
+func SplitTranscript(body []byte, length string) (payload, transcript []byte, err error) {
+	n, err := strconv.ParseUint(length, 10, 32)
+	if err != nil || n > MaxTranscript || n > uint64(len(body)) {
+		return nil, nil, errors.New("want how many bytes of the body are the transcript's, at most " + strconv.Itoa(MaxTranscript))
+	}
+	at := len(body) - int(n)
+	return body[:at], body[at:], nil
+}
 
 // Headers of the answer to a PermissionRequest: how it ended, and who decided, if anybody did.
 // Values are percent-encoded. They are for whoever keeps a report; what the agent is told stands in

@@ -102,7 +102,8 @@ func TestPrompt(t *testing.T) {
 	}
 }
 
-// The prompts of a session that began before the broker are looked up once, and forgotten with it.
+// The prompts of a session that began before the broker are looked up once, and forgotten with it. Another's
+// session of the same name says nothing about this one, whatever way its hooks come.
 func TestPastPrompts(t *testing.T) {
 	told := reqcontext.New(0)
 	looked := 0
@@ -110,8 +111,11 @@ func TestPastPrompts(t *testing.T) {
 		if looked++; wait {
 			t.Error("a new request waits for history")
 		}
-		for _, text := range []string{"<task-notification>x</task-notification>", "fix the test", "older"} {
-			if !each(hook.Event{Type: hook.EventUserPromptSubmit, Time: time.Now(), Raw: []byte(prompted(text))}) {
+		for _, e := range []struct{ from, text string }{
+			{"user:2@x", "theirs"}, {"", "of an earlier version"}, {"user:1@x", "<task-notification>x</task-notification>"},
+			{"user:1@x", "fix the test"}, {"token:t", "from afar"}, {"user:1@x", "older"},
+		} {
+			if !each(hook.Event{Type: hook.EventUserPromptSubmit, Submitter: e.from, Time: time.Now(), Raw: []byte(prompted(e.text))}) {
 				break
 			}
 		}
@@ -131,6 +135,15 @@ func TestPastPrompts(t *testing.T) {
 		}
 		if r.in.Forget("s"); ask().Prompt == "" || looked != 2 {
 			t.Errorf("looked up %d times", looked)
+		}
+		for from, want := range map[string]string{"token:t": "from afar", "token:other": ""} {
+			a := arrival(payload("PermissionRequest", "Bash"))
+			a.Event.Submitter, a.Channel = from, hook.ChannelRemote
+			p := r.pending(a)
+			if c := r.about(told, p.ID()); c.Prompt != want {
+				t.Errorf("%s: %+v", from, c)
+			}
+			p.Close()
 		}
 	})
 }

@@ -67,6 +67,10 @@ type Config struct {
 	// EnterAllow is called before rules or grants allow anything: without ok they must not, because
 	// everything is stopped; leave is called when the answer is with its hook. nil: they always may.
 	EnterAllow func(context.Context) (leave func(), ok bool)
+	// Observed is told of each event of an agent's own hook once it is durable, with its payload; it must not
+	// block. Forgotten is told when a session is to be forgotten. nil: nobody is.
+	Observed  func(*hook.Event, *hook.Payload)
+	Forgotten func(session string)
 	// Paused reports whether requests are left to the agents' own prompts now. nil: they are not.
 	Paused func() bool
 	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
@@ -132,6 +136,12 @@ func New(ctx context.Context, cfg Config) *Intake {
 	if cfg.EnterAllow == nil {
 		cfg.EnterAllow = func(context.Context) (func(), bool) { return func() {}, true }
 	}
+	if cfg.Observed == nil {
+		cfg.Observed = func(*hook.Event, *hook.Payload) {}
+	}
+	if cfg.Forgotten == nil {
+		cfg.Forgotten = func(string) {}
+	}
 	if cfg.Paused == nil {
 		cfg.Paused = func() bool { return false }
 	}
@@ -194,6 +204,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		}
 		in.calls.observe(&e, &p.Payload)
 		in.prompts.observe(&e, p.SessionID)
+		in.cfg.Observed(&e, &p.Payload)
 	}
 	if !p.asks {
 		if e.Source == "" && !p.isForm { // what a permission prompt tool brings is no event

@@ -98,8 +98,7 @@ func (p *prompts) drop(gone func(sessionKey) bool) {
 func (in *Intake) prompt(ctx context.Context, req *hook.Request, back bool) hook.Context {
 	id := sessionKey{req.Submitter, req.SessionID}
 	about, known := in.prompts.get(id)
-	// History does not know who brought a prompt: it is asked for those of this machine only.
-	if known || in.cfg.PastPrompts == nil || req.Channel != hook.ChannelSocket {
+	if known || in.cfg.PastPrompts == nil || req.Submitter == "" {
 		return about
 	}
 	limit := promptLookup
@@ -113,6 +112,9 @@ func (in *Intake) prompt(ctx context.Context, req *hook.Request, back bool) hook
 	}
 	defer func() { <-in.prompts.looking }()
 	known = in.cfg.PastPrompts(ctx, req.SessionID, back, func(e hook.Event) bool {
+		if e.Submitter != req.Submitter {
+			return true // another may call its session what this one is called
+		}
 		var found bool
 		about, found = promptOf(&e)
 		return !found
@@ -183,4 +185,5 @@ var wrapped = regexp.MustCompile(`(?i)<[a-z]+(-[a-z]+)*-message[\s>]`)
 // Forget drops what is known of a session.
 func (in *Intake) Forget(session string) {
 	in.prompts.drop(func(id sessionKey) bool { return id.session == session })
+	in.cfg.Forgotten(session)
 }

@@ -174,6 +174,13 @@ func (s *Set) scriptAllowed(e *scope) *rule {
 
 // unitGuards asks every rule that denies or asks about one unit.
 func (s *Set) unitGuards(u *shell.Unit, e *scope, o *outcome) {
+	inEach(u, func() bool {
+		s.guardsHere(u, e, o)
+		return true
+	})
+}
+
+func (s *Set) guardsHere(u *shell.Unit, e *scope, o *outcome) {
 	if u.Kind == shell.Command {
 		s.guards.guards(u, func(r *rule) bool {
 			e.charge(r)
@@ -299,7 +306,15 @@ func (s *Set) commandAllowed(u *shell.Unit, e *scope) (covering, shadow *rule) {
 }
 
 // covers says whether an allow rule covers a command; the fault says why not.
-func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (bool, fault) {
+func (s *Set) covers(r *rule, u *shell.Unit, e *scope) (covered bool, f fault) {
+	inEach(u, func() bool {
+		covered, f = s.coversHere(r, u, e)
+		return covered
+	})
+	return covered, f
+}
+
+func (s *Set) coversHere(r *rule, u *shell.Unit, e *scope) (bool, fault) {
 	if !e.spend(1 + len(u.Argv)/4) {
 		return false, fault{"command", "there is too much to compare"}
 	}

@@ -66,7 +66,11 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	if !slices.ContainsFunc(m.programs, func(g glob) bool { return m.programAllowed(g, u, e) }) {
 		return false, fault{"program", "the program is another one, or lies in a directory that is not the system's"}
 	}
-	operands, f := m.argsAllowed(u.Argv[1:], e)
+	words := u.Argv[1:]
+	if m.flags != nil && m.flags.names {
+		words = namesAsNames(words, u, e)
+	}
+	operands, f := m.argsAllowed(words, e)
 	if f.selector != "" {
 		return false, f
 	}
@@ -94,6 +98,27 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 		return false, fault{"stdout", "standard output is " + u.Stdout.String()}
 	}
 	return true, fault{}
+}
+
+// namesAsNames says of words that stand for names of files that none becomes a flag: for programs
+// whose flags do no harm, so that it does not matter if one does.
+func namesAsNames(words []shell.Word, u *shell.Unit, e *scope) []shell.Word {
+	copied := false
+	for i, w := range words {
+		if w.MaybeFlag && (w.Text == "…" || ofOneKind(w)) && fileName(w, u, e) {
+			if !copied {
+				words, copied = slices.Clone(words), true
+			}
+			words[i].MaybeFlag = false
+		}
+	}
+	return words
+}
+
+// ofOneKind says whether a pattern ends in the kind of a file, as *.go does.
+func ofOneKind(w shell.Word) bool {
+	tail := w.Text[strings.LastIndexAny(w.Text, "*?]")+1:]
+	return len(tail) > 1 && tail[0] == '.' && tail != w.Text && w.Text[0] != '-'
 }
 
 func (m *commandMatch) programAllowed(g glob, u *shell.Unit, e *scope) bool {
@@ -226,7 +251,7 @@ func matchArg(gs []glob, s string) bool {
 
 // withoutFlags drops what begins with a dash before --.
 func withoutFlags(words []shell.Word) []shell.Word {
-	var operands []shell.Word
+	operands := make([]shell.Word, 0, len(words))
 	for i, w := range words {
 		if w.Static && w.Text == "--" {
 			return append(operands, words[i+1:]...)

@@ -33,12 +33,16 @@ func (c *compiler) flags(n *yaml.Node, programs []string, guard bool) *flagRules
 		"only": set(&f.only), "before": set(&f.before),
 		"has":    func(n *yaml.Node) { hasNode = n; set(&f.has)(n) },
 		"values": func(n *yaml.Node) { valuesNode = n },
+		"names":  func(n *yaml.Node) { c.oneOf(n, "names", "any"); f.names = true },
 	})
+	if f.names && (guard || f.only == nil) {
+		c.problem(n, "names is for rules that allow, beside only")
+	}
 	if valuesNode != nil {
 		c.flagValues(valuesNode, f, guard)
 	}
 	if ok && len(n.Content) == 0 {
-		c.problem(n, "flags is empty, expected only, before, values, has, or the word any")
+		c.problem(n, "flags is empty, expected only, before, values, names, has, or the word any")
 	}
 	if hasNode != nil && !guard {
 		c.problem(hasNode, "has is for rules that deny or ask; a rule that allows lists all its flags with only")

@@ -28,6 +28,7 @@ type scope struct {
 	realState []string                // assent's state and the home with links resolved; filled when needed
 	resolved  map[string]resolvedPath // paths that were resolved, with their directory
 	dir       dirFacts                // of the last unit: most commands run in one
+	searched  searchedDir             // of the last unit that reads all below its directory
 	work      int                     // steps taken; beyond maxWork nothing is allowed
 	foreign   bool                    // work is that of repositories' rules, and other the rest; else the other way round
 	other     int
@@ -86,6 +87,9 @@ func (e *scope) meets(a, b []token) bool {
 func (e *scope) resolvePath(dir, text string) (resolvedPath, bool) {
 	if strings.IndexByte(text, 0) >= 0 {
 		return resolvedPath{}, false
+	}
+	if e.readlink == nil { // as quick as remembering it
+		return e.surroundings.resolvePath(dir, text)
 	}
 	key := text
 	if !strings.HasPrefix(text, "/") {

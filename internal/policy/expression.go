@@ -254,9 +254,10 @@ func harmlessTemplate(s string) bool {
 
 var (
 	// No pipe, no > but >=, no @.
-	awkText = regexp.MustCompile(`^(?s:([^|>@\\]|\|\||>=|\\[^\n|>@])*)\z`)
-	awkCall = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*\(`)
-	awkFunc = regexp.MustCompile(`(func|function)[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
+	awkText    = regexp.MustCompile(`^(?s:([^|>@\\]|\|\||>=|\\[^\n|>@])*)\z`)
+	awkPattern = regexp.MustCompile(`^(?s:([^@\\]|\\[^\n@])*)\z`)
+	awkCall    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*\(`)
+	awkFunc    = regexp.MustCompile(`(func|function)[ \t]+([A-Za-z_][A-Za-z0-9_]*)`)
 )
 
 var awkNames = strings.Fields(`length substr index split sub gsub gensub match sprintf printf print tolower toupper int sqrt exp log sin cos atan2 rand srand
@@ -264,7 +265,13 @@ var awkNames = strings.Fields(`length substr index split sub gsub gensub match s
 
 // harmlessAwk says whether a program of awk only prints.
 func harmlessAwk(s string) bool {
-	if len(s) > maxExpression || !awkText.MatchString(s) {
+	// In front of the first action there are only patterns, in which > compares and | stands in
+	// regular expressions: what prints to a file or a program is an action.
+	first := strings.IndexByte(s, '{')
+	if first < 0 {
+		first = len(s)
+	}
+	if len(s) > maxExpression || !awkPattern.MatchString(s[:first]) || !awkText.MatchString(s[first:]) {
 		return false
 	}
 	for _, word := range []string{"system", "getline", "ENVIRON", "PROCINFO", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "close", "fflush", "extension", "/inet"} {

@@ -40,6 +40,7 @@ type flagRules struct {
 	only   *flagSet // no other flag
 	before *flagSet // the flags that may stand in front of the subcommand
 	has    *flagSet // at least one of these
+	names  bool     // names of files may look like flags: no flag of the program writes, runs or connects
 }
 
 // writesOneDash knows programs whose long flags begin with one dash, or that have more ways to write

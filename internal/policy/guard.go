@@ -355,7 +355,7 @@ const unknownDir = "/\x01"
 
 // spellings are the texts in one word that may be a path.
 func spellings(text string) []string {
-	all := []string{text}
+	all := append(make([]string, 0, 4), text)
 	if _, v, ok := strings.Cut(text, "="); ok && v != "" {
 		all = append(all, v)
 	}

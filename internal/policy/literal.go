@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"assent/internal/policy/shell"
@@ -19,7 +18,7 @@ func (m *commandMatch) writtenOut(u *shell.Unit, e *scope) fault {
 		switch {
 		case w.Static && matchAny(m.noArg, w.Text):
 			return fault{"no_arg", quote(w.Text) + " must not stand there"}
-		case w.Static, m.literal && fileName(w, u, e), m.piped && fromCommand(w, u):
+		case w.Static, m.literal && (fileName(w, u, e) || substituted(w)), m.piped && fromCommand(w, u):
 		case m.literal:
 			return fault{"literal", quote(w.Text) + " is known only when it runs"}
 		default:
@@ -49,14 +48,20 @@ func fileName(w shell.Word, u *shell.Unit, e *scope) bool {
 // unread are the characters of words that are more than a pattern.
 const unread = "$`{}<>()\\'\"~"
 
-// fromCommand says whether the word is what other commands of the script wrote, which rules
-// allow by themselves: $(...) without another one in it, and the arguments from xargs.
-func fromCommand(w shell.Word, u *shell.Unit) bool {
-	return reachedBy(u, "xargs") && (w.Text == "…" || strings.Contains(w.Text, "{}") && !strings.ContainsAny(strings.ReplaceAll(w.Text, "{}", ""), unread)) ||
-		substitution.MatchString(w.Text)
+// substituted says whether a word is the name of what a command of the script writes, which rules
+// allow by itself: <(sort x).
+func substituted(w shell.Word) bool {
+	return strings.HasPrefix(w.Text, "<(") && !w.Static && w.Only(shell.Substitution)
 }
 
-var substitution = regexp.MustCompile("^[^$`<>{}]*(\\$\\([^$`()<>{}]+\\)[^$`<>{}]*)+$")
+// fromCommand says whether what is not known of the word is what other commands of the script wrote,
+// which rules allow by themselves, or a number such as $?: $(...), and the arguments from xargs.
+func fromCommand(w shell.Word, u *shell.Unit) bool {
+	// xargs without a command prints what it reads, which nobody means: it is the end of a text that was cut.
+	alone := u.Argv[0].Start == u.Start && u.Argv[0].End == u.End
+	return reachedBy(u, "xargs") && (w.Text == "…" && !alone || strings.Contains(w.Text, "{}") && !strings.ContainsAny(strings.ReplaceAll(w.Text, "{}", ""), unread)) ||
+		w.Only(shell.Output|shell.Number)
+}
 
 // fedByFinder says whether all that goes through pipes in the command was written by programs
 // that find files and print their names as they are, and by head and tail after them.

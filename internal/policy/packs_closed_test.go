@@ -9,9 +9,11 @@ import (
 // openFlags are the rules whose programs have no flag that writes, runs or connects; openWords those
 // whose words are texts, not names of files, hosts or commands.
 var (
-	openFlags = []string{"readonly-words", "readonly-echo", "readonly-ls", "readonly-realpath", "readonly-stat-any", "readonly-cat", "readonly-count", "readonly-columns", "readonly-bytes",
+	openFlags = []string{"readonly-words", "readonly-echo", "readonly-numbers", "readonly-cd", "readonly-ls", "readonly-realpath", "readonly-stat-any", "readonly-cat", "readonly-count", "readonly-columns", "readonly-bytes",
 		"readonly-checksums", "readonly-hardware"}
-	openWords = []string{"readonly-printf", "readonly-test", "readonly-command-v"}
+	// namesAnyway are those for which a name that looks like a flag does no harm.
+	namesAnyway = []string{"readonly-grep"}
+	openWords   = []string{"readonly-printf", "readonly-test", "readonly-command-v"}
 )
 
 // Packs rest on closed lists: every rule that allows names its operations, its flags, the shapes of
@@ -38,6 +40,9 @@ func TestPacksAreClosed(t *testing.T) {
 func openFlagsOf(id string, m *commandMatch, asks bool) (found []string) {
 	if m.flags != nil && m.flags.any && !slices.Contains(openFlags, id) {
 		found = append(found, "any flag may stand there")
+	}
+	if m.flags != nil && m.flags.names && !slices.Contains(namesAnyway, id) {
+		found = append(found, "names may look like flags")
 	}
 	open := m.rest || !m.argsSet
 	if open && (m.flags == nil || m.flags.only == nil) && !slices.Contains(openFlags, id) && !slices.Contains(openWords, id) {

@@ -16,6 +16,8 @@ type protection struct {
 	kept []pathPattern
 	// state are directories of assent's, whose parents must not be read or moved as a whole.
 	state []string
+	// hidden are the names with a dot in front that stand in paths.
+	hidden map[string]bool
 	// signs are parts of names, in lower case: a word without one touches nothing here.
 	signs [256][]string // by first character
 }
@@ -54,7 +56,7 @@ func ownProgram(base string) bool {
 }
 
 func newProtection(own []string, home string) (*protection, error) {
-	p := &protection{}
+	p := &protection{hidden: map[string]bool{}}
 	for _, s := range []string{
 		".claude", ".git", "config/git", "/gitconfig", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
 		"/proc/", "xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
@@ -74,6 +76,13 @@ func newProtection(own []string, home string) (*protection, error) {
 			return nil, err
 		}
 		p.kept = append(p.kept, ps...)
+	}
+	for _, q := range p.paths {
+		for part := range strings.SplitSeq(q.src, "/") {
+			if strings.HasPrefix(part, ".") {
+				p.hidden[part] = true
+			}
+		}
 	}
 	if home != "" {
 		own = append(slices.Clone(own), path.Join(home, ".local/state/assent"), path.Join(home, ".config/assent"))
@@ -109,7 +118,15 @@ func namesOnly(base string) bool {
 const notAllowed = "what belongs to assent or to the agent's settings, which no rule allows"
 
 // touchedBy says why the unit touches something protected; empty when it does not.
-func (p *protection) touchedBy(u *shell.Unit, e *scope) string {
+func (p *protection) touchedBy(u *shell.Unit, e *scope) (why string) {
+	inEach(u, func() bool {
+		why = p.touchedHere(u, e)
+		return why == ""
+	})
+	return why
+}
+
+func (p *protection) touchedHere(u *shell.Unit, e *scope) string {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
 		if u.Kind == shell.Write && e.holdsProject(u.Path, u) {
@@ -157,6 +174,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if at := e.strangeRepository(u.Dir); at != "" {
 			return quote(at) + " is a repository of its own, whose configuration can name programs to run"
 		}
+		if u.Dir != e.cwd && u.Dir != e.project && e.mayPlant(u) {
+			return "what runs beside it could make " + quote(u.Dir) + " a repository, whose configuration can name programs to run"
+		}
 	}
 	if e.facts(p, u.Dir).sign {
 		if at := (resolvedPath{spelled: u.Dir}); p.touches(at, e, true) {
@@ -189,7 +209,14 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		return "what it unpacks may hold a .git or a .claude, and " + quote(at.Text) + " holds the project"
 	}
 	changes := mayChange(u.Base)
-	for _, w := range u.Argv[1:] {
+	var role func(int, shell.Word) wordRole
+	if programs().searches.Has(u.Base) && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
+		role = grepRoles(u.Argv[1:])
+	}
+	for i, w := range u.Argv[1:] {
+		if saysNothing(i, u.Argv[1:], role) {
+			continue
+		}
 		if controls && strings.Contains(strings.ToLower(w.Text), "assent") {
 			return quote(w.Text) + " is assent itself, which no rule allows"
 		}

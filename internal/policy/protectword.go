@@ -47,7 +47,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 	if !sign && namesOnly && !w.Glob {
 		return ""
 	}
-	if sign && !w.Static {
+	if sign && !w.Static && !(w.Only(shell.FileNames) && text == strings.ToLower(text)) {
 		return quote(w.Text) + " may become " + notAllowed
 	}
 	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
@@ -73,8 +73,15 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 		if !ok {
 			continue
 		}
-		if namesOnly && u.Base != "mkdir" && path.Base(at.spelled) == ".git" {
-			continue // test -d .git, find . -path ./.git -prune: what is in it is not touched
+		if namesOnly && u.Base != "mkdir" {
+			switch path.Base(at.spelled) {
+			case ".git": // test -d .git, find . -path ./.git -prune: what is in it is not touched
+				continue
+			case ".claude":
+				if !e.readsComputed() && !e.readsInput() {
+					continue
+				}
+			}
 		}
 		if sign && p.touches(at, e, changes) {
 			return quote(w.Text) + " is " + notAllowed
@@ -100,6 +107,20 @@ func mayLead(s string) bool {
 
 // span is a brace expansion such as {1..5}.
 var span = regexp.MustCompile(`\{[^{},/]*\.\.[^{},/]*\}`)
+
+// saysNothing says whether a word of a search names no file: the pattern, or what is left out.
+func saysNothing(i int, words []shell.Word, role func(int, shell.Word) wordRole) bool {
+	w := words[i]
+	switch {
+	case role == nil || !w.Static:
+		return false
+	case strings.HasPrefix(w.Text, "--exclude-dir=") || strings.HasPrefix(w.Text, "--exclude="):
+		return true
+	case i > 0 && words[i-1].Static && (words[i-1].Text == "--exclude-dir" || words[i-1].Text == "--exclude"):
+		return true
+	}
+	return role(i, w) == wordPlain
+}
 
 // alternatives are the patterns that a word with braces becomes.
 func alternatives(text string) []string {
@@ -130,7 +151,7 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 	tokens := pathTokens(w, dir)
 	hiddenNames := false
 	for part := range strings.SplitSeq(text, "/") {
-		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && part != "." && part != ".."
+		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && (strings.ContainsAny(part, "*?[") || p.hidden[part])
 	}
 	paths := p.paths
 	if changes {
@@ -141,8 +162,11 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
 			continue
 		}
-		if strings.HasPrefix(q.src, "**/") && !p.hasSign(text) && !hiddenNames {
-			continue
+		if strings.HasPrefix(q.src, "**/") && !hiddenNames {
+			name, _, _ := strings.Cut(q.src[3:], "/")
+			if name, _, _ = strings.Cut(name, "*"); name == "" && !p.hasSign(text) || !strings.Contains(text, name) {
+				continue // no more than any other pattern
+			}
 		}
 		if !e.spend(60) {
 			return "There is too much in it to compare."

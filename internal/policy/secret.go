@@ -18,6 +18,7 @@ type secretList struct {
 	shapes       []glob          // other patterns for names
 	shapesBy     needed
 	pathsBy      needed
+	dirsBy       needed // manyDirs
 	directories  map[string]bool
 	manyDirs     []glob
 	paths        []pathGlobOf
@@ -141,6 +142,9 @@ func readSecrets(text string) (*secretList, error) {
 	for i := range l.shapes {
 		l.shapesBy.add(l.shapes[i].need, i)
 	}
+	for i := range l.manyDirs {
+		l.dirsBy.add(l.manyDirs[i].need, i)
+	}
 	for i := range l.paths {
 		l.pathsBy.add(l.paths[i].glob.need, i)
 	}
@@ -200,10 +204,17 @@ func (e *surroundings) secretPath(at string) bool {
 	if at == "" {
 		return true
 	}
-	parts := strings.Split(at[1:], "/")
+	var few [16]string // most paths have fewer parts
+	parts := few[:0]
+	for left := at[1:]; ; {
+		part, rest, more := strings.Cut(left, "/")
+		if parts, left = append(parts, part), rest; !more {
+			break
+		}
+	}
 	rest, inHome := e.homePath(at, parts)
 	for _, d := range parts {
-		if l.directories[d] || slices.ContainsFunc(l.manyDirs, func(g glob) bool { return g.match(d) }) {
+		if l.directories[d] || l.dirsBy.any(d, func(i int) bool { return l.manyDirs[i].match(d) }) {
 			return true
 		}
 	}

@@ -60,7 +60,15 @@ func (e *scope) unnamed(m *match) fault {
 
 // secretsOf finds the words of a unit that name files with secrets, or directories in which a
 // search would find them.
-func (e *scope) secretsOf(u *shell.Unit) []secret {
+func (e *scope) secretsOf(u *shell.Unit) (all []secret) {
+	inEach(u, func() bool {
+		all = append(all, e.secretsHere(u)...)
+		return true
+	})
+	return all
+}
+
+func (e *scope) secretsHere(u *shell.Unit) []secret {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
 		return e.secretWord(nil, u.Path, u, wordFile)
@@ -101,11 +109,23 @@ func (e *scope) secretsOf(u *shell.Unit) []secret {
 		}
 	}
 	if u.Dir != "" && (searchesBelow(u) || namesOnly(u.Base) && !e.namesPath(u) && roles != nil && roles(0, shell.Word{}) == wordSearch) {
-		if at, ok := e.resolvePath(u.Dir, u.Dir); ok && e.isSecret(at, true) {
-			all = append(all, secret{text: u.Dir, at: at})
+		if e.searched.dir != u.Dir || !e.searched.known {
+			at, ok := e.resolvePath(u.Dir, u.Dir)
+			e.searched = searchedDir{u.Dir, true, at, ok && e.isSecret(at, true)}
+		}
+		if e.searched.secret {
+			all = append(all, secret{text: u.Dir, at: e.searched.at})
 		}
 	}
 	return all
+}
+
+// searchedDir says whether what reads all below a directory meets secrets for certain.
+type searchedDir struct {
+	dir    string
+	known  bool
+	at     resolvedPath
+	secret bool
 }
 
 // namesPath says whether find and its like are given a path to begin at.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"assent/internal/policy/shell"
@@ -16,25 +18,64 @@ func (e *scope) strangeRepository(dir string) string {
 	if e.readlink == nil || e.project == "" || !lies(e.project, dir) {
 		return ""
 	}
+	// A link may lead out of the project, to where another repository begins further up.
+	top, at := e.realBase(&pathPattern{anchor: atProject}), e.resolve(dir)
+	if top == "" || at == "" || !lies(top, at) {
+		return dir
+	}
 	there := func(name string) bool {
-		_, err := e.readlink(path.Join(dir, name))
+		_, err := e.readlink(path.Join(at, name))
 		return !errors.Is(err, os.ErrNotExist)
 	}
-	for ; ; dir = path.Dir(dir) {
+	for ; ; at = path.Dir(at) {
 		switch {
-		case dir == e.project && !there("HEAD"): // neither, or the project's own
+		case at == top && !there("HEAD"): // neither, or the project's own
 			return ""
 		case there(".git"):
-			if dir == e.project {
+			if at == top {
 				return ""
 			}
 			return dir
 		case there("HEAD") && there("objects"):
 			return dir
-		case dir == e.project || dir == "/":
+		case at == top || at == "/":
 			return ""
 		}
 	}
+}
+
+// mayPlant says whether something else in the command may change files, and so make a directory a
+// repository before git looks at it.
+func (e *scope) mayPlant(git *shell.Unit) bool {
+	for i := range e.units {
+		u := &e.units[i]
+		switch {
+		case u == git, u.Kind == shell.ReadFile, u.Kind == shell.Assign:
+		case u.Kind != shell.Command:
+			return true
+		case u.Base == "git":
+			if len(u.Argv) < 2 || !slices.Contains(lookingGit, u.Argv[1].Text) {
+				return true
+			}
+		case u.Base == "mkdir":
+			return true
+		case programs().plainWords.Has(u.Base), programs().printsWords.Has(u.Base), u.Base == "sed" && len(u.Argv) > 2 && u.Argv[1].Text == "-n" && printsLines.MatchString(u.Argv[2].Text) && !slices.ContainsFunc(u.Argv[3:], mayBeFlag):
+		case mayChange(u.Base):
+			return true
+		}
+	}
+	return false
+}
+
+// printsLines are the scripts of sed that only print some lines.
+var printsLines = regexp.MustCompile(`^[0-9$]+(,[0-9$]+)?p$`)
+
+func mayBeFlag(w shell.Word) bool { return w.MaybeFlag || strings.HasPrefix(w.Prefix, "-") }
+
+// lookingGit are commands of git that leave the working tree as it is.
+var lookingGit = []string{
+	"status", "log", "diff", "show", "branch", "rev-parse", "rev-list", "ls-files", "ls-tree", "remote", "tag", "describe", "blame", "merge-base", "cat-file",
+	"shortlog", "reflog", "for-each-ref", "show-ref", "symbolic-ref", "name-rev", "grep", "whatchanged", "diff-tree", "diff-index", "diff-files", "check-ignore", "count-objects", "cherry", "config",
 }
 
 // ownSettings finds commands that change settings without naming their file: those of the

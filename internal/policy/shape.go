@@ -18,6 +18,7 @@ var namedShapes = map[string]func(string) bool{
 	"jq":          harmlessJQ,
 	"yq":          harmlessYQ,
 	"awk":         harmlessAwk,
+	"sed":         harmlessSed,
 	"go-template": harmlessTemplate,
 }
 

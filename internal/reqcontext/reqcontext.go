@@ -36,6 +36,9 @@ type Store struct {
 	mu    sync.Mutex
 	bytes int64             // guarded by mu: of all in of
 	of    map[string]*entry // guarded by mu: by request
+
+	// What there was no memory for: of a context the file's text, or all. Guarded by mu.
+	droppedFiles, droppedAll uint64
 }
 
 // entry is one context. It never changes.
@@ -68,8 +71,10 @@ func (s *Store) Put(id string, c hook.Context) bool {
 	if s.bytes+e.bytes > s.max && c.Before != nil && c.Before.Text != nil {
 		c.Before = &hook.Before{Why: hook.BeforeFull}
 		e = newEntry(c)
+		s.droppedFiles++
 	}
 	if s.bytes+e.bytes > s.max {
+		s.droppedAll++
 		e = newEntry(hook.Context{SaidWhy: hook.SaidFull}) // small, and there are no more than requests
 	}
 	s.bytes += e.bytes
@@ -119,6 +124,17 @@ func (s *Store) Held() (n int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.of), s.bytes
+}
+
+// Dropped is what there was no memory for since the store was made: texts of files, and contexts as a whole.
+// A context whose file was dropped first may be in both.
+func (s *Store) Dropped() (files, all uint64) {
+	if s == nil {
+		return 0, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.droppedFiles, s.droppedAll
 }
 
 // Whole is the context of v, with the text of its file; nil once v is over.

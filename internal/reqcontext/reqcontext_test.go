@@ -128,6 +128,9 @@ func TestBound(t *testing.T) {
 	if n != 2000 || full == 0 || small == 0 || bytes > max+2000*2*entryBytes {
 		t.Errorf("%d held, %d bytes, %d without a text, %d with nothing", n, bytes, small, full)
 	}
+	if files, all := s.Dropped(); int(files) != full+small || int(all) != full {
+		t.Errorf("%d texts and %d contexts are counted as dropped, want %d and %d", files, all, full+small, full)
+	}
 	for i := range 2000 {
 		s.Drop(strconv.Itoa(i))
 	}

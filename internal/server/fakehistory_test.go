@@ -169,6 +169,11 @@ func (m *memory) Raw(_ context.Context, id string, pos uint64) ([]byte, error) {
 	return s.raw[pos], nil
 }
 
+func (m *memory) Prompt(ctx context.Context, id string, pos uint64) ([]byte, string, error) {
+	raw, err := m.Raw(ctx, id, pos)
+	return raw, "", err
+}
+
 func (m *memory) Search(_ context.Context, words string, before uint64, limit int) ([]history.Found, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -23,6 +23,7 @@ type History interface {
 	Session(ctx context.Context, id string) (history.Session, error)
 	Feed(ctx context.Context, session string, after uint64, limit int) ([]history.Event, error)
 	Raw(ctx context.Context, session string, pos uint64) ([]byte, error)
+	Prompt(ctx context.Context, session string, pos uint64) (raw []byte, submitter string, err error)
 	Search(ctx context.Context, query string, before uint64, limit int) ([]history.Found, error)
 	Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Settled, error)
 	Stats(ctx context.Context, since time.Time, step string, zone *time.Location) (hook.Stats, error)

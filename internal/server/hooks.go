@@ -95,13 +95,12 @@ func (s *Server) arrivalOf(r *http.Request, came hook.Channel, at time.Time) (in
 // splitTail takes the end of the agent's transcript off a body. The payload is a copy: it stays in memory
 // for as long as its hook waits.
 func splitTail(h http.Header, body []byte) (payload, tail []byte, bad *problem) {
-	n, err := strconv.ParseUint(h.Get(hook.HeaderContextLength), 10, 32)
-	if err != nil || n > hook.MaxTranscript || n > uint64(len(body)) {
-		p := badField(hook.HeaderContextLength, "want how many bytes of the body are the transcript's, at most "+strconv.Itoa(hook.MaxTranscript))
+	payload, tail, err := hook.SplitTranscript(body, h.Get(hook.HeaderContextLength))
+	if err != nil {
+		p := badField(hook.HeaderContextLength, err.Error())
 		return nil, nil, &p
 	}
-	at := len(body) - int(n)
-	return bytes.Clone(body[:at]), body[at:], nil
+	return bytes.Clone(payload), tail, nil
 }
 
 func (s *Server) hookBodyFailed(w http.ResponseWriter, r *http.Request, err error) {

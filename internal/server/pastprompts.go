@@ -34,11 +34,11 @@ func (s *Server) pastPrompts(ctx context.Context, session string, wait bool, eac
 		if json.Unmarshal(events[i].JSON, &e) != nil || e.Kind != feed.KindUserPrompt {
 			continue
 		}
-		raw, err := s.cfg.History.Raw(ctx, session, events[i].Pos)
+		raw, from, err := s.cfg.History.Prompt(ctx, session, events[i].Pos)
 		if err != nil {
 			return false
 		}
-		if !each(hook.Event{Type: hook.EventUserPromptSubmit, Agent: h.Info.Agent, Time: time.UnixMilli(e.TS), Origin: h.Info.Origin, Raw: raw}) {
+		if !each(hook.Event{Type: hook.EventUserPromptSubmit, Submitter: from, Agent: h.Info.Agent, Time: time.UnixMilli(e.TS), Origin: h.Info.Origin, Raw: raw}) {
 			break
 		}
 	}

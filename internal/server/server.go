@@ -62,6 +62,9 @@ type Config struct {
 	// Secret says of a file that a request would change whether it may hold secrets: those that do not are
 	// read for the person who is asked. nil: no file is.
 	Secret func(req *hook.Request, path string) bool
+	// Observed and Forgotten are those of intake.Config.
+	Observed  func(*hook.Event, *hook.Payload)
+	Forgotten func(session string)
 	// InForce is what GET /v1/rules shows; nil means that there is nothing. Call RulesChanged
 	// after it has changed.
 	InForce func() hook.InForce
@@ -215,6 +218,7 @@ func New(cfg Config) (*Server, error) {
 	s.intake = intake.New(s.ctx, intake.Config{
 		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
+		Observed: cfg.Observed, Forgotten: cfg.Forgotten,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{

@@ -70,6 +70,7 @@ type delivery struct {
 	items    []*item // of which it notifies
 	news     *news   // of finished, failed and halted
 	waits    *item   // of waits
+	aside    int     // asideWaits and its like, where it is of no items
 	upTo     uint64  // the requests up to here are dealt with
 }
 

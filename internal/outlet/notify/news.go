@@ -25,7 +25,8 @@ const prompt = "prompt"
 
 const (
 	maxNews = 64 // on their way to the ring; what comes beyond is dropped
-	// maxTargetNews is how many a target may have that it was not sent; what comes beyond is dropped.
+	// maxTargetNews is how many a target may have that it was not sent; what comes beyond is dropped, and a
+	// stop or a pause takes the place of the oldest.
 	maxTargetNews = 8
 	// newsLife is how long news is worth sending.
 	newsLife = 10 * time.Minute
@@ -71,12 +72,23 @@ func (p *Push) offer(n news) {
 	select {
 	case p.news <- n:
 	default:
+		p.counts.dropped.Inc()
+		now, last := time.Now().Unix(), p.newsFull.Load()
+		if now-last >= 60 && p.newsFull.CompareAndSwap(last, now) {
+			p.cfg.Logf("push: more happens than can be told of; what comes beyond %d events is dropped", maxNews)
+		}
 	}
 }
 
 // tell gives news to the targets that want it.
 func (r *ring) tell(n news) {
 	switch n.kind {
+	case typeHalted:
+		// A stop is news when it is done and again when it is recorded, if that was not the same moment.
+		if n.at.Equal(r.halted.at) && n.halt == r.halted.halt {
+			return
+		}
+		r.halted = n
 	case prompt:
 		if len(r.turns) >= maxTurns {
 			clear(r.turns)
@@ -91,9 +103,40 @@ func (r *ring) tell(n news) {
 		}
 	}
 	for _, t := range r.targets {
-		if t.wants(&n) && len(t.news) < maxTargetNews {
-			t.news = append(t.news, &n)
+		if t.wants(&n) {
+			t.add(&n)
 		}
+	}
+}
+
+// add keeps news for t until it is sent.
+func (t *target) add(n *news) {
+	if len(t.news) >= maxTargetNews {
+		t.drop(1, "it has not been told of %d events", len(t.news))
+		if n.kind != typeHalted {
+			return
+		}
+		i := slices.IndexFunc(t.news, func(old *news) bool { return old.kind != typeHalted })
+		t.news = slices.Delete(t.news, max(i, 0), max(i, 0)+1)
+	}
+	t.news = append(t.news, n)
+}
+
+// drop counts news of t that is dropped, and says once why, until it gets some again.
+func (t *target) drop(n int, why string, args ...any) {
+	t.p.counts.dropped.Add(float64(n))
+	if !t.dropping {
+		t.p.cfg.Logf("push: news for "+t.what()+" is dropped: "+why, args...)
+	}
+	t.dropping = true
+}
+
+// forgetOldNews drops what is not worth sending any more.
+func (t *target) forgetOldNews(now time.Time) {
+	before := len(t.news)
+	t.news = slices.DeleteFunc(t.news, func(n *news) bool { return now.Sub(n.at) > newsLife })
+	if n := before - len(t.news); n > 0 {
+		t.drop(n, "it could not be told within %v", newsLife)
 	}
 }
 
@@ -108,9 +151,8 @@ func (t *target) wants(n *news) bool {
 	return n.kind == typeFinished && t.set.Finished || n.kind == typeFailed && t.set.Failed
 }
 
-// nextNews is a delivery of the oldest news that is still worth it, or nil.
+// nextNews is a delivery of the oldest news, or nil.
 func (t *target) nextNews(now time.Time) *delivery {
-	t.news = slices.DeleteFunc(t.news, func(n *news) bool { return now.Sub(n.at) > newsLife })
 	if len(t.news) == 0 {
 		return nil
 	}

@@ -1,11 +1,18 @@
 package notify_test
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -127,8 +134,205 @@ func TestNewsIsBounded(t *testing.T) {
 			r.push.Observe(hook.Event{Type: hook.EventStopFailure, Time: time.Now()}, hook.Payload{SessionID: "s1"})
 		}
 		pass(time.Hour)
-		if n := len(r.got()); n == 0 || n > 16 {
+		n := len(r.got())
+		if n == 0 || n > 16 {
 			t.Errorf("%d messages", n)
 		}
+		if dropped := r.dropped(); n+dropped != 1000 {
+			t.Errorf("%d messages, and %d dropped", n, dropped)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.said) == 0 || len(r.said) > 2 {
+			t.Errorf("the log says %q", r.said)
+		}
+	})
+}
+
+// dropped is how much news was dropped.
+func (r *rig) dropped() int {
+	r.t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(r.push.Collectors()...)
+	families, err := registry.Gather()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "assent_push_news_dropped_total" {
+			return int(f.GetMetric()[0].GetCounter().GetValue())
+		}
+	}
+	r.t.Fatal("news that is dropped is not counted")
+	return 0
+}
+
+// bot is a webhook that says what it got, and may refuse types of messages.
+type bot struct {
+	mu      sync.Mutex
+	got     []string        // guarded by mu
+	ids     map[string]bool // guarded by mu; the webhook-ids of news
+	refuses func(kind string) bool
+}
+
+func (b *bot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var doc struct{ Type string }
+	_ = json.NewDecoder(r.Body).Decode(&doc)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refuses(doc.Type) {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	b.got = append(b.got, doc.Type)
+	b.ids[doc.Type+" "+r.Header.Get("webhook-id")] = true
+}
+
+func (b *bot) said() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(b.got, " ")
+}
+
+// withBot runs f with a bot in the file of notices.
+func withBot(t *testing.T, refuses func(kind string) bool, f func(t *testing.T, r *rig, b *bot)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		b := &bot{refuses: refuses, ids: map[string]bool{}}
+		set := notify.DefaultSettings()
+		set.AfterSeconds, set.Finished = 0, true
+		r.cfg.Notices = []notify.Notice{{Name: "bot", Webhook: true, URL: "https://bot.example/x", Secret: make([]byte, 24), Settings: set}}
+		r.vendor.Answer(b.ServeHTTP)
+		r.start()
+		f(t, r, b)
+		r.end()
+	})
+}
+
+var everything = hook.Approver{Kind: "device", Name: "laptop"}
+
+func (r *rig) stopsAll() {
+	r.push.Halted(hook.Halt{Acts: []hook.HaltAct{{Act: hook.HaltStop, At: time.Now(), By: everything}}})
+	synctest.Wait()
+}
+
+func (r *rig) turnEnds(session string) {
+	r.push.Observe(hook.Event{Type: hook.EventStop, Time: time.Now()}, hook.Payload{SessionID: session})
+	synctest.Wait()
+}
+
+// A service that refuses a kind of news is told of requests at once all the same, and of other news.
+func TestRefusedNewsHoldsUpNothing(t *testing.T) {
+	withBot(t, func(kind string) bool { return strings.HasPrefix(kind, "halt.") }, func(t *testing.T, r *rig, b *bot) {
+		r.stopsAll()
+		pass(5 * time.Minute) // the tries are minutes apart by now
+		r.ask()
+		if got := b.said(); got != "request.asked" {
+			t.Errorf("at once: %q", got)
+		}
+		r.turnEnds("s2")
+		pass(15 * time.Minute)
+		if got := b.said(); got != "request.asked turn.finished" {
+			t.Errorf("in the end: %q", got)
+		}
+		if n := r.dropped(); n != 1 {
+			t.Errorf("%d dropped", n)
+		}
+	})
+}
+
+// What waited while a service was away comes in order of weight: requests, then the news that still counts.
+func TestRequestsGoBeforeNews(t *testing.T) {
+	away := true
+	withBot(t, func(string) bool { return away }, func(t *testing.T, r *rig, b *bot) {
+		for range 9 { // one more than is kept
+			r.turnEnds("s2")
+			pass(time.Millisecond)
+		}
+		r.stopsAll()
+		r.ask()
+		pass(time.Minute)
+		b.mu.Lock()
+		away = false
+		b.mu.Unlock()
+		pass(10 * time.Minute)
+		got := b.said()
+		if !strings.HasPrefix(got, "request.asked ") || strings.Count(got, "turn.finished") != 7 || !strings.Contains(got, "halt.stop") {
+			t.Errorf("%q", got)
+		}
+		if n := r.dropped(); n != 2 {
+			t.Errorf("%d dropped", n)
+		}
+	})
+}
+
+// A stop that is recorded later than it was done is told of once.
+func TestOneStopIsOneMessage(t *testing.T) {
+	withBot(t, func(string) bool { return false }, func(t *testing.T, r *rig, b *bot) {
+		act := hook.HaltAct{Act: hook.HaltStop, At: time.Now(), By: everything}
+		r.push.Halted(hook.Halt{Acts: []hook.HaltAct{act}})
+		pass(time.Minute)
+		r.push.Halted(hook.Halt{Revision: 2, Acts: []hook.HaltAct{act}})
+		pass(time.Minute)
+		act.At = time.Now()
+		r.push.Halted(hook.Halt{Revision: 3, Acts: []hook.HaltAct{act}})
+		pass(time.Minute)
+		if got := b.said(); got != "halt.stop halt.stop" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Brokers that share a store share news: one of them tells a device, and a notice that both have. While the
+// store is away each does.
+func TestReplicasShareNews(t *testing.T) {
+	withBot(t, func(string) bool { return false }, func(t *testing.T, r *rig, b *bot) {
+		r.end()
+		r.cfg.Shared = true
+		r.start()
+		first, kv := r.push, r.kv
+		other, err := notify.Open(context.Background(), r.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		ran := make(chan error, 1)
+		go func() { ran <- other.Run(ctx) }()
+		synctest.Wait()
+		happens := func(n int) {
+			for range n {
+				for _, p := range []*notify.Push{first, other} {
+					p.Observe(hook.Event{Type: hook.EventStop, Time: time.Now()}, hook.Payload{SessionID: "s2"})
+				}
+				pass(time.Minute)
+			}
+			for _, p := range []*notify.Push{first, other} {
+				p.Halted(hook.Halt{Acts: []hook.HaltAct{{Act: hook.HaltStop, At: time.Now(), By: everything}}})
+			}
+			pass(time.Minute)
+		}
+		happens(100) // more than there are slots
+		if got := strings.Fields(b.said()); len(got) != 101 || len(b.ids) != 101 {
+			t.Errorf("%d messages, %d ids", len(got), len(b.ids))
+		}
+		claims := 0
+		for key := range kv.Values() {
+			if strings.HasPrefix(key, "push.claim.") {
+				claims++
+			}
+		}
+		if claims == 0 || claims > 64 {
+			t.Errorf("%d claims stay", claims)
+		}
+		kv.SetDown(errors.New("away"))
+		happens(1)
+		if got := strings.Fields(b.said()); len(got) != 105 || len(b.ids) != 103 {
+			t.Errorf("without the store: %d messages, %d ids", len(got), len(b.ids))
+		}
+		kv.SetDown(nil)
+		cancel()
+		<-ran
+		_ = other.Close()
 	})
 }

@@ -77,13 +77,13 @@ func TestRingTakesInOtherNotices(t *testing.T) {
 	if a == nil || b == nil || len(r.targets) != 2 {
 		t.Fatalf("%+v", r.targets)
 	}
-	a.cursor, a.failures, a.notBefore = 7, 3, time.Now().Add(time.Minute)
+	a.cursor, a.requests.failures, a.requests.until = 7, 3, time.Now().Add(time.Minute)
 	b.cursor = 7
 	p.setStatus(noticeKey("a"), func(s *sendStatus) { s.trouble = "it did not answer in time" })
 	p.notices = []Notice{notice("a", "ntfy://fixed/1"), notice("c", "ntfy://x/3")}
 	r.sync()
 	c := r.targets[noticeKey("c")]
-	if r.targets[noticeKey("a")] != a || a.notice.URL != "ntfy://fixed/1" || a.cursor != 7 || a.failures != 0 || !a.notBefore.IsZero() {
+	if r.targets[noticeKey("a")] != a || a.notice.URL != "ntfy://fixed/1" || a.cursor != 7 || a.requests.failures != 0 || !a.requests.until.IsZero() {
 		t.Errorf("what was fixed: %+v", a)
 	}
 	if !b.removed || r.targets[noticeKey("b")] != nil || c == nil || c.cursor != 0 {
@@ -92,10 +92,10 @@ func TestRingTakesInOtherNotices(t *testing.T) {
 	if o := p.Overview(); o.Notices[0].Trouble != "" {
 		t.Errorf("%+v", o)
 	}
-	a.failures = 1
+	a.requests.failures = 1
 	p.notices = slices.Clone(p.notices)
 	r.sync()
-	if a.failures != 1 {
+	if a.requests.failures != 1 {
 		t.Error("what did not change is tried at once again")
 	}
 }

@@ -57,6 +57,7 @@ func (p *Push) statusLocked(key string, t TargetStatus) TargetStatus {
 // counts is what the operator watches.
 type counts struct {
 	deliveries, failures *prometheus.CounterVec // by to
+	dropped              prometheus.Counter     // news
 	targets              []prometheus.GaugeFunc
 }
 
@@ -76,6 +77,9 @@ func newCounts(p *Push) counts {
 	return counts{
 		deliveries: vec("assent_push_deliveries_total", "Messages that a push service or a notice's service took."),
 		failures:   vec("assent_push_failures_total", "Messages that were not taken; they are tried again."),
+		dropped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "assent_push_news_dropped_total", Help: "Turns that ended, stops and pauses that a device or notice was not told of.",
+		}),
 		targets: []prometheus.GaugeFunc{
 			target("device", func(o Overview) int { return len(o.Devices) }),
 			target("notice", func(o Overview) int { return len(o.Notices) }),
@@ -98,7 +102,7 @@ func (c *counts) sent(device, taken bool) {
 
 // Collectors are the metrics of p.
 func (p *Push) Collectors() []prometheus.Collector {
-	all := []prometheus.Collector{p.counts.deliveries, p.counts.failures}
+	all := []prometheus.Collector{p.counts.deliveries, p.counts.failures, p.counts.dropped}
 	for _, g := range p.counts.targets {
 		all = append(all, g)
 	}

@@ -25,13 +25,18 @@ func TestCollectors(t *testing.T) {
 	got := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			got[f.GetName()+" "+m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			got[name] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
 		}
 	}
 	for name, want := range map[string]float64{
 		"assent_push_deliveries_total device": 1, "assent_push_deliveries_total notice": 1,
 		"assent_push_failures_total device": 2, "assent_push_failures_total notice": 0,
-		"assent_push_targets device": 1, "assent_push_targets notice": 2,
+		"assent_push_news_dropped_total": 0,
+		"assent_push_targets device":     1, "assent_push_targets notice": 2,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v (%v), want %v", name, v, ok, want)

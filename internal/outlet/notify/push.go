@@ -18,10 +18,12 @@ package notify
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assent/broker"
@@ -34,6 +36,8 @@ type Config struct {
 	// KV keeps the key and the subscriptions, which replicas share.
 	KV     kvmirror.KV
 	Broker *broker.Broker
+	// Shared says that other brokers share KV. Of news that they all have, one of them tells each target.
+	Shared bool
 	// Frozen says that KV takes nothing: the record is damaged.
 	Frozen bool
 	// May says whether a device is still paired and may see requests. One that may not gets
@@ -87,6 +91,9 @@ type Push struct {
 	kv      *kvmirror.Mirror
 	changed chan struct{} // one element: subscriptions or settings are not what Run knows
 	news    chan news     // to Run
+	// newsFull is when the operator was last told that news is full, in Unix seconds.
+	newsFull atomic.Int64
+	self     string // names this broker among those that share the KV
 
 	counts counts
 
@@ -135,6 +142,7 @@ func Open(ctx context.Context, cfg Config) (*Push, error) {
 		status:  map[string]*sendStatus{},
 		haveKey: make(chan struct{}),
 		notices: cfg.Notices,
+		self:    rand.Text(),
 	}
 	p.counts = newCounts(p)
 	if cfg.NoticesFile != "" {

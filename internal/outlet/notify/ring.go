@@ -21,6 +21,7 @@ type ring struct {
 	byID    map[string]*item // those that wait
 	targets map[string]*target
 	turns   map[string]time.Time // when the turn of a session began, as far as that is known
+	halted  news                 // the last that was told of a stop or a pause
 	flying  int                  // deliveries on their way
 	results chan result
 	sends   sync.WaitGroup
@@ -201,7 +202,7 @@ func (r *ring) sync() {
 				t.removed = true
 			}
 			// A person who subscribes has the page open, and sees what waits already.
-			t = &target{id: id, device: true, cursor: r.last, reminded: r.last}
+			t = &target{p: p, id: id, device: true, cursor: r.last, reminded: r.last}
 			r.targets[deviceKey(id)] = t
 		}
 		t.sub, t.set = e.Subscription, e.Settings
@@ -218,12 +219,12 @@ func (r *ring) syncNoticesLocked() {
 		there[key] = true
 		t := r.targets[key]
 		if t == nil {
-			t = &target{id: n.Name} // what waits already is news to it
+			t = &target{p: p, id: n.Name} // what waits already is news to it
 			r.targets[key] = t
 		}
 		if t.notice == nil || !reflect.DeepEqual(t.notice, n) {
 			t.notice, t.set = n, n.Settings
-			t.failures, t.notBefore = 0, time.Time{} // what was wrong may be fixed
+			t.requests, t.aside = backoff{}, backoff{} // what was wrong may be fixed
 			delete(p.status, key)
 		}
 	}
@@ -259,7 +260,9 @@ func (r *ring) send(ctx context.Context) time.Duration {
 
 // deliver sends one delivery, in a goroutine of its own.
 func (r *ring) deliver(ctx context.Context, res result) {
-	if res.notice != nil {
+	if res.d.news != nil && !r.p.claim(ctx, &res) {
+		res.elsewhere = true
+	} else if res.notice != nil {
 		res.verdict = r.p.toNotice(ctx, res.notice, res.d)
 	} else {
 		res.verdict = r.p.toDevice(ctx, res.t.id, res.sub, res.d)
@@ -274,6 +277,10 @@ func (r *ring) deliver(ctx context.Context, res result) {
 func (r *ring) settle(ctx context.Context, res result) {
 	t, now := res.t, time.Now()
 	t.sending = false
+	if res.elsewhere {
+		t.arrived(res.d)
+		return
+	}
 	r.p.counts.sent(t.device, res.trouble == "")
 	if !t.removed {
 		r.p.setStatus(t.key(), func(s *sendStatus) {
@@ -284,17 +291,17 @@ func (r *ring) settle(ctx context.Context, res result) {
 		})
 	}
 	if res.trouble == "" {
-		if t.failures > 0 {
+		if t.backoffOf(res.d).failures > 0 {
 			r.p.cfg.Logf("push: %s is told again", t.what())
 		}
 		t.arrived(res.d)
 		t.pace(now)
 		return
 	}
-	if t.failures == 0 {
+	if t.backoffOf(res.d).failures == 0 {
 		r.p.cfg.Logf("push: %s cannot be told: %s", t.what(), res.trouble)
 	}
-	t.failed(now, res.retryAfter)
+	t.failed(res.d, now, res.retryAfter)
 	switch {
 	case res.revoked:
 		t.removed = true // if Remove fails the target comes back, and the next send finds it revoked again

@@ -19,6 +19,7 @@ type verdict struct {
 	trouble    string // for people; empty: it was taken
 	dead       bool   // the subscription is no more
 	revoked    bool   // the device is no more
+	elsewhere  bool   // another broker sends it
 	retryAfter time.Duration
 }
 

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"slices"
 	"sort"
 	"time"
 )
@@ -30,6 +31,7 @@ type notified struct {
 
 // target is a device or a notice, and what it was notified of. Owned by the ring.
 type target struct {
+	p      *Push
 	id     string // a device's, or a notice's name
 	device bool
 	set    Settings
@@ -45,9 +47,18 @@ type target struct {
 	sending  bool
 	removed  bool
 
-	full      time.Time // the pace: see pace
-	notBefore time.Time // after a failure
-	failures  int
+	full time.Time // the pace: see pace
+	// A failure to tell of requests puts off everything; one to tell of anything else puts off only that:
+	// a service may refuse a kind of message that it does not know.
+	requests, aside backoff
+	asideTurn       int  // what beside requests is tried first; moves on after a failure
+	dropping        bool // news was dropped since it last got any
+}
+
+// backoff puts off what failed, longer with each failure in a row. Zero: nothing failed.
+type backoff struct {
+	failures int
+	until    time.Time
 }
 
 const (
@@ -65,8 +76,8 @@ const (
 // freeAt is when the target may be sent to.
 func (t *target) freeAt() time.Time {
 	at := t.full.Add(-(burst - 1) * interval)
-	if t.notBefore.After(at) {
-		return t.notBefore
+	if t.requests.until.After(at) {
+		return t.requests.until
 	}
 	return at
 }
@@ -80,13 +91,33 @@ func (t *target) pace(now time.Time) {
 }
 
 // failed puts the next try off, twice as long each time.
-func (t *target) failed(now time.Time, retryAfter time.Duration) {
+func (b *backoff) failed(now time.Time, retryAfter time.Duration) {
 	wait := longest
-	if t.failures < 9 {
-		wait = min(longest, time.Second<<t.failures)
+	if b.failures < 9 {
+		wait = min(longest, time.Second<<b.failures)
 	}
-	t.failures++
-	t.notBefore = now.Add(max(wait, min(retryAfter, longest)))
+	b.failures++
+	b.until = now.Add(max(wait, min(retryAfter, longest)))
+}
+
+// backoffOf is what a failure of d counts for.
+func (t *target) backoffOf(d *delivery) *backoff {
+	if len(d.items) > 0 {
+		return &t.requests
+	}
+	return &t.aside
+}
+
+// failed notes that d did not arrive.
+func (t *target) failed(d *delivery, now time.Time, retryAfter time.Duration) {
+	t.backoffOf(d).failed(now, retryAfter)
+	if len(d.items) > 0 {
+		return
+	}
+	t.asideTurn = (d.aside + 1) % asides
+	if d.news != nil && len(t.news) > 1 && t.news[0] == d.news {
+		t.news = append(t.news[1:], d.news) // what it refuses is not to keep the rest from it
+	}
 }
 
 // next returns the delivery to send to t now, or nil and when to look again; zero: not before
@@ -98,20 +129,12 @@ func (t *target) next(now time.Time, items []*item) (*delivery, time.Time) {
 	if free := t.freeAt(); now.Before(free) {
 		return nil, free
 	}
-	if d := t.nextNews(now); d != nil {
-		return d, time.Time{}
-	}
+	t.forgetOldNews(now)
 	rings, upTo, again := t.due(now, items)
 	d := &delivery{made: now, upTo: upTo, Message: Message{Gone: t.gone}}
 	switch {
-	case len(rings) == 0 && len(t.gone) == 0:
-		d, later := t.nextWaits(now, items)
-		if d == nil && (again.IsZero() || !later.IsZero() && later.Before(again)) {
-			again = later
-		}
-		return d, again
 	case len(rings) == 0:
-		d.Type, d.upTo = typeSettled, t.cursor
+		return t.nextAside(now, items, again)
 	case len(rings) <= maxAlone && t.ones+len(t.gone) < maxOnes:
 		it := rings[0]
 		d.Type, d.RequestID, d.Waits, d.deadline = typeAsked, it.id, it.waits, it.deadline
@@ -122,6 +145,50 @@ func (t *target) next(now time.Time, items []*item) (*delivery, time.Time) {
 	}
 	d.Waiting = t.ones + t.many + len(d.items)
 	return d, time.Time{}
+}
+
+// What is told of beside requests that wait.
+const (
+	asideWaits = iota
+	asideNews
+	asideSettled
+	asides // how many there are
+)
+
+// nextAside is next where there is no request to ring for before again.
+func (t *target) nextAside(now time.Time, items []*item, again time.Time) (*delivery, time.Time) {
+	if now.Before(t.aside.until) {
+		return nil, sooner(again, t.aside.until)
+	}
+	for i := range asides {
+		kind := (t.asideTurn + i) % asides
+		var d *delivery
+		var later time.Time
+		switch kind {
+		case asideWaits:
+			d, later = t.nextWaits(now, items)
+		case asideNews:
+			d = t.nextNews(now)
+		case asideSettled:
+			if len(t.gone) > 0 {
+				d = &delivery{made: now, upTo: t.cursor, Message: Message{Type: typeSettled, Gone: t.gone, Waiting: t.ones + t.many}}
+			}
+		}
+		if d != nil {
+			d.aside = kind
+			return d, time.Time{}
+		}
+		again = sooner(again, later)
+	}
+	return nil, again
+}
+
+// sooner is the earlier of two times, of which zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // due returns the items to ring for now, the number up to which all items are dealt with when
@@ -156,14 +223,18 @@ func (t *target) first(items []*item) int {
 
 // arrived notes that t has got d.
 func (t *target) arrived(d *delivery) {
-	t.failures = 0
+	*t.backoffOf(d) = backoff{}
+	if len(d.items) == 0 {
+		t.asideTurn = 0
+	}
 	t.cursor = max(t.cursor, d.upTo)
 	t.gone = t.gone[min(len(d.Gone), len(t.gone)):]
 	if d.waits != nil {
 		t.reminded = d.waits.n
 	}
-	if d.news != nil && len(t.news) > 0 && t.news[0] == d.news {
-		t.news = t.news[1:]
+	if d.news != nil {
+		t.dropping = false
+		t.news = slices.DeleteFunc(t.news, func(n *news) bool { return n == d.news })
 	}
 	for _, it := range d.items {
 		one := d.Type == typeAsked

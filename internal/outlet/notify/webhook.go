@@ -68,8 +68,11 @@ func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
 		return verdict{trouble: "its URL cannot be used"}
 	}
 	id, now := "msg_"+uuid.NewString(), time.Now()
-	if d.Type == typeAsked { // again after an answer that was lost
+	switch { // again after an answer that was lost, or by another broker
+	case d.Type == typeAsked:
 		id = "msg_" + d.RequestID
+	case d.news != nil:
+		id = "msg_" + d.news.id()
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "assent")

@@ -117,6 +117,9 @@ func (c *command) scriptOf(l line) {
 		c.marks(hook.Danger, c.operands[0])
 		c.put(effect{kind: "runs-downloaded", phrase: ranFetched, object: p.shown, row: c.source(), risk: hook.Danger})
 		return
+	case w.Text == "{}": // of find -exec and its kin
+		f.object, f.plain, f.unknown, f.risk = "files named at run time", true, true, hook.Attention
+		c.marks(f.risk, c.operands[0])
 	case p.outside || p.unknown || p.none || hostOf(w.Text) != "" && strings.Contains(w.Text, "://"):
 		f.risk = hook.Attention
 		c.marks(f.risk, c.operands[0])
@@ -146,7 +149,7 @@ func (c *command) source() string {
 // module is python -m NAME: the program of that name, or a module of the project.
 func (c *command) module(m object) {
 	words := c.u.Argv[1:]
-	if rows, skip, s := theTable().find(m.Text, words[min(m.at+2, len(words)):]); rows != nil && m.Static {
+	if rows, skip, s := theTable().find(&c.memory, m.Text, words[min(m.at+2, len(words)):]); rows != nil && m.Static {
 		u := *c.u
 		u.Argv, u.Base = words[min(m.at+1, len(words)-1):], m.Text
 		inner := &command{found: c.found, u: &u, f: &policyFacts, rows: rows, skip: skip, scanned: s}
@@ -154,9 +157,11 @@ func (c *command) module(m object) {
 		c.seen(inner.worst)
 		return
 	}
-	f := effect{object: c.u.Base + " -m " + m.Text, plain: strings.Trim(m.Text, nameChars) == ""}
-	if !m.Static {
-		f.risk = hook.Attention
+	// Of the standard library, of a package or of the project: nobody here knows which.
+	c.marks(hook.Attention, m.at)
+	f := effect{phrase: "Runs the module", object: m.Text, plain: plainName(m.Text), risk: hook.Attention}
+	if tests(" " + m.Text) {
+		f.phrase, f.object, f.risk = "", c.u.Base+" -m "+m.Text, ""
 	}
 	c.ownCode(f)
 	c.task(c.operands)
@@ -171,6 +176,9 @@ var taskWords = map[string]effect{ // read-only
 	"destroy": {kind: "deletes", phrase: "Destroys by"}, "drop": {kind: "deletes", phrase: "Deletes by"}, "wipe": {kind: "deletes", phrase: "Deletes by"}, "reset": {kind: "deletes", phrase: "Resets by"}, "flush": {kind: "deletes", phrase: "Empties by"},
 	"nuke": {kind: "deletes", phrase: "Destroys by"}, "delete": {kind: "deletes", phrase: "Deletes by"}, "remove": {kind: "deletes", phrase: "Deletes by"}, "teardown": {kind: "deletes", phrase: "Destroys by"}, "down": {kind: "deletes", phrase: "Takes down by"},
 	"truncate": {kind: "deletes", phrase: "Empties by"}, "erase": {kind: "deletes", phrase: "Deletes by"}, "prune": {kind: "deletes", phrase: "Deletes by"}, "kill": {kind: "kills", phrase: "Kills by"}, "fresh": {kind: "deletes", phrase: "Resets by"},
+	"jib": {kind: "publishes", phrase: "Publishes by"}, "archives": {kind: "publishes", phrase: "Uploads by"}, "submit": {kind: "publishes", phrase: "Publishes by"}, "live": {kind: "publishes", phrase: "Works on production by"},
+	"clear": {kind: "deletes", phrase: "Deletes by"}, "unpublish": {kind: "deletes", phrase: "Deletes by"}, "undeploy": {kind: "deletes", phrase: "Takes down by"}, "terminate": {kind: "deletes", phrase: "Destroys by"}, "revoke": {kind: "deletes", phrase: "Takes away by"},
+	"db": {kind: "database", phrase: "Works on a database by"}, "database": {kind: "database", phrase: "Works on a database by"}, "downgrade": {kind: "database", phrase: "Changes a database by"},
 	"migrate": {kind: "database", phrase: "Changes a database by"}, "seed": {kind: "database", phrase: "Changes a database by"}, "migration": {kind: "database", phrase: "Changes a database by"}, "loaddata": {kind: "database", phrase: "Changes a database by"},
 	"createsuperuser": {kind: "escalates", phrase: "Makes an administrator by"}, "changepassword": {kind: "escalates", phrase: "Changes a password by"},
 	"install": {kind: "installs", phrase: "Installs by"}, "uninstall": {kind: "installs", phrase: "Removes by"}, "setup": {kind: "installs", phrase: "Installs by"}, "bootstrap": {kind: "installs", phrase: "Installs by"},
@@ -184,7 +192,7 @@ func (c *command) task(at []int) {
 		if len(w.Text) > 200 || strings.ContainsAny(w.Text, " \n") {
 			continue
 		}
-		for word := range strings.FieldsFuncSeq(strings.ToLower(w.Text), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		for word := range strings.FieldsFuncSeq(split(w.Text), func(r rune) bool { return r < 'a' || r > 'z' }) {
 			f, is := taskWords[word]
 			if !is {
 				continue
@@ -199,7 +207,7 @@ func (c *command) task(at []int) {
 			if f.kind == "database" {
 				f.row = strings.TrimPrefix(f.object, c.u.Base+" ")
 			}
-			f.plain = strings.Trim(f.object, nameChars+" ") == ""
+			f.plain = plainName(strings.ReplaceAll(f.object, " ", ""))
 			f.phrase = strings.TrimSuffix(f.phrase, " by") + ":"
 			c.marks(f.risk, slices.DeleteFunc([]int{i}, func(i int) bool { return i < 0 })...)
 			c.put(f)

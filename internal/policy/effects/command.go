@@ -27,9 +27,11 @@ func (e *found) bash(command string) {
 		e.add(effect{kind: "unknown", text: "The packs of rules cannot be read", risk: hook.Attention})
 	}
 	for i := range script.Units {
+		e.unitAt = i
 		e.unit(&script.Units[i], &facts[i])
 	}
 	e.doubts(script.Doubts)
+	e.runsWritten()
 	if severalCommands(script.Units) {
 		e.together()
 	}
@@ -190,7 +192,7 @@ func (e *found) run(u *shell.Unit, f *policy.Facts) {
 	if u.DenyOnly && u.Base == "install" {
 		return // apt-get install: the word, not the program
 	}
-	rows, skip, s := theTable().find(u.Base, u.Argv[1:])
+	rows, skip, s := theTable().find(&e.memory, u.Base, u.Argv[1:])
 	c := &command{found: e, u: u, f: f, rows: rows, skip: skip, scanned: s}
 	switch {
 	case f.Pack != "":
@@ -213,8 +215,8 @@ func (e *found) run(u *shell.Unit, f *policy.Facts) {
 		if u.Base == "git" && len(alt) > 1 && alt[0].Text == prog.Text {
 			other := *u
 			other.Argv, other.Alt = alt, nil
-			rows, skip, s := theTable().find("git", alt[1:])
-			(&command{found: e, u: &other, f: &policy.Facts{}, rows: rows, skip: skip, scanned: s}).tell()
+			rows, skip, s := theTable().find(&e.memory, "git", alt[1:])
+			(&command{found: e, u: &other, f: &policy.Facts{}, rows: rows, skip: skip, scanned: s, again: true}).tell()
 		}
 	}
 }

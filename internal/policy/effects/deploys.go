@@ -45,19 +45,30 @@ func isPackage(phrase string) bool {
 	return slices.Contains([]string{"Publishes the package", "Publishes the crate", "Publishes the gem", "Publishes the image"}, phrase)
 }
 
-// published adds the command to what publishes a package, and says that it is for everybody only
-// where nothing names another registry.
+// published adds the command to what publishes a package, and names the package and the registry where
+// the command does. That it is for everybody is said only where nothing names another registry.
 func (c *command) published(f *effect) {
 	if !isPackage(f.phrase) {
 		return
 	}
-	for i, w := range c.u.Argv {
-		name, value, _ := strings.Cut(w.Text, "=")
-		if name == "--access" && value == "" && i+1 < len(c.u.Argv) {
-			value = c.u.Argv[i+1].Text
+	if f.object == "" {
+		names := []string{"-w", "--workspace", "--filter", "-F"}
+		if c.u.Base == "cargo" { // others hand over a password by -p
+			names = []string{"-p", "--package"}
 		}
-		if name == "--access" && value == "restricted" || slices.Contains([]string{"--registry", "--repository", "--repository-url", "--index", "--index-url", "--publish-url", "--host", "-r"}, name) {
-			f.tail = ""
+		if of, ok := c.valueOf(names); ok && of.Static {
+			f.object, f.plain = of.Text, simple([]object{of})
+		}
+	}
+	if access, ok := c.valueOf([]string{"--access"}); ok && access.Text == "restricted" {
+		f.tail = ""
+	}
+	if to, ok := c.valueOf([]string{"--registry", "--repository", "--repository-url", "--index", "--index-url", "--publish-url", "--host", "-r", "--key"}); ok {
+		f.tail = ""
+		if host := hostOf(to.Text); host != "" && strings.Contains(to.Text, "://") {
+			f.tail = "to " + quiet(host, 40)
+		} else if to.Static {
+			f.tail = "to " + quiet(to.Text, 40)
 		}
 	}
 	f.tail = strings.TrimSpace(f.tail + " (" + c.name() + ")")

@@ -23,9 +23,16 @@ import (
 type Options struct {
 	// Home is the home directory of the agents' user; empty: ours.
 	Home string
-	// Changed says whether the session of a request changed files of its project before. Then to run
-	// the project's own code is attention: nobody knows what it does now. nil: nobody knows of any.
-	Changed func(*hook.Request) bool
+	// Changed returns what the session of a request changed before, the last first. To run what may use one
+	// of the files is attention: nobody knows what it does now; so is whatever goes through one of the
+	// links: nobody knows where to. nil: nobody knows of any. See Changes.
+	Changed func(*hook.Request) []Change
+}
+
+// Change is a file that a session changed.
+type Change struct {
+	Path string // absolute
+	Link bool   // it is a link, or another name of a file, that the session made
 }
 
 // Func returns a function that says what a request would do; its result is never nil. home is the
@@ -43,18 +50,45 @@ func Warm(of func(*hook.Request) *hook.Effects) {
 
 // New is Func with options.
 func New(o Options) func(*hook.Request) *hook.Effects {
+	r := newReader(o)
+	return func(req *hook.Request) *hook.Effects { return r.of(req) }
+}
+
+func newReader(o Options) *reader {
 	if o.Home == "" {
 		o.Home, _ = os.UserHomeDir() // without one, ~ is nobody's
 	}
+	o.Home = clean(o.Home)
 	r := &reader{Options: o}
 	r.packs = sync.OnceValues(func() (*policy.Set, error) { return policy.ReadPacks(o.Home, packNames()...) })
-	return func(req *hook.Request) *hook.Effects { return r.of(req) }
+	return r
 }
 
 // reader reads requests. It is used by many goroutines.
 type reader struct {
 	Options
 	packs func() (*policy.Set, error)
+	free  sync.Pool // of *found that are not in use
+}
+
+// borrow returns an empty found, with the memory of one that was given back.
+func (r *reader) borrow() *found {
+	if e, ok := r.free.Get().(*found); ok {
+		return e
+	}
+	return &found{reader: r, effects: make([]effect, 0, 16)}
+}
+
+// giveBack keeps the memory of a found for the next request, and nothing of what it held.
+func (r *reader) giveBack(e *found) {
+	if cap(e.effects) > 64 || cap(e.marks) > maxMarks || cap(e.memory.ints) > 256 || cap(e.memory.flags) > 64 {
+		return
+	}
+	clear(e.effects[:cap(e.effects)])
+	clear(e.wrote)
+	e.memory.forget()
+	*e = found{reader: r, effects: e.effects[:0], marks: e.marks[:0], wrote: e.wrote[:0], memory: e.memory}
+	r.free.Put(e)
 }
 
 // pack says what a command that a pack allows does.
@@ -93,16 +127,30 @@ func packNames() []string {
 
 // of says what one request does.
 func (r *reader) of(req *hook.Request) *hook.Effects {
+	e := r.begin(req)
+	defer r.giveBack(e)
+	e.gather()
+	return e.result()
+}
+
+// begin returns a found for a request, to be given back.
+func (r *reader) begin(req *hook.Request) *found {
 	root := req.Repo.Root
 	if root == "" {
 		root = req.ProjectDir
 	}
-	e := &found{reader: r, req: req, where: surroundings{project: clean(root), home: clean(r.Home), cwd: clean(req.CWD)}}
+	e := r.borrow()
+	e.req, e.where = req, surroundings{project: clean(root), home: r.Home, cwd: clean(req.CWD)}
 	if e.where.project == "" {
 		e.where.project = e.where.cwd
 	}
 	e.tool = tools.Of(req.ToolName)
-	switch {
+	return e
+}
+
+// gather finds what the request does.
+func (e *found) gather() {
+	switch req := e.req; {
 	case req.Event == hook.EventElicitation:
 		e.add(effect{kind: "asks", text: "Asks you to fill in a form", risk: hook.Normal})
 	case e.tool.Kind == tool.Command:
@@ -114,10 +162,9 @@ func (r *reader) of(req *hook.Request) *hook.Effects {
 	default:
 		e.other()
 	}
-	if req.Uninspectable != "" {
+	if e.req.Uninspectable != "" {
 		e.add(effect{kind: "unknown", text: "Can be read in two ways", risk: hook.Attention})
 	}
-	return e.result()
 }
 
 // call is the request as package policy knows it. The time of a rule does not matter here.

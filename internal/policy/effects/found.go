@@ -26,18 +26,21 @@ type effect struct {
 	object  string
 	text    string // all of its words, where phrase and object do not make them
 	outside bool
-	unknown bool   // the object is known only when it runs
-	secret  bool   // it is the name of a file with secrets
-	tree    bool   // with all below it
-	plain   bool   // the object is in assent's own words, or a program with its subcommand
-	by      bool   // the object is the program that does it
-	doubt   bool   // the reading of the command says so
-	aside   bool   // said after what the command is for, where both are as bad
-	changed bool   // the session changed files of the project before
-	mcp     bool   // it is a tool of an MCP server, of which only the name is known
-	token   bool   // an address holds what looks like a secret
-	find    bool   // find deletes
-	row     string // the object where the sentence is not shown; empty: that of the sentence
+	unknown bool        // the object is known only when it runs
+	secret  bool        // it is the name of a file with secrets
+	tree    bool        // with all below it
+	plain   bool        // the object is in assent's own words, or a program with its subcommand
+	by      bool        // the object is the program that does it
+	doubt   bool        // the reading of the command says so
+	aside   bool        // said after what the command is for, where both are as bad
+	news    string      // what was done before that makes it attention: files that may run now were written, or a link was made
+	runs    *shell.Unit // the command that runs code of the project, while it is read
+	unit    int         // its index
+	checks  bool        // it checks or formats, and runs only what its settings name
+	mcp     bool        // it is a tool of an MCP server, of which only the name is known
+	token   bool        // an address holds what looks like a secret
+	find    bool        // find deletes
+	row     string      // the object where the sentence is not shown; empty: that of the sentence
 	class   class
 	risk    hook.Risk
 }
@@ -49,11 +52,17 @@ type found struct {
 	where surroundings
 	tool  tool.Tool
 
+	memory  scanMemory
 	effects []effect
 	dropped int
 	marks   []hook.RiskMark // in bytes of the command
 	command string
 	script  *shell.Script
+
+	wrote  []written
+	unitAt int      // the index of the unit at hand
+	asked  bool     // before is known
+	before []Change // what the session changed
 
 	lost       bool      // a cd leads where nobody knows
 	downloaded bool      // something was fetched earlier in the script
@@ -73,6 +82,7 @@ func (e *found) add(f effect) {
 			if f.risk.Level() > g.risk.Level() {
 				*g = f
 			}
+			g.runs, g.unit = f.runs, f.unit // the last one sees the most
 			return
 		}
 	}
@@ -106,12 +116,25 @@ func (e *found) result() *hook.Effects {
 			return d
 		}
 		if a.aside != b.aside {
-			return map[bool]int{true: 1, false: -1}[a.aside]
+			if a.aside {
+				return 1
+			}
+			return -1
 		}
-		return rank(a) - rank(b)
+		return ranks[a.kind] - ranks[b.kind]
 	})
 	e.oneDatabase()
-	e.effects = slices.DeleteFunc(slices.Clone(e.effects), e.saidWorse)
+	var spare [keepMost]bool // each is compared with all
+	for i := range e.effects {
+		spare[i] = e.saidWorse(&e.effects[i])
+	}
+	kept := e.effects[:0]
+	for i := range e.effects {
+		if !spare[i] {
+			kept = append(kept, e.effects[i])
+		}
+	}
+	e.effects = kept
 	worst := &e.effects[0]
 	out := &hook.Effects{Risk: worst.risk, Sentence: e.headline(e.effects), Effects: make([]hook.Effect, 0, min(len(e.effects), maxEffects))}
 	for i := range e.effects {
@@ -140,35 +163,35 @@ func (e *found) result() *hook.Effects {
 
 // saidWorse says whether another effect says the same and more: that data is sent to a host says that
 // it is spoken with.
-func (e *found) saidWorse(f effect) bool {
+func (e *found) saidWorse(f *effect) bool {
 	if len(e.effects) > 100 {
 		return false
 	}
 	if f.kind == "runs-downloaded" && f.object == "" && f.phrase == "" {
-		return slices.ContainsFunc(e.effects, func(g effect) bool { return g.kind == f.kind && g.object != "" })
+		return e.some(func(g *effect) bool { return g.kind == f.kind && g.object != "" })
 	}
 	if f.kind == "unknown" && f.object == "find -delete" {
-		return slices.ContainsFunc(e.effects, func(g effect) bool { return g.find })
+		return e.some(func(g *effect) bool { return g.find })
 	}
 	if f.kind == "deletes" && f.plain && f.object == rmProtects {
-		return slices.ContainsFunc(e.effects, func(g effect) bool {
+		return e.some(func(g *effect) bool {
 			return g.kind == f.kind && g.risk == f.risk && g.object != f.object
 		})
 	}
 	if f.object == "" || f.text != "" {
 		return false
 	}
-	if f.kind == "deletes" && f.tree && !f.find && slices.ContainsFunc(e.effects, func(g effect) bool {
-		return g.kind == f.kind && g.tree && !g.find && !g.unknown && g.risk.Level() >= f.risk.Level() && g.holds(&f)
+	if f.kind == "deletes" && f.tree && !f.find && e.some(func(g *effect) bool {
+		return g.kind == f.kind && g.tree && !g.find && !g.unknown && g.risk.Level() >= f.risk.Level() && g.holds(f)
 	}) {
 		return true
 	}
 	if f.kind == "reads-secrets" && strings.Contains(f.object, "$(") { // the command within is told by itself
-		return slices.ContainsFunc(e.effects, func(g effect) bool {
+		return e.some(func(g *effect) bool {
 			return g.kind == f.kind && g.risk == f.risk && !strings.Contains(g.object, "$(")
 		})
 	}
-	return slices.ContainsFunc(e.effects, func(g effect) bool {
+	return e.some(func(g *effect) bool {
 		switch {
 		case g.object != f.object || g.kind == f.kind && g.phrase == f.phrase:
 			return false
@@ -187,6 +210,16 @@ func (e *found) saidWorse(f effect) bool {
 		}
 		return false
 	})
+}
+
+// some says whether it holds for one of the effects.
+func (e *found) some(is func(*effect) bool) bool {
+	for i := range e.effects {
+		if is(&e.effects[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // rmProtects is the object of rm --no-preserve-root.
@@ -216,11 +249,14 @@ func (f *effect) listed() string {
 	return f.object
 }
 
-// rank orders effects of one risk: what destroys or leaks before what is only not known.
-func rank(f effect) int {
-	order := []string{"runs-downloaded", "deletes", "overwrites", "reads-secrets", "sends", "escalates", "assent", "agent-settings", "plants", "publishes", "database", "kills", "permissions", "installs", "moves", "downloads", "writes", "other", "unknown", "runs-project", "asks", "reads"}
-	return slices.Index(order, f.kind)
-}
+// ranks order effects of one risk: what destroys or leaks before what is only not known.
+var ranks = func() map[string]int { // read-only
+	order := map[string]int{}
+	for i, kind := range []string{"runs-downloaded", "deletes", "overwrites", "reads-secrets", "sends", "escalates", "assent", "agent-settings", "plants", "publishes", "database", "kills", "permissions", "installs", "moves", "downloads", "writes", "other", "unknown", "runs-project", "asks", "reads"} {
+		order[kind] = i
+	}
+	return order
+}()
 
 // shownMarks are the marks in UTF-16 units of the command as it is shown, in order and apart.
 func (e *found) shownMarks() []hook.RiskMark {
@@ -262,7 +298,7 @@ func (e *found) shownMarks() []hook.RiskMark {
 // no name reads like assent's own words.
 func quiet(s string, max int) string {
 	s = shown(s, max)
-	if s == "" || strings.Trim(s, nameChars) == "" {
+	if s == "" || plainName(s) {
 		return s
 	}
 	return "“" + s + "”"
@@ -271,10 +307,27 @@ func quiet(s string, max int) string {
 // nameChars are the characters of names that need no quotation marks.
 const nameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@:+~-*%=#,$"
 
+var isNameChar = func() (is [256]bool) { // read-only
+	for i := range len(nameChars) {
+		is[nameChars[i]] = true
+	}
+	return is
+}()
+
+// plainName says whether a text has none but nameChars.
+func plainName(s string) bool {
+	for i := range len(s) {
+		if !isNameChar[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
 // simple says whether words are a few names, which need no quotation marks: namespace prod.
 func simple(words []object) bool {
 	for _, w := range words {
-		if !w.Static || w.Text == "" || strings.Trim(w.Text, nameChars) != "" {
+		if !w.Static || w.Text == "" || !plainName(w.Text) {
 			return false
 		}
 	}

@@ -16,7 +16,7 @@ func (c *command) listed(word string) bool {
 		}
 		for _, r := range c.rows {
 			if slices.ContainsFunc(r.lines, func(l line) bool {
-				return slices.ContainsFunc(l.on, func(f flag) bool { return f.name == u.name })
+				return slices.ContainsFunc(l.on, func(f flag) bool { return f.name == u.name && (f.like == "" || like(f.like, u.value)) })
 			}) {
 				return true
 			}

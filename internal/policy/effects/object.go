@@ -159,6 +159,9 @@ func (e *found) path(l line, w shell.Word, u *shell.Unit, f *policy.Facts) hook.
 	}
 	x := effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: p.shown, outside: p.outside, unknown: p.unknown, tree: l.tree, find: l.find, class: p.class}
 	changes := l.kind != "runs-project"
+	if !changes {
+		x.runs, x.unit = u, e.unitAt
+	}
 	switch l.kind {
 	case "reads":
 		changes = false
@@ -204,6 +207,15 @@ func (e *found) path(l line, w shell.Word, u *shell.Unit, f *policy.Facts) hook.
 			x.kind, x.phrase, x.tail, x.risk = "assent", "", "", hook.Danger
 		case ofSystem:
 			x.risk = hook.Danger
+		}
+	}
+	if changes && l.kind != "deletes" && l.kind != "permissions" {
+		e.noteWrite(&l, &p, u)
+	}
+	if link, is := e.throughLink(p.full); is && !(l.kind == "deletes" && link == p.shown) {
+		x.risk, x.news = maxRisk(x.risk, hook.Attention), "It goes through "+quiet(link, 44)+", a link that this session made: nobody here knows where to."
+		if x.kind == "writes" || x.kind == "overwrites" {
+			x.tail = strings.TrimSpace("through a link " + x.tail)
 		}
 	}
 	if p.unknown && strings.Contains(w.Text, "…") || w.Text == "{}" {
@@ -336,6 +348,20 @@ func (c *command) pushed() string {
 		refs = append(refs, remote+"/"+strings.TrimPrefix(ref, "refs/heads/"))
 	}
 	return strings.Join(refs, ", ")
+}
+
+// fromBranch names the branch that git pushes which is told neither remote nor branch, where it is known.
+func (c *command) fromBranch(f *effect) {
+	all := c.has([]flag{{name: "--all"}, {name: "--branches"}, {name: "--mirror"}})
+	switch begins, to := strings.CutSuffix(f.phrase, " to"); {
+	case !to || f.kind == "deletes":
+	case all:
+		f.phrase, f.object = begins+" all branches to", "the remote"
+	case c.has([]flag{{name: "--tags"}}):
+		f.phrase, f.object = begins+" with all tags to", "the remote"
+	case c.req.Repo.Branch != "" && plainName(c.req.Repo.Branch) && len(c.u.Alt) == 0 && !c.again && c.inside():
+		f.phrase, f.object = begins+" from "+shown(c.req.Repo.Branch, 40)+" to", "its remote branch"
+	}
 }
 
 // theRemote is where git pushes to that is told neither remote nor branch.

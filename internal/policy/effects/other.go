@@ -142,7 +142,7 @@ func (e *found) strange(name string) {
 		e.add(effect{kind: "unknown", phrase: "Uses the unknown tool", object: name, risk: hook.Attention})
 		return
 	}
-	f := effect{kind: "unknown", phrase: "Calls", tail: "(MCP)", mcp: true, object: called + " of " + server, plain: strings.Trim(called+server, nameChars) == "", risk: hook.Attention}
+	f := effect{kind: "unknown", phrase: "Calls", tail: "(MCP)", mcp: true, object: called + " of " + server, plain: plainName(called + server), risk: hook.Attention}
 	for word := range strings.FieldsFuncSeq(split(called), func(r rune) bool { return r < 'a' || r > 'z' }) {
 		switch {
 		case slices.Contains([]string{"delete", "remove", "drop", "destroy", "purge", "truncate", "wipe", "erase", "reset", "kill", "terminate", "revoke", "archive", "clear", "uninstall", "overwrite"}, word):

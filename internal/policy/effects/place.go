@@ -24,15 +24,23 @@ const (
 	ofSystem        // it belongs to the machine
 )
 
+// namePattern is a pattern for the last name of a path, with what stands before its first * and behind
+// its last.
+type namePattern struct {
+	pattern, head, tail string
+	class               class
+}
+
+func (p *namePattern) match(name string) bool {
+	return strings.HasPrefix(name, p.head) && strings.HasSuffix(name, p.tail) && like(p.pattern, name)
+}
+
 // plantList is plants.txt, compiled: by the exact last name, by directory, and by pattern.
 type plantList struct {
 	names, dirs map[string]class // dirs: "/.github/workflows/", at any depth
 	tops        map[string]class // first names of dirs, so that most paths need no search
-	patterns    []struct {
-		pattern string
-		class   class
-	}
-	home, root []struct { // prefixes below the home and from the root
+	patterns    []namePattern
+	home, root  []struct { // prefixes below the home and from the root
 		prefix string
 		class  class
 	}
@@ -64,10 +72,8 @@ var plants = sync.OnceValue(func() *plantList {
 				top, _, _ := strings.Cut(name, "/")
 				l.tops[top] = max(l.tops[top], c)
 			case strings.Contains(name, "*"):
-				l.patterns = append(l.patterns, struct {
-					pattern string
-					class   class
-				}{name, c})
+				head, rest, _ := strings.Cut(name, "*")
+				l.patterns = append(l.patterns, namePattern{name, head, rest[strings.LastIndexByte(rest, '*')+1:], c})
 			default:
 				l.names[name] = max(l.names[name], c)
 			}
@@ -78,6 +84,7 @@ var plants = sync.OnceValue(func() *plantList {
 
 // place is where a word of a command leads.
 type place struct {
+	full    string // absolute and clean; empty where that is not known
 	shown   string // relative to the project where it lies there
 	outside bool
 	unknown bool // it is known only when the command runs
@@ -151,7 +158,7 @@ func (e *surroundings) path(text, dir string, known bool) place {
 		return place{shown: cleanShown(text), unknown: true}
 	}
 	full = path.Clean(full)
-	p := place{unknown: !known && text[0] != '/'}
+	p := place{full: full, unknown: !known && text[0] != '/'}
 	rel, inside := below(e.project, full)
 	p.outside = !inside
 	p.shown = e.short(full)
@@ -161,11 +168,11 @@ func (e *surroundings) path(text, dir string, known bool) place {
 			p.shown = "./" + rel // no home
 		}
 	}
-	folded := strings.ToLower(full)
+	folded, list := strings.ToLower(full), plants()
 	if inside {
-		p.class = plants().classify(strings.ToLower("/"+rel), "")
+		p.class = list.classify(strings.ToLower("/"+rel), "")
 	} else {
-		p.class = plants().classify(folded, strings.ToLower(e.home))
+		p.class = list.classify(folded, strings.ToLower(e.home))
 	}
 	p.whole = full == e.project || full == e.home || full == "/" || e.home != "" && full == path.Dir(e.home)
 	if _, above := below(full, e.project); above && e.project != "" {
@@ -175,8 +182,9 @@ func (e *surroundings) path(text, dir string, known bool) place {
 		p.shown = "."
 	}
 	for part := range strings.SplitSeq(strings.ToLower(rel), "/") {
-		if inside && plants().made[part] {
+		if inside && list.made[part] {
 			p.made = true
+			break
 		}
 	}
 	if p.outside && (folded == "/tmp" || strings.HasPrefix(folded, "/tmp/") || strings.HasPrefix(folded, "/var/tmp/") || strings.HasPrefix(folded, "/private/tmp/")) && strings.Count(folded, "/") > 1 {
@@ -219,8 +227,8 @@ func (l *plantList) classify(at, home string) class {
 	if n, ok := l.names[name]; ok {
 		c = n
 	}
-	for _, p := range l.patterns {
-		if p.class > c && like(p.pattern, name) {
+	for i := range l.patterns {
+		if p := &l.patterns[i]; p.class > c && p.match(name) {
 			c = p.class
 		}
 	}

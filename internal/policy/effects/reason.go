@@ -15,8 +15,8 @@ func (f *effect) reason() string {
 	switch {
 	case f.doubt:
 		return f.text + "."
-	case f.changed:
-		return "The agent changed files of this project before, so its code may be new."
+	case f.news != "":
+		return f.news
 	case f.unknown:
 		return "Which files is known only when it runs."
 	case f.token:

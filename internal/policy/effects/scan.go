@@ -23,8 +23,42 @@ type usedFlag struct {
 	word  shell.Word // of the value; its text is value
 }
 
+// scanMemory is where the scans of one request have their lists, one behind the other.
+type scanMemory struct {
+	ints  []int
+	flags []usedFlag
+}
+
+// room returns empty lists for the scan of so many words.
+func (m *scanMemory) room(n int) ([]int, []usedFlag) {
+	if cap(m.ints)-len(m.ints) < n {
+		m.ints = make([]int, 0, max(n, 64))
+	}
+	if cap(m.flags)-len(m.flags) < min(n, 8) {
+		m.flags = make([]usedFlag, 0, 32)
+	}
+	return m.ints[len(m.ints):], m.flags[len(m.flags):]
+}
+
+// used keeps what a scan put into its lists. One that outgrew its room has lists of its own.
+func (m *scanMemory) used(s *scanned) {
+	if n := len(m.ints) + len(s.operands); n <= cap(m.ints) {
+		m.ints = m.ints[:n]
+	}
+	if n := len(m.flags) + len(s.flags); n <= cap(m.flags) {
+		m.flags = m.flags[:n]
+	}
+	s.operands, s.flags = slices.Clip(s.operands), slices.Clip(s.flags)
+}
+
+// forget empties the memory for another request.
+func (m *scanMemory) forget() {
+	clear(m.flags[:cap(m.flags)])
+	m.ints, m.flags = m.ints[:0], m.flags[:0]
+}
+
 // scan tells flags from arguments. What follows a flag that nobody knows counts as an argument.
-func scan(words []shell.Word, known []*row) scanned {
+func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 	styleWords := slices.ContainsFunc(known, func(r *row) bool { return r.styleWords })
 	s := scanned{words: words, unknown: -1, computed: -1}
 	note := func(at int) {
@@ -32,7 +66,8 @@ func scan(words []shell.Word, known []*row) scanned {
 			s.unknown = at
 		}
 	}
-	s.operands = make([]int, 0, len(words))
+	s.operands, s.flags = m.room(len(words))
+	defer m.used(&s)
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		t := w.Prefix
@@ -50,36 +85,23 @@ func scan(words []shell.Word, known []*row) scanned {
 			s.operands = append(s.operands, i)
 			continue
 		}
-		use := func(f flag, attached string, has bool) {
-			u := usedFlag{name: f.name, at: i}
-			switch {
-			case has:
-				u.value, u.word = attached, w
-				u.word.Text = attached
-				u.word.Prefix = attached
-			case f.value && i+1 < len(words):
-				i++
-				u.value, u.word = words[i].Text, words[i]
-			}
-			s.flags = append(s.flags, u)
-		}
 		name, value, has := strings.Cut(w.Text, "=")
 		if f, ok := find(known, name); ok {
-			use(f, value, has)
+			i = s.use(f, i, value, has)
 			continue
 		}
 		if strings.HasPrefix(t, "--") || styleWords {
 			if f, ok := shortened(known, name); ok {
-				use(f, value, has)
+				i = s.use(f, i, value, has)
 			} else if f, ok := patterned(known, w.Text); ok {
-				use(f, "", true)
+				i = s.use(f, i, "", true)
 			} else {
 				note(i)
 			}
 			continue
 		}
 		if f, ok := patterned(known, w.Text); ok {
-			use(f, "", true)
+			i = s.use(f, i, "", true)
 			continue
 		}
 		if strings.Trim(w.Text[1:], "0123456789") == "" { // head -20
@@ -96,13 +118,29 @@ func scan(words []shell.Word, known []*row) scanned {
 				break
 			}
 			if f.value {
-				use(f, strings.TrimPrefix(w.Text[k+1:], "="), k+1 < len(w.Text))
+				i = s.use(f, i, strings.TrimPrefix(w.Text[k+1:], "="), k+1 < len(w.Text))
 				break
 			}
 			s.flags = append(s.flags, usedFlag{name: f.name, at: at})
 		}
 	}
 	return s
+}
+
+// use notes the flag in the word at an index, with the value that it has there, or else the next word for
+// its value if it takes one. It returns the index of the last word that is used up.
+func (s *scanned) use(f flag, at int, attached string, has bool) int {
+	u := usedFlag{name: f.name, at: at}
+	switch {
+	case has:
+		u.value, u.word = attached, s.words[at]
+		u.word.Text, u.word.Prefix = attached, attached
+	case f.value && at+1 < len(s.words):
+		at++
+		u.value, u.word = s.words[at].Text, s.words[at]
+	}
+	s.flags = append(s.flags, u)
+	return at
 }
 
 func find(known []*row, name string) (flag, bool) {
@@ -183,7 +221,7 @@ func asks(u usedFlag) bool {
 
 // find returns the rows that are about a command, those with the most words; more than one where
 // several say something. skip is how many arguments are such words.
-func (t table) find(base string, words []shell.Word) (rows []*row, skip int, s scanned) {
+func (t table) find(m *scanMemory, base string, words []shell.Word) (rows []*row, skip int, s scanned) {
 	all := t.rows(base)
 	if all == nil {
 		return nil, 0, scanned{}
@@ -192,7 +230,7 @@ func (t table) find(base string, words []shell.Word) (rows []*row, skip int, s s
 	for general < len(all) && len(all[general].subs) == 0 {
 		general++
 	}
-	first := scan(words, all[:general])
+	first := m.scan(words, all[:general])
 	if general == len(all) {
 		return all, 0, first
 	}
@@ -209,7 +247,7 @@ func (t table) find(base string, words []shell.Word) (rows []*row, skip int, s s
 	if skip == 0 {
 		return rows, 0, first
 	}
-	s = scan(words, rows)
+	s = m.scan(words, rows)
 	s.operands = s.operands[min(skip, len(s.operands)):]
 	return rows, skip, s
 }

@@ -24,6 +24,7 @@ type row struct {
 	styleWords bool
 	tasks      bool
 	code, sql  bool
+	checks     bool
 }
 
 // line is one effect of a row.
@@ -34,6 +35,7 @@ type line struct {
 	risk         hook.Risk
 	tree         bool
 	find         bool // of find -delete; no row has it
+	derived      bool // what is written is made of the project's own code; of rows that run that
 	on, but      []flag
 }
 
@@ -147,6 +149,13 @@ func readTable(text string) (table, error) {
 		}
 	}
 	for _, rows := range t {
+		for _, r := range rows {
+			derived := slices.ContainsFunc(r.lines, func(l line) bool { return l.kind == "runs-project" && len(l.on)+len(l.but) == 0 })
+			for i := range r.lines {
+				r.lines[i].derived = derived
+				r.checks = r.checks || r.lines[i].phrase == checksOrFormats
+			}
+		}
 		slices.SortStableFunc(rows, func(a, b *row) int { return min(len(a.subs), 1) - min(len(b.subs), 1) })
 		for _, r := range rows {
 			if r.flags.exact == nil {
@@ -270,6 +279,9 @@ func (t table) rows(base string) []*row {
 
 // like says whether a text is as a pattern in which * is any text.
 func like(pattern, s string) bool {
+	if pattern != "" && pattern[0] != '*' && (s == "" || s[0] != pattern[0]) { // most
+		return false
+	}
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {
 		return pattern == s

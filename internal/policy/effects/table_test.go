@@ -50,7 +50,7 @@ func TestManual(t *testing.T) {
 				if u.Kind != shell.Command || len(u.Argv) == 0 {
 					continue
 				}
-				rows, _, s := theTable().find(u.Base, u.Argv[1:])
+				rows, _, s := theTable().find(&scanMemory{}, u.Base, u.Argv[1:])
 				for _, r := range rows {
 					for k := range r.lines {
 						if l := &r.lines[k]; (len(l.on) == 0 || s.has(l.on)) && !s.has(l.but) {

@@ -1,6 +1,7 @@
 package effects
 
 import (
+	"slices"
 	"strings"
 
 	"assent/internal/hook"
@@ -10,7 +11,6 @@ import (
 // together raises what is worse than each part by itself: what is written after a link was made may land
 // behind the link, and a file that is written and then run holds code that nobody has seen in the project.
 func (e *found) together() {
-	written := map[string]bool{}
 	link, others := -1, false
 	for i := range e.effects {
 		f := &e.effects[i]
@@ -21,7 +21,6 @@ func (e *found) together() {
 				continue
 			}
 			others = true
-			written[f.object] = true
 		}
 	}
 	if link >= 0 && others {
@@ -29,7 +28,7 @@ func (e *found) together() {
 		f.risk, f.text = hook.Danger, "Makes a link and writes, perhaps through it"
 	}
 	for i := range e.effects {
-		if f := &e.effects[i]; f.kind == "runs-project" && written[f.object] && f.object != "" {
+		if f := &e.effects[i]; f.kind == "runs-project" && f.object != "" && slices.ContainsFunc(e.wrote, func(w written) bool { return w.shown == f.object }) {
 			f.kind, f.risk, f.phrase = "runs-downloaded", hook.Danger, "Runs what it has just written:"
 		}
 	}

@@ -20,6 +20,7 @@ type command struct {
 
 	worst hook.Risk // of what was told of it
 	told  bool
+	again bool // it is another reading of a command
 }
 
 // put adds an effect of the command.
@@ -31,6 +32,10 @@ func (c *command) put(f effect) {
 		c.worst = f.risk
 	}
 	c.told = true
+	if f.kind == "runs-project" {
+		f.runs, f.unit = c.u, c.unitAt
+		f.checks = slices.ContainsFunc(c.rows, func(r *row) bool { return r.checks })
+	}
 	c.add(f)
 }
 
@@ -61,6 +66,14 @@ func (c *command) known() {
 	for _, r := range c.rows {
 		for _, l := range r.lines {
 			if l.kind == "reads" && len(l.on) == 0 && p.kind == "reads" && l.risk == "" && l.obj != "" && !c.has(l.but) {
+				c.line(r, l)
+			}
+		}
+		for _, l := range r.lines { // what it does besides running the project's code
+			if p.kind != "runs-project" || l.kind == "reads" || l.kind == "unknown" || len(l.on) == 0 && (l.kind == "runs-project" || len(r.subs) == 0) {
+				continue
+			}
+			if (len(l.on) == 0 || c.has(l.on)) && !c.has(l.but) {
 				c.line(r, l)
 			}
 		}
@@ -108,7 +121,7 @@ func shownDir(u *shell.Unit) string {
 // name is a command as a person knows it: the program and the word that says what it does.
 func (c *command) name() string {
 	name := c.u.Base
-	if a := c.u.Argv; len(a) > 2 && a[1].Text == "-m" && a[2].Static && len(a[2].Text) < 24 && strings.Trim(a[2].Text, nameChars) == "" {
+	if a := c.u.Argv; len(a) > 2 && a[1].Text == "-m" && a[2].Static && len(a[2].Text) < 24 && plainName(a[2].Text) {
 		return name + " -m " + a[2].Text
 	}
 	if n := len(c.u.Argv); n > 1 && (c.skip > 0 || c.f.Pack != "") {
@@ -126,9 +139,6 @@ func (c *command) name() string {
 // ownCode is an effect by which code of the project runs.
 func (c *command) ownCode(f effect) {
 	f.kind, f.risk = "runs-project", maxRisk(f.risk, hook.Normal)
-	if c.Changed != nil && f.risk == hook.Normal && c.Changed(c.req) {
-		f.risk, f.changed = hook.Attention, true
-	}
 	if f.phrase == "" && tests(f.object) {
 		f.phrase = "Runs the project's tests:"
 	}
@@ -149,6 +159,9 @@ func tests(command string) bool {
 	}
 	return false
 }
+
+// checksOrFormats is the phrase of programs that read or format code and run none but that of plugins.
+const checksOrFormats = "Checks or formats"
 
 // onlyReads is the phrase of commands that read what is not said.
 const onlyReads = "Only reads:"
@@ -287,7 +300,9 @@ func (c *command) line(r *row, l line) {
 		return
 	case l.obj == "@push":
 		f.object = c.pushed()
-		f.plain = f.object == theRemote
+		if f.plain = f.object == theRemote; f.plain {
+			c.fromBranch(&f)
+		}
 		if remote, branch, named := strings.Cut(f.object, "/"); named && l.kind == "overwrites" && !strings.ContainsAny(branch, ", ") {
 			f.text = "Force-pushes " + quiet(branch, 60) + " to " + quiet(remote, 40)
 		}

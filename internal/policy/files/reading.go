@@ -162,7 +162,7 @@ func unit(u *shell.Unit) hook.Unit {
 		switch {
 		case i == 0:
 			mark(w, "program")
-		case !w.Static:
+		case !w.Static || w.Expanded:
 			mark(w, "expansion")
 		case strings.HasPrefix(w.Text, "-"):
 			mark(w, "flag")

@@ -35,7 +35,7 @@ func TestReadingMarksWhatIsShown(t *testing.T) {
 	}
 	want := []string{
 		"command cd /tmp: cd /tmp [program cd]",
-		"command echo ⟦U+202E⟧ ä😀 $HOME: echo \"⟦U+202E⟧ ä😀\" $HOME [program echo] [expansion $HOME]  /tmp",
+		"command echo ⟦U+202E⟧ ä😀 /home/dev: echo \"⟦U+202E⟧ ä😀\" $HOME [program echo] [expansion $HOME]  /tmp",
 		"command tee -a out.txt: tee -a out.txt [program tee] [flag -a]  /tmp",
 		"assign X=1: X=1",
 		"command git push: 'git push' timeout,bash -c",

@@ -72,6 +72,14 @@ func braceWords(w *syntax.Word) [][]syntax.WordPart {
 		if len(tokens) == 0 {
 			return nil // an empty word: bash drops it, zsh keeps it
 		}
+		for i, t := range tokens[:len(tokens)-1] {
+			// Braces come first: $f{a,b} is $fa $fb.
+			if pe, is := t.part.(*syntax.ParamExp); is && nameByte(pe.Param.Value[0]) {
+				if next, text := tokens[i+1].part.(*syntax.Lit); text && (nameByte(next.Value[0]) || next.Value[0] == '[') {
+					return nil
+				}
+			}
+		}
 		out = append(out, joined(tokens))
 	}
 	return out

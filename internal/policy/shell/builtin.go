@@ -6,7 +6,7 @@ import (
 )
 
 // builtin doubts the forms of some builtins that set variables or evaluate their words.
-func (r *reader) builtin(name string, argv []Word, start, end int) {
+func (r *reader) builtin(name string, argv []Word, start, end int, varies bool) {
 	switch name {
 	case "test", "[":
 		for i, w := range argv[1:] {
@@ -66,7 +66,14 @@ func (r *reader) builtin(name string, argv []Word, start, end int) {
 			}
 		}
 	case "read":
+		from := Output
+		if varies { // read x <<< "$TOKEN"
+			from = Other
+		}
 		for _, w := range argv[1:] {
+			if w.Static && scriptVariable(w.Text) {
+				r.set(w.Text, unknownWord(from))
+			}
 			ok := w.Static && (w.Text == "-r" || w.Text == "-s" || loopVariable(w.Text))
 			if !ok {
 				r.doubt(DoubtBuiltin, start, end, "read sets a variable that something else may use.")

@@ -6,11 +6,20 @@ import (
 
 // call reads a simple command and returns the index of its unit, -1 when it has none.
 func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at execContext) int {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			r.assigned(a, at, func(name string) bool { return harmlessVariable(name) || scriptVariable(name) })
+		}
+		return -1
+	}
+	vars := r.vars
 	for _, a := range c.Assigns {
 		r.assign(a, at)
 	}
-	if len(c.Args) == 0 {
-		return -1
+	if r.vars != vars { // set for the command only, or in zsh for some builtins also after it
+		names := r.changedSince(vars, nil)
+		r.vars = vars
+		r.forget(names)
 	}
 	argv := r.argv(len(c.Args))
 	for i, w := range c.Args {
@@ -27,8 +36,20 @@ func (r *reader) call(c *syntax.CallExpr, s *syntax.Stmt, at execContext) int {
 // plainProgram says whether a word that names a program is written as one: no braces, no $'…'.
 func plainProgram(w *syntax.Word) bool {
 	for _, part := range w.Parts {
-		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar {
-			return false
+		switch part := part.(type) {
+		case *syntax.SglQuoted:
+			if part.Dollar {
+				return false
+			}
+		case *syntax.DblQuoted:
+			for _, inner := range part.Parts {
+				if _, text := inner.(*syntax.Lit); !text {
+					return false
+				}
+			}
+		case *syntax.Lit:
+		default:
+			return false // what a variable holds
 		}
 	}
 	return braceWords(w) == nil
@@ -82,7 +103,7 @@ func (r *reader) command(argv []Word, start, end int, at execContext, levels int
 		at.dir.lost()
 		return i
 	case "test", "[", "printf", "read", "exit", "return", "break", "continue", "shift", "logout", "bye", "wait":
-		r.builtin(u.Program, argv, start, end)
+		r.builtin(u.Program, argv, start, end, at.varies)
 	case "find":
 		return r.find(u, at, levels)
 	case "xargs", "gxargs":

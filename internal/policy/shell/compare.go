@@ -43,6 +43,8 @@ func Commands(text string, o Options) []string {
 func sameInZsh(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
+		case c == '$' && i+1 < len(text) && strings.IndexByte("=+:^~", text[i+1]) >= 0: // $=x
+			return false
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		case strings.IndexByte(" \t\n-_./,:+@%'\"|;&=$>*?\\", c) >= 0, c >= 0x80:
 		default:
@@ -57,7 +59,7 @@ func sameUnits(a, b []Unit) bool {
 	word := func(x, y Word) bool { return x == y }
 	return slices.EqualFunc(a, b, func(x, y Unit) bool {
 		return x.Kind == y.Kind && x.Start == y.Start && x.End == y.End && x.Path == y.Path && x.Name == y.Name && x.Value == y.Value &&
-			x.Dir == y.Dir && x.Stdin == y.Stdin && x.Stdout == y.Stdout && x.Out == y.Out && x.Of == y.Of && x.DenyOnly == y.DenyOnly &&
+			x.Dir == y.Dir && slices.Equal(x.Dirs, y.Dirs) && x.Stdin == y.Stdin && x.Stdout == y.Stdout && x.Out == y.Out && x.Of == y.Of && x.DenyOnly == y.DenyOnly &&
 			slices.EqualFunc(x.Argv, y.Argv, word) && slices.Equal(x.Via, y.Via)
 	})
 }

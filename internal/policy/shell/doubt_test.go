@@ -89,7 +89,7 @@ func TestDoubts(t *testing.T) {
 		// Assignments.
 		{DoubtAssign, "PATH=/x ls"}, {DoubtAssign, "LD_PRELOAD=x ls"}, {DoubtAssign, "DYLD_INSERT_LIBRARIES=x ls"}, {DoubtAssign, "BASH_ENV=x ls"}, {DoubtAssign, "ENV=x ls"}, {DoubtAssign, "IFS=x ls"}, {DoubtAssign, "PS4=x ls"},
 		{DoubtAssign, "PROMPT_COMMAND=x"}, {DoubtAssign, "GIT_DIR=x git status"}, {DoubtAssign, "PAGER=x git log"}, {DoubtAssign, "GIT_PAGER=x git log"}, {DoubtAssign, "EDITOR=x ls"}, {DoubtAssign, "NODE_OPTIONS=x node"},
-		{DoubtAssign, "PYTHONPATH=x ls"}, {DoubtAssign, "PERL5OPT=x ls"}, {DoubtAssign, "RUBYOPT=x ls"}, {DoubtAssign, "HTTPS_PROXY=x curl"}, {DoubtAssign, "x=1"}, {DoubtAssign, "LANG+=x ls"}, {DoubtAssign, "LANG=(a b)"}, {DoubtAssign, "LANG[0]=a"},
+		{DoubtAssign, "PYTHONPATH=x ls"}, {DoubtAssign, "PERL5OPT=x ls"}, {DoubtAssign, "RUBYOPT=x ls"}, {DoubtAssign, "HTTPS_PROXY=x curl"}, {DoubtAssign, "X_Y=1"}, {DoubtAssign, "LANG+=x ls"}, {DoubtAssign, "LANG=(a b)"}, {DoubtAssign, "LANG[0]=a"},
 		{DoubtAssign, "export PATH=x"}, {DoubtAssign, "env PATH=x ls"}, {DoubtAssign, `env "PATH=x" ls`}, {DoubtAssign, "for PATH in x; do ls; done"}, {DoubtAssign, "for path in x; do ls; done"}, {DoubtAssign, "for http_proxy in x; do ls; done"}, {DoubtAssign, "export -n LANG"},
 		// Redirections.
 		{DoubtRedirect, "cat < /dev/tcp/h/1"}, {DoubtRedirect, "echo > /dev/udp/h/1"}, {DoubtRedirect, "cat <> x"}, {DoubtRedirect, "ls {fd}> x"}, {DoubtRedirect, "ls > $x"}, {DoubtRedirect, "ls > *"}, {DoubtRedirect, "ls > {a,b}"},
@@ -108,8 +108,8 @@ func TestDoubts(t *testing.T) {
 		// Braces and $'…' in the program's place, or for a shell that may not know them.
 		{DoubtProgram, "{ls,-l}"}, {DoubtProgram, "l{s,}"}, {DoubtProgram, "$'ls' x"}, {DoubtExpansion, "sh -c 'ls {a,b}'"}, {DoubtExpansion, `sh -c "ls \$'a'"`},
 		// git after cd.
-		{DoubtGitMoved, "cd sub && git status"}, {DoubtGitMoved, "cd /p; cd x; git status"}, {DoubtGitMoved, "(cd x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
-		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},
+		{DoubtGitMoved, "cd ../sub && git status"}, {DoubtGitMoved, "cd /q; cd x; git status"}, {DoubtGitMoved, "(cd /x; git log)"}, {DoubtGitMoved, "pushd x && git log"}, {DoubtGitMoved, "cd $x && git log"},
+		{DoubtGitMoved, "while git log; do cd x; done"}, {DoubtGitMoved, "cd /x && bash -c 'git log'"}, {DoubtGitMoved, "ls | cd x; git log"}, {DoubtGitMoved, "cd ../x && timeout 5 git log"}, {DoubtWrapper, "env -C x git log"}, {DoubtGitMoved, "find . -execdir git log \\;"},
 	} {
 		t.Run(fmt.Sprintf("%.60s", c.text), func(t *testing.T) {
 			s := Read(c.text, here)

@@ -9,7 +9,7 @@ const gitMoved = "git runs after a cd: the configuration of another repository c
 // git takes off what only says where git works, and tries the command without its other global
 // options on rules that deny.
 func (r *reader) git(u Unit, at execContext) int {
-	if d := at.dir; d.changed && !(d.known && d.dir != "" && (d.dir == r.opts.Dir || d.dir == r.opts.Project)) {
+	if at.dir.changed && !r.atHome(at.dir) {
 		r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
 	}
 	argv := u.Argv
@@ -24,7 +24,7 @@ func (r *reader) git(u Unit, at execContext) int {
 			if i+1 < len(argv) && argv[i+1].Static {
 				if argv[i+1].Text != "" {
 					at.dir.move(argv[i+1].Text)
-					at.dir.maybe = false
+					at.dir.succeeds()
 				}
 				i += 2
 				continue
@@ -48,4 +48,16 @@ func (r *reader) git(u Unit, at execContext) int {
 		u.Alt = append(u.Alt, append([]Word{argv[0]}, argv[rest:]...))
 	}
 	return r.add(u, at)
+}
+
+// atHome says whether a directory is certainly the agent's own, or lies in the project. Whether a
+// repository of its own begins there, only who can look at files can tell.
+func (r *reader) atHome(w *workDir) bool {
+	all := w.all()
+	for _, d := range all {
+		if d != r.opts.Dir && (r.opts.Project == "" || d != r.opts.Project && !strings.HasPrefix(d, strings.TrimSuffix(r.opts.Project, "/")+"/")) {
+			return false
+		}
+	}
+	return len(all) > 0
 }

@@ -78,6 +78,10 @@ type reader struct {
 	heredocs int  // read so far
 	scripts  int  // inner ones read so far
 	guessed  bool // the text has been guessed at
+	vars     *variable
+	varsFull bool // too many: nothing is known of any
+	forgets  int  // loops looked through for assignments
+	rounds   int  // of loops, walked with a value each
 	posix    bool // the script is for a sh, which may know less than bash
 }
 
@@ -175,7 +179,10 @@ func (r *reader) add(u Unit, at execContext) int {
 	if r.inner {
 		u.Start, u.End, u.Inner = r.start, r.end, r.src
 	}
-	u.Dir, u.DirKnown = at.dir.dir, at.dir.known
+	u.Dir, u.DirKnown = at.dir.dir, at.dir.certain()
+	if len(at.dir.others) > 0 {
+		u.Dirs = at.dir.all()
+	}
 	u.Via, u.DenyOnly = at.via, at.denyOnly
 	if r.units == nil {
 		r.units = make([]Unit, 0, 16)

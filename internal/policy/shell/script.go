@@ -105,10 +105,12 @@ func (r *reader) within(w Word, at execContext) {
 	if !r.inner {
 		r.start, r.end = w.Start, w.End
 	}
-	r.inner = true
+	vars := r.vars
+	r.inner, r.vars = true, nil // only what is exported is known there, too
 	r.inline++
 	r.script(w.Text, at)
 	r.inline--
+	r.vars = vars
 	r.src, r.inner, r.start, r.end = src, inner, start, end
 }
 

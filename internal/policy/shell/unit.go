@@ -70,6 +70,9 @@ type Unit struct {
 
 	Dir      string // where it runs or what Path is relative to, absolute
 	DirKnown bool   // Dir is certain; false after a cd that may have failed or cannot be read
+	// Dirs are all directories that Dir may be, where that is known and there are several: after
+	// cd x; it is x or what it was. A rule that allows must hold in each.
+	Dirs []string
 
 	Stdin, Stdout Stream
 	// StdinVaries says that standard input is text of the script with values in it that are
@@ -106,10 +109,28 @@ type Word struct {
 	Glob bool
 	// MaybeFlag says that the word is not static and may become, or bring, an argument that
 	// begins with a dash.
-	MaybeFlag  bool
+	MaybeFlag bool
+	// Unknown says where what is not known of the word comes from; 0 when nobody said.
+	Unknown Source
+	// Expanded says that a variable stood in it, which the script or the system sets to a known value.
+	Expanded   bool
 	tilde      bool
 	Start, End int // bytes of Script.Text; of a script within a word, those of the word
 }
+
+// Source says where the parts of a word come from that are known only when it runs.
+type Source uint8
+
+const (
+	FileNames    Source = 1 << iota // a pattern for names of files
+	Output                          // what a command of the script prints, or a variable such as PWD
+	Number                          // $?, $#, the length of what the script has set
+	Substitution                    // the name of what a command writes: <(command)
+	Other                           // anything
+)
+
+// Only says whether all that is not known of the word comes from some of the sources.
+func (w *Word) Only(s Source) bool { return w.Static || w.Unknown != 0 && w.Unknown&^s == 0 }
 
 // Stream says where standard input or output is connected.
 type Stream uint8

@@ -1,49 +1,10 @@
 package shell
 
 import (
-	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// workDir is the directory in which commands run, as cd changes it.
-type workDir struct {
-	dir     string
-	known   bool
-	changed bool // there was a cd
-	maybe   bool // dir holds only if the last command succeeded
-}
-
-// settle says that whether the last command succeeded is not known.
-func (w *workDir) settle() {
-	if w.maybe {
-		w.known, w.maybe = false, false
-	}
-}
-
-// lost says that the directory is anyone's guess.
-func (w *workDir) lost() { w.known, w.changed, w.maybe = false, true, false }
-
-// move follows cd to a directory.
-func (w *workDir) move(to string) {
-	if len(w.dir)+len(to) > 1024 {
-		w.lost()
-		return
-	}
-	next, known := to, true
-	if !path.IsAbs(to) {
-		next, known = path.Join(w.dir, to), w.known
-	}
-	next = path.Clean(next)
-	if !path.IsAbs(next) {
-		next = ""
-	}
-	same := known && w.known && next == w.dir
-	w.changed = true
-	w.dir, w.known = next, known
-	w.maybe = w.maybe || !same
-}
 
 func (r *reader) tooDeep(n syntax.Node) bool {
 	if r.depth <= maxNesting {
@@ -67,7 +28,9 @@ func (r *reader) stmts(list []*syntax.Stmt, at execContext) {
 func (r *reader) subshell(list []*syntax.Stmt, at execContext) {
 	at.dir = r.keep(*at.dir)
 	at.dir.settle()
+	vars := r.vars
 	r.stmts(list, at)
+	r.vars = vars
 }
 
 func (r *reader) stmt(s *syntax.Stmt, at execContext) {
@@ -81,6 +44,8 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 	}
 	if s.Background {
 		at.dir = r.keep(*at.dir)
+		vars := r.vars
+		defer func() { r.vars = vars }()
 	}
 	var redirected []int
 	if len(s.Redirs) > 0 {
@@ -104,6 +69,8 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 		}
 		r.subshell(cmd.Stmts, at)
 	case *syntax.IfClause:
+		var set []string
+		was := r.vars
 		r.branches(at, func() {
 			for c := cmd; c != nil; c = c.Else {
 				if c != cmd {
@@ -114,15 +81,23 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 				}
 				r.closes(c.FiPos)
 				r.stmts(c.Cond, at)
+				asked := r.vars
 				r.stmts(c.Then, at)
+				set = r.changedSince(was, set)
+				r.vars = asked
 			}
 		})
+		r.vars = was
+		r.forget(set)
 	case *syntax.WhileClause:
 		r.closes(cmd.DoPos)
 		r.closes(cmd.DonePos)
-		r.branches(at, func() {
-			r.stmts(cmd.Cond, at)
-			r.stmts(cmd.Do, at)
+		r.repeats(cmd.Cond, cmd.Do)
+		r.apart(func() {
+			r.branches(at, func() {
+				r.stmts(cmd.Cond, at)
+				r.stmts(cmd.Do, at)
+			})
 		})
 	case *syntax.ForClause:
 		r.loop(cmd, at)
@@ -141,7 +116,7 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 				for _, p := range item.Patterns {
 					r.word(p, at)
 				}
-				r.stmts(item.Stmts, at)
+				r.apart(func() { r.stmts(item.Stmts, at) }) // ;& goes on with the next
 			}
 		})
 	case *syntax.TimeClause:
@@ -163,7 +138,7 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 	case *syntax.FuncDecl:
 		r.doubtAt(DoubtFunction, cmd, "It defines a function.")
 		at.denyOnly = true
-		r.branches(at, func() { r.stmt(cmd.Body, at) })
+		r.apart(func() { r.branches(at, func() { r.stmt(cmd.Body, at) }) })
 	case *syntax.CoprocClause:
 		r.doubtAt(DoubtBuiltin, cmd, "coproc runs a command beside the script.")
 		at.denyOnly = true
@@ -179,15 +154,18 @@ func (r *reader) stmt(s *syntax.Stmt, at execContext) {
 	default:
 		r.doubtAt(DoubtSyntax, s, "It is not known what this does.")
 	}
+	if s.Negated {
+		at.dir.settle() // ! cd x && ls: it ran if the cd failed
+	}
 }
 
 // guesses adds a case that looks at what is known only when it runs as a unit of its own: branch by
 // branch it tells what a variable holds, so a rule must allow it by name.
 func (r *reader) guesses(cmd *syntax.CaseClause, asked Word, at execContext) {
-	looks := !asked.Static && variable(r.raw(cmd.Word))
+	looks := !asked.Static && hasVariable(r.raw(cmd.Word))
 	for _, item := range cmd.Items {
 		for _, p := range item.Patterns {
-			looks = looks || variable(r.raw(p))
+			looks = looks || hasVariable(r.raw(p))
 		}
 	}
 	if looks {
@@ -197,8 +175,8 @@ func (r *reader) guesses(cmd *syntax.CaseClause, asked Word, at execContext) {
 	}
 }
 
-// variable says whether there is a $ that begins no command or sum.
-func variable(s string) bool {
+// hasVariable says whether there is a $ that begins no command or sum.
+func hasVariable(s string) bool {
 	for i := range len(s) {
 		if s[i] == '$' && (i+1 == len(s) || s[i+1] != '(') {
 			return true
@@ -259,6 +237,16 @@ func (r *reader) binary(b *syntax.BinaryCmd, at execContext) {
 	} else {
 		r.stmt(first, at)
 	}
+	sure := r.vars // what is set in any case
+	unsure := func() {
+		if r.vars != sure {
+			names := r.changedSince(sure, nil)
+			r.vars = sure
+			r.forget(names)
+			sure = r.vars
+		}
+	}
+	defer unsure()
 	for i := len(chain) - 1; i >= 0 && !r.full; i-- {
 		switch b := chain[i]; b.Op {
 		case syntax.Pipe, syntax.PipeAll:
@@ -268,22 +256,23 @@ func (r *reader) binary(b *syntax.BinaryCmd, at execContext) {
 			}
 			r.stage(b.Y, at, Pipe, out)
 		case syntax.AndStmt:
-			was := at.dir.maybe
-			at.dir.maybe = false // Y runs only if X succeeded
+			was := *at.dir
+			at.dir.succeeds() // Y runs only if X did
 			r.stmt(b.Y, at)
-			at.dir.maybe = at.dir.maybe || was
+			at.dir.fails(&was)
 		default:
 			was := *at.dir
 			at.dir.settle()
-			failed := *at.dir
+			unsure()
 			r.stmt(b.Y, at)
-			switch {
-			case leaves(b.Y):
-				was.maybe = false // what follows runs only if X succeeded
+			unsure()
+			if leaves(b.Y) {
+				was.succeeds() // what follows runs only if X did
 				*at.dir = was
-			case *at.dir != failed:
-				at.dir.lost()
+				break
 			}
+			at.dir.settle()
+			at.dir.mayBe(was.all(), !was.known)
 		}
 	}
 }
@@ -301,20 +290,20 @@ func (r *reader) stage(s *syntax.Stmt, at execContext, stdin, stdout Stream) {
 	if _, timed := s.Cmd.(*syntax.TimeClause); timed && stdin == Pipe {
 		r.doubtAt(DoubtSyntax, s, "time within a pipe is not read alike everywhere.")
 	}
-	r.stmt(s, at)
-	if *at.dir != before {
+	r.apart(func() { r.stmt(s, at) })
+	if !at.dir.equal(&before) {
 		shell.lost() // zsh runs the last one in the script's own shell
 	}
 }
 
-// leaves says that nothing follows a statement: exit or return.
+// leaves says that nothing follows a statement: exit. Not return, which outside of a function bash
+// reports and goes on.
 func leaves(s *syntax.Stmt) bool {
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 || s.Background || s.Negated || len(s.Redirs) > 0 {
+	if !ok || len(call.Args) == 0 || len(call.Args) > 2 || s.Background || s.Negated || len(s.Redirs) > 0 {
 		return false
 	}
-	name := call.Args[0].Lit()
-	return name == "exit" || name == "return"
+	return call.Args[0].Lit() == "exit" && (len(call.Args) == 1 || digits(call.Args[1].Lit()))
 }
 
 // branches walks what may run any number of times. If it holds a cd, nothing within or after it
@@ -328,7 +317,7 @@ func (r *reader) branches(at execContext, walk func()) {
 		at.dir.lost()
 		for i := first; i < len(r.units); i++ {
 			u := &r.units[i]
-			u.DirKnown = false
+			u.DirKnown, u.Dirs = false, nil
 			if u.Base == "git" {
 				r.doubt(DoubtGitMoved, u.Start, u.End, gitMoved)
 			}
@@ -342,13 +331,15 @@ func (r *reader) loop(f *syntax.ForClause, at execContext) {
 	if f.Select || f.Braces {
 		r.doubtAt(DoubtSyntax, f, "This form of loop is not read alike everywhere.")
 	}
+	name, items := "", []Word(nil)
 	switch l := f.Loop.(type) {
 	case *syntax.WordIter:
-		if !loopVariable(l.Name.Value) {
+		if name = l.Name.Value; !scriptVariable(name) {
 			r.doubtAt(DoubtAssign, l.Name, "The loop sets a variable that something else may use.")
+			name = ""
 		}
 		for _, w := range l.Items {
-			r.word(w, at)
+			items = r.expanded(w, at, items)
 		}
 	case *syntax.CStyleLoop:
 		r.doubtAt(DoubtArithmetic, l, "Arithmetic can set variables and run commands.")
@@ -359,7 +350,49 @@ func (r *reader) loop(f *syntax.ForClause, at execContext) {
 		r.doubtAt(DoubtSyntax, f, "It is not known what this loop does.")
 	}
 	r.closes(f.DonePos)
-	r.branches(at, func() { r.stmts(f.Do, at) })
+	r.repeats(f.Do)
+	r.apart(func() {
+		r.branches(at, func() {
+			if name == "" {
+				r.stmts(f.Do, at)
+				return
+			}
+			for _, value := range r.rounded(items, f.Do) {
+				r.set(name, value)
+				r.stmts(f.Do, at)
+			}
+			r.set(name, unknownWord(Other)) // also where it was set to the same before
+		})
+	})
+}
+
+// rounded returns the values that a loop is walked with: each of the list where they are known, or
+// one that says what is known of all.
+func (r *reader) rounded(items []Word, body []*syntax.Stmt) []Word {
+	known := len(items) > 0 && len(items) <= maxItems && r.rounds+len(items) <= maxRounds
+	all := Source(0)
+	for _, w := range items {
+		known = known && (w.Static || w.Unknown == FileNames)
+		switch {
+		case w.Static:
+			all |= Output
+		case w.Unknown == 0:
+			all |= Other
+		default:
+			all |= w.Unknown
+		}
+	}
+	if known {
+		r.rounds += len(items)
+		return items
+	}
+	if len(items) == 0 {
+		all = Other
+	}
+	if all&FileNames != 0 {
+		all = all&^FileNames | Output
+	}
+	return []Word{unknownWord(all)}
 }
 
 // declare reads export, declare and their kin: only export of harmless variables is without doubt.
@@ -375,13 +408,16 @@ func (r *reader) declare(d *syntax.DeclClause, at execContext) {
 	}
 }
 
-func (r *reader) assign(a *syntax.Assign, at execContext) {
+func (r *reader) assign(a *syntax.Assign, at execContext) { r.assigned(a, at, harmlessVariable) }
+
+// assigned reads an assignment to a variable that may be set.
+func (r *reader) assigned(a *syntax.Assign, at execContext, may func(string) bool) {
 	name := ""
 	if a.Name != nil {
 		name = a.Name.Value
 	}
 	value := r.word(a.Value, at)
-	if a.Naked && a.Name == nil || a.Index != nil || a.Array != nil || a.Append || !harmlessVariable(name) {
+	if a.Naked && a.Name == nil || a.Index != nil || a.Array != nil || a.Append || !may(name) {
 		r.doubtAt(DoubtAssign, a, "It sets a variable that is not known to be harmless.")
 	}
 	if a.Index != nil {
@@ -396,4 +432,11 @@ func (r *reader) assign(a *syntax.Assign, at execContext) {
 		}
 	}
 	r.add(Unit{Kind: Assign, Start: int(a.Pos().Offset()), End: int(a.End().Offset()), Name: name, Value: value, Out: -1, Of: -1}, at)
+	switch {
+	case name == "":
+	case a.Naked || a.Index != nil || a.Array != nil || a.Append:
+		r.set(name, unknownWord(Other))
+	default:
+		r.set(name, value)
+	}
 }

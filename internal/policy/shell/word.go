@@ -14,13 +14,16 @@ type wordText struct {
 	many    bool
 	dash    bool
 	tilde   bool
+	unknown Source
+	expands bool
 }
 
 // wordEnds are the characters that may follow a word that is an argument, a value or a pattern.
 const wordEnds = " \t\n;|&()<>`"
 
 // vary notes that what follows is not known. dash says that it may begin with one.
-func (b *wordText) vary(dash bool) {
+func (b *wordText) vary(dash bool, from Source) {
+	b.unknown |= from
 	if b.dynamic {
 		return
 	}
@@ -32,8 +35,8 @@ func (b *wordText) vary(dash bool) {
 }
 
 // split notes that the word may become any number of words that begin with anything.
-func (b *wordText) split() {
-	b.vary(true)
+func (b *wordText) split(from Source) {
+	b.vary(true, from)
 	b.many, b.dash = true, true
 }
 
@@ -92,9 +95,10 @@ func (r *reader) piece(w *syntax.Word, at execContext) Word {
 		r.part(part, at, &b, false)
 	}
 	out.Text = string(b.text)
-	out.Prefix, out.tilde = out.Text, b.tilde
+	out.Prefix, out.tilde, out.Expanded = out.Text, b.tilde, b.expands
 	if b.dynamic {
 		out.Static, out.Prefix, out.Glob, out.MaybeFlag = false, b.prefix, b.many, b.dash
+		out.Unknown = b.unknown
 	}
 	return out
 }
@@ -134,19 +138,19 @@ func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
 		case '\\':
 			if k+1 == len(s) {
 				r.doubtAt(DoubtBackslash, lit, "A backslash stands at the end of a word.")
-				b.vary(true)
+				b.vary(true, Other)
 				return
 			}
 			k++
 			b.text = append(b.text, s[k])
 		case '*', '?':
-			b.vary(true)
+			b.vary(true, FileNames)
 			b.many = true
 			b.text = append(b.text, c)
 		case '[':
 			// Without a closing bracket it is a character, but the bracket may come from anything that follows.
 			if strings.IndexByte(s[k:], ']') >= 0 || i+1 < len(w.Parts) {
-				b.vary(true)
+				b.vary(true, FileNames)
 				b.many = true
 			} else if r.zsh && s != "[" {
 				r.doubtAt(DoubtZsh, lit, "zsh takes it for a broken pattern.")
@@ -155,7 +159,7 @@ func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
 		case '{':
 			rest := s[k:]
 			if strings.ContainsRune(rest, ',') || strings.Contains(rest, "..") || i+1 < len(w.Parts) {
-				b.vary(true)
+				b.vary(true, Other)
 				b.many = true
 			}
 			b.text = append(b.text, c)
@@ -171,9 +175,9 @@ func (r *reader) bare(lit *syntax.Lit, w *syntax.Word, i int, b *wordText) {
 					b.text = append(b.text, r.opts.Home...)
 					continue
 				}
-				b.vary(false)
+				b.vary(false, Other)
 			case k > 0 && (s[k-1] == '=' || s[k-1] == ':'), k == 0:
-				b.vary(false)
+				b.vary(false, Other)
 			}
 			b.text = append(b.text, c)
 		case '=':
@@ -192,7 +196,7 @@ func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted 
 	r.depth++
 	defer func() { r.depth-- }()
 	if r.tooDeep(part) {
-		b.split()
+		b.split(Other)
 		return
 	}
 	switch part := part.(type) {
@@ -207,14 +211,14 @@ func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted 
 				b.text = append(b.text, text...)
 				return
 			}
-			b.vary(true)
+			b.vary(true, Other)
 			b.text = append(b.text, ansiC(part.Value)...)
 			return
 		}
 		b.text = append(b.text, part.Value...)
 	case *syntax.DblQuoted:
 		if part.Dollar {
-			b.vary(true)
+			b.vary(true, Other)
 		}
 		for _, inner := range part.Parts {
 			r.part(inner, at, b, true)
@@ -226,20 +230,22 @@ func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted 
 			name = part.Param.Value
 		}
 		switch {
+		case r.expands(part, at, quoted, b):
+			return
 		case part.Short && (name == "?" || name == "#" || name == "$"):
-			b.vary(false)
+			b.vary(false, Number)
 		case quoted && name != "@" && part.Index == nil:
-			b.vary(true)
+			b.vary(true, Other)
 		default:
-			b.split()
+			b.split(Other)
 		}
 		b.text = append(b.text, r.raw(part)...)
 	case *syntax.CmdSubst:
 		r.subst(part, at)
 		if quoted {
-			b.vary(true)
+			b.vary(true, Output)
 		} else {
-			b.split()
+			b.split(Output)
 		}
 		b.text = append(b.text, r.substText(part)...)
 	case *syntax.ArithmExp:
@@ -247,15 +253,19 @@ func (r *reader) part(part syntax.WordPart, at execContext, b *wordText, quoted 
 			r.doubtAt(DoubtArithmetic, part, "This form of arithmetic is not read alike everywhere.")
 		}
 		r.arithm(part.X, at)
-		b.vary(true) // it may be negative
+		b.vary(true, Other) // it may be negative
 		b.text = append(b.text, r.substText(part)...)
 	case *syntax.ProcSubst:
-		b.vary(false)
+		if part.Op == syntax.CmdIn {
+			b.vary(false, Substitution)
+		} else {
+			b.vary(false, Other)
+		}
 		b.text = append(b.text, r.substText(part)...)
 		r.procSubst(part, at)
 	default: // *syntax.ExtGlob, and what later versions add
 		r.doubtAt(DoubtGlob, part, "It holds an extended pattern.")
-		b.split()
+		b.split(Other)
 		b.text = append(b.text, r.raw(part)...)
 	}
 }

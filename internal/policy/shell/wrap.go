@@ -212,7 +212,7 @@ func replaced(w Word, mark string, maybeFlag, many bool) Word {
 	}
 	prefix, _, _ := strings.Cut(w.Prefix, mark)
 	w.MaybeFlag = w.MaybeFlag || prefix == "" && maybeFlag || strings.HasPrefix(prefix, "-")
-	w.Static, w.Glob, w.Prefix = false, w.Glob || many, prefix
+	w.Static, w.Glob, w.Prefix, w.Unknown = false, w.Glob || many, prefix, w.Unknown|Other
 	return w
 }
 

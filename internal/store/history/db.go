@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 6
+const layout = 7
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -50,6 +50,8 @@ ALTER TABLE requests RENAME COLUMN gist TO summary;`,
 ALTER TABLE requests ADD COLUMN changes TEXT NOT NULL DEFAULT '';`,
 	5: `
 ALTER TABLE requests ADD COLUMN input BLOB NOT NULL DEFAULT x'';`,
+	6: `
+ALTER TABLE raw ADD COLUMN submitter TEXT NOT NULL DEFAULT '';`,
 }
 
 // db is the open file: one connection that writes, some that read.

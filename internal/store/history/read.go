@@ -113,15 +113,21 @@ func (h *History) Feed(ctx context.Context, session string, after uint64, limit 
 // Raw returns the payload that a feed event came from, or ErrNotFound: not every event has one,
 // and the largest are not kept.
 func (h *History) Raw(ctx context.Context, session string, pos uint64) ([]byte, error) {
+	raw, _, err := h.Prompt(ctx, session, pos)
+	return raw, err
+}
+
+// Prompt is Raw with whom a prompt came from; empty where the event is none, no hook of the agent's own
+// brought it at once, or a version stored it that did not keep that.
+func (h *History) Prompt(ctx context.Context, session string, pos uint64) (raw []byte, submitter string, err error) {
 	key, err := h.key(ctx, session)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var raw []byte
-	err = h.query(ctx, "read payload", `SELECT raw.body FROM feed JOIN raw USING (id) WHERE session = ? AND pos = ?`,
+	err = h.query(ctx, "read payload", `SELECT raw.body, raw.submitter FROM feed JOIN raw USING (id) WHERE session = ? AND pos = ?`,
 		[]any{key, int64(pos)}, func(row *sql.Rows) (err error) {
 			var packed []byte
-			if err := row.Scan(&packed); err != nil {
+			if err := row.Scan(&packed, &submitter); err != nil {
 				return err
 			}
 			raw, err = unpack(packed)
@@ -130,7 +136,7 @@ func (h *History) Raw(ctx context.Context, session string, pos uint64) ([]byte, 
 	if err == nil && raw == nil {
 		err = fmt.Errorf("payload of event %d of session %q: %w", pos, session, ErrNotFound)
 	}
-	return raw, err
+	return raw, submitter, err
 }
 
 // Found is one event that Search found.

@@ -261,3 +261,36 @@ func (r *rig) decideMessage(session, message string) {
 	id, at := r.request(session, "true")
 	r.append(hook.Record{RequestID: id, Step: hook.StepDelivered}, r.decide(id, at, message))
 }
+
+// Whom a prompt came from is kept where the agent's own hook brought it at once, and of no other event.
+func TestPromptsSubmitter(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	raw := func(typ string) []byte {
+		return []byte(`{"session_id":"s","hook_event_name":"` + typ + `","prompt":"go on"}`)
+	}
+	for _, e := range []hook.Event{
+		{Type: hook.EventUserPromptSubmit, Submitter: "user:1@x"},
+		{Type: hook.EventUserPromptSubmit, Submitter: "token:t"},
+		{Type: hook.EventUserPromptSubmit, Submitter: "user:1@x", Spooled: true},
+		{Type: hook.EventUserPromptSubmit, Submitter: "user:1@x", Emitted: true},
+		{Type: "Notification", Submitter: "user:1@x"},
+	} {
+		e.Raw = raw(e.Type)
+		r.publish(e)
+	}
+	r.catchUp()
+	events, err := h.Feed(t.Context(), "s", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var from []string
+	for _, e := range events {
+		if _, submitter, err := h.Prompt(t.Context(), "s", e.Pos); err == nil && submitter != "" {
+			from = append(from, submitter)
+		}
+	}
+	if want := []string{"user:1@x", "token:t"}; !slices.Equal(from, want) {
+		t.Errorf("%q, want %q", from, want)
+	}
+}

@@ -36,7 +36,8 @@ CREATE UNIQUE INDEX feed_pos ON feed (session, pos);
 -- The payload of a feed event, packed.
 CREATE TABLE raw (
   id   INTEGER PRIMARY KEY, -- feed.id
-  body BLOB NOT NULL
+  body BLOB NOT NULL,
+  submitter TEXT NOT NULL DEFAULT '' -- of a prompt that an agent's hook brought: whom it came from
 );
 
 CREATE VIRTUAL TABLE search USING fts5 (

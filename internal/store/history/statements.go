@@ -24,7 +24,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.event, `INSERT OR REPLACE INTO events (seq, session) VALUES (?, ?)`},
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},
-		{&s.raw, `INSERT INTO raw (id, body) VALUES (?, ?)`},
+		{&s.raw, `INSERT INTO raw (id, body, submitter) VALUES (?, ?, ?)`},
 		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
 		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},

@@ -172,7 +172,7 @@ func (w *writer) event(e hook.Event) error {
 		if len(evs[i].Raw) > 0 {
 			text = searchText(&evs[i], &p, &d)
 		}
-		if err := w.add(s, &evs[i], text); err != nil {
+		if err := w.add(s, &evs[i], text, prompterOf(&e)); err != nil {
 			return err
 		}
 	}
@@ -199,7 +199,7 @@ func (w *writer) record(r hook.Record, after uint64) error {
 	}
 	w.touch(s)
 	for i := range evs {
-		if err := w.add(s, &evs[i], searchText(&evs[i], nil, nil)); err != nil {
+		if err := w.add(s, &evs[i], searchText(&evs[i], nil, nil), ""); err != nil {
 			return err
 		}
 		if d, ok := evs[i].Data.(*feed.PermissionDecisionData); ok {
@@ -314,8 +314,16 @@ func (w *writer) requestRow(id string) (*session, error) {
 	return w.sessionByKey(key)
 }
 
-// add stores one event of a session's feed.
-func (w *writer) add(s *session, ev *feed.Event, text string) error {
+// prompterOf is who handed a prompt in, if the agent's own hook did, when it was made; else nothing.
+func prompterOf(e *hook.Event) string {
+	if e.Type != hook.EventUserPromptSubmit || e.Spooled || e.Emitted || e.Source != "" {
+		return ""
+	}
+	return e.Submitter
+}
+
+// add stores one event of a session's feed. submitter goes with its payload.
+func (w *writer) add(s *session, ev *feed.Event, text, submitter string) error {
 	raw := ev.Raw
 	ev.Raw = nil
 	body, err := json.Marshal(ev)
@@ -338,7 +346,7 @@ func (w *writer) add(s *session, ev *feed.Event, text string) error {
 	if len(raw) > 0 && len(raw) <= maxRaw {
 		raw = pack(raw)
 		w.bytes += len(raw)
-		if err := w.run(w.do.raw, id, raw); err != nil {
+		if err := w.run(w.do.raw, id, raw, submitter); err != nil {
 			return err
 		}
 	}
