@@ -13,11 +13,10 @@ import (
 // A socket, a terminal, a file and everything else could be used for more than to read or to write: to
 // type into a terminal, to cut a log. So the command gets a pipe instead, and the bytes are carried.
 type streams struct {
-	child   [3]uintptr
-	opened  []int // the command's ends, to be closed here when it has started
-	sources []int // the ends here of outputs, to be closed by who reads them
-	carry   []func()
-	output  sync.WaitGroup
+	child  [3]uintptr
+	opened []int // the command's ends, to be closed here when it has started
+	carry  []func()
+	output sync.WaitGroup
 }
 
 type nature int

@@ -109,7 +109,7 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			return false, nil
 		}
 		switch {
-		case e.dir && secrets.Directory(e.name), e.file && secrets.Name(e.name), at.Secret(e.name):
+		case at.Secret(e.name, e.file):
 			clean = false
 			if err := t.secret(fd, e, at.Depth()); err != nil {
 				return false, err

@@ -37,9 +37,9 @@ func generate() []byte {
 	var shapes []shape
 	var paths [][]string
 	grams, without := map[uint32][]uint16{}, []uint16{}
-	parts, pathsWithout := map[string][]uint16{}, []uint16{}
+	parts, wild := map[string][]uint16{}, map[string][]uint16{}
 	add := func(s shape) {
-		need := literal(s.src)
+		need := rarest(s.src)
 		s.src = negated(s.src)
 		shapes = append(shapes, s)
 		i := uint16(len(shapes) - 1)
@@ -89,11 +89,19 @@ func generate() []byte {
 					trigger = s
 				}
 			}
-			if trigger == "" {
-				pathsWithout = append(pathsWithout, i)
-			} else {
+			if trigger != "" {
 				parts[trigger] = append(parts[trigger], i)
+				continue
 			}
+			for _, s := range p {
+				if len(literal(s)) > len(literal(trigger)) {
+					trigger = s
+				}
+			}
+			if trigger == "" || literal(trigger) == "" {
+				panic(line + " says nothing")
+			}
+			wild[trigger] = append(wild[trigger], i)
 		}
 	}
 	var b bytes.Buffer
@@ -145,12 +153,65 @@ func generate() []byte {
 	for _, k := range slices.Sorted(maps.Keys(parts)) {
 		fmt.Fprintf(&b, "{%q, %s},\n", k, numbers(parts[k]))
 	}
-	fmt.Fprintf(&b, "}\n\nvar pathsWithout = %s\n", numbers(pathsWithout))
+	b.WriteString("}\n\nvar manyParts = []part{\n")
+	for _, k := range slices.Sorted(maps.Keys(wild)) {
+		fmt.Fprintf(&b, "{%q, %s},\n", k, numbers(wild[k]))
+	}
+	b.WriteString("}\n\nvar exactBits = [1 << 10]uint64{\n")
+	var exact [1 << 10]uint64
+	for _, list := range [][]string{names, kinds, dirs, slices.Collect(maps.Keys(parts))} {
+		for _, s := range list {
+			w, bit := bitOf(s)
+			exact[w] |= 1 << bit
+		}
+	}
+	for i, w := range exact {
+		if w != 0 {
+			fmt.Fprintf(&b, "%d: %#x,\n", i, w)
+		}
+	}
+	b.WriteString("}\n")
 	return b.Bytes()
 }
 
 // negated writes the sets of characters as package path has them.
 func negated(pattern string) string { return strings.ReplaceAll(pattern, "[!", "[^") }
+
+// rarest are the three characters of which every match has some, and fewest other names.
+func rarest(pattern string) string {
+	best, least := "", 1<<30
+	for _, part := range strings.FieldsFunc(plainOnly(pattern), func(r rune) bool { return r == 0 }) {
+		for i := 0; i+3 <= len(part); i++ {
+			s := part[i : i+3]
+			count := strings.Count(Text, s)
+			if strings.Contains(s, ".") {
+				count += 1000 // every file of a kind
+			}
+			if count < least {
+				best, least = s, count
+			}
+		}
+	}
+	return best
+}
+
+// plainOnly has a NUL where a pattern has no fixed character.
+func plainOnly(pattern string) string {
+	b := []byte(pattern)
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '*', '?':
+			b[i] = 0
+		case '[':
+			end := i + 1 + strings.IndexByte(pattern[i+1:], ']')
+			for ; i < end; i++ {
+				b[i] = 0
+			}
+			b[end] = 0
+		}
+	}
+	return string(b)
+}
 
 // literal is the longest part of a pattern that stands in every match.
 func literal(pattern string) string {

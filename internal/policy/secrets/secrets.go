@@ -37,20 +37,40 @@ func gramBit(key uint32) (word, bit uint32) {
 	return h >> 6, h & 63
 }
 
+// bitOf is where a text would be marked in exactBits: most names are on no list, and are known by it.
+func bitOf(s string) (word, bit uint32) {
+	h := uint32(2166136261)
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	h = h * 0x9e3779b1 >> 16
+	return h >> 6, h & 63
+}
+
+func maybe(s string) bool {
+	w, b := bitOf(s)
+	return exactBits[w]&(1<<b) != 0
+}
+
 func has(sorted []string, s string) bool {
+	if !maybe(s) {
+		return false
+	}
 	_, ok := slices.BinarySearch(sorted, s)
 	return ok
 }
 
-// Directory says whether nothing below a directory of this name is shown.
-func Directory(name string) bool {
-	name = Fold(name)
+// Directory says whether nothing below a directory of this name is shown, nor a file of it.
+func Directory(name string) bool { return directory(Fold(name)) }
+
+func directory(name string) bool {
 	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) })
 }
 
 // Name says whether a file of this name may hold a secret, wherever it lies.
-func Name(name string) bool {
-	name = Fold(name)
+func Name(name string) bool { return file(Fold(name)) }
+
+func file(name string) bool {
 	if has(names, name) {
 		return true
 	}
@@ -113,18 +133,24 @@ func (p Place) Below(name string) Place {
 // Depth is how many directories lie above.
 func (p Place) Depth() int { return len(p.parts) }
 
-// Secret says whether an entry of a place is one of those that are listed with their whole path.
-func (p Place) Secret(name string) bool {
+// Secret says whether an entry of a place is not shown: a file, or a directory with all below it.
+func (p Place) Secret(name string, isFile bool) bool {
 	name = Fold(name)
+	return directory(name) || isFile && file(name) || p.listed(name)
+}
+
+// listed says whether an entry is one of those that are listed with their whole path.
+func (p Place) listed(name string) bool {
 	more := byPart(name)
-	if len(p.may)+len(more)+len(pathsWithout) == 0 {
+	if len(p.may)+len(more) == 0 {
 		return false
 	}
-	parts := append(p.parts[:len(p.parts):len(p.parts)], name)
+	var few [32]string
+	parts := append(append(few[:0], p.parts...), name)
 	match := func(i uint16) bool {
 		return below(paths[i], parts) && !(Code(name) && slices.Contains(paths[i], "secrets"))
 	}
-	return slices.ContainsFunc(p.may, match) || slices.ContainsFunc(more, match) || slices.ContainsFunc(pathsWithout, match)
+	return slices.ContainsFunc(p.may, match) || slices.ContainsFunc(more, match)
 }
 
 // part are the patterns for paths that have a part.
@@ -133,9 +159,22 @@ type part struct {
 	paths []uint16
 }
 
+// byPart are the patterns of which a name fits the part that says most.
 func byPart(name string) []uint16 {
+	for i := range manyParts { // few, and each for few names
+		if fits(manyParts[i].name, name) {
+			return append(exactPart(name), manyParts[i].paths...)
+		}
+	}
+	return exactPart(name)
+}
+
+func exactPart(name string) []uint16 {
+	if !maybe(name) {
+		return nil
+	}
 	if i, ok := slices.BinarySearchFunc(pathParts, name, func(p part, s string) int { return strings.Compare(p.name, s) }); ok {
-		return pathParts[i].paths
+		return slices.Clip(pathParts[i].paths)
 	}
 	return nil
 }
@@ -164,6 +203,9 @@ func below(pattern, parts []string) bool {
 
 // fits compares a name, which has no slash; a pattern that cannot be read fits everything.
 func fits(pattern, name string) bool {
+	if name != "" && pattern[0] != name[0] && pattern[0] != '*' && pattern[0] != '?' && pattern[0] != '[' {
+		return false
+	}
 	ok, err := path.Match(pattern, name)
 	return ok || err != nil
 }
