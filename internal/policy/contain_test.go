@@ -152,6 +152,24 @@ func TestContainInFiles(t *testing.T) {
 	}
 }
 
+// A file's tests say what must run contained, and what must not need to.
+func TestContainInTests(t *testing.T) {
+	for tests, fails := range map[string]string{
+		`{cmd: "cat a", expect: contain, rule: readers}`:        "",
+		`{cmd: "cat a", expect: ask}`:                           "",
+		`{cmd: "cat a", expect: allow}`:                         "expected allow, got ask",
+		`{cmd: "make", expect: contain}`:                        "expected contain, got allow",
+		`{cmd: "cat a > b", expect: contain}`:                   "expected allow, got ask",
+		`{tool: Read, input: {file_path: /a}, expect: contain}`: "expected allow, got ask",
+		`{cmd: "cat a", expect: contained}`:                     `expect is "contained"`,
+	} {
+		_, err := Load([]Source{{Name: "r.yaml", Layer: User, Data: []byte("version: 1\nallow: [Bash(make)]\nrules:\n" + commonReaders + "tests:\n  - " + tests + "\n")}}, LoadOptions{})
+		if (err != nil) != (fails != "") || err != nil && !strings.Contains(err.Error(), fails) {
+			t.Errorf("%s: %v, want %q", tests, err, fails)
+		}
+	}
+}
+
 // TestCorporaContained: with the packs that read and a rule that lets common readers run contained, no row
 // of other projects' tables is allowed that should not be, but where the kernel keeps it to reading. What
 // those rows run is said: a rule names each program.
