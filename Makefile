@@ -11,8 +11,10 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 # What is not below e2e.
 UNITS = $$($(GO) list ./... | grep -v /e2e)
 
-# Runs go test, says how far it is, and ends with the number of tests that passed.
-RUNTESTS = $(GO) run ./internal/tool/runtests
+# Runs go test, says how far it is, and ends with the number of tests that passed. The tests' files are
+# in memory where that can be had, else on the disk: TMPDIR=/var/tmp make test wants them there. The
+# packages of e2e are slowed down by a busy disk until they fail, so on one they take turns.
+RUNTESTS = $(GO) run ./internal/tool/runtests -memory 2
 
 .PHONY: build run test test-fast e2e check bench vuln release image web fmt clean help
 

@@ -21,7 +21,7 @@ func (a *app) deviceCmd() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.deviceListCmd(), a.deviceRenameCmd(), a.deviceRevokeCmd())
+	c.AddCommand(a.deviceListCmd(), a.deviceRenameCmd(), a.deviceRevokeCmd(), a.deviceUnverifyCmd())
 	return c
 }
 
@@ -33,8 +33,12 @@ func (a *app) deviceListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *api.Device) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed))
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES", func(d *api.Device) string {
+					verifies := "no"
+					if d.Verifies {
+						verifies = "yes"
+					}
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies)
 				})
 		},
 	}
@@ -112,6 +116,44 @@ by its name where only one has it.`,
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device that was removed")
+	return c
+}
+
+func (a *app) deviceUnverifyCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "unverify ID|NAME",
+		Short: "Stop asking a device for a face, a fingerprint or a PIN",
+		Long: `Forget with what a paired device verifies its owner before it allows what is dangerous. On the device
+itself that is under You, Devices; this is for a device that can do it no more. It stays paired, and can
+turn verification on again.`,
+		Example: "  assent device unverify phone",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return errors.New("want the id or the name of one device")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			d, err := b.device(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := b.call(cmd.Context(), "DELETE", "/v1/devices/"+url.PathEscape(d.ID)+"/verification", api.EndVerification{}, nil); err != nil {
+				return err
+			}
+			d.Verifies = false
+			if a.json {
+				return a.printJSON(d)
+			}
+			fmt.Fprintf(a.out, "%s verifies its owner no longer (%s)\n", show.Line(d.Name), show.Line(d.ID))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device as it is now")
 	return c
 }
 

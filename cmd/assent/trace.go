@@ -168,7 +168,13 @@ func signatureWords(r *api.Record) (words string, fits bool) {
 	if !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions) {
 		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
 	}
-	return "  signed by device " + name + ", signature verified", true
+	if d.Verification == nil {
+		return "  signed by device " + name + ", signature verified", true
+	}
+	if !auth.VerifiedDecision(r.RequestID, exact) {
+		return "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this", false
+	}
+	return "  signed by device " + name + ", signature verified; its owner confirmed with face, fingerprint or PIN", true
 }
 
 // sameJSON compares two texts as they look inside of other JSON.

@@ -167,7 +167,8 @@ type surroundings struct {
 	// readlink is os.Readlink, or a function that knows no links.
 	readlink func(string) (string, error)
 
-	realProject, realHome string // with links resolved; filled when first needed
+	realProject, realHome string       // with links resolved; filled when first needed
+	settings              settingsFact // of the last directory, where no links are followed
 }
 
 func (e *surroundings) base(p *pathPattern) string {

@@ -38,7 +38,7 @@ func reader(t *testing.T, s *Stream) *outsider {
 		t.Fatalf("nats-info.json says %s", text)
 	}
 	o := &outsider{refused: make(chan error, 100)}
-	o.nc, err = nats.Connect(info.URL, nats.Token(info.Token), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	o.nc, err = nats.Connect(info.URL, nats.Token(info.Token), nats.ReconnectWait(10*time.Millisecond), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		o.refused <- err
 	}))
 	if err != nil {

@@ -10,7 +10,7 @@ import { toolKind } from "../broker/tools";
 import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
-import { pressOf } from "../queue/friction";
+import { pressOf, wantsVerification } from "../queue/friction";
 import { isForm, nameOf, outcomeLine, type Answer, type Item } from "../queue/model";
 import { answer, link, remark } from "../queue/state";
 import { Paths } from "../text/rich";
@@ -64,7 +64,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const panel = useRef<HTMLDivElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const { armed, ready } = useArm(foot, r.id);
-  const { script: others, failed } = useOthers(mode === "edit" || mode === "always");
+  const { script: others, failed } = useOthers(mode === "edit" || mode === "always" || wantsVerification(r, { behavior: "allow" })); // that, so that the question comes at once
   useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
   }, [mode, others]);
@@ -227,7 +227,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
             allow={() => void permit()}
           />
         </div>
-        <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>
+        <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : attempt?.phase === "sending" && attempt.asks ? words.answer.confirm : sending ? words.answer.sending : ""}</p>
       </div>
     </>
   );

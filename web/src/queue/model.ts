@@ -21,7 +21,7 @@ export function isRequest(r: PermissionRequest): r is Request {
 
 /** What became of this page's own answer. */
 export type Attempt =
-  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean } // held: it can still be taken back
+  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean; asks?: boolean } // held: it can still be taken back; asks: the browser asks its owner to confirm
   | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean; decision?: Answer }
   | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
 
@@ -143,7 +143,7 @@ export function approver(by: Approver | undefined): string {
   if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
   // One that calls itself what is said of others.
   if (/rule|on the machine|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
-  return name || visibleLine(by.id || by.kind);
+  return (name || visibleLine(by.id || by.kind)) + (by.verified ? words.outcome.verified : "");
 }
 
 /** A conflict carries what the request's record says; fold it in at once instead of waiting

@@ -81,6 +81,7 @@ export const cardWords = {
   },
 
   outcome: {
+    verified: ", confirmed with face, fingerprint or PIN",
     overruled: "Overruled: it was denied here, and run all the same from the terminal.",
     overruledEdit: "Overruled: it was allowed as edited, and ran as it was asked for.",
     overruledContained: "Overruled: it was allowed to run contained, and ran as it was asked for from the terminal.",
