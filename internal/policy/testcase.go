@@ -18,9 +18,9 @@ type testCase struct {
 	want hook.Action
 	// contain: it must be allowed contained, and no other way. Otherwise nothing can run so.
 	contain bool
-	rule string // the id of the rule that must have decided; empty: any
-	name string
-	at   *yaml.Node
+	rule    string // the id of the rule that must have decided; empty: any
+	name    string
+	at      *yaml.Node
 }
 
 // fileTests are the tests of one file, with the rules they are about.
