@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"assent/hookclient"
+	"assent/internal/hook"
 	"assent/internal/host/contain"
 )
 
@@ -40,6 +42,10 @@ func (x *examination) checkContain(ctx context.Context) []Finding {
 		return no(strings.TrimPrefix(why, "assent-contain: "), "")
 	}
 	f := Finding{"contain", OK, "commands can be contained (Landlock ABI " + strings.TrimPrefix(strings.TrimSpace(out.String()), "ok abi ") + ")", ""}
+	if cfg, err := hookclient.ReadConfig(nil, x.Env); err == nil && cfg.Contain < hook.MinContain {
+		f.Detail += "; but the hooks of this user do not say so, and each is asked about"
+		f.Fix = "assent install"
+	}
 	if place := replaceable(program); place != "" {
 		f.Detail += "; but an agent that runs as you can write to " + place + ", and so replace what contains it"
 		if os.Geteuid() != 0 {
