@@ -66,7 +66,7 @@ func AlwaysText(requestID, inputSHA256, proposal, kind, expiresAt string, count 
 // VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
-	s.By, s.PublicKey = p.Approver, nil
+	s.By, s.PublicKey, s.Verification = p.Approver, nil, nil
 	if p.device == nil {
 		s.Signature = ""
 		return s, nil
@@ -101,6 +101,37 @@ func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
 	key := p.device.jwk
 	act.PublicKey = &key
 	return act, nil
+}
+
+// HandBackText is what a device signs to leave a request to the agent's own prompt: the request, and the
+// input that it saw.
+func HandBackText(requestID, inputSHA256 string) []byte {
+	return []byte(strings.Join([]string{"assent handback v1", requestID, inputSHA256}, "\n"))
+}
+
+// VouchHandBack returns h as it may be recorded for p. If p is a device it must have signed h, else
+// ErrSignature; its public key is added.
+func (p Principal) VouchHandBack(requestID string, h hook.HandBack) (hook.HandBack, error) {
+	h.PublicKey = nil
+	if p.device == nil {
+		h.Signature = ""
+		return h, nil
+	}
+	if !verify(p.device.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
+		return hook.HandBack{}, ErrSignature
+	}
+	key := p.device.jwk
+	h.PublicKey = &key
+	return h, nil
+}
+
+// VerifyHandBack reports whether the hand-back of a record was signed by the key in it.
+func VerifyHandBack(requestID string, h hook.HandBack) bool {
+	if h.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*h.PublicKey)
+	return err == nil && verify(pub, HandBackText(requestID, h.InputSHA256), h.Signature)
 }
 
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
@@ -151,14 +182,14 @@ func textDigest(text []byte) string {
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
-		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt = "", nil, nil, "", ""
+		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt, d.Verification = "", nil, nil, "", "", nil
 		return d, nil
 	}
 	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
 		return hook.Decision{}, ErrSignature
 	}
 	key := p.device.jwk
-	d.PublicKey, d.Stop = &key, nil
+	d.PublicKey, d.Stop, d.Verification = &key, nil, nil // who verifies adds that
 	return d, nil
 }
 

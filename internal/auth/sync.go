@@ -71,6 +71,7 @@ func (a *Auth) removeLocked(key string) (revoke func()) {
 			delete(a.devices, id)
 			a.bearers.drop(func(b bearer) bool { return b.device == id })
 			a.challenges.drop(func(d string) bool { return d == id })
+			a.enrolments.drop(func(d string) bool { return d == id })
 			revoke = e.revoke
 		}
 	}

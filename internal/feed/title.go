@@ -109,6 +109,9 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 	by := ""
 	if d.By != nil {
 		by = " · " + name(d.By.Who())
+		if d.By.Verified {
+			by += ", verified"
+		}
 		if d.By.Kind == hook.KindRule { // with its file
 			by = " · " + line(d.By.Who())
 		}
@@ -149,6 +152,8 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 			title += ", too large"
 		case hook.ReasonPaused:
 			title += ", everything was paused"
+		case hook.ReasonPerson:
+			return "↩ Left to the agent's own prompt" + about + by
 		case reasonUnreadable:
 			title += ", the record of the decision is unreadable"
 		}

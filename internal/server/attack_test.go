@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"slices"
@@ -114,6 +115,9 @@ var targets = map[string]target{
 	"POST /v1/requests/{id}/decision": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		return strike{path: "/v1/requests/" + f.waits() + "/decision", body: mustJSON(fields{"behavior": "allow", "inputSha256": digest.Of([]byte("{}"))})}
 	}, want: 200, changes: true},
+	"POST /v1/requests/{id}/handback": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		return strike{path: "/v1/requests/" + f.waits() + "/handback", body: mustJSON(fields{"inputSha256": digest.Of([]byte("{}"))})}
+	}, want: 204, changes: true},
 	"POST /v1/ws/ticket": {need: auth.RoleView, ready: post("/v1/ws/ticket", fields{}), want: 200, byDevice: true},
 	"GET /v1/ws": {ready: func(f *fort) strike {
 		ticket, _ := f.auth.NewTicket(f.principal(auth.RoleView))
@@ -135,6 +139,26 @@ var targets = map[string]target{
 		d, _ := f.paired(auth.RoleAdmin)
 		return strike{path: "/v1/devices/" + d.ID, body: mustJSON(fields{"name": "renamed " + d.ID})}
 	}, want: 200, changes: true, byDevice: true},
+	"GET /v1/devices/{id}/verification": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		bearer, d, _, _ := f.signedIn()
+		return f.strikeVerification(bearer, d, "")
+	}, want: 200},
+	"POST /v1/devices/{id}/verification": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		bearer, d, _, _ := f.signedIn()
+		return f.strikeVerification(bearer, d, "{}")
+	}, want: 200},
+	"PUT /v1/devices/{id}/verification": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		bearer, d, doc, key := f.enrolling()
+		return f.strikeVerification(bearer, d, `{"credential":`+string(doc)+`,"signature":"`+key.Sign(auth.EnrolText(d.ID, doc))+`"}`)
+	}, want: 200, changes: true},
+	"DELETE /v1/devices/{id}/verification": {need: auth.RoleApprove, ready: func(f *fort) strike {
+		_, d, doc, key := f.enrolling()
+		p, err := f.auth.Authenticate(f.bearerOf(d, key))
+		f.must(err)
+		_, err = f.auth.FinishVerification(context.Background(), p, f.localhost(), doc, key.Sign(auth.EnrolText(d.ID, doc)))
+		f.must(err)
+		return f.strikeVerification(f.tokens[auth.RoleAdmin], d, "{}")
+	}, want: 204, changes: true},
 	"GET /v1/stop":    {need: auth.RoleView, ready: get("/v1/stop"), want: 200, byDevice: true},
 	"POST /v1/stop":   {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltLift); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
 	"DELETE /v1/stop": {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltStop); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
@@ -288,7 +312,7 @@ var attacks = []attack{
 			s.header.Set(name, s.method)
 		}
 		s.method, s.body = http.MethodGet, ""
-	}, []int{200, 404, 405}}, // another route's GET, which changes nothing
+	}, []int{200, 403, 404, 405}}, // another route's GET, which changes nothing; some are for a device itself
 	{"used, guessed and foreign codes", func(_, p string, t target) bool {
 		return t.need == "" && isAPI("", p, t) && p != "/v1/pair/start" && p != "/v1/auth/challenge"
 	}, func(f *fort, s *strike) {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +10,7 @@ import (
 	"assent/broker"
 	"assent/internal/agent/agents"
 	"assent/internal/api"
+	"assent/internal/auth"
 	"assent/internal/hook"
 )
 
@@ -22,7 +22,7 @@ const decisionTime = 10 * time.Second
 // The body must name the input it is about. A device must have signed it: its bearer, which
 // may have been stolen, does not suffice.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	d, ok := s.readDecision(w, r)
+	d, sent, ok := s.readDecision(w, r)
 	if !ok {
 		return
 	}
@@ -44,7 +44,8 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// For a request that has ended, or another input, report the conflict rather than the form.
-	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
+	who := by.Approver
+	if pendingAs(&view, d) {
 		if err := agents.Check(d, &view.Request); err != nil {
 			s.fail(w, r, err)
 			return
@@ -53,15 +54,20 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 			writeProblem(w, *p)
 			return
 		}
+		if d.Behavior == hook.BehaviorAllow {
+			if d.Verification, who, ok = s.verify(ctx, w, r, by, s.stakeOf(&view.Request, d), auth.DecisionText(id, d), sent, false); !ok {
+				return
+			}
+		}
 	}
-	view, err = s.cfg.Broker.Decide(ctx, id, d, by.Approver)
+	view, err = s.cfg.Broker.Decide(ctx, id, d, who)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	s.metrics.decision(by.Approver.Kind)
 	s.log.Info("decided", zap.String("id", id), zap.String("outcome", string(view.Outcome)),
-		zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)), zap.String("delivery", view.Delivery))
+		zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)), zap.Bool("verified", who.Verified), zap.String("delivery", view.Delivery))
 	delivery := broker.Delivered
 	if view.Delivery == "" || view.Delivery == broker.Recorded {
 		delivery = broker.Recorded
@@ -69,18 +75,21 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, api.DecisionResult{Delivery: delivery})
 }
 
-func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {
+// readDecision reads a decision, and the verification that was sent beside it, if there is one.
+func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, v *hook.Verification, ok bool) {
 	body := decisionBody{}
 	if !s.readObject(w, r, "Decision", body.fields(), body.check) {
-		return d, false
+		return d, nil, false
 	}
-	return body.decision(), true
+	return body.decision(), body.v, true
 }
 
 // decisionBody is the body as it comes (schema Decision).
 type decisionBody struct {
-	behavior string
-	d        hook.Decision
+	behavior     string
+	d            hook.Decision
+	verification hook.JSON
+	v            *hook.Verification // of verification; set by check
 }
 
 func (b *decisionBody) fields() map[string]any {
@@ -94,6 +103,7 @@ func (b *decisionBody) fields() map[string]any {
 		"shown":              &b.d.Shown,
 		"signedAt":           &b.d.SignedAt,
 		"signature":          &b.d.Signature,
+		"verification":       &b.verification,
 	}
 }
 
@@ -102,8 +112,8 @@ func (b *decisionBody) check() (errs []*hook.FieldError) {
 	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
 		errs = append(errs, hook.BadField("behavior", `want "allow" or "deny"`))
 	}
-	if len(b.d.InputSHA256) != 64 || strings.Trim(b.d.InputSHA256, "0123456789abcdef") != "" {
-		errs = append(errs, hook.BadField("inputSha256", "want the request's inputSha256: 64 lower-case hex digits"))
+	if !isDigest(b.d.InputSHA256) {
+		errs = append(errs, errNoDigest)
 	}
 	const longestMessage = 64 << 10
 	if len(b.d.Message) > longestMessage {
@@ -129,6 +139,10 @@ func (b *decisionBody) check() (errs []*hook.FieldError) {
 	}
 	if len(b.d.Signature) > 1024 {
 		errs = append(errs, hook.BadField("signature", "longer than 1 KiB"))
+	}
+	var bad *hook.FieldError
+	if b.v, bad = readVerification(b.verification); bad != nil {
+		errs = append(errs, bad)
 	}
 	return errs
 }

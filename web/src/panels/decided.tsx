@@ -48,6 +48,7 @@ export function Decided({ d, before, only }: Props) {
         ) : (
           <span>{who || why(d)}</span>
         )}
+        {d.by?.verified && <span>{words.verify.confirmed}</span>}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
@@ -106,7 +107,7 @@ function why(d: Settled): string {
 
 /** Who decided, in short: of a rule without its file. */
 export function whoIs(by: NonNullable<Settled["by"]>): string {
-  if (by.kind === "owner-cli") return words.outcome.ownerCli;
+  if (by.kind === "owner-cli") return words.history.fromTerminal;
   const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
   return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
 }
