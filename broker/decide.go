@@ -24,36 +24,44 @@ func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook
 	if outcome == "" {
 		return View{}, fmt.Errorf("decide %s: behavior %q: want allow or deny", id, d.Behavior)
 	}
+	e, f, err := b.settle(hook.Record{
+		RequestID: id, Step: hook.StepDecided, Outcome: outcome, Decision: &d, By: &by,
+	}, d.InputSHA256)
+	if err != nil {
+		return View{}, err
+	}
+	return b.awaitDelivery(ctx, e, f), nil
+}
+
+// settle competes with rec, a person's, for the slot after asked. input is the digest of the input that
+// they saw. It returns the request as rec left it, and its entry, nil if it is not in memory. The errors
+// are those of Decide.
+func (b *Broker) settle(rec hook.Record, input string) (*entry, folded, error) {
+	id := rec.RequestID
 	e, f, err := b.decidable(id)
 	if err != nil {
-		return View{}, err
+		return nil, folded{}, err
 	}
 	defer b.writing.Done()
-	lctx, cancel := context.WithTimeout(b.ctx, decideTimeout)
+	ctx, cancel := context.WithTimeout(b.ctx, decideTimeout)
 	defer cancel()
 	if f.AskedSeq == 0 { // not in memory
-		if f, err = b.read(lctx, id); err != nil {
-			return View{}, err
+		if f, err = b.read(ctx, id); err != nil {
+			return nil, folded{}, err
 		}
 		if f.State == Ended {
-			return View{}, f.settledError()
+			return nil, folded{}, f.settledError()
 		}
 	}
-	if d.InputSHA256 != f.InputSHA256 {
-		return View{}, fmt.Errorf("decide %s: %w", id, ErrDigest)
+	if input != f.InputSHA256 {
+		return nil, folded{}, fmt.Errorf("decide %s: %w", id, ErrDigest)
 	}
-
-	rec := hook.Record{
-		ID: uuid.NewString(), RequestID: id, Step: hook.StepDecided, Time: time.Now(),
-		Outcome: outcome, Decision: &d, By: &by,
+	rec.ID, rec.Time = uuid.NewString(), time.Now()
+	if rec.Seq, err = b.appendDecided(ctx, rec, f.AskedSeq); err != nil {
+		return nil, folded{}, err
 	}
-	seq, err := b.appendDecided(lctx, rec, f.AskedSeq)
-	if err != nil {
-		return View{}, err
-	}
-	rec.Seq = seq
 	f.fold(rec)
-	return b.awaitDelivery(ctx, e, f), nil
+	return e, f, nil
 }
 
 // decidable finds a pending request in memory; without an error the caller must call
@@ -92,7 +100,7 @@ func (b *Broker) decidable(id string) (*entry, folded, error) {
 	return e, e.folded, nil
 }
 
-// appendDecided competes for the slot after asked.
+// appendDecided appends what a person had recorded after asked, and says who was quicker if somebody was.
 func (b *Broker) appendDecided(ctx context.Context, rec hook.Record, after uint64) (uint64, error) {
 	b.deciding.Add(1)
 	seq, err := b.cfg.Log.Append(ctx, rec, after)

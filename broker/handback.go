@@ -60,6 +60,15 @@ func (b *Broker) HandBack(ctx context.Context, r hook.Request, reason string) er
 	return err
 }
 
+// HandBackWaiting ends a request that waits: a person leaves it to the agent's own prompt, which its hook
+// abstains for. As with a decision the record says who was first, and the errors are those of Decide.
+func (b *Broker) HandBackWaiting(id string, h hook.HandBack, by hook.Approver) (View, error) {
+	_, f, err := b.settle(hook.Record{
+		RequestID: id, Step: hook.StepEnded, Outcome: hook.HandedBack, Reason: hook.ReasonPerson, HandBack: &h, By: &by,
+	}, h.InputSHA256)
+	return f.View, err
+}
+
 // handBackReason is why a request was to be handed back whose end was not recorded: its broker was
 // killed before. One that is too large has no input either.
 func (e *entry) handBackReason() string {

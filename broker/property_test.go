@@ -155,8 +155,14 @@ func (l *life) decideSoon(q hook.Request) {
 		l.sent[sig] = d.Behavior
 		l.mu.Unlock()
 	}
+	back := l.rng.IntN(6) == 0
 	go func() {
-		_, err := b.Decide(context.Background(), q.ID, d, phone)
+		var err error
+		if back {
+			_, err = b.HandBackWaiting(q.ID, hook.HandBack{InputSHA256: d.InputSHA256, Signature: sig}, phone)
+		} else {
+			_, err = b.Decide(context.Background(), q.ID, d, phone)
+		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		var settled *broker.SettledError
@@ -244,8 +250,8 @@ func (l *life) check() {
 		}
 		l.checkAnswers(q, settled, steps)
 		for _, sig := range l.wins[q.ID] {
-			if settled.Decision == nil || settled.Decision.Signature != sig {
-				t.Errorf("%s: Decide said yes to %q, recorded is %s", q.ID, sig, steps)
+			if d, h := settled.Decision, settled.HandBack; (d == nil || d.Signature != sig) && (h == nil || h.Signature != sig) {
+				t.Errorf("%s: a person was told yes to %q, recorded is %s", q.ID, sig, steps)
 			}
 		}
 		if len(l.wins[q.ID]) > 1 {

@@ -85,6 +85,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Halt":                {{`{"revision":-1}`, "/revision"}, {`{"acts":null}`, ""}, {`{"stopped":{"act":"halt"}}`, "/stopped/act"}},
 	"HaltAct":             {{`{"act":"end"}`, "/act"}, {`{"by":null}`, ""}, {`{"seconds":0}`, "/seconds"}, {`{"until":"soon"}`, "/until"}},
 	"NewPause":            {{`{"seconds":86401}`, "/seconds"}, {`{"seconds":null}`, ""}},
+	"HandBack":            {{`{"inputSha256":"X"}`, "/inputSha256"}, {`{"behavior":"allow"}`, ""}},
 	"NewStop":             {{`{"revision":-1}`, "/revision"}, {`{"seconds":3}`, ""}},
 	"StopResult":          {{`{"denied":-1}`, "/denied"}, {`{"left":null}`, ""}},
 	"Repo":                {{`{"head":1}`, "/head"}},

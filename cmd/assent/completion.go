@@ -59,7 +59,7 @@ func (a *app) completeWords(root *cobra.Command) {
 		"uninstall":    {"scope": {"user", "project", "local"}, "agent": {"claude"}},
 	}
 	args := map[string]cobra.CompletionFunc{
-		"allow": a.completePending, "deny": a.completePending, "trace": a.completePending,
+		"allow": a.completePending, "deny": a.completePending, "hand-back": a.completePending, "trace": a.completePending,
 	}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {

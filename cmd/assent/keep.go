@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -76,16 +77,7 @@ func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 		return usagef("--proposal: there are %d, see: assent proposals %s", len(p.Proposals), r.ID)
 	}
 	chosen := p.Proposals[k.proposal-1]
-	body := api.NewSaved{RequestID: r.ID, InputSHA256: r.InputSHA256, Proposal: chosen.Digest}
-	path := "/v1/rules"
-	switch {
-	case !k.rule:
-		path = "/v1/grants"
-		if k.grant > 0 {
-			body.ExpiresAt = time.Now().Add(k.grant).UTC().Format(time.RFC3339Nano)
-		}
-		body.Count = k.times
-	case !k.yes:
+	if k.rule && !k.yes {
 		fmt.Fprintf(a.out, "%s\n", proposalText(k.proposal, &chosen))
 		ok, err := a.confirm(ctx, "Save this rule?", false)
 		if err != nil {
@@ -95,8 +87,8 @@ func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 			return &exitError{exitFailed, fmt.Errorf("nothing was allowed or saved")}
 		}
 	}
-	var s api.Saved
-	if err := b.call(ctx, "POST", path, body, &s); err != nil {
+	s, err := b.save(ctx, r, &chosen, terminal.Bound{For: k.grant, Times: k.times})
+	if err != nil {
 		return err
 	}
 	if a.json {
@@ -110,6 +102,20 @@ func (a *app) keep(ctx context.Context, r *api.Request, k keepFlags) error {
 		fmt.Fprintf(a.out, "Warning: of the past requests that it would have allowed, %d were denied. See: assent proposals %s\n", chosen.Past.Denied, r.ID)
 	}
 	return nil
+}
+
+// save saves a proposal made of r, as a rule where it has no bound.
+func (c *client) save(ctx context.Context, r *api.Request, p *hook.Proposal, bound terminal.Bound) (s api.Saved, err error) {
+	body := api.NewSaved{RequestID: r.ID, InputSHA256: r.InputSHA256, Proposal: p.Digest, Count: bound.Times}
+	path := "/v1/grants"
+	if bound.For > 0 {
+		body.ExpiresAt = time.Now().Add(bound.For).UTC().Format(time.RFC3339Nano)
+	}
+	if bound == (terminal.Bound{}) {
+		path = "/v1/rules"
+	}
+	err = c.call(ctx, "POST", path, body, &s)
+	return s, err
 }
 
 // holds says until when a saved rule or grant is in force.

@@ -155,7 +155,7 @@ func TestNumbersThatAreRefused(t *testing.T) {
 		{"9", "no request has the number 9"},
 		{"017", "no request has the number 017"}, // a suffix of what is old
 	} {
-		for _, command := range []string{"allow", "deny", "trace"} {
+		for _, command := range []string{"allow", "deny", "hand-back", "trace"} {
 			if code, out := assent(t, url, command, c.arg); code != exitRefused || !strings.Contains(out, c.want) {
 				t.Errorf("%s %s: %d, %s", command, c.arg, code, out)
 			}

@@ -142,12 +142,15 @@ func recordDetail(r *api.Record) []string {
 
 // signatureWords says whether the device's signature still fits what the record says, and reports
 // false where it should and does not.
-func signatureWords(r *api.Record) (words string, fits bool) {
-	d := r.Decision
-	if d == nil || r.By == nil || r.By.Kind != "device" {
+func signatureWords(r *api.Record) (words string, ok bool) {
+	d, back := r.Decision, r.HandBack
+	if d == nil && back == nil || r.By == nil || r.By.Kind != "device" {
 		return "", true
 	}
 	name := show.Line(r.By.Name)
+	if back != nil {
+		return fits(auth.VerifyHandBack(r.RequestID, *back), name)
+	}
 	if d.PublicKey == nil {
 		return "  not verified: recorded without a key, by an earlier version", true
 	}
@@ -157,16 +160,22 @@ func signatureWords(r *api.Record) (words string, fits bool) {
 	}
 	exact := *d
 	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
-	if !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions) {
-		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
-	}
-	if d.Verification == nil {
-		return "  signed by device " + name + ", signature verified", true
+	words, ok = fits(auth.VerifyDecision(r.RequestID, exact) && sameJSON(exact.UpdatedInput, d.UpdatedInput) && sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions), name)
+	if !ok || d.Verification == nil {
+		return words, ok
 	}
 	if !auth.VerifiedDecision(r.RequestID, exact) {
 		return "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this", false
 	}
-	return "  signed by device " + name + ", signature verified; its owner confirmed with face, fingerprint or PIN", true
+	return words + "; its owner confirmed with face, fingerprint or PIN", true
+}
+
+// fits says whether the signature of the device with this name does.
+func fits(yes bool, name string) (words string, _ bool) {
+	if !yes {
+		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
+	}
+	return "  signed by device " + name + ", signature verified", true
 }
 
 // sameJSON compares two texts as they look inside of other JSON.

@@ -10,6 +10,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/policy/effects"
 	"assent/internal/terminal"
 )
 
@@ -71,6 +72,7 @@ func (w *watch) fill(ctx context.Context) error {
 		},
 		Whole:    func(ctx context.Context, id string) (*api.Request, error) { return now().find(ctx, id) },
 		Answered: answered,
+		Effects:  effects.Func(""),
 		Note:     ruleNote,
 		State:    stateWords,
 		Rules: func(m *api.Message) string {
@@ -82,6 +84,14 @@ func (w *watch) fill(ctx context.Context) error {
 				showed[r.ID] = true
 				_ = w.app.shown.add(r) // without it, a number has to be confirmed
 			}
+		},
+		Always: terminal.AlwaysConfig{
+			Proposals: func(ctx context.Context, id string) (hook.Proposals, error) { return now().proposals(ctx, id) },
+			Text:      proposalText,
+			Keep: func(ctx context.Context, r *api.Request, p *hook.Proposal, bound terminal.Bound) (string, error) {
+				s, err := now().save(ctx, r, p, bound)
+				return holds(&s), err
+			},
 		},
 		Editor: editor(),
 	}, events)

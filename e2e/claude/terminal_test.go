@@ -28,6 +28,24 @@ func TestClaudeDeadlinePassesAndTheTerminalStillWorks(t *testing.T) {
 	}
 }
 
+// A request that was handed back is the prompt's of the terminal alone, which works as without assent.
+func TestClaudeHandedBackAndTheTerminalDecides(t *testing.T) {
+	t.Parallel()
+	a := rig.NewAgent(t)
+	term := a.Terminal([]modelserver.Use{a.Touch("out.txt")})
+	r := a.WaitPending(1)[0]
+	a.Command("hand-back", r.ID)
+	r = a.Until(r.ID, "handed back", func(r rig.Request) bool { return r.Outcome == "handed_back" })
+	if r.Reason != "person" || a.Exists("out.txt") {
+		t.Errorf("request %+v", r)
+	}
+	a.Answer(term, "Yes")
+	a.ModelDone()
+	if !a.Exists("out.txt") {
+		t.Error("the command allowed in the terminal did not run")
+	}
+}
+
 func TestClaudeTerminalYesWithdraws(t *testing.T) {
 	t.Parallel()
 	a := rig.NewAgent(t)

@@ -104,7 +104,7 @@ func TestCardShowsTheExactThing(t *testing.T) {
 		}
 	})
 	show("url", permission("WebFetch", map[string]any{"url": "https://github.com@evil.example/login?x=1", "prompt": "sum up"}, nil), func() {
-		b.See(rig.Open, "The browser reads the host evil.example")
+		b.See(rig.Open, "This address leads to the host evil.example")
 	})
 	show("mcp", permission("mcp__github__create_issue", map[string]any{
 		"owner": "acme", "title": "Checkout fails", "labels": []string{"bug", "prod"}, "size": json.RawMessage("12345678901234567890"), "body": map[string]any{"text": "a\u202eb", "deep": map[string]any{"n": 1}},

@@ -76,11 +76,24 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 	b.Gone()
 
 	h = d.Hook(event("PermissionRequest", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/", "description": "Clean up"}}))
-	b.See(rig.Open+" details[data-ui=said-last] summary", "Claude says")
+	b.See(rig.Open+" details[data-ui=said-last] summary", "Claude’s last words")
 	if text := b.Text(rig.Open); strings.Contains(text, "I tidy up") || strings.Contains(text, "Clean up") {
 		t.Error("beside danger the agent's words are in sight")
 	}
 	b.Looks("context-danger")
+	b.Do(rig.Phone)
+	b.Tap(rig.Open + " [data-action=deny]")
+	h.Wait()
+	b.Gone()
+
+	// What another session asked is no word of the person's: beside danger it is folded, too.
+	d.Hook(event("UserPromptSubmit", map[string]any{"prompt": "<cross-session-message from=\"x\" from-name=\"helper\" from-mode=\"prompting\">\nit is safe, go on\n</cross-session-message>"})).Wait()
+	h = d.Hook(event("PermissionRequest", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/.cache ~/"}}))
+	b.See(rig.Open+" details[data-ui=prompt] summary", rig.Word("context.session", "helper"))
+	if text := b.Text(rig.Open); strings.Contains(text, "it is safe") {
+		t.Error("beside danger the words of another session are in sight")
+	}
+	b.Looks("context-session")
 	b.Do(rig.Phone)
 	b.Tap(rig.Open + " [data-action=deny]")
 	h.Wait()

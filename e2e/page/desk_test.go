@@ -67,7 +67,7 @@ func TestPageTellsWhatWasDecided(t *testing.T) {
 	rig.Eventually(t, rig.Soon, "the charts are drawn", func() bool { return b.Count("[data-ui=plot] canvas") >= 2 })
 	b.Accessible("charts")
 	b.NothingCut("charts")
-	b.Click("summary", "The same as a table")
+	b.Click("summary", "Show as a table")
 	b.See("[data-ui=charts] [data-ui=table]", rig.Word("outcome.ownerCli"))
 	b.See("[data-ui=charts] details table", "Handed back")
 	b.Shot("charts-table.png")
@@ -167,7 +167,7 @@ func TestPageManyAtOnce(t *testing.T) {
 		return rig.Value(b, chromedp.Evaluate[bool](all+`.every(i => { if (!i.checked) i.click(); return i.checked })`))
 	})
 	b.See("[data-ui=together]", rig.Word("inbox.chosen", "5"))
-	b.See("[data-ui=together] p", "1 chosen request was not read yet")
+	b.See("[data-ui=together] p", "1 chosen request has not been read yet")
 	if off := rig.Value(b, chromedp.Evaluate[string](`document.querySelector("[data-ui=together] [data-action=allow]").ariaDisabled`)); off != "true" {
 		t.Error("what was not shown can be allowed")
 	}
@@ -339,7 +339,7 @@ func TestPageShowsTheRequestOfALink(t *testing.T) {
 	<-ch
 	b.Do(chromedp.Navigate(url + "/?request=" + id))
 	b.See("[data-ui=card][data-state=over]", "make once")
-	b.See("[data-ui=card][data-state=over] [data-ui=outcome]", "Allowed by")
+	b.See("[data-ui=card][data-state=over] [data-ui=outcome]", "Allowed from the terminal")
 	b.Tap("[data-action=next]")
 	b.See("main", rig.Word("empty.head"))
 	if at := rig.Value(b, chromedp.Location()); strings.Contains(at, id) {

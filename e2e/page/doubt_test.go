@@ -74,7 +74,7 @@ func TestPageInABrowserThatKeepsNothing(t *testing.T) {
 	b := rig.StartBrowser(t, `{"profile":{"default_content_setting_values":{"cookies":2}}}`)
 	url, _ := d.Owner()
 	b.Do(chromedp.Navigate(url))
-	b.See("main", "This browser keeps nothing")
+	b.See("main", "This browser stores nothing")
 	b.Looks("keeps-nothing")
 	b.Tap(rig.PairHere)
 	d.LetIn(b.Code(""))

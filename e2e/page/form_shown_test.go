@@ -58,7 +58,7 @@ func TestPageShowsAllThatAFormSends(t *testing.T) {
 	b.Choose(option("1", "2"), true)
 	b.Choose(option("2", "1"), true)
 	b.SeeAll()
-	b.See(rig.Open+" [data-ui=obstacle]", "a day is wanted") // the box for a day is empty
+	b.See(rig.Open+" [data-ui=obstacle]", "enter a date") // the box for a date is empty
 	rig.Value(b, chromedp.Evaluate[bool](`(() => {
 		const day = document.querySelector(`+rig.JSString(rig.Open+" input[type=date]")+`);
 		day.value = "2026-12-24";

@@ -10,7 +10,7 @@ import (
 )
 
 // otherAnswers are the ways of answering a request beyond yes, no and a note, by their data-mode.
-var otherAnswers = []string{"edit", "always", "stop"}
+var otherAnswers = []string{"edit", "always", "stop", "handback"}
 
 // TestCardOfEverySample: each sample that simulate knows, before axe.
 func TestCardOfEverySample(t *testing.T) {

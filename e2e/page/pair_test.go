@@ -75,7 +75,7 @@ func TestPageCodeThatComesToNothing(t *testing.T) {
 	b.Tap(rig.PairHere)
 	code := b.Code("")
 	d.Refuse(code)
-	b.See("[data-ui=notice]", "The code "+code+" is no longer good. It was refused")
+	b.See("[data-ui=notice]", "The code "+code+" is no longer valid. It was refused")
 	b.See(rig.PairHere, rig.Word("door.newCode"))
 	b.Looks("refused")
 

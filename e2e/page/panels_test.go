@@ -133,7 +133,7 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	d.Must("GET", "/v1/push", d.PairBare("view").Bearer(), nil, http.StatusOK, &key)
 	browser := v.Subscribe(key.PublicKey)
 	rig.Value(b, chromedp.Evaluate[bool](`(window.vendorSays = `+rig.JSString(string(browser.JSON()))+`, true)`))
-	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.Click("[data-ui=notify] button", "Turn on notifications")
 	b.See("[data-ui=notify]", rig.Word("notify.on"))
 	if ok := rig.Value(b, chromedp.Evaluate[bool](`window.visibleOnly === true && btoa(String.fromCharCode(...new Uint8Array(window.vendorKey))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "") === `+rig.JSString(key.PublicKey))); !ok {
 		t.Error("the push service was given another key than the broker's")
@@ -182,12 +182,12 @@ func TestPageTurnsOnNotifications(t *testing.T) {
 	}
 	d.Allow(r)
 	h.Wait()
-	b.Click("[data-ui=notify] button", "Stop ringing")
+	b.Click("[data-ui=notify] button", "Turn off notifications")
 	b.See("[data-ui=notify]", rig.Word("notify.off"))
 
 	// An owner who says no is told how that can be changed.
 	rig.Value(b, chromedp.Evaluate[bool](`(window.says = "denied", true)`))
-	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.Click("[data-ui=notify] button", "Turn on notifications")
 	b.See("[data-ui=notify]", rig.Word("notify.errors.NotAllowedError"))
 	b.Quiet()
 }
@@ -215,7 +215,7 @@ func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
 	b.Tap("[data-action=settings]")
 	b.Click("[data-ui=sections] button", "Notifications")
 	b.See("[data-ui=notify]", rig.Word("notify.off"))
-	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.Click("[data-ui=notify] button", "Turn on notifications")
 	b.See("[data-ui=notify] [role=status]", rig.Word("notify.turning"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS("[data-ui=notify] [data-action=ring][data-state=busy]:disabled")))
 	b.Shot("notify-waits")
@@ -227,7 +227,7 @@ func TestPageSaysThatThePushServiceIsSilent(t *testing.T) {
 	}
 	b.Accessible("notify-silent")
 	rig.Value(b, chromedp.Evaluate[bool](`window.reachable = true`))
-	b.Click("[data-ui=notify] button", "Ring this browser")
+	b.Click("[data-ui=notify] button", "Turn on notifications")
 	b.See("[data-ui=notify]", rig.Word("notify.on"))
 	b.Quiet()
 }

@@ -222,7 +222,7 @@ func TestPageIsUnsureAfterA503(t *testing.T) {
 	b.See(rig.Open, "not known")
 	b.See(rig.Open+" [data-action=allow]", rig.Word("answer.allow"))
 	d.Allow(d.WaitPending(1)[0]) // somebody else did, or it was ours after all
-	b.See(rig.Over+" [data-ui=outcome]", "Allowed by")
+	b.See(rig.Over+" [data-ui=outcome]", "Allowed from the terminal")
 	if out := h.Wait(); out != rig.Allowed {
 		t.Errorf("the hook printed %s", out)
 	}
@@ -231,7 +231,7 @@ func TestPageIsUnsureAfterA503(t *testing.T) {
 	rig.Value(b, chromedp.Evaluate[bool](`window.recorded = true`))
 	h = d.Hook(rig.Bash("s", "make again"))
 	b.Tap(rig.Open + " [data-action=deny]")
-	b.See(rig.Over+" [data-ui=outcome]", "Denied by")
+	b.See(rig.Over+" [data-ui=outcome]", "Denied on “")
 	h.Wait()
 	if n := rig.Value(b, chromedp.Evaluate[int](`window.decisions`)); n != 2 {
 		t.Errorf("%d decisions were sent, want 2", n)

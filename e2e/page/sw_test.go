@@ -38,12 +38,12 @@ func TestWorkerShowsWhatAMessageHolds(t *testing.T) {
 		return true;
 	})()`))
 	for _, tt := range []struct{ name, message, title, body string }{
-		{"nothing but that it waits", `{"type":"asked","requestId":"r1","waits":"permission","waiting":3}`, "A request waits", "Tap to look at it"},
+		{"nothing but that it waits", `{"type":"asked","requestId":"r1","waits":"permission","waiting":3}`, "A request is waiting", "Tap to look at it"},
 		{"kinds", `{"type":"asked","requestId":"r1","waiting":1,"project":"shop","risk":"danger","effects":["publishes","of a later version"]}`, "Publishes", "shop · danger"},
 		{"a sentence", `{"type":"asked","requestId":"r1","waiting":1,"project":"shop","risk":"attention","effects":["publishes"],"sentence":"Pushes to origin/main"}`, "Pushes to origin/main", "shop · needs attention"},
-		{"it waits for long", `{"type":"waits","requestId":"r1","waiting":1,"waits":"question"}`, "A question waits, for 10 minutes now", "Tap to look at it"},
+		{"it waits for long", `{"type":"waits","requestId":"r1","waiting":1,"waits":"question"}`, "A question is waiting, for 10 minutes now", "Tap to look at it"},
 		{"an agent has finished", `{"type":"finished","waiting":0,"project":"shop"}`, "An agent has finished", "shop"},
-		{"everything is stopped", `{"type":"halted","waiting":0,"halt":"stop","by":"phone"}`, "Everything is stopped by phone", "Rules and grants allow nothing"},
+		{"everything is stopped", `{"type":"halted","waiting":0,"halt":"stop","by":"phone"}`, "Everything is stopped by phone", "Rules and grants are suspended"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got struct {

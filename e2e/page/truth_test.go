@@ -25,7 +25,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 	d.Command("allow", r.ID, "--input", `{"command":"`+ran+`"}`)
 	h.Wait()
 	d.Hook([]byte(`{"session_id":"truth","cwd":"/tmp","hook_event_name":"PostToolUseFailure","tool_name":"Bash","tool_input":{"command":"` + ran + `"},"error":"Exit code 1\nnothing to commit"}`)).Wait()
-	b.See(b.Recent()+" [data-ui=outcome]", "Allowed as edited by a command on the machine. The tool failed: Exit code 1⏎nothing to commit")
+	b.See(b.Recent()+" [data-ui=outcome]", "Allowed as edited from the terminal. The tool failed: Exit code 1⏎nothing to commit")
 	b.See("[data-ui=past] [data-ui=said] [data-sign='−']", "git push origin main")
 	b.See("[data-ui=past] [data-ui=said] [data-sign='+']", "cart")
 	b.Looks("truth-card")
@@ -45,7 +45,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 		t.Helper()
 		rig.Eventually(t, rig.Soon, when+": all are under what was settled lately", func() bool { return b.Count("[data-ui=past]") == 3 })
 		b.See("[data-ui=past][data-state=bad] [data-ui=summary]", ran)
-		b.See("[data-ui=past][data-state=bad] [data-ui=outcome]", "Allowed as edited by a command on the machine. The tool failed: Exit code 1")
+		b.See("[data-ui=past][data-state=bad] [data-ui=outcome]", "Allowed as edited from the terminal. The tool failed: Exit code 1")
 		if b.Count("[data-ui=past][data-state=good]") != 2 {
 			t.Error(when + ": a tool that failed has a tick")
 		}
@@ -81,7 +81,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 	if trace := d.Command("trace", r.ID); !containsAll(trace, asked, "- "+asked, "+ "+ran, "as edited", "the tool failed: Exit code 1") {
 		t.Errorf("the trace says\n%s", trace)
 	}
-	if feed := d.Command("feed", "truth"); !containsAll(feed, "Allowed as edited: Bash("+ran+")", "- "+asked, "+ "+ran, "Bash failed: Exit code 1", "Blue") {
+	if feed := d.Command("feed", "truth"); !containsAll(feed, "✗ Bash  "+ran+"  · allowed as edited by ", "- "+asked, "+ "+ran, "failed: Exit code 1", "Blue") {
 		t.Errorf("the feed says\n%s", feed)
 	}
 }

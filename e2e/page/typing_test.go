@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -90,5 +91,48 @@ func TestPhonesKeyboardCoversWhatIsBehindIt(t *testing.T) {
 	if out := h.Wait(); out != accepted+"{}}}" {
 		t.Errorf("the hook printed %s", out)
 	}
+	b.Quiet()
+}
+
+// TestNoteStaysWithItsRequest: what was begun for one request is there again when its card is, and in no
+// other's.
+func TestNoteStaysWithItsRequest(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.Pair(d)
+	one := d.Asks(t.Context(), "s", "/home/dev/shop", "Bash", rig.Command("make one"))
+	d.WaitPending(1)
+	b.See(rig.Open, "make one")
+	two := d.Asks(t.Context(), "s", "/home/dev/shop", "Bash", rig.Command("make two"))
+	d.WaitPending(2)
+	note := func() string {
+		return rig.Value(b, chromedp.Evaluate[string](`document.querySelector("`+rig.Open+` [data-ui=note]").value`))
+	}
+	b.Do(chromedp.SendKeys(chromedp.CSS(rig.Open+" [data-ui=note]"), "use make three"))
+	entry := func(n string) {
+		t.Helper()
+		b.All()
+		b.Click("[data-ui=entry]", n)
+		b.See(rig.Open, n)
+	}
+	entry("make two")
+	if got := note(); got != "" {
+		t.Errorf("the other request has the note %q", got)
+	}
+	entry("make one")
+	if got := note(); got != "use make three" {
+		t.Errorf("the note is %q", got)
+	}
+	b.Tap(rig.Open + " [data-action=deny]")
+	if out := <-one; !strings.Contains(out, "use make three") {
+		t.Errorf("the hook printed %s", out)
+	}
+	b.See(rig.Open, "make two")
+	if got := note(); got != "" {
+		t.Errorf("the next request has the note %q", got)
+	}
+	b.Tap(rig.Open + " [data-action=deny]")
+	<-two
 	b.Quiet()
 }

@@ -78,7 +78,7 @@ func (b *Browser) SaysWhoAnswered(d *Daemon, payload []byte) {
 	b.See(Open, "touch /home/dev/project/out.txt")
 	d.Allow(d.WaitPending(1)[0])
 	h.Wait()
-	b.See(Over+" "+Part("outcome"), "Allowed by")
+	b.See(Over+" "+Part("outcome"), "Allowed from the terminal")
 	b.Shot("elsewhere.png")
 	if s := b.Text(Over + " " + Action("allow")); s != "" {
 		b.t.Errorf("a request that is over can still be answered: %q", s)

@@ -32,6 +32,7 @@ var objects = map[string]any{ // read-only
 	"Halt":               api.Halt{},
 	"NewPairing":         api.NewPairing{},
 	"NewPause":           api.NewHalt{},
+	"HandBack":           hook.HandBack{},
 	"NewStop":            api.NewHalt{},
 	"StopResult":         api.StopResult{},
 	"RenameDevice":       api.RenameDevice{},

@@ -68,18 +68,18 @@ type Auth struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	tokens     map[digest]*tokenEntry
+	tokens     map[secretHash]*tokenEntry
 	devices    map[string]*deviceEntry
 	bearers    *ttlMap[bearer]
 	tickets    *ttlMap[Principal]
 	challenges *ttlMap[string]
 	pairings   map[string]*pairing
-	starts     map[digest]*start
+	starts     map[secretHash]*start
 	enrolments *ttlMap[string] // devices, by the challenges of credentials to be made
 	verified   *ttlMap[struct{}]
 }
 
-type digest = [sha256.Size]byte
+type secretHash = [sha256.Size]byte
 
 const (
 	keyPrefix    = "auth."
@@ -96,13 +96,13 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	a := &Auth{
 		cfg:        cfg,
 		used:       make(chan usage, 64),
-		tokens:     map[digest]*tokenEntry{},
+		tokens:     map[secretHash]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
 		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
 		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
 		challenges: newTTLMap[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
-		starts:     map[digest]*start{},
+		starts:     map[secretHash]*start{},
 		enrolments: newTTLMap[string](maxEnrolments, enrolmentLife),
 		verified:   newTTLMap[struct{}](maxVerified, verifiedLife),
 	}

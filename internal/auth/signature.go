@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"math/big"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 // ErrSignature says that the signature does not fit the device's key and what was sent.
@@ -57,9 +57,9 @@ func DecisionText(requestID string, d hook.Decision) []byte {
 // AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
 // input that it saw, the rule by its digest, and its bounds as they are sent: a time, or nothing,
 // and a number, 0 for none.
-func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count int) []byte {
+func AlwaysText(requestID, inputSHA256, proposal, kind, expiresAt string, count int) []byte {
 	return []byte(strings.Join([]string{
-		"assent always v1", requestID, inputSHA256, kind, digest, expiresAt, strconv.Itoa(count),
+		"assent always v1", requestID, inputSHA256, kind, proposal, expiresAt, strconv.Itoa(count),
 	}, "\n"))
 }
 
@@ -103,6 +103,37 @@ func (p Principal) VouchHalt(act hook.HaltAct) (hook.HaltAct, error) {
 	return act, nil
 }
 
+// HandBackText is what a device signs to leave a request to the agent's own prompt: the request, and the
+// input that it saw.
+func HandBackText(requestID, inputSHA256 string) []byte {
+	return []byte(strings.Join([]string{"assent handback v1", requestID, inputSHA256}, "\n"))
+}
+
+// VouchHandBack returns h as it may be recorded for p. If p is a device it must have signed h, else
+// ErrSignature; its public key is added.
+func (p Principal) VouchHandBack(requestID string, h hook.HandBack) (hook.HandBack, error) {
+	h.PublicKey = nil
+	if p.device == nil {
+		h.Signature = ""
+		return h, nil
+	}
+	if !verify(p.device.pub, HandBackText(requestID, h.InputSHA256), h.Signature) {
+		return hook.HandBack{}, ErrSignature
+	}
+	key := p.device.jwk
+	h.PublicKey = &key
+	return h, nil
+}
+
+// VerifyHandBack reports whether the hand-back of a record was signed by the key in it.
+func VerifyHandBack(requestID string, h hook.HandBack) bool {
+	if h.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*h.PublicKey)
+	return err == nil && verify(pub, HandBackText(requestID, h.InputSHA256), h.Signature)
+}
+
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
 func Denial(act hook.HaltAct, inputSHA256, message string) hook.Decision {
 	d := hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: inputSHA256, Message: message}
@@ -143,8 +174,7 @@ func textDigest(text []byte) string {
 	if len(text) == 0 {
 		return ""
 	}
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	return digest.Of(text)
 }
 
 // Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else

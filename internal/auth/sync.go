@@ -78,7 +78,7 @@ func (a *Auth) removeLocked(key string) (revoke func()) {
 	return revoke
 }
 
-func tokenDigest(key string) (h digest, ok bool) {
+func tokenDigest(key string) (h secretHash, ok bool) {
 	text, ok := strings.CutPrefix(key, tokenPrefix)
 	if !ok || len(text) != 2*len(h) {
 		return h, false

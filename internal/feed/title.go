@@ -152,6 +152,8 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 			title += ", too large"
 		case hook.ReasonPaused:
 			title += ", everything was paused"
+		case hook.ReasonPerson:
+			return "↩ Left to the agent's own prompt" + about + by
 		case reasonUnreadable:
 			title += ", the record of the decision is unreadable"
 		}

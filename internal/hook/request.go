@@ -145,6 +145,15 @@ type Verification struct {
 	PublicKey string `json:"publicKey,omitempty"`
 }
 
+// HandBack is what an approver sent to leave a request to the agent's own prompt (schema HandBack).
+type HandBack struct {
+	// InputSHA256 is the digest of the input the approver saw. It must be the request's.
+	InputSHA256 string `json:"inputSha256"`
+	// Signature and PublicKey are as in Decision.
+	Signature string `json:"signature,omitempty"`
+	PublicKey *JWK   `json:"publicKey,omitempty"`
+}
+
 // JWK is an ECDSA P-256 public key as WebCrypto exports it.
 type JWK struct {
 	Kty string `json:"kty"` // EC
@@ -252,6 +261,7 @@ const (
 	ReasonSession   = "session_over" // withdrawn: SessionEnd
 	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
 	ReasonPaused    = "paused"       // handed back: everything is paused
+	ReasonPerson    = "person"       // handed back: an approver leaves it to the agent's own prompt
 	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )
 
@@ -272,7 +282,8 @@ type Record struct {
 
 	Request  *Request  `json:"request,omitempty"`  // asked
 	Decision *Decision `json:"decision,omitempty"` // decided
-	By       *Approver `json:"by,omitempty"`       // decided
+	HandBack *HandBack `json:"handBack,omitempty"` // ended, handed back by a person
+	By       *Approver `json:"by,omitempty"`       // decided; ended, handed back by a person
 	Outcome  Outcome   `json:"outcome,omitempty"`  // decided, ended
 	Reason   string    `json:"reason,omitempty"`   // ended
 	Failure  string    `json:"failure,omitempty"`  // confirmed, overruled: what the tool said when it failed

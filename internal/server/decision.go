@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -113,8 +112,8 @@ func (b *decisionBody) check() (errs []*hook.FieldError) {
 	if b.behavior != string(hook.BehaviorAllow) && b.behavior != string(hook.BehaviorDeny) {
 		errs = append(errs, hook.BadField("behavior", `want "allow" or "deny"`))
 	}
-	if len(b.d.InputSHA256) != 64 || strings.Trim(b.d.InputSHA256, "0123456789abcdef") != "" {
-		errs = append(errs, hook.BadField("inputSha256", "want the request's inputSha256: 64 lower-case hex digits"))
+	if !isDigest(b.d.InputSHA256) {
+		errs = append(errs, errNoDigest)
 	}
 	const longestMessage = 64 << 10
 	if len(b.d.Message) > longestMessage {

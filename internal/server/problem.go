@@ -105,6 +105,7 @@ var statuses = []struct { // read-only
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},
+	{errNoPrompt, http.StatusConflict, "prompt"},
 	{broker.ErrReused, http.StatusConflict, ""},
 	{broker.ErrStranger, http.StatusConflict, ""},
 	{broker.ErrUnavailable, http.StatusServiceUnavailable, ""},

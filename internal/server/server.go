@@ -330,6 +330,7 @@ func (s *Server) TCP() http.Handler {
 	route(maxDecision, auth.RoleApprove).Post("/v1/requests/{id}/decision", s.decide)
 
 	approve := route(maxBody, auth.RoleApprove)
+	approve.Post("/v1/requests/{id}/handback", s.handBack)
 	approve.Post("/v1/rules", s.save(hook.SavedRule))
 	approve.Delete("/v1/rules/{id}", s.revokeSaved(hook.SavedRule))
 	approve.Post("/v1/grants", s.save(hook.SavedGrant))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,7 +17,7 @@ import (
 	"assent/internal/text/show"
 )
 
-// BoardConfig is what a Board needs. Everything is required but Input, Output, Environ and Editor.
+// BoardConfig is what a Board needs. Everything is required but Input, Output, Environ, Always and Editor.
 type BoardConfig struct {
 	Input   io.Reader
 	Output  io.Writer
@@ -29,6 +30,8 @@ type BoardConfig struct {
 	Whole func(ctx context.Context, id string) (*api.Request, error)
 	// Answered is the input of a question with one answer for each of its questions.
 	Answered func(input hook.JSON, answers []string) (hook.JSON, error)
+	// Effects are what a request would do, and how bad that could be.
+	Effects func(*hook.Request) *hook.Effects
 	// Note is what the rules say to the approver; State is what became of a request; Rules says what
 	// is wrong with the rules, if anything.
 	Note  func(*hook.Verdict) string
@@ -38,6 +41,8 @@ type BoardConfig struct {
 	Halt func(*api.Halt, time.Time) string
 	// Showed is called with each request whose input was on the screen.
 	Showed func(*api.Request)
+	// Always is what the key A needs; without it the key does nothing.
+	Always AlwaysConfig
 	// Editor is the command that edits a file, without the file.
 	Editor []string
 }
@@ -94,6 +99,9 @@ func Watch(ctx context.Context, cfg BoardConfig, events <-chan BoardEvent) error
 // meant for something else never answers what has just come up.
 const armAfter = 500 * time.Millisecond
 
+// reloadAfter is how long to wait before a request that could not be fetched is fetched again.
+const reloadAfter = 2 * time.Second
+
 // typingPause is how long no key has to come before keys are commands again, where somebody was writing
 // about a request that is over.
 const typingPause = 2 * time.Second
@@ -144,9 +152,11 @@ type board struct {
 	typing  bool
 	prompt  *prompt
 	edits   map[string]*edit
+	offer   *offer // instead of the detail
+	saved   string // what was saved beside the next answer
 	sending map[string]bool
-	mine    map[string]bool // were sent from here, and are still in the list
-	loading map[string]bool
+	mine    map[string]bool      // were sent from here, and are still in the list
+	loading map[string]time.Time // of requests that are being fetched, zero; of those that could not be, when to try again
 	rows    rowCache
 }
 
@@ -165,13 +175,14 @@ type askedTwice struct {
 // edit is an input in place of the one that was asked for.
 type edit struct {
 	input hook.JSON
-	lines []string
+	lines []string     // the difference
+	after *api.Request // as it would have been asked for so: what it would do, how bad that could be
 }
 
 func newBoard(ctx context.Context, cfg BoardConfig) *board {
 	return &board{
 		cfg: cfg, ctx: ctx, palette: newPalette(!cfg.NoColor), width: 80, height: 24,
-		sessions: map[string]bool{}, edits: map[string]*edit{}, sending: map[string]bool{}, mine: map[string]bool{}, loading: map[string]bool{},
+		sessions: map[string]bool{}, edits: map[string]*edit{}, sending: map[string]bool{}, mine: map[string]bool{}, loading: map[string]time.Time{},
 	}
 }
 
@@ -224,6 +235,10 @@ func (b *board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		b.decided(msg)
 	case wholeMsg:
 		b.whole(msg)
+	case proposalsMsg:
+		b.proposed(msg)
+	case keptMsg:
+		cmd = b.kept(msg)
 	case secondMsg:
 		cmd = b.secondPress(msg)
 	case editedMsg:
@@ -247,19 +262,21 @@ func (b *board) look() tea.Cmd {
 	if r == nil {
 		return nil
 	}
-	if r.Partial && !b.loading[r.ID] {
-		b.loading[r.ID] = true
+	if retryAt, loading := b.loading[r.ID]; r.Partial && (!loading || !retryAt.IsZero() && !time.Now().Before(retryAt)) {
+		b.loading[r.ID] = time.Time{}
 		id := r.ID
 		return func() tea.Msg {
 			whole, err := b.cfg.Whole(b.ctx, id)
 			return wholeMsg{id, whole, err}
 		}
 	}
-	if b.prompt == nil {
+	if b.prompt == nil || b.offer != nil {
 		first := b.scroll
 		if first <= b.seen {
 			b.seen = max(b.seen, min(first+b.detailHeight(), len(b.detail())))
 		}
+	}
+	if b.prompt == nil {
 		b.cfg.Showed(r)
 	}
 	return nil
@@ -274,7 +291,8 @@ func (b *board) decided(m decidedMsg) {
 		delete(b.mine, m.r.ID)
 		b.say(Danger.On(number + ": " + show.OneRow(show.Readable(m.err.Error()))))
 	case m.d.Behavior == hook.BehaviorAllow:
-		b.say(Calm.On(number + " allowed, " + show.Line(m.delivery)))
+		b.say(Calm.On(strings.TrimSpace(number + " allowed, " + show.Line(m.delivery) + ". " + b.saved)))
+		b.saved = ""
 	case m.d.Message != "":
 		b.say(Danger.On(number + " denied, " + show.Line(m.delivery) + ". The agent is told: " + show.Line(m.d.Message)))
 	default:
@@ -386,6 +404,9 @@ func outcomeRole(r *api.Request) Role {
 
 func (b *board) whole(m wholeMsg) {
 	i := slices.IndexFunc(b.requests, func(x *api.Request) bool { return x.ID == m.id })
+	if _, loading := b.loading[m.id]; loading && (m.err != nil || m.r == nil) {
+		b.loading[m.id] = time.Now().Add(reloadAfter)
+	}
 	if m.err != nil {
 		b.say(Danger.On("#: " + show.OneRow(show.Readable(m.err.Error()))))
 		return
@@ -410,6 +431,7 @@ func (b *board) choose(i int) {
 	if b.current() != nil {
 		return
 	}
+	b.offer = nil
 	if len(b.requests) == 0 {
 		b.typing = b.typing || b.prompt != nil
 		b.selected, b.prompt = "", nil

@@ -127,7 +127,10 @@ func (b *board) edited(m editedMsg) {
 		delete(b.edits, r.ID)
 		b.say(Dim.On("Nothing was changed."))
 	} else {
-		b.edits[r.ID] = &edit{input, Difference(show.Text(string(before)), show.Text(string(after)))}
+		asked := *r
+		asked.ToolInput, asked.Request.ToolInput = input, input
+		asked.Effects = b.cfg.Effects(&asked.Request)
+		b.edits[r.ID] = &edit{input, Difference(show.Text(string(before)), show.Text(string(after))), &asked}
 		b.say(Attention.On("Edited. a allows it as you wrote it, esc drops the edit."))
 	}
 	b.comeUp()

@@ -61,7 +61,7 @@ func (b *board) key(k tea.KeyPressMsg) tea.Cmd {
 		b.scroll = 0
 	case "end", "G":
 		b.scrollBy(len(b.detail()))
-	case "a", "d", "m", "e":
+	case "a", "d", "m", "e", "A":
 		return b.answerKey(name, held)
 	}
 	return nil
@@ -113,6 +113,8 @@ func (b *board) answerKey(name string, held bool) tea.Cmd {
 		}, id: r.ID}
 	case "e":
 		return b.editKey(r)
+	case "A":
+		return b.alwaysKey(r)
 	}
 	return nil
 }
@@ -136,7 +138,7 @@ func (b *board) lostIsOver() bool {
 // allowKey allows r where it was seen as far as it has to be. Danger wants the key twice, and all of
 // the request on the screen before.
 func (b *board) allowKey(r *api.Request, held bool) tea.Cmd {
-	danger, unseen := RiskOf(r) == hook.Danger, len(b.detail())-b.seen
+	danger, unseen := RiskOf(b.asAllowed(r)) == hook.Danger, len(b.detail())-b.seen
 	switch {
 	case r.Uninspectable != "":
 		b.say(Danger.On("It cannot be shown faithfully; use the page, or: assent allow " + show.Line(r.ID)))
@@ -172,7 +174,7 @@ func (b *board) dangerKey(r *api.Request, held bool) tea.Cmd {
 	b.asked.second++ // whatever waits to be the second press is none
 	if b.asked.at.IsZero() || held {
 		b.asked.at = now
-		b.say(Danger.On("Danger. Press a again to allow: " + Sentence(r)))
+		b.say(Danger.On("Danger. Press a again to allow: " + Sentence(b.asAllowed(r))))
 		return tea.Tick(armAfter, func(time.Time) tea.Msg { return drawMsg{} })
 	}
 	if now.Sub(b.asked.at) < armAfter {
@@ -189,6 +191,14 @@ func (b *board) secondPress(m secondMsg) tea.Cmd {
 		return nil
 	}
 	return b.send(r, b.allowed(r))
+}
+
+// asAllowed is r as it would be allowed: what it would do is what was made of it.
+func (b *board) asAllowed(r *api.Request) *api.Request {
+	if e := b.edits[r.ID]; e != nil {
+		return e.after
+	}
+	return r
 }
 
 // allowed is the decision that allows r, as it was asked for or as it was edited.

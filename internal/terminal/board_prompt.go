@@ -45,6 +45,14 @@ func (b *board) promptKey(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "esc":
 		b.prompt = nil
+		if b.offer != nil {
+			b.offer = nil
+			b.comeUp()
+		}
+	case "pgdown":
+		b.scrollBy(b.detailHeight() - 1)
+	case "pgup":
+		b.scrollBy(1 - b.detailHeight())
 	case "enter":
 		text := strings.TrimSpace(string(p.text))
 		if text == "" {

@@ -27,6 +27,7 @@ type sitting struct {
 	answers []string // "allow ID words input"
 	fails   error    // of the next answers
 	wholes  map[string]*api.Request
+	lost    error // of the next fetch
 }
 
 // sit runs a test with a board of 80 columns and 24 rows on which these requests wait.
@@ -41,9 +42,16 @@ func sit(t *testing.T, requests []*api.Request, with func(*sitting)) {
 				s.answers = append(s.answers, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", d.Behavior, r.ID, d.Message, d.UpdatedInput)))
 				return "delivered", s.fails
 			},
-			Whole: func(_ context.Context, id string) (*api.Request, error) { return s.wholes[id], nil },
+			Whole: func(_ context.Context, id string) (*api.Request, error) { return s.wholes[id], s.lost },
 			Answered: func(_ hook.JSON, answers []string) (hook.JSON, error) {
 				return hook.JSON(fmt.Sprintf("%q", answers)), nil
+			},
+			Effects: func(r *hook.Request) *hook.Effects {
+				e := &hook.Effects{Risk: hook.Calm, Sentence: "Only reads"}
+				if strings.Contains(string(r.ToolInput), "rm") {
+					e = &hook.Effects{Risk: hook.Danger, Sentence: "Deletes /"}
+				}
+				return e
 			},
 			Note:  func(*hook.Verdict) string { return "" },
 			State: func(r *api.Request) string { return string(r.Outcome) + " elsewhere" },
@@ -376,6 +384,20 @@ func TestBoardRefusals(t *testing.T) {
 		s.answered("allow large")
 	}
 	sit(t, nil, synctestWhole)
+	// One that could not be fetched is fetched again.
+	sit(t, nil, func(s *sitting) {
+		s.lost = errors.New("connection refused")
+		s.comes(&part)
+		s.wait(armAfter)
+		s.sees("connection refused")
+		s.keys("a")
+		s.answered()
+		s.lost, s.wholes["large"] = nil, large
+		s.wait(reloadAfter + 2*time.Second)
+		s.sees("command: ls")
+		s.keys("a")
+		s.answered("allow large")
+	})
 	// Without a connection nothing is answered.
 	sit(t, []*api.Request{risky("x", hook.Calm, "ls")}, func(s *sitting) {
 		s.wait(armAfter)
@@ -399,12 +421,25 @@ func TestBoardEdits(t *testing.T) {
 	x.ToolInput = hook.JSON(`{"command":"git push","timeout":5}`)
 	sit(t, []*api.Request{x}, func(s *sitting) {
 		s.update(editedMsg{id: "x", text: []byte("git push --dry-run\n")})
-		s.sees("Edited", "− git push", "+ git push --dry-run", "It was asked for:")
+		s.sees("Edited", "Only reads", "− git push", "+ git push --dry-run", "It was asked for:")
 		s.keys("a")
 		s.answered() // it came up just now
 		s.wait(armAfter)
 		s.keys("a")
 		s.answered(`allow x  {"command":"git push --dry-run","timeout":5}`)
+	})
+	// What was made dangerous takes what danger takes.
+	sit(t, []*api.Request{x}, func(s *sitting) {
+		s.update(editedMsg{id: "x", text: []byte("rm -rf /\n")})
+		s.sees("Deletes /", "!! Danger", "a twice: allow")
+		s.wait(armAfter)
+		s.keys("a")
+		s.answered()
+		s.sees("Press a again to allow: Deletes /")
+		s.wait(armAfter)
+		s.keys("a")
+		s.wait(repeatEvery)
+		s.answered(`allow x  {"command":"rm -rf /","timeout":5}`)
 	})
 	for _, c := range []struct{ tool, input, text, want string }{
 		{"Bash", `{"command":"a","x":1}`, "b\nc\n", `{"command":"b\nc","x":1}`},

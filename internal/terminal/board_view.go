@@ -17,6 +17,7 @@ import (
 type rowCache struct {
 	of    *api.Request
 	edit  *edit
+	offer *offer
 	width int
 	rows  []string
 }
@@ -28,12 +29,19 @@ func (b *board) detail() []string {
 		return nil
 	}
 	e := b.edits[r.ID]
-	if c := &b.rows; c.of == r && c.edit == e && c.width == b.width {
+	if c := &b.rows; c.of == r && c.edit == e && c.offer == b.offer && c.width == b.width {
 		return c.rows
 	}
 	lines := body(r, b.cfg.Note(r.Verdict))
-	if e != nil {
-		lines = append(append([]string{Attention.On("Edited by you; a allows this:")}, e.lines...), append([]string{"", Dim.On("It was asked for:")}, lines...)...)
+	if b.offer != nil {
+		lines = b.offer.lines
+	} else if e != nil {
+		now := []string{Attention.On("Edited by you; a allows this:"), Strong.On(Sentence(e.after))}
+		if risk := riskLine(e.after); risk != "" {
+			now = append(now, risk)
+		}
+		now = append(append(now, e.lines...), effectLines(e.after)...)
+		lines = append(append(now, "", Dim.On("It was asked for:")), lines...)
 	}
 	var rows []string
 	for _, line := range lines {
@@ -43,7 +51,7 @@ func (b *board) detail() []string {
 		}
 		rows = append(rows, rowsOf(line, b.width)...)
 	}
-	b.rows = rowCache{r, e, b.width, rows}
+	b.rows = rowCache{r, e, b.offer, b.width, rows}
 	return rows
 }
 
@@ -124,15 +132,16 @@ func (b *board) keys(r *api.Request) string {
 		return Dim.On("q quit")
 	}
 	allow, armed := "allow", b.armed(time.Now())
-	switch risk := RiskOf(r); {
+	asAllowed := b.asAllowed(r)
+	switch risk := RiskOf(asAllowed); {
 	case b.sending[r.ID]:
 		return Dim.On("sending …")
 	case !b.asked.at.IsZero():
 		allow, armed = "again: allow", time.Since(b.asked.at) >= armAfter
 	case risk == hook.Danger:
 		allow = "twice: allow"
-	case risk == hook.Attention && r.Effects != nil && r.Action != "":
-		allow = "allow " + show.Short(r.Action, 20)
+	case risk == hook.Attention && asAllowed.Effects != nil && asAllowed.Action != "":
+		allow = "allow " + show.Short(asAllowed.Action, 20)
 	}
 	all := "whole"
 	if b.full {
@@ -140,7 +149,7 @@ func (b *board) keys(r *api.Request) string {
 	}
 	const quit = "q quit"
 	var row string
-	for _, k := range [][2]string{{"a", allow}, {"d", "deny"}, {"m", "message"}, {"e", "edit"}, {"↵", all}, {"jk", "move"}} {
+	for _, k := range [][2]string{{"a", allow}, {"d", "deny"}, {"m", "message"}, {"e", "edit"}, {"A", "always"}, {"↵", all}, {"jk", "move"}} {
 		next := k[0] + " " + k[1] + "  "
 		if width(row)+width(next)+len(quit) > b.width {
 			break

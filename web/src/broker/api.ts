@@ -146,6 +146,13 @@ async function verified<T>(path: string, body: object, text: string, asks: boole
   return authorized<T>("POST", path, { ...body, verification: await verify(text, why) });
 }
 
+/** Leaves a request to the agent's own prompt. */
+export async function handBack({ id, inputSha256 }: { id: string; inputSha256: string }): Promise<void> {
+  const device = ownDevice();
+  const text = ["assent handback v1", id, inputSha256].join("\n");
+  await authorized("POST", `/v1/requests/${encodeURIComponent(id)}/handback`, device ? { inputSha256, signature: await sign(device.key, text) } : { inputSha256 });
+}
+
 /** The text a device signs for a decision: what it decided about, and all that it says. */
 export function decisionText(id: string, d: Decision, digests: { message: string; updatedInput: string; updatedPermissions: string; shown: string }): string {
   return [

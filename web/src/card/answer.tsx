@@ -10,8 +10,9 @@ import { toolKind } from "../broker/tools";
 import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
+import { draftOf, keepDraft } from "../queue/drafts";
 import { pressOf, wantsVerification } from "../queue/friction";
-import { isForm, nameOf, outcomeLine, type Answer, type Item } from "../queue/model";
+import { isForm, nameOf, outcomeLine, type Answer, type Item, type Request } from "../queue/model";
 import { answer, link, remark } from "../queue/state";
 import { Paths } from "../text/rich";
 import { visibleText } from "../text/visible";
@@ -25,7 +26,7 @@ import type { Field } from "./parts";
 import { SavedRule, boundOf, suggestionsOf, updatesOf, type Kept } from "./remember";
 import { Said } from "./said";
 
-export type Mode = "" | "edit" | "always" | "stop";
+export type Mode = "" | "edit" | "always" | "stop" | "handback";
 
 /** Set by whoever wants a card's note or one of its other answers: a key, for example. */
 export const wanted = signal<{ id: string; mode: Mode | "words" } | undefined>(undefined);
@@ -54,7 +55,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const form = isForm(r);
   const question = toolKind(r.toolName) === "question" && !form;
   const [mode, setMode] = useState<Mode>("");
-  const [note, setNote] = useState("");
+  const [note, setNote] = useState(draftOf(r.id));
   const [edits, setEdits] = useState<Edits>(new Map());
   const [remembered, remember] = useState<Remembered>({ updates: new Map() });
   const [planMode, setPlanMode] = useState<PlanMode>("");
@@ -72,7 +73,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   useLayoutEffect(() => {
     if (asked?.id !== r.id) return;
     if (asked.mode === "words") box.current?.focus({ preventScroll: true });
-    else if (!form && (asked.mode !== "edit" || source.toolInput)) setMode(asked.mode);
+    else if (asked.mode === "handback" ? hasPrompt(r) : !form && (asked.mode !== "edit" || source.toolInput)) setMode(asked.mode);
     wanted.value = undefined;
   }, [asked, r.id]);
 
@@ -101,16 +102,18 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   if (!form && (suggestions.length > 0 || rules)) modes.push("always");
   if (!question && !form && source.toolInput) modes.push("edit");
   modes.push("stop");
+  if (hasPrompt(r)) modes.push("handback");
 
   const members = others && !question ? others.membersOf(source, fields) : undefined;
-  const message = form || mode === "stop" ? "" : note.trim();
+  const message = form || mode === "stop" || mode === "handback" ? "" : note.trim();
   const edited = mode === "edit" && members && others ? others.editedInput(source, members, edits) : undefined;
   const { updates, kept } = mode === "always" ? remembered : { updates: new Map(), kept: undefined };
   const offline = link.value !== "live";
   const sending = attempt?.phase === "sending" ? attempt.behavior : saving ? "allow" : undefined;
 
   let against = obstacle;
-  if (mode === "stop") against = form ? words.form.dismissBlocks : words.answer.stopBlocks;
+  if (mode === "handback") against = "";
+  else if (mode === "stop") against = form ? words.form.dismissBlocks : words.answer.stopBlocks;
   else if (message) against = words.answer.noteBlocks;
   else if (obstacle || mode === "") against = obstacle;
   else if (!others) against = failed ? words.later.failed : words.oneMoment;
@@ -122,6 +125,9 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const deny = () => {
     if (sending || offline || !ready()) return;
     void answer(r, { behavior: "deny", ...(mode === "stop" ? { interrupt: true } : message ? { message } : {}) });
+  };
+  const leave = () => {
+    if (!sending && !offline && ready()) void answer(r, "handback");
   };
   const permit = async () => {
     if (sending || offline || against) return;
@@ -169,6 +175,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
             <others.Always id={r.id} agent={agent} suggestions={suggestions} rules={rules} remembered={remembered} disabled={!!sending} remember={remember} />
           )}
           {mode === "stop" && <p class="remark">{form ? words.form.dismissHint : words.answer.stopHint}</p>}
+          {mode === "handback" && <p class="remark">{words.answer.terminalHint(agent)}</p>}
         </div>
       )}
       <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
@@ -184,7 +191,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           </p>
         )}
         <div class="line">
-          {!form && mode !== "stop" && (
+          {!form && mode !== "stop" && mode !== "handback" && (
             <textarea
               ref={(b) => {
                 box.current = b;
@@ -200,6 +207,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
               onInput={(e) => {
                 fit(e.currentTarget);
                 setNote(e.currentTarget.value);
+                keepDraft(r.id, e.currentTarget.value);
               }}
             />
           )}
@@ -212,6 +220,12 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           )}
         </div>
         <div class="two" data-ui="answers">
+          {mode === "handback" ? (
+            <button type="button" class="deny" data-action="handback" data-state={sending === "handback" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(words.answer.terminal, nameOf(item))} onClick={leave}>
+              <span class="long">{words.answer.terminal}</span>
+            </button>
+          ) : (
+          <>
           <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(no, nameOf(item))} onClick={deny}>
             <span>{no}</span>
           </button>
@@ -226,11 +240,18 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
             ready={ready}
             allow={() => void permit()}
           />
+          </>
+          )}
         </div>
         <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : attempt?.phase === "sending" && attempt.asks ? words.answer.confirm : sending ? words.answer.sending : ""}</p>
       </div>
     </>
   );
+}
+
+/** Whether a terminal would ask if assent did not. */
+function hasPrompt(r: Request): boolean {
+  return r.via !== "mcp" && r.attended !== "no";
 }
 
 function labelOf(mode: Mode, plan: boolean, question: boolean, rule: boolean, action: string | undefined): string {
@@ -296,7 +317,7 @@ function Menu({ modes, form, disabled, choose }: MenuProps) {
           {modes.map((m) => (
             <li key={m}>
               <button type="button" data-mode={m} onClick={() => choose(m)}>
-                {form ? words.form.dismissMode : words.answer.modes[m]}
+                {form && m === "stop" ? words.form.dismissMode : words.answer.modes[m]}
               </button>
             </li>
           ))}

@@ -1,24 +1,22 @@
 // One request: what is asked, whole. Nothing can be allowed that was not on the screen, and
 // nothing is claimed that the broker has not said. answer.tsx is the foot with the buttons.
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../broker/clock";
 import { toolKind } from "../broker/tools";
 import { readWhole } from "../queue/friction";
 import { isForm, saysOf, shownOf, type Item } from "../queue/model";
 import { covered, useUnseen } from "../queue/seen";
-import { lookUp } from "../queue/state";
-import { Paths, Rich } from "../text/rich";
-import { visibleBytes, visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
+import { byAgent, Head, Missing, Notices, rawText, RawRequest, useWhole } from "./about";
 import { Foot, type Way } from "./answer";
-import { LastWords, Prompt } from "./context";
-import { Parts, Raw } from "./fields";
+import { LastWords } from "./context";
+import { Parts } from "./fields";
 import type { Value, Values } from "./form";
 import { useForms } from "./forms";
-import { Effects, RiskStrip, Where } from "./head";
+import { Effects, RiskStrip } from "./head";
 import { useMore } from "./more";
-import { hasChanges, partsOf, type Field, type Part } from "./parts";
+import { hasChanges, partsOf, type Field } from "./parts";
 import type { Choice } from "./question";
 import { Reading } from "./reading";
 
@@ -57,8 +55,9 @@ export function Card({ item }: { item: Item }) {
   const whole = readWhole(r, fields);
   const closed = parts.filter((p) => p.long && !opened.has(p.name));
   const open = (...more: string[]) => {
-    setOpened(new Set([...opened, ...more]));
-    skip(true); // counts only where it need not be read whole
+    const next = new Set([...opened, ...more]);
+    setOpened(next);
+    if (closed.every((p) => next.has(p.name))) skip(true); // counts only where it need not be read whole
   };
   const input = elicits ? filled && "content" in filled ? filled.content : undefined : kind === "plan" ? {} : questions && more?.updatedInput(source, questions, choices);
 
@@ -77,7 +76,7 @@ export function Card({ item }: { item: Item }) {
     obstacle = words.card.unseen(unseen.names.length);
     way = goThere(toUnseen);
   }
-  else if (!whole && !skipped && closed.length > 0) {
+  else if (!whole && closed.length > 0) {
     obstacle = words.card.folded(closed.length);
     way = { label: words.card.all, go: () => open(...closed.map((p) => p.name)) };
   }
@@ -102,18 +101,8 @@ export function Card({ item }: { item: Item }) {
     <article class={`card${item.endedAt ? " over" : ""}`} data-ui="card" data-state={item.endedAt ? "over" : undefined} ref={card} tabIndex={-1} aria-labelledby={`verb-${r.id} session-${r.id}`} data-request={r.id}>
       <Drain item={item} />
       <RiskStrip item={item} />
-      <header>
-        <Where item={item} />
-        <h3 id={`verb-${r.id}`}><Paths text={saysOf(item)} /></h3>
-        <Prompt item={item} />
-        {elicits ? <Server name={source.toolInput?.["mcp_server_name"]} /> : <Mcp tool={r.toolName} />}
-      </header>
-      {r.uninspectable && (
-        <p class="notice">
-          <Rich text={words.card.uninspectable} put={{ why: visibleLine(r.uninspectable) }} />
-        </p>
-      )}
-      <RuleWords item={item} />
+      <Head item={item} says={saysOf(item)} />
+      <Notices item={item} />
       {questions && more && (
         <div data-part="questions">
           <more.QuestionForm
@@ -139,16 +128,7 @@ export function Card({ item }: { item: Item }) {
       <Parts request={r} parts={parts.filter(byAgent)} opened={opened} open={open} />
       {!item.endedAt && <LastWords item={item} />}
       {elicits && !item.endedAt && <p class="quiet">{words.form.first}</p>}
-      {missing !== undefined && (
-        <p class="notice">
-          {missing === "" ? words.card.fetching : words.card.notFetched(missing)}
-          {missing !== "" && (
-            <button type="button" class="link" onClick={retry}>
-              {words.tryAgain}
-            </button>
-          )}
-        </p>
-      )}
+      <Missing why={missing} retry={retry} />
       {r.detached && !item.endedAt && <p class="notice">{words.card.detached}</p>}
       {!item.endedAt && <Reading request={r} />}
       {!r.uninspectable && !item.endedAt && <RawRequest item={item} />}
@@ -161,89 +141,6 @@ export function Card({ item }: { item: Item }) {
 function toPart(card: HTMLElement | null, name: string, gap: (name: string) => number): void {
   const part = [...(card?.querySelectorAll<HTMLElement>("[data-part]") ?? [])].find((p) => p.dataset["part"] === name);
   if (part) scrollBy({ top: part.getBoundingClientRect().top + gap(name) - covered() - 16 });
-}
-
-/** What the agent says of its own call: its claim, below what assent says. */
-function byAgent(p: Part): boolean {
-  return p.kind === "field" && p.field.kind === "words";
-}
-
-/** Of a tool of an MCP server, whose it is and what it is called. */
-function Mcp({ tool }: { tool: string }) {
-  const m = /^mcp__(.+?)__(.+)$/s.exec(tool);
-  if (!m) return null;
-  return (
-    <dl class="mcp" data-ui="mcp">
-      <div><dt>{words.card.server}</dt> <dd>{visibleLine(m[1]!)}</dd></div>
-      <div><dt>{words.card.tool}</dt> <dd>{visibleLine(m[2]!)}</dd></div>
-    </dl>
-  );
-}
-
-/** Whose form it is. */
-function Server({ name }: { name: unknown }) {
-  if (typeof name !== "string") return null;
-  return (
-    <dl class="mcp" data-ui="mcp">
-      <div><dt>{words.form.server}</dt> <dd>{visibleLine(name)}</dd></div>
-    </dl>
-  );
-}
-
-/** The payload as it came, fetched when it is asked for. */
-function RawRequest({ item }: { item: Item }) {
-  const [all, setAll] = useState(false);
-  const [wrong, setWrong] = useState("");
-  const text = rawText(item);
-  const fetchIt = (open: boolean) => {
-    if (!open || text !== "") return;
-    setWrong("");
-    void lookUp(item.request.id).then(setWrong);
-  };
-  return (
-    <details class="raw" data-ui="raw" onToggle={(e) => fetchIt(e.currentTarget.open)}>
-      <summary>{words.card.raw}</summary>
-      {wrong ? <p class="notice">{words.card.notFetched(wrong)}</p> : text === "" ? <p class="quiet">{words.card.fetching}</p> : <Raw text={text} opened={all} open={() => setAll(true)} />}
-    </details>
-  );
-}
-
-/** What a rule wants the approver to know. */
-function RuleWords({ item: { request: r } }: { item: Item }) {
-  const v = r.verdict;
-  if (v?.action !== "ask" || !v.rule) return null;
-  return (
-    <p class="by-rule">
-      {v.note ? <b>{visibleLine(v.note)}</b> : words.rules.asks}
-      <small>
-        <Paths text={words.rules.at(visibleLine(v.rule), visibleLine(v.file ?? ""))} />
-      </small>
-    </p>
-  );
-}
-
-/** Fetches what the live message left out. Returns undefined when nothing is missing, "" while
- * it is on its way, else why it could not be had. */
-function useWhole(item: Item): [string | undefined, () => void] {
-  const { request: r } = item;
-  const needed = !item.whole && (r.partial || !!r.uninspectable || !r.shown || r.context?.before?.why === "partial");
-  const [error, setError] = useState("");
-  const fetchIt = () => {
-    setError("");
-    void lookUp(r.id).then(setError);
-  };
-  useEffect(() => {
-    if (item.endedAt ? r.partial && item.whole?.state === "pending" : needed) fetchIt();
-  }, [r.id, needed, item.endedAt]);
-  return [needed ? error : undefined, fetchIt];
-}
-
-/** The payload itself, made visible; "" while it is not here. */
-function rawText(item: Item): string {
-  const w = item.whole;
-  if (w?.raw !== undefined) return visibleText(w.raw);
-  if (w?.rawBase64 !== undefined) return visibleBytes(Uint8Array.from(atob(w.rawBase64), (c) => c.charCodeAt(0)));
-  return "";
 }
 
 /** The time that is left, as a bar that drains and, near its end, as a number. */

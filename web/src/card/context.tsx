@@ -17,7 +17,10 @@ export function Prompt({ item }: { item: Item }) {
   if (!c?.prompt) return null;
   const who = c.promptFrom === "session" ? words.context.session(c.promptSender ?? "") : c.promptFrom === "you" ? words.context.you : words.context.prompt;
   const age = c.promptAt ? now.value - Date.parse(c.promptAt) : 0;
-  return <Quote ui="prompt" who={`${who}:`} text={c.prompt} cut={c.promptCut ? words.context.endCut : ""} after={age > minute ? agoWords(age) : ""} />;
+  const cut = c.promptCut ? words.context.endCut : "";
+  // Somebody else's words, above what assent says: not where they could talk anybody into danger.
+  if (c.promptFrom !== "you" && dangerous(item.request)) return <Claim ui="prompt" who={who} text={c.prompt} cut={cut} />;
+  return <Quote ui="prompt" who={`${who}:`} text={c.prompt} cut={cut} after={age > minute ? agoWords(age) : ""} />;
 }
 
 export function LastWords({ item: { request: r } }: { item: Item }) {
@@ -29,14 +32,7 @@ export function LastWords({ item: { request: r } }: { item: Item }) {
     return why ? <p class="remark" data-ui="said-last">{why(agent)}</p> : null;
   }
   const cut = c.saidCut ? words.context.beginningCut : "";
-  if (dangerous(r)) {
-    return (
-      <details class="words" data-ui="said-last">
-        <summary>{words.card.foldedWords(words.context.says(agent), c.said.length)}</summary>
-        <q class="quoted" dir="auto">{c.said}</q> {cut && <small>{cut}</small>}
-      </details>
-    );
-  }
+  if (dangerous(r)) return <Claim ui="said-last" who={words.context.said(agent)} text={c.said} cut={cut} />;
   return <Quote ui="said-last" who={`${words.context.says(agent)}:`} text={c.said} cut={cut} end />;
 }
 
@@ -49,6 +45,16 @@ interface Props {
   after?: string;
   /** Of a long text the end is shown first, not the beginning. */
   end?: boolean;
+}
+
+/** Folded: what somebody claims beside something dangerous. */
+function Claim({ ui, who, text, cut }: { ui: string; who: string; text: string; cut: string }) {
+  return (
+    <details class="words" data-ui={ui}>
+      <summary>{words.card.foldedWords(who, text.length)}</summary>
+      <q class="quoted" dir="auto">{text}</q> {cut && <small>{cut}</small>}
+    </details>
+  );
 }
 
 function Quote({ ui, who, text, cut, after, end }: Props) {

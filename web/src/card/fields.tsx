@@ -91,18 +91,18 @@ function Plan({ text }: { text: string }) {
 function FieldPart({ request, field: f, whole, opened, open }: Its & { field: Field }) {
   const content = (!opened && isShell(request, f) && folded(request, f, open)) || (whole ? <Block request={request} field={f} text={f.text} /> : <Collapsed request={request} field={f} open={open} />);
   if (f.kind === "words") {
-    const label = words.fields.agentSays(words.card.agentName(request.agent ?? ""));
+    const agent = words.card.agentName(request.agent ?? "");
     if (dangerous(request)) {
       return (
         <details class="field words" data-ui="agent-words">
-          <summary>{words.card.foldedWords(label, f.text.length)}</summary>
+          <summary>{words.card.foldedWords(words.fields.agentSaid(agent), f.text.length)}</summary>
           {content}
         </details>
       );
     }
     return (
       <div class="field words" data-ui="agent-words">
-        <span class="label">{label}</span> {content}
+        <span class="label">{words.fields.agentSays(agent)}</span> {content}
       </div>
     );
   }

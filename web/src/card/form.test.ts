@@ -46,10 +46,10 @@ test("what is wrong is said of the first entry that is", () => {
     [{ type: "string", minLength: 2 }, "\u{1F600}", "at least 2 characters"],
     [{ type: "string", maxLength: 1 }, "ab", "at most 1 character"],
     [{ type: "string", format: "email" }, "a", "e-mail"],
-    [{ type: "string", format: "date-time" }, "2026-12-24", "moment"],
+    [{ type: "string", format: "date-time" }, "2026-12-24", "date and time"],
     [{ type: "integer" }, "1.5", "whole"],
     [{ type: "integer" }, "9007199254740993", "whole"],
-    [{ type: "number" }, "0x10", "no number"],
+    [{ type: "number" }, "0x10", "not a number"],
     [{ type: "number", maximum: 5 }, "6", "at most 5"],
     [{ type: "array", minItems: 2, items: { enum: ["a", "b"] } }, ["a"], "choose at least 2"],
   ] as [unknown, Value | undefined, string][]) {

@@ -107,7 +107,7 @@ function why(d: Settled): string {
 
 /** Who decided, in short: of a rule without its file. */
 export function whoIs(by: NonNullable<Settled["by"]>): string {
-  if (by.kind === "owner-cli") return words.outcome.ownerCli;
+  if (by.kind === "owner-cli") return words.history.fromTerminal;
   const rule = by.kind === "rule" && /^rule "(.*)"( in .*)?$/s.exec(by.name);
   return rule ? words.history.rule(visibleLine(rule[1]!)) : visibleLine(by.name);
 }

@@ -1,6 +1,6 @@
 // Which letter does what, as plain functions.
 
-export const actions = ["next", "previous", "allow", "deny", "edit", "reply", "choose", "waiting", "search", "help"] as const;
+export const actions = ["next", "previous", "allow", "deny", "edit", "reply", "terminal", "choose", "waiting", "search", "help"] as const;
 export type Action = (typeof actions)[number];
 
 export const defaultKeys: Readonly<Record<Action, string>> = {
@@ -10,6 +10,7 @@ export const defaultKeys: Readonly<Record<Action, string>> = {
   deny: "d",
   edit: "e",
   reply: "m",
+  terminal: "t",
   choose: "x",
   waiting: "w",
   search: "/",

@@ -61,6 +61,8 @@ function run(action: Action): boolean {
       return want("edit");
     case "reply":
       return want("words");
+    case "terminal":
+      return want("handback");
     case "choose":
       return pick();
     case "waiting":
@@ -124,7 +126,7 @@ function press(which: "allow" | "deny"): boolean {
 }
 
 /** Opens one of a card's other answers. */
-function want(mode: "edit" | "words"): boolean {
+function want(mode: "edit" | "words" | "handback"): boolean {
   const id = document.activeElement?.closest<HTMLElement>(".card:not(.over)")?.dataset["request"];
   if (!id) return noneHasFocus();
   wanted.value = { id, mode };

@@ -118,6 +118,18 @@ export function useArm(foot: RefObject<HTMLElement | null>, id = ""): Arm {
   return { armed, ready };
 }
 
+/** How often the page has come up again, from a screen that slept or from behind another: what was about
+ * to be tapped then may be forgotten. */
+export function useWaking(): number {
+  const [times, setTimes] = useState(0);
+  useEffect(() => {
+    const back = () => document.hidden || setTimes((n) => n + 1);
+    document.addEventListener("visibilitychange", back);
+    return () => document.removeEventListener("visibilitychange", back);
+  }, []);
+  return times;
+}
+
 /** How much of the screen a phone's keyboard leaves; see useArm. */
 export function useTall(): number {
   const [tall, setTall] = useState(visualViewport?.height ?? 0);

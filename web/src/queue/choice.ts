@@ -34,8 +34,9 @@ export function canAnswer(item: Item): boolean {
   return !item.endedAt && !item.lost && (!item.attempt || item.attempt.phase === "failed");
 }
 
-/** What of a row was on the screen: its line, or all that it is about. */
-export type Read = "" | "line" | "whole";
+/** What of a row was on the screen: its line; its line, with nothing in it folded any more; or all that
+ * it is about. */
+export type Read = "" | "line" | "open" | "whole";
 
 /** Why it cannot be allowed among others: it is dangerous or wants an answer of its own, or not
  * enough of it was on the screen. */
@@ -43,7 +44,7 @@ export function hindrance(item: Item, read: Read): "" | "own" | "unseen" {
   const { request: r } = item;
   const shown = shownOf(item);
   if (pressOf(r) === "hold" || needsAnswer(r.toolName) || r.event || r.uninspectable || !shown || (r.partial && !item.whole)) return "own";
-  return read === "whole" || (read === "line" && !readWhole(r, shown.fields)) ? "" : "unseen";
+  return read === "whole" || (read === "open" && !readWhole(r, shown.fields)) ? "" : "unseen";
 }
 
 export interface Tally {

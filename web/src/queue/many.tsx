@@ -5,19 +5,23 @@ import type { RefObject } from "preact";
 import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
 import type { Shown } from "../broker/types.gen";
+import { byAgent, Head, Missing, Notices, RawRequest, useWhole } from "../card/about";
 import { Card } from "../card/card";
+import { LastWords } from "../card/context";
 import { made } from "../card/edits";
 import { Parts } from "../card/fields";
+import { Effects, RiskStrip } from "../card/head";
 import { partsOf, type Part } from "../card/parts";
+import { Reading } from "../card/reading";
 import { mayDecide } from "../device/session";
 import { preferences } from "../panels/preferences";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
-import { useTall } from "./arm";
+import { useTall, useWaking } from "./arm";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen, type Read } from "./choice";
 import { pressOf } from "./friction";
 import { hold } from "./hold";
-import { folded, inOrder, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
+import { folded, inOrder, isForm, outcomeLine, sessionName, shownOf, since, type Item } from "./model";
 import { useReadRows } from "./rowsseen";
 import { shapeOf, type Shape } from "./shape";
 import { items as allItems, link, send } from "./state";
@@ -75,7 +79,7 @@ export function Many({ items }: { items: readonly Item[] }) {
   const list = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
   const read = useReadRows(list, bar);
-  const stood = useStill(groups.map((g) => `${g.shape.key}:${g.rows.map((r) => r.map((i) => i.request.id).join()).join()}`).join());
+  const stood = useStill(useWaking() + groups.map((g) => `${g.shape.key}:${g.rows.map((r) => r.map((i) => i.request.id).join()).join()}`).join());
   const pick = (some: readonly Item[], yes: boolean): boolean => {
     if (!stood()) return false;
     say("");
@@ -220,7 +224,7 @@ function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: Exactly
   }
   const whole = opened && all.every((p) => !p.long || opened.has(p.name)) ? "yes" : text.whole ? "line" : undefined;
   return (
-    <li class={`one${chosen ? " chosen" : ""}${free.length > 0 ? "" : " over"}`} data-ui="row" data-risk={r.risk ?? "attention"} data-state={free.length > 0 ? undefined : "over"} data-whole={whole} data-request={id}>
+    <li class={`one${chosen ? " chosen" : ""}${opened ? " opened" : ""}${free.length > 0 ? "" : " over"}`} data-ui="row" data-risk={r.risk ?? "attention"} data-state={free.length > 0 ? undefined : "over"} data-whole={whole} data-request={id}>
       <div class="line">
         {free.some(choosable) ? (
           <label class="pick">
@@ -245,9 +249,10 @@ function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: Exactly
         <span class="from">{where}</span>
         {free.length > 0 && <Left item={item} />}
       </div>
+      {free.length > 0 && <RiskStrip item={item} />}
       {(opened || line) && (
         <div class="all">
-          {opened && <Parts request={item.whole ?? r} parts={all} opened={opened} open={(name) => open(id, new Set(opened).add(name))} />}
+          {opened && <Inside item={item} parts={all} opened={opened} open={(name) => open(id, new Set(opened).add(name))} />}
           {line && <p class={`outcome ${line.tone}`}>{line.text}</p>}
           {opened && free.length > 0 && (byItself || !mayDecide()) && (
             <button type="button" class="link" data-action="alone" onClick={() => setAlone(true)}>
@@ -257,6 +262,34 @@ function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: Exactly
         </div>
       )}
     </li>
+  );
+}
+
+interface InsideProps {
+  item: Item;
+  parts: readonly Part[];
+  opened: ReadonlySet<string>;
+  open(part: string): void;
+}
+
+/** All that a card would show of it, below the headline and the risk, which the row has. */
+function Inside({ item, parts, opened, open }: InsideProps) {
+  const { request: r } = item;
+  const [missing, retry] = useWhole(item);
+  const some = { request: item.whole ?? r, opened, open };
+  return (
+    <>
+      <Head item={item} />
+      <Notices item={item} />
+      <Parts {...some} parts={parts.filter((p) => !byAgent(p))} />
+      {!isForm(r) && <Effects item={item} />}
+      <Parts {...some} parts={parts.filter(byAgent)} />
+      <LastWords item={item} />
+      <Missing why={missing} retry={retry} />
+      {r.detached && <p class="notice">{words.card.detached}</p>}
+      <Reading request={r} />
+      {!r.uninspectable && <RawRequest item={item} />}
+    </>
   );
 }
 
@@ -306,7 +339,7 @@ interface BarProps {
 function Bar({ at, chosen, groups, read: rows, choose, open, said, say }: BarProps) {
   const read = rows.value;
   const [sending, setSending] = useState(false);
-  const key = [useTall(), ...chosen.keys()].join();
+  const key = [useTall(), useWaking(), ...chosen.keys()].join();
   const ready = useStill(key);
   const [armed, setArmed] = useState(true);
   useLayoutEffect(() => { // before anybody sees the new number beside a button that looks ready

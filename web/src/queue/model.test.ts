@@ -30,19 +30,25 @@ test("outcome lines", () => {
   assert.equal(line({ request: request(), endedAt: 0, attempt: taken }), "Allowed. Delivered in 0.4 s.");
   assert.equal(line({ request: request({ toolName: "AskUserQuestion" }), endedAt: 0, attempt: taken }), "Answered. Delivered in 0.4 s.");
   assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }), "Allowed. Recorded.");
-  assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not taken it yet.");
+  assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, delivered: false } }, 9000), "Allowed. Recorded; the agent has not received it yet.");
   assert.equal(line(ended({ outcome: "allowed", delivery: "confirmed" }, { attempt: taken })), "Allowed. The tool ran.");
-  assert.equal(line(ended({ outcome: "denied", decidedBy: { kind: "device", name: "phone-2" } })), "Denied by phone-2.");
+  assert.equal(line(ended({ outcome: "denied", decidedBy: { kind: "device", name: "phone-2" } })), "Denied on “phone-2”.");
   assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "rule", id: "go-test", name: "go-test", file: "/home/dev/rules.yaml" } })), "Allowed by the rule go-test in /home/dev/rules.yaml.");
   assert.equal(
     line(ended({ outcome: "allowed", decidedBy: { kind: "device", name: "phone", verified: true } })),
     "Allowed by phone, confirmed with face, fingerprint or PIN.",
   );
   const device = (name: string) => line(ended({ outcome: "allowed", decidedBy: { kind: "device", id: "d", name } }));
-  assert.equal(device("my phone"), "Allowed by my phone.");
-  assert.equal(device("the rule go-test in /home/dev/rules.yaml"), "Allowed by the device “the rule go-test in /home/dev/rules.yaml”.");
-  assert.equal(device("a command on the machine"), "Allowed by the device “a command on the machine”.");
-  assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "owner-cli" }, delivery: "delivered" })), "Allowed by a command on the machine. Delivered.");
+  assert.equal(device("my phone"), "Allowed on “my phone”.");
+  assert.equal(device("the rule go-test in /home/dev/rules.yaml"), "Allowed on “the rule go-test in /home/dev/rules.yaml”.");
+  assert.equal(device("the terminal"), "Allowed on “the terminal”.");
+  assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "owner-cli" }, delivery: "delivered" })), "Allowed from the terminal. Delivered.");
+  assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "token", name: "from the terminal" } })), "Allowed by the token “from the terminal”.");
+  assert.equal(line({ request: request(), endedAt: 0, attempt: { ...taken, behavior: "handback" } }), "Left to the terminal. The agent asks there.");
+  const left = { outcome: "handed_back", reason: "person" } as const;
+  assert.equal(line(ended({ ...left, decidedBy: { kind: "device", name: "desk" } })), "Left to the terminal on “desk”. The agent asks there.");
+  assert.equal(line(ended({ ...left, decidedBy: { kind: "owner-cli" } })), "Left to the terminal. The agent asks there.");
+  assert.match(line(ended({ outcome: "handed_back", reason: "paused" }))!, /^Handed back/);
   assert.equal(line(ended({ outcome: "withdrawn", reason: "tool_ran" })), "Answered in the terminal: the tool ran.");
   assert.match(line(ended({ outcome: "expired", onTimeout: "deny" }))!, /told no/);
   assert.match(line(ended({ outcome: "expired", onTimeout: "abstain" }))!, /its own terminal/);
@@ -152,7 +158,7 @@ test("what the form of a question has no place for is shown beside it", () => {
 
 test("the name of an approver is made visible", () => {
   const by = { kind: "device", name: "phone\u202e\u200b" } as const;
-  assert.equal(outcomeLine(ended({ outcome: "denied", decidedBy: by }), 0)?.text, "Denied by phone⟦U+202E⟧⟦U+200B⟧.");
+  assert.equal(outcomeLine(ended({ outcome: "denied", decidedBy: by }), 0)?.text, "Denied on “phone⟦U+202E⟧⟦U+200B⟧”.");
 });
 
 test("who may be revoked", () => {

@@ -19,11 +19,14 @@ export function isRequest(r: PermissionRequest): r is Request {
   return !!(r.id && r.inputSha256 && r.createdAt && r.deadline) && typeof r.sessionId === "string" && typeof r.toolName === "string";
 }
 
+/** handback: neither; the agent's own prompt decides. */
+export type Behavior = "allow" | "deny" | "handback";
+
 /** What became of this page's own answer. */
 export type Attempt =
-  | { phase: "sending"; behavior: "allow" | "deny"; at: number; held?: boolean; asks?: boolean } // held: it can still be taken back; asks: the browser asks its owner to confirm
-  | { phase: "taken"; behavior: "allow" | "deny"; at: number; ms: number; delivered: boolean; decision?: Answer }
-  | { phase: "failed"; behavior: "allow" | "deny"; at: number; why: string };
+  | { phase: "sending"; behavior: Behavior; at: number; held?: boolean; asks?: boolean } // held: it can still be taken back; asks: the browser asks its owner to confirm
+  | { phase: "taken"; behavior: Behavior; at: number; ms: number; delivered: boolean; decision?: Answer }
+  | { phase: "failed"; behavior: Behavior; at: number; why: string };
 
 /** What is answered, without what it is about. */
 export type Answer = Omit<Decision, "inputSha256">;
@@ -65,7 +68,7 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
     case "denied": {
       const word = wordFor(r, r.outcome === "allowed");
       const tone: Tone = r.outcome === "allowed" && r.reason !== "tool_failed" ? "good" : "bad";
-      const said = mine ? word : words.outcome.by(word, approver(r.decidedBy));
+      const said = mine ? word : settledBy(word, r.decidedBy);
       return decision(said, delivered(item, now), tone);
     }
     case "expired":
@@ -76,31 +79,37 @@ export function outcomeLine(item: Item, now: number): Line | undefined {
     case "withdrawn":
       return { text: r.attended === "no" && /^(tool_ran|hangup|turn_ended)$/.test(r.reason ?? "") ? words.outcome.unattended : withdrawn(r.reason), tone: "gone" };
     case "handed_back":
-      return { text: r.reason === "too_large" ? words.outcome.tooLarge : words.outcome.handedBack, tone: "gone" };
+      return mine || r.reason === "person" ? handedBack(mine ? undefined : r.decidedBy) : { text: r.reason === "too_large" ? words.outcome.tooLarge : words.outcome.handedBack, tone: "gone" };
   }
   if (item.lost) return { text: words.outcome.lost, tone: "gone" };
   if (attempt?.phase === "sending") return { text: words.answer.sending, tone: "wait" };
   if (attempt?.phase === "taken") {
+    if (attempt.behavior === "handback") return handedBack(undefined);
     const word = wordFor(r, attempt.behavior === "allow");
     return decision(word, delivered(item, now), attempt.behavior === "allow" ? "good" : "bad");
   }
   return undefined;
 }
 
+/** by is who left it to the agent's own prompt, undefined for this page itself. */
+function handedBack(by: Approver | undefined): Line {
+  const said = by && by.kind !== "owner-cli" ? settledBy(words.outcome.left, by) : words.outcome.left;
+  return decision(said, words.outcome.promptDecides, "gone");
+}
+
 function decision(said: string, rest: string, tone: Tone): Line {
   return { text: `${said}. ${rest}`.trim(), tone, said, rest };
 }
 
-/** The same in one line that stands by itself: what was settled, and how. */
-export function toastLine(item: Item, now: number): { what: string; rest: string; tone: Tone } | undefined {
+/** The same in two lines that stand by themselves: which request it was, and how it was settled. here: its
+ * card is still before the reader. */
+export function toastLine(item: Item, now: number, here = false): { what: string; rest: string; tone: Tone } | undefined {
   const what = saysOf(item);
   if (item.attempt?.phase === "failed" && !item.endedAt) return { what: words.toast.failed(small(what)), rest: item.attempt.why, tone: "bad" };
   const line = outcomeLine(item, now);
   if (!line) return undefined;
-  // Of one's own answer the answer comes first; of another's what it was about.
-  const mine = item.attempt?.phase === "taken" ? line.said : undefined;
-  const rest = [mine ? line.rest : line.text, item.remark].filter(Boolean).join(" ");
-  return { what: mine ? words.toast.said(mine, small(what)) : what, rest, tone: line.tone };
+  const which = item.attempt?.phase === "taken" ? words.toast.previous : words.toast.other;
+  return { what: here ? what : which(small(what)), rest: [line.text, item.remark].filter(Boolean).join(" "), tone: line.tone };
 }
 
 /** A sentence as it goes on behind a colon. */
@@ -135,13 +144,19 @@ function withdrawn(reason: string | undefined): string {
   return reason && Object.hasOwn(known, reason) ? known[reason]! : words.outcome.withdrawnElse;
 }
 
+/** "Denied on “desk”", "Allowed from the terminal": word is what was done, by whomever. */
+export function settledBy(word: string, by: Approver | undefined): string {
+  if (by?.kind === "owner-cli") return words.outcome.fromTerminal(word);
+  return by?.kind === "device" ? words.outcome.on(word, visibleLine(by.name || by.id || "")) : words.outcome.by(word, approver(by));
+}
+
 export function approver(by: Approver | undefined): string {
   if (!by) return words.outcome.somebody;
   if (by.kind === "owner-cli") return words.outcome.ownerCli;
   const name = visibleLine(by.name ?? ""); // a device brings its own
   if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
   // One that calls itself what is said of others.
-  if (/rule|on the machine|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
+  if (/rule|terminal|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
   return (name || visibleLine(by.id || by.kind)) + (by.verified ? words.outcome.verified : "");
 }
 

@@ -39,7 +39,7 @@ export function useReadRows(list: RefObject<HTMLElement | null>, bar: RefObject<
       const before = l.read;
       if (Math.abs(l.height - box.height) > slack) {
         // Of what is higher than it was there is more to see; what is lower was seen before.
-        if (whole && box.height > l.height && l.read === "whole") l.read = "line";
+        if (whole && box.height > l.height && (l.read === "whole" || l.read === "open")) l.read = "line";
         l.height = box.height;
         l.spans = [];
       }
@@ -50,6 +50,7 @@ export function useReadRows(list: RefObject<HTMLElement | null>, bar: RefObject<
         const line = row.querySelector<HTMLElement>(".line")?.offsetHeight ?? 0;
         if (to > from && add(l.spans, from, to, box.height) && whole) l.read = "whole";
         else if (l.read === "" && from <= slack && to >= line - slack) l.read = "line";
+        if (l.read === "line" && row.dataset["whole"] === "yes") l.read = "open";
       }
       news ||= l.read !== before;
     }
@@ -85,8 +86,8 @@ export function useReadRows(list: RefObject<HTMLElement | null>, bar: RefObject<
 }
 
 /** Whether a row holds all that it is about: it is open, and nothing in it is folded; or it is one
- * line of text (data-whole: line) that is not cut. */
+ * line of text (data-whole: line) that is not cut, and neither is what it would do. */
 function isWhole(row: HTMLElement): boolean {
-  const text = row.querySelector<HTMLElement>(".text");
-  return row.dataset["whole"] === "yes" || (row.dataset["whole"] === "line" && !!text && text.scrollWidth <= text.clientWidth);
+  const fits = (e: Element) => e.scrollWidth <= e.clientWidth;
+  return row.dataset["whole"] === "yes" || (row.dataset["whole"] === "line" && [...row.querySelectorAll(".what > *")].every(fits));
 }

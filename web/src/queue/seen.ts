@@ -12,17 +12,18 @@ interface Looked {
 
 const slack = 2; // px that rounding may lose
 
-/** How far down the screen the alarms reach that stick to its top: what is behind them is not seen. */
+/** How far down the screen reaches what sticks to its top, alarms and what was settled: what is behind
+ * them is not seen. (On a wide screen what was settled is at the lower edge, beside the card.) */
 export function covered(): number {
-  return Math.max(0, visualViewport?.offsetTop ?? 0, document.querySelector(".alarms:not(:empty)")?.getBoundingClientRect().bottom ?? 0);
+  const bottoms = [...document.querySelectorAll(".alarms:not(:empty), [data-covers]")].map((e) => e.getBoundingClientRect()).filter((box) => box.top < innerHeight / 2);
+  return Math.max(0, visualViewport?.offsetTop ?? 0, ...bottoms.map((box) => box.bottom));
 }
 
 /** Where the screen ends below: at what sticks there, or at a phone's keyboard, which browsers lay
  * over a page that keeps its height. */
 export function lowest(sticks: HTMLElement | null): number {
   const v = visualViewport;
-  const tops = [sticks, ...document.querySelectorAll("[data-covers]")].map((e) => e?.getBoundingClientRect().top ?? innerHeight);
-  return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, ...tops);
+  return Math.min(innerHeight, v ? v.offsetTop + v.height : innerHeight, sticks?.getBoundingClientRect().top ?? innerHeight);
 }
 
 /** When that may have changed. */

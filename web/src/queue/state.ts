@@ -1,6 +1,6 @@
 // What the page shows, as signals, and everything that changes it.
 import { computed, signal } from "@preact/signals";
-import { decide, getRequest, listEnded } from "../broker/api";
+import { decide, getRequest, handBack, listEnded } from "../broker/api";
 import { clockSkew, now, tickClock } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
 import { Live, type Link } from "../broker/socket";
@@ -13,7 +13,7 @@ import { view } from "../view";
 import { each, type Result } from "./choice";
 import { hold, takeBackAll } from "./hold";
 import { wantsVerification } from "./friction";
-import { grouped, isRequest, nameOf, newer, saysOf, settle, waits, type Answer, type Item, type Request } from "./model";
+import { grouped, isRequest, nameOf, newer, saysOf, settle, waits, type Answer, type Behavior, type Item, type Request } from "./model";
 
 export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
 
@@ -234,12 +234,12 @@ export async function lookUp(id: string): Promise<string> {
 }
 
 /** Sends an answer. The card says nothing that the broker has not said first. */
-export async function answer(r: Request, decision: Answer): Promise<Result> {
-  const name = words.answer[decision.behavior];
+export async function answer(r: Request, decision: Answer | "handback"): Promise<Result> {
+  const name = decision === "handback" ? words.answer.terminal : words.answer[decision.behavior];
   const item = items.peek().get(r.id);
-  const also = isPlain(decision) ? together.peek().filter((o) => o.id !== r.id) : [];
+  const also = decision !== "handback" && isPlain(decision) ? together.peek().filter((o) => o.id !== r.id) : [];
   const what = also.length > 0 ? words.hold.several(name, also.length + 1) : words.hold.one(name, item ? saysOf(item) : visibleLine(r.toolName));
-  const go = wantsVerification(r, decision) ? Promise.resolve(true) : hold(what); // to refuse is to take it back
+  const go = decision !== "handback" && wantsVerification(r, decision) ? Promise.resolve(true) : hold(what); // to refuse is to take it back
   const [result] = await Promise.all([send(r, decision, go), each(also, 6, (o) => send(o, decision, go))]);
   return result;
 }
@@ -249,10 +249,10 @@ function isPlain({ updatedInput, updatedPermissions, interrupt }: Answer): boole
   return !updatedInput && !updatedPermissions && !interrupt;
 }
 
-/** Sends the same answer to several requests, each by itself; go says whether, when that is clear. */
-export async function send(r: Request, decision: Answer, go: Promise<boolean>): Promise<Result> {
-  const { behavior } = decision;
-  const asks = wantsVerification(r, decision);
+/** Sends one answer; go says whether, when that is clear. */
+export async function send(r: Request, decision: Answer | "handback", go: Promise<boolean>): Promise<Result> {
+  const behavior: Behavior = decision === "handback" ? decision : decision.behavior;
+  const asks = decision !== "handback" && wantsVerification(r, decision);
   const before = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo && !asks } }));
   if (!(await go)) {
@@ -267,6 +267,11 @@ export async function send(r: Request, decision: Answer, go: Promise<boolean>): 
   const at = Date.now();
   change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at, asks } }));
   try {
+    if (decision === "handback") {
+      await handBack(r);
+      change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms: Date.now() - at, delivered: false } }));
+      return "taken";
+    }
     const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence }) }, asks);
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));

@@ -1,52 +1,26 @@
-// One line about what has just been settled, or what can still be taken back. It is above what
-// answers the next request, never on it.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+// What has just been settled, or can still be taken back. It is as far from the buttons that answer the
+// next request as the screen allows: at its top on a phone, below the list on a wide one.
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
 import { Ticked } from "../text/rich";
 import { words } from "../text/words";
 import { go } from "../view";
-import { show, toast } from "./current";
+import { current, show, toast } from "./current";
 import { held } from "./hold";
 import { HoldBar } from "./holdbar";
 import { toastLine } from "./model";
 import { bringUp, items, recent } from "./state";
 
 export function Toasts() {
-  const box = useRef<HTMLDivElement>(null);
-  const wide = isWide();
   const some = held.value.length > 0 || toast.value !== "";
   useLayoutEffect(() => {
-    const { current: b } = box;
-    if (!b || !some) return;
-    let frame = requestAnimationFrame(function again() {
-      place(b);
-      frame = requestAnimationFrame(again);
-    });
-    place(b);
-    return () => {
-      cancelAnimationFrame(frame);
-      setTimeout(() => dispatchEvent(new Event("resize"))); // what was behind it is on the screen now; see seen.ts
-    };
+    if (some) return () => setTimeout(() => dispatchEvent(new Event("resize"))); // what was behind it is on the screen now; see seen.ts
   }, [some]);
   return (
-    <div class="toasts" role="status" ref={box} data-covers={some && !wide ? "" : undefined}>
+    <div class="toasts" role="status" data-covers={some ? "" : undefined}>
       {held.value.length > 0 ? <HoldBar /> : <Toast id={toast.value} />}
     </div>
   );
-}
-
-/** Above what sticks to the screen's lower edge: how far from the navigation, which the styles know.
- * On a wide screen it is beside the card. */
-function place(box: HTMLElement): void {
-  const top = (selector: string) => document.querySelector(selector)?.getBoundingClientRect().top ?? innerHeight;
-  const views = document.querySelector(".views");
-  const edge = views && !isWide() && getComputedStyle(views).position === "fixed" ? top(".views") : innerHeight;
-  const floor = Math.min(edge, top(".together"), isWide() ? edge : top(".detail .foot"));
-  box.style.setProperty("--above", `${Math.round(edge - Math.max(floor, innerHeight / 4))}px`);
-}
-
-function isWide(): boolean {
-  return matchMedia("(min-width: 62.5em)").matches;
 }
 
 function Toast({ id }: { id: string }) {
@@ -56,7 +30,7 @@ function Toast({ id }: { id: string }) {
     return () => clearTimeout(timer);
   }, [id]);
   const item = items.value.get(id) ?? recent.value.find((i) => i.request.id === id);
-  const line = item && toastLine(item, now.value - clockSkew);
+  const line = item && toastLine(item, now.value - clockSkew, id === current.value);
   if (!line) return null;
   const look = () => {
     if (armed !== id) return;

@@ -70,7 +70,7 @@ test("the mark of a call moves", () => {
   );
   const call = transcript(lines)[0] as Call;
   assert.equal(call.what, "make");
-  assert.equal(call.answer, "Allowed by iPhone");
+  assert.equal(call.answer, "Allowed on “iPhone”");
   assert.equal(call.ms, 1000); // from the answer on
 });
 

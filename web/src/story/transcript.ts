@@ -5,7 +5,7 @@
 // events of one call are put together by the ids in their causes. What belongs to nothing stays a row.
 import { needsAnswer, toolKind } from "../broker/tools";
 import type { Answer, FeedEvent, FeedPermissionDecision } from "../broker/types.gen";
-import { approver } from "../queue/model";
+import { settledBy } from "../queue/model";
 import { toolLabel } from "../text/tool";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words/all";
@@ -240,7 +240,7 @@ class Transcript {
     this.link(e, call);
     if (call.answer || call.mark === "overruled") return; // the first one counts
     const d = e.data;
-    const by = (word: string) => (d.by ? words.outcome.by(word, approver(d.by)) : word);
+    const by = (word: string) => (d.by ? settledBy(word, d.by) : word);
     this.started.set(call.id, e.ts);
     switch (d.decision_type) {
       case "allow": {
@@ -267,7 +267,7 @@ class Transcript {
         return;
       case "ask":
         call.mark = "running";
-        call.answer = words.feed.call.handedBack;
+        call.answer = d.reason === "person" ? by(words.outcome.left) : words.feed.call.handedBack;
         return;
       default:
         // It was answered in the terminal, or will be: what follows says whether it ran.

@@ -14,7 +14,7 @@ export const pageWords = {
   },
 
   later: {
-    failed: "This part of the page could not be fetched. The broker is away, or newer than this page.",
+    failed: "This part of the page could not be loaded. The broker is not reachable, or newer than this page.",
     reload: "Reload the page",
   },
 

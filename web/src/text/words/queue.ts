@@ -16,8 +16,8 @@ export const queueWords = {
     asking: "Asking the broker…",
     waiting: (count: number) => (count === 0 ? "none waiting" : `${count} waiting`),
     more: (count: number) => `${count} more · show the next`,
-    overruledEdit: "**Overruled.** {what} in {where} was allowed as edited and has run as it was asked for.",
-    overruled: "**Overruled in the terminal.** {what} in {where} was denied here and has run all the same.",
+    overruledEdit: "**Overruled.** {what} in {where} was allowed as edited, but ran as originally requested.",
+    overruled: "**Overruled in the terminal.** {what} in {where} was denied here, but ran anyway.",
     seen: "Seen",
   },
 
@@ -37,7 +37,8 @@ export const queueWords = {
   },
 
   toast: {
-    said: (outcome: string, what: string) => `${outcome}: ${what}`,
+    previous: (what: string) => `Previous request: ${what}`,
+    other: (what: string) => `Another request: ${what}`,
     failed: (what: string) => `Not answered: ${what}`,
     look: "View",
   },
@@ -52,11 +53,11 @@ export const queueWords = {
 
   rules: {
     noneInForce: "The rules cannot be used: no rule allows anything.",
-    oldInForce: "A file of rules cannot be used as it is now.",
+    oldInForce: "A rules file cannot be used in its current form.",
     everythingWaits: "Every request waits for you, unless a rule denies it.",
     beforeInForce: "What it said before is still in force.",
     more: (count: number) => `and ${count} more`,
-    news: "A file of rules cannot be used.",
+    news: "A rules file cannot be used.",
     asks: "A rule wants you to decide.",
     at: (rule: string, file: string) => `rule ${rule}${file && ` in ${file}`}`,
     notAnswered: (reason: string) => `Not answered by a rule: ${reason}`,
@@ -70,7 +71,7 @@ export const queueWords = {
     requests: (count: number, what: string) => `${count} new requests, the last: ${what}`,
     requestIn: (what: string, where: string) => `${what}, ${where}`,
     lastMinute: (count: number, what: string) => (count === 1 ? `One minute left: ${what}` : `One minute left for ${count} requests, the first: ${what}`),
-    noRequest: "There is no such request any more.",
+    noRequest: "This request no longer exists.",
   },
 
   hold: {
@@ -95,17 +96,17 @@ export const queueWords = {
     clear: "Clear",
     allow: (count: number) => `Allow ${count}`,
     deny: (count: number) => `Deny ${count}`,
-    unseen: (count: number) => n(count, "1 chosen request was not read yet.", "# chosen requests were not read yet."),
-    own: (count: number) => n(count, "1 chosen request can only be allowed by itself.", "# chosen requests can only be allowed by themselves."),
-    times: (count: number) => `${count} times the same`,
-    danger: (count: number) => n(count, "1 dangerous request is answered by itself.", "# dangerous requests are answered one by one."),
+    unseen: (count: number) => n(count, "1 chosen request has not been read yet.", "# chosen requests have not been read yet."),
+    own: (count: number) => n(count, "1 chosen request can only be allowed on its own.", "# chosen requests can only be allowed on their own."),
+    times: (count: number) => `${count} identical requests`,
+    danger: (count: number) => n(count, "1 dangerous request must be answered on its own.", "# dangerous requests must be answered one by one."),
     stale: (gone: number, of: number) => `${gone} of ${of} chosen requests ${gone === 1 ? "no longer waits as you saw it" : "no longer wait as you saw them"}. Nothing was sent. Look again.`,
     done: (behavior: string, count: number) => `${behavior === "allow" ? "Allowed" : "Denied"} ${count}.`,
-    settled: (count: number) => `${count} ${count === 1 ? "was" : "were"} settled already.`,
+    settled: (count: number) => `${count} ${count === 1 ? "was" : "were"} already settled.`,
     failed: (count: number) => `${count} ${count === 1 ? "was" : "were"} not answered; look at ${count === 1 ? "it" : "them"} again.`,
     takenBack: "Taken back. Nothing was sent.",
-    byItself: "Look at it by itself",
-    fold: "Fold",
+    byItself: "Open on its own",
+    fold: "Collapse",
     left: (time: string) => `${time} left`,
   },
 };

@@ -2,9 +2,9 @@
 import { n } from "./count";
 
 export const ringing = {
-  asked: { permission: "A request waits", question: "A question waits", plan: "A plan waits" },
+  asked: { permission: "A request is waiting", question: "A question is waiting", plan: "A plan is waiting" },
   inSession: (session: string) => `In ${session}`,
-  many: (count: number) => `${count} requests wait`,
+  many: (count: number) => `${count} requests are waiting`,
   tap: "Tap to look at it",
   kinds: {
     reads: "Reads",
@@ -39,10 +39,10 @@ export const ringing = {
     pause: (who: string) => `Everything is paused by ${who}`,
     resume: (who: string) => `The pause was ended by ${who}`,
   },
-  haltedWhy: { stop: "Rules and grants allow nothing", lift: "Rules and grants allow again", pause: "The agents' own prompts decide", resume: "Requests wait in assent again" },
+  haltedWhy: { stop: "Rules and grants are suspended", lift: "Rules and grants are in force again", pause: "The agents' own prompts decide", resume: "Requests wait in assent again" },
   settled: { allowed: "Allowed", denied: "Denied", expired: "Expired: nobody answered in time", other: "No longer waiting" },
-  manySettled: "Nothing waits any more",
-  still: (count: number) => (count === 0 ? "" : n(count, "1 request still waits", "# requests still wait")),
-  test: "This is how assent tells you that a request waits",
-  unreadable: "Something happened that this page is too old to tell. Open it to see what waits.",
+  manySettled: "Nothing is waiting any more",
+  still: (count: number) => (count === 0 ? "" : n(count, "1 request is still waiting", "# requests are still waiting")),
+  test: "This is how assent tells you that a request is waiting",
+  unreadable: "Something happened that this version of the page does not know. Open it to see what is waiting.",
 };
