@@ -136,7 +136,7 @@ func TestPageVerifiesItsOwner(t *testing.T) {
 
 	// The list of what was decided says so, and the switch turns it off, for its owner only.
 	b.Tap("[data-ui=views] button:nth-child(3)")
-	b.See("[data-ui=decision]", rig.Word("verify.confirmed"))
+	b.See("main", rig.Word("verify.confirmed")) // in a row of several
 	b.Looks("verify-history")
 	b.Tap("[data-action=settings]")
 	b.See("[data-ui=verify][data-state=on]", rig.Word("verify.label"))
