@@ -26,8 +26,8 @@ func (a *app) feedCmd() *cobra.Command {
 		Short: "Read what happened in a session",
 		Long: `Read what happened in a session: what was asked, who answered, what the tools did. SESSION
 is an id, the beginning or the end of one (from 4 characters on, as the page shows it), or a
-title that only one session has. What a subagent does is indented. Left out is what says nothing
-to a person, unless --all; that also names the id of each request, for assent trace.`,
+title that only one session has. What a subagent does is indented. Events of no interest
+to a person are left out, unless --all; that also names the id of each request, for assent trace.`,
 		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,8 +56,8 @@ to a person, unless --all; that also names the id of each request, for assent tr
 			return f.follow(ctx, b, s.SessionID)
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as it happens, until Ctrl-C")
-	c.Flags().BoolVar(&f.all, "all", false, "show also what is hidden, and all of each text")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow live, until Ctrl-C")
+	c.Flags().BoolVar(&f.all, "all", false, "also show hidden events, and all of each text")
 	c.Flags().BoolVar(&a.json, "json", false, "each event as one line of JSON, hidden ones too")
 	return c
 }
@@ -280,8 +280,8 @@ func (a *app) searchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search WORDS",
 		Short: "Find events of all sessions by their words",
-		Long: `Find the events of all sessions that have all words, newest first. A word is also found as
-the beginning of a longer one; words in double quotes must stand together.`,
+		Long: `Find the events of all sessions that have all words, newest first. A word also matches
+the beginning of a longer one; words in double quotes must be adjacent.`,
 		Example: "  assent search migration\n  assent search '\"not on a Friday\"'\n  assent search out.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
@@ -326,7 +326,7 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 30, "at most this many")
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
 }
