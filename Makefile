@@ -8,11 +8,15 @@ DATE    := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --fo
 # The race detector needs a C compiler, which a machine with Go alone may lack.
 RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 
-# What is not below e2e.
-UNITS = $$($(GO) list ./... | grep -v /e2e)
+# What is not below e2e, and what is. The go command takes packages in this order: first those that
+# take longest, or wait for most of the time.
+UNITS = ./internal/store/stream ./internal/outlet/rabbit $$($(GO) list ./... | grep -v /e2e)
+E2E   = ./e2e/page ./e2e/claude ./e2e/...
 
-# Runs go test, says how far it is, and ends with the number of tests that passed.
-RUNTESTS = $(GO) run ./internal/tool/runtests
+# Runs go test, says how far it is, and ends with the number of tests that passed. The tests' files are
+# in memory where that can be had, else on the disk: TMPDIR=/var/tmp make test wants them there. The
+# packages of e2e are slowed down by a busy disk until they fail, so on one they take turns.
+RUNTESTS = $(GO) run ./internal/tool/runtests -memory 2
 
 .PHONY: build run test test-fast e2e check bench vuln release image web fmt clean help
 
@@ -23,13 +27,13 @@ run: build ## the broker in the foreground
 	bin/assent serve
 
 test: ## all tests; those that lack a program on this machine are skipped by name
-	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ ./e2e/... -- -p 1 -shuffle=on -timeout 40m
+	$(RUNTESTS) -slowest 10 $(UNITS) -- $(RACE) -shuffle=on -timeout 40m ++ $(E2E) -- -p 1 -shuffle=on -timeout 40m
 
 test-fast: ## the tests without browser, agent, RabbitMQ and everything below e2e
 	$(RUNTESTS) $(UNITS) -- -short
 
 e2e: ## the tests over the built programs; RUN=TestName for some of them
-	$(RUNTESTS) -slowest 10 ./e2e/... -- -p 1 $(if $(RUN),-run '$(RUN)') -timeout 40m
+	$(RUNTESTS) -slowest 10 $(E2E) -- -p 1 $(if $(RUN),-run '$(RUN)') -timeout 40m
 
 check: ## all that CI runs
 	./.ci/check

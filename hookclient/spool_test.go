@@ -209,6 +209,7 @@ func TestDrainFlippedBits(t *testing.T) {
 }
 
 func TestSpoolOverflow(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	big := strings.Repeat("x", 4<<20)
 	at := time.Unix(1000, 0)
@@ -251,6 +252,7 @@ func TestSpoolOverflow(t *testing.T) {
 }
 
 func TestSpoolFileLimit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for i := range spoolFiles + 3 {
 		e := event(fmt.Sprint(i), "A", "{}")

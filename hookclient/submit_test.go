@@ -1,13 +1,17 @@
 package hookclient
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"assent/internal/hook"
@@ -65,19 +69,29 @@ func TestSubmit(t *testing.T) {
 
 // A broker that died while it held the request is the reason that is given when the time is up.
 func TestSubmitSaysThatTheBrokerDied(t *testing.T) {
-	t.Parallel()
-	s := httptest.NewUnstartedServer(nil)
-	listener := s.Listener
-	s.Config.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		_ = listener.Close()
-		panic(http.ErrAbortHandler)
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		died := func(context.Context) (net.Conn, error) {
+			if dials++; dials > 1 {
+				return nil, syscall.ECONNREFUSED
+			}
+			ours, theirs := net.Pipe()
+			go func() {
+				defer func() { _ = theirs.Close() }()
+				if r, err := http.ReadRequest(bufio.NewReader(theirs)); err != nil {
+					t.Error(err)
+				} else if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					t.Error(err)
+				}
+				_, _ = theirs.Read(make([]byte, 1)) // what follows the body, which is nothing
+			}()
+			return ours, nil
+		}
+		got := Submit(t.Context(), Config{URL: "http://127.0.0.1:1", Dial: died, Timeout: 5 * time.Minute}, submitted)
+		if !got.Expired || got.Answered || !strings.Contains(got.Why, "does not answer") || !strings.Contains(got.Why, "refused") || dials < 3 {
+			t.Errorf("%+v after %d attempts", got, dials)
+		}
 	})
-	s.Start()
-	t.Cleanup(s.Close)
-	got := Submit(t.Context(), Config{URL: s.URL, Timeout: 5 * time.Second}, submitted)
-	if !got.Expired || got.Answered || !strings.Contains(got.Why, "does not answer") {
-		t.Errorf("%+v", got)
-	}
 }
 
 func TestSubmitEndsWithItsAgent(t *testing.T) {

@@ -69,7 +69,7 @@ var plan = []struct {
 	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
-	{"internal/agent/claude/install", "", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/install", "internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
@@ -77,7 +77,8 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/auth", "internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
 	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
@@ -131,6 +132,7 @@ var plan = []struct {
 		internal/agent/conformance
 		internal/api
 		internal/auth
+		internal/auth/passkey
 		internal/feed
 		internal/halt
 		internal/hook
@@ -154,7 +156,7 @@ var plan = []struct {
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/integrity", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/text/digest", ""},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
@@ -179,6 +181,7 @@ var modules = []struct {
 	{"github.com/charmbracelet/x/ansi", "internal/terminal", ""},
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
+	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/server", ""},

@@ -146,6 +146,7 @@ func TestHangup(t *testing.T) {
 
 // Neither a closed standard input nor a standard output of any other kind is a hang-up.
 func TestNoHangup(t *testing.T) {
+	t.Parallel()
 	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
 	if err != nil {
 		t.Fatal(err)

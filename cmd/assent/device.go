@@ -21,7 +21,7 @@ func (a *app) deviceCmd() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.deviceListCmd(), a.deviceRenameCmd(), a.deviceRevokeCmd())
+	c.AddCommand(a.deviceListCmd(), a.deviceRenameCmd(), a.deviceRevokeCmd(), a.deviceUnverifyCmd())
 	return c
 }
 
@@ -33,8 +33,12 @@ func (a *app) deviceListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED", func(d *api.Device) string {
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed))
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES", func(d *api.Device) string {
+					verifies := "no"
+					if d.Verifies {
+						verifies = "yes"
+					}
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies)
 				})
 		},
 	}
@@ -56,11 +60,7 @@ name where only one has it. What was recorded keeps the name of its time.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			d, err := b.device(cmd.Context(), args[0])
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -86,18 +86,9 @@ func (a *app) deviceRevokeCmd() *cobra.Command {
 		Long: `Remove a paired device for good; its open connections close at once. Name it by its id, or
 by its name where only one has it.`,
 		Example: "  assent device revoke phone\n  assent device revoke 5b0f6a0e-1b1c-4f0e-8d0a-6d7b8f1c2a3e",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return errors.New("want the id or the name of one device")
-			}
-			return nil
-		},
+		Args:    oneDevice,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			b, err := a.broker()
-			if err != nil {
-				return err
-			}
-			d, err := b.device(cmd.Context(), args[0])
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -115,17 +106,57 @@ by its name where only one has it.`,
 	return c
 }
 
-// device finds a device by its id, or by a name that only one has. An id wins over a name:
-// names are the devices' own words.
-func (c *client) device(ctx context.Context, text string) (d api.Device, err error) {
+func (a *app) deviceUnverifyCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "unverify ID|NAME",
+		Short: "Stop asking a device for a face, a fingerprint or a PIN",
+		Long: `Forget with what a paired device verifies its owner before it allows what is dangerous. On the device
+itself that is under You, Devices; this is for a device that can do it no more. It stays paired, and can
+turn verification on again.`,
+		Example: "  assent device unverify phone",
+		Args:    oneDevice,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, d, err := a.deviceCalled(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := b.call(cmd.Context(), "DELETE", "/v1/devices/"+url.PathEscape(d.ID)+"/verification", api.EndVerification{}, nil); err != nil {
+				return err
+			}
+			d.Verifies = false
+			if a.json {
+				return a.printJSON(d)
+			}
+			fmt.Fprintf(a.out, "%s verifies its owner no longer (%s)\n", show.Line(d.Name), show.Line(d.ID))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the device as it is now")
+	return c
+}
+
+// oneDevice wants one argument, that names a device.
+func oneDevice(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return errors.New("want the id or the name of one device")
+	}
+	return nil
+}
+
+// deviceCalled finds a device by its id, or by a name that only one has, and its broker. An id wins over a
+// name: names are the devices' own words.
+func (a *app) deviceCalled(ctx context.Context, text string) (b *client, d api.Device, err error) {
+	if b, err = a.broker(); err != nil {
+		return nil, d, err
+	}
 	var ds []api.Device
-	if err := c.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
-		return d, err
+	if err := b.call(ctx, "GET", "/v1/devices", nil, &ds); err != nil {
+		return nil, d, err
 	}
 	found := 0
 	for _, each := range ds {
 		if each.ID == text {
-			return each, nil
+			return b, each, nil
 		}
 		if each.Name == text {
 			d = each
@@ -134,9 +165,9 @@ func (c *client) device(ctx context.Context, text string) (d api.Device, err err
 	}
 	switch found {
 	case 1:
-		return d, nil
+		return b, d, nil
 	case 0:
-		return d, &exitError{exitRefused, fmt.Errorf("no device has the id or name %s; see: assent device list", show.Line(text))}
+		return nil, d, &exitError{exitRefused, fmt.Errorf("no device has the id or name %s; see: assent device list", show.Line(text))}
 	}
-	return d, usagef("%d devices are called %s; say the id, see: assent device list", found, show.Line(text))
+	return nil, d, usagef("%d devices are called %s; say the id, see: assent device list", found, show.Line(text))
 }

@@ -14,6 +14,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/feed"
+	"assent/internal/terminal"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -24,11 +25,15 @@ func (a *app) feedCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "feed SESSION",
 		Short: "Read what happened in a session",
-		Long: `Read what happened in a session: what was asked, who answered, what the tools did. SESSION
+		Long: `Read what happened in a session, as the page shows it: prompts, what the agent said, and one row
+for each call that says who allowed it, whether it ran or why it failed, and how it was edited. SESSION
 is an id, the beginning or the end of one (from 4 characters on, as the page shows it), or a
-title that only one session has. What a subagent does is indented. Events of no interest
-to a person are left out, unless --all; that also names the id of each request, for assent trace.`,
-		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --json | jq .title",
+title that only one session has. What a subagent does is indented. With --follow a call is printed when
+it is over, and before that if it waits for an answer.
+
+With --lines each event is a line of its own, in the order in which they came. Events of
+no interest to a person are left out, unless --all; that also names the id of each request, for assent trace.`,
+		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --lines --all\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -41,12 +46,18 @@ to a person are left out, unless --all; that also names the id of each request, 
 				return err
 			}
 			f.app = a
+			if !f.lines && !f.all && !a.json {
+				f.story = terminal.NewTranscript()
+			}
 			if !a.json {
-				fmt.Fprint(a.out, hang(fmt.Sprintf("%s · %s · %s\n", s.name(), s.where(), show.Line(s.SessionID)), feedMargin, columns(a.out)))
+				for _, row := range terminal.Wrap(fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID)), columns(a.out), 2) {
+					fmt.Fprintln(a.out, row)
+				}
 			}
 			if err := f.pages(ctx, b, s.SessionID); err != nil {
 				return err
 			}
+			f.rows(!follow)
 			if !follow {
 				if f.printed == 0 && !a.json {
 					fmt.Fprintln(a.out, "Nothing happened yet.")
@@ -57,7 +68,8 @@ to a person are left out, unless --all; that also names the id of each request, 
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow live, until Ctrl-C")
-	c.Flags().BoolVar(&f.all, "all", false, "also show hidden events, and all of each text")
+	c.Flags().BoolVar(&f.lines, "lines", false, "a line for each event")
+	c.Flags().BoolVar(&f.all, "all", false, "a line for each event, also for what is hidden, and all of each text")
 	c.Flags().BoolVar(&a.json, "json", false, "each event as one line of JSON, hidden ones too")
 	return c
 }
@@ -65,9 +77,11 @@ to a person are left out, unless --all; that also names the id of each request, 
 // feedPrinter prints the events of one feed, each once.
 type feedPrinter struct {
 	*app
+	lines   bool
 	all     bool
-	after   uint64 // pos of the last event
-	last    string // its id
+	story   *terminal.Transcript // nil: each event is printed by itself
+	after   uint64               // pos of the last event
+	last    string               // its id
 	printed int
 	day     string
 	spoke   bool            // a message of the agent was printed since the last prompt
@@ -90,6 +104,36 @@ func (f *feedPrinter) pages(ctx context.Context, c *client, id string) error {
 				return err
 			}
 		}
+		if f.story != nil && f.story.Waits() > mostRows {
+			f.rows(true)
+		}
+	}
+}
+
+// mostRows bounds the rows of a transcript in memory: of a longer one a call may stand as it stood then, and
+// again when it is over.
+const mostRows = 20_000
+
+// rows prints the rows of the transcript that there are by now; with all also calls that still run.
+func (f *feedPrinter) rows(all bool) {
+	if f.story == nil {
+		return
+	}
+	palette, width := f.palette(), columns(f.out)
+	for _, r := range f.story.Rows(all) {
+		f.printed++
+		f.newDay(time.UnixMilli(r.TS))
+		for _, l := range r.Lines(width) {
+			fmt.Fprintln(f.out, palette.Paint(l))
+		}
+	}
+}
+
+// newDay prints the day of what comes next, if that is another one.
+func (f *feedPrinter) newDay(at time.Time) {
+	if day := at.Local().Format("Monday, 2 January 2006"); day != f.day {
+		f.day = day
+		fmt.Fprintf(f.out, "\n%s\n", day)
 	}
 }
 
@@ -141,7 +185,9 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 				return fmt.Errorf("message of the broker: %w", err)
 			}
 			if msg.Reset {
-				f.after, f.last = 0, ""
+				if f.after, f.last = 0, ""; f.story != nil {
+					f.story = terminal.NewTranscript()
+				}
 				fmt.Fprintln(f.err, "assent: the session was forgotten, or history is made anew; its feed begins again")
 			}
 			for _, doc := range msg.Events {
@@ -151,6 +197,7 @@ func (f *feedPrinter) listen(ctx context.Context, c *client, id string, connecte
 					return err
 				}
 			}
+			f.rows(false)
 		}
 	}
 }
@@ -169,15 +216,16 @@ func (f *feedPrinter) print(doc json.RawMessage) error {
 		f.printed++
 		return f.printJSON(doc)
 	}
+	if f.story != nil {
+		f.story.Take(&e)
+		return nil
+	}
 	if e.UI.Hidden && !f.all {
 		return nil
 	}
 	f.printed++
 	at := time.UnixMilli(e.TS).Local()
-	if day := at.Format("Monday, 2 January 2006"); day != f.day {
-		f.day = day
-		fmt.Fprintf(f.out, "\n%s\n", day)
-	}
+	f.newDay(at)
 	switch {
 	case e.Kind == feed.KindUserPrompt && e.ActorID == feed.ActorIDUser:
 		fmt.Fprintln(f.out)

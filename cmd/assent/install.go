@@ -288,7 +288,7 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 		fmt.Fprint(a.out, show.Text(strings.ReplaceAll(plan.Diff(), "\r\n", "\n")))
 	}
 	for _, n := range plan.Notes {
-		fmt.Fprintf(a.out, "\nNote: %s.\n", show.Line(n.Text))
+		fmt.Fprintln(a.out, "\n"+strings.Join(terminal.Wrap("Note: "+show.Line(n.Text)+".", columns(a.out), 2), "\n"))
 	}
 	switch {
 	case !plan.Changed():

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"assent/internal/agent/claude"
+	"assent/internal/hook"
 	"assent/internal/text/digest"
 )
 
@@ -25,6 +26,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	}
 	if f.historyDays != 0 && f.historyDays < 7 {
 		return nil, usagef("--history-days %d: want at least the 7 days of the event stream", f.historyDays)
+	}
+	if v := f.requireVerification; v != "" && v != hook.VerifyDanger && v != hook.VerifyAlways {
+		return nil, usagef("--require-verification %s: want danger or always", v)
 	}
 	if err := f.checkAMQP(); err != nil {
 		return nil, err

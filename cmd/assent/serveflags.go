@@ -16,6 +16,7 @@ type serveFlags struct {
 	publicURLs, trustedProxies   []string
 	pushAllow                    []string
 	pushContact, notices         string
+	requireVerification          string
 	noOwnerToken, quiet, verbose bool
 	noLink, repair               bool
 	rulesOnce                    bool // no flag: rules are read at the start only
@@ -43,6 +44,7 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	f.addMutations(fl)
 	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
+	fl.StringVar(&f.requireVerification, "require-verification", "", `whom devices must verify, by face, fingerprint or PIN, before they allow: "danger" (also for rules and grants) or "always"`)
 	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is stored; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "how many days sessions and their feeds are kept")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")

@@ -167,8 +167,9 @@ func (a *app) announceSample(ctx context.Context, kind, id string) {
 		return
 	}
 	a.keepShown(a.err, r)
-	fmt.Fprintf(a.err, "A sample %s request waits, number %d (%s): %s\nAnswer it on the page, in %s watch, or with:\n  %[5]s allow %[2]d\n  %[5]s deny %[2]d -m WORDS\nBy its whole id:\n  %[5]s allow %[6]s\n",
-		kind, r.Number, terminal.RiskOf(r), terminal.Sentence(r), typed(), id)
+	what := fmt.Sprintf("A sample %s request waits, number %d (%s): %s", kind, r.Number, terminal.RiskOf(r), terminal.Sentence(r))
+	fmt.Fprintf(a.err, "%s\nAnswer it on the page, in %[3]s watch, or with:\n  %[3]s allow %[2]d\n  %[3]s deny %[2]d -m WORDS\nBy its whole id:\n  %[3]s allow %[4]s\n",
+		strings.Join(terminal.Wrap(what, columns(a.err), 2), "\n"), r.Number, typed(), id)
 }
 
 // sampleRequest is the sample as the broker has it; nil where it cannot be seen, for a token that

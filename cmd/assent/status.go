@@ -66,7 +66,10 @@ func (a *app) status(ctx context.Context) error {
 		return nil
 	}
 	if terminal.IsTerminal(a.out) {
-		fmt.Fprintln(a.out, a.palette().Paint(terminal.Dim.On(fmt.Sprintf("%[1]s watch follows requests · %[1]s simulate raises a sample · %[1]s --help lists the commands", typed()))))
+		hint := fmt.Sprintf("%[1]s watch follows requests · %[1]s simulate raises a sample · %[1]s --help lists the commands", typed())
+		for _, row := range terminal.Wrap(terminal.Dim.On(hint), columns(a.out), 0) {
+			fmt.Fprintln(a.out, a.palette().Paint(row))
+		}
 	}
 	return nil
 }

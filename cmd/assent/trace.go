@@ -160,7 +160,14 @@ func signatureWords(r *api.Record) (words string, ok bool) {
 	}
 	exact := *d
 	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
-	return fits(auth.VerifyDecision(r.RequestID, exact) && sameJSON(exact.UpdatedInput, d.UpdatedInput) && sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions), name)
+	words, ok = fits(auth.VerifyDecision(r.RequestID, exact) && sameJSON(exact.UpdatedInput, d.UpdatedInput) && sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions), name)
+	if !ok || d.Verification == nil {
+		return words, ok
+	}
+	if !auth.VerifiedDecision(r.RequestID, exact) {
+		return "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this", false
+	}
+	return words + "; its owner confirmed with face, fingerprint or PIN", true
 }
 
 // fits says whether the signature of the device with this name does.

@@ -41,7 +41,9 @@ func newNATS(t *testing.T, addr, more string) *natsProcess {
 	t.Helper()
 	dir := rig.TempDir(t)
 	conf := docBlock(t, "conf", "accounts {")
-	for old, now := range map[string]string{"port: 4222": "listen: " + addr, "/var/lib/nats": filepath.Join(dir, "store")} {
+	// What the streams may grow to is reserved, and this machine's disk may be smaller.
+	store := fmt.Sprintf(`store_dir: %q, max_file_store: 1TB`, filepath.Join(dir, "store"))
+	for old, now := range map[string]string{"port: 4222": "listen: " + addr, `store_dir: "/var/lib/nats"`: store} {
 		if !strings.Contains(conf, old) {
 			t.Fatalf("the configuration in docs/nats.md has no %q", old)
 		}

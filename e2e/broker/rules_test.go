@@ -51,7 +51,7 @@ func TestRulesAnswerWithoutAPerson(t *testing.T) {
 	var feed string
 	rig.Eventually(t, rig.Soon, "the feed says which rule allowed it", func() bool {
 		feed = d.Command("feed", "s1")
-		return strings.Contains(feed, "✓ Allowed") && strings.Contains(feed, `rule "Bash(git status)" in `)
+		return strings.Contains(feed, "Bash  git status  · allowed by the rule Bash(git status) in "+d.RulesFile())
 	})
 	fired := 0
 	for _, r := range d.InForce().Rules {

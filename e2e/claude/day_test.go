@@ -60,7 +60,7 @@ func TestDayOfTheRealClient(t *testing.T) {
 			t.Fatalf("event %d has position %d", i+1, pos)
 		}
 	}
-	text := a.Command("feed", id)
+	text := a.Command("feed", id, "--lines")
 	want := []string{
 		`› Write the notes`, `⚠ Permission: Bash\(touch notes.md\)`, `✓ Allowed Bash\(touch notes.md\)`,
 		`› Push them`, `✗ Denied Bash\(git push origin main\)`, `not on a Friday`,

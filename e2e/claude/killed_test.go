@@ -42,11 +42,14 @@ func TestAgentKilled(t *testing.T) {
 	a.Until(r.ID, "withdrawn", func(r rig.Request) bool { return r.Outcome == "withdrawn" })
 	said := ""
 	rig.Eventually(t, rig.Soon, "the feed says so", func() bool {
-		said = a.Command("feed", r.SessionID)
+		said = a.Command("feed", r.SessionID, "--lines")
 		return strings.Contains(said, "Withdrawn, the agent went away")
 	})
 	if strings.Contains(said, "in the terminal") {
 		t.Errorf("the feed of a client without a terminal:\n%s", said)
+	}
+	if told := a.Command("feed", r.SessionID); !strings.Contains(told, "not answered here") {
+		t.Errorf("as a transcript:\n%s", told)
 	}
 	if list := a.Command("sessions"); !strings.Contains(list, "agent is gone") {
 		t.Errorf("the list says\n%s", list)

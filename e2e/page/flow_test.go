@@ -30,10 +30,11 @@ func TestPageAtEverySize(t *testing.T) {
 		t.Helper()
 		for at, size := range screens {
 			b.Do(size)
+			// A browser that is busy lays out a little later.
+			rig.Eventually(t, rig.Soon, fmt.Sprintf("%s at %s is laid out %d wide", name, at, widths[at]), func() bool {
+				return rig.Value(b, chromedp.Evaluate[int](`innerWidth`)) == widths[at]
+			})
 			b.Fits(name + " at " + at)
-			if wide := rig.Value(b, chromedp.Evaluate[int](`innerWidth`)); wide != widths[at] {
-				t.Errorf("%s at %s is laid out %d wide", name, at, wide)
-			}
 			for _, scheme := range []string{"light", "dark"} {
 				b.Do(rig.Colors(scheme))
 				b.Shot(fmt.Sprintf("flow-%s-%s-%s.png", name, at, scheme))

@@ -12,6 +12,16 @@ import (
 	"assent/e2e/rig"
 )
 
+// riskyPage is a broker and its page, as risky has it.
+func riskyPage(t *testing.T, risks map[string]string) (*rig.Daemon, *rig.Browser) {
+	t.Helper()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	risky(b, risks)
+	b.Pair(d)
+	return d, b
+}
+
 // risky has the page take each request for as risky as risks says by a part of its text. It is the
 // page's part that is tested here, not the table that says how risky a command is.
 func risky(b *rig.Browser, risks map[string]string) {
@@ -55,10 +65,7 @@ const allowButton = rig.Open + " [data-action=allow]"
 // each of its ways; held until it is full it is allowed.
 func TestDangerIsHeld(t *testing.T) {
 	t.Parallel()
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	risky(b, map[string]string{"rm": "danger"})
-	b.Pair(d)
+	d, b := riskyPage(t, map[string]string{"rm": "danger"})
 	h := d.Hook(rig.Bash("s", "rm -rf build"))
 	b.See(allowButton, rig.Word("answer.hold"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable)))
@@ -111,10 +118,7 @@ func TestDangerIsHeld(t *testing.T) {
 // is pressed once.
 func TestDangerByKeys(t *testing.T) {
 	t.Parallel()
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	risky(b, map[string]string{"rm": "danger"})
-	b.Pair(d)
+	d, b := riskyPage(t, map[string]string{"rm": "danger"})
 	b.Do(rig.Desktop)
 	h := d.Hook(rig.Bash("s", "rm -rf build"))
 	b.Do(chromedp.WaitVisible(chromedp.CSS(allowable)))
@@ -151,6 +155,7 @@ func TestDangerByKeys(t *testing.T) {
 // dangerous and nothing that nobody has read is allowed by that. What stays after five taps is denied
 // elsewhere. The spot is where Allow stands then, or one and the same for all of them.
 func TestBoredTapper(t *testing.T) {
+	t.Parallel()
 	for name, fixed := range map[string]bool{"where Allow stands": false, "at one spot": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -278,10 +283,7 @@ func TestCalmRequestsInARow(t *testing.T) {
 // going through them. What hides something in them has to be gone through all the same.
 func TestAFileInTheProjectTakesTwoTaps(t *testing.T) {
 	t.Parallel()
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	risky(b, map[string]string{"/home/dev/app/": "normal"})
-	b.Pair(d)
+	d, b := riskyPage(t, map[string]string{"/home/dev/app/": "normal"})
 	b.Rest()
 	lines := strings.Repeat("another line of the file\n", 300)
 	write := func(content string) *rig.HookRun {
@@ -316,10 +318,7 @@ func TestAFileInTheProjectTakesTwoTaps(t *testing.T) {
 // TestAttentionNamesItsEffect: the button says what it allows.
 func TestAttentionNamesItsEffect(t *testing.T) {
 	t.Parallel()
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	risky(b, map[string]string{"npm publish": "attention publish"})
-	b.Pair(d)
+	d, b := riskyPage(t, map[string]string{"npm publish": "attention publish"})
 	h := d.Hook(rig.Bash("s", "npm publish"))
 	b.See(allowButton, rig.Word("answer.allowThat", "publish"))
 	b.Looks("attention")
@@ -342,10 +341,7 @@ func TestAttentionNamesItsEffect(t *testing.T) {
 // slept arms the bar anew.
 func TestManyKeepsDangerOut(t *testing.T) {
 	t.Parallel()
-	d := rig.Serve(t)
-	b := rig.NewBrowser(t)
-	risky(b, map[string]string{"calm": "calm", "publish": "attention publish", "danger": "danger"})
-	b.Pair(d)
+	d, b := riskyPage(t, map[string]string{"calm": "calm", "publish": "attention publish", "danger": "danger"})
 	var chans []<-chan string
 	ask := func(text string) {
 		chans = append(chans, d.Asks(t.Context(), "s", "/home/dev/app", "Bash", rig.Command(text)))

@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"assent/internal/hook"
+)
 
 // NewToken is what is posted to make a token (schema NewToken).
 type NewToken struct {
@@ -36,8 +40,31 @@ type Challenge struct {
 
 // Bearer is the credential of a device's session (schema Bearer).
 type Bearer struct {
-	Token     string    `json:"token"`
-	ExpiresAt time.Time `json:"expiresAt"`
+	Token        string            `json:"token"`
+	ExpiresAt    time.Time         `json:"expiresAt"`
+	Verification VerificationState `json:"verification"`
+}
+
+// VerificationState says whether a device verifies its owner before what is dangerous, and whether it
+// could (schema VerificationState).
+type VerificationState struct {
+	// Require is what the broker wants of everybody: "danger", "always", or nothing.
+	Require string `json:"require,omitempty"`
+	// Credential is the id of the device's credential; empty: it has none.
+	Credential string    `json:"credential,omitempty"`
+	CreatedAt  time.Time `json:"createdAt,omitzero"`
+	Synced     bool      `json:"synced,omitempty"` // the owner's other devices may have it too
+	// Site is the name that the credential holds under, or would. Where it is empty, Why says why no
+	// credential can be made on this page.
+	Site string `json:"site,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+// EndVerification is what is sent to have a device verify its owner no longer; an administrator sends the
+// zero value (schema EndVerification).
+type EndVerification struct {
+	Signature    string             `json:"signature,omitempty"`
+	Verification *hook.Verification `json:"verification,omitempty"`
 }
 
 // Ticket opens one WebSocket (schema Ticket).

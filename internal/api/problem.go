@@ -48,11 +48,16 @@ func (p *Problem) Error() string {
 	return show.Line(s)
 }
 
-// ApproverName names who decided, and what it is: "phone, device". A rule's name says that itself.
+// ApproverName names who decided, and what it is: "phone, device", and "phone, device, verified" where its
+// owner was. A rule's name says that itself.
 // It is foreign text, which the caller makes safe to show.
 func ApproverName(by *hook.Approver) string {
-	if who := by.Who(); by.Kind != hook.KindRule && who != by.Kind {
-		return who + ", " + by.Kind
+	who := by.Who()
+	if by.Kind != hook.KindRule && who != by.Kind {
+		who += ", " + by.Kind
 	}
-	return by.Who()
+	if by.Verified {
+		who += ", verified"
+	}
+	return who
 }

@@ -37,6 +37,8 @@ type Saved struct {
 	Signature   string         `json:"signature,omitempty"`
 	PublicKey   *hook.JWK      `json:"publicKey,omitempty"`
 	Bounds      string         `json:"bounds,omitempty"` // what was signed for ExpiresAt
+	// Verification is what its maker was verified with; nil where nobody asked for that.
+	Verification *hook.Verification `json:"verification,omitempty"`
 }
 
 // NewSaved is what is posted to save a rule or a grant (schemas SaveRule, SaveGrant).
@@ -48,4 +50,6 @@ type NewSaved struct {
 	ExpiresAt string `json:"expiresAt,omitempty"`
 	Count     int    `json:"count,omitempty"`
 	Signature string `json:"signature,omitempty"` // of a device
+	// Verification is a device's proof that its owner was verified for it.
+	Verification *hook.Verification `json:"verification,omitempty"`
 }

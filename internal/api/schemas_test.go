@@ -57,6 +57,9 @@ var objects = map[string]any{ // read-only
 	"Settled":            api.Settled{},
 	"Stats":              api.Stats{},
 	"Ticket":             api.Ticket{},
+	"VerificationState":  api.VerificationState{},
+	"Verification":       hook.Verification{},
+	"EndVerification":    api.EndVerification{},
 	"Token":              api.CreatedToken{},
 	"ws/Message":         api.Message{},
 }
@@ -77,7 +80,7 @@ var unwritten = map[string][]string{ // read-only
 }
 
 // handled are the bodies that only browsers and devices send, which the server reads member by member.
-var handled = []string{"NewChallenge", "NewSession", "PollPairing", "PushChange", "RedeemPairing", "StartPairing"} // read-only
+var handled = []string{"NewChallenge", "NewSession", "PollPairing", "PushChange", "RedeemPairing", "StartPairing", "NewVerification"} // read-only
 
 // TestEveryObjectHasAType: what the routes take and give is in the table.
 func TestEveryObjectHasAType(t *testing.T) {

@@ -41,6 +41,9 @@ var (
 	ErrNotFound        = errors.New("no such token or device")
 	ErrPairing         = errors.New("this pairing is unknown, used, refused or expired; begin again, or make a new link with: assent pair")
 	ErrNameTaken       = errors.New("another device has this name; choose another")
+	ErrVerification    = errors.New("this was not confirmed on this device with face, fingerprint or PIN, for exactly this; try again")
+	ErrNoVerification  = errors.New("this device has not turned on to confirm with face, fingerprint or PIN")
+	ErrVerifies        = errors.New("this device confirms with face, fingerprint or PIN already; turn that off first")
 	ErrUnavailable     = errors.New("the store of credentials is not available; try again")
 )
 
@@ -65,16 +68,18 @@ type Auth struct {
 
 	mu sync.Mutex
 	// Guarded by mu.
-	tokens     map[digest]*tokenEntry
+	tokens     map[secretHash]*tokenEntry
 	devices    map[string]*deviceEntry
 	bearers    *ttlMap[bearer]
 	tickets    *ttlMap[Principal]
 	challenges *ttlMap[string]
 	pairings   map[string]*pairing
-	starts     map[digest]*start
+	starts     map[secretHash]*start
+	enrolments *ttlMap[string] // devices, by the challenges of credentials to be made
+	verified   *ttlMap[struct{}]
 }
 
-type digest = [sha256.Size]byte
+type secretHash = [sha256.Size]byte
 
 const (
 	keyPrefix    = "auth."
@@ -91,13 +96,15 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 	a := &Auth{
 		cfg:        cfg,
 		used:       make(chan usage, 64),
-		tokens:     map[digest]*tokenEntry{},
+		tokens:     map[secretHash]*tokenEntry{},
 		devices:    map[string]*deviceEntry{},
 		bearers:    newTTLMap[bearer](maxBearers, bearerLife),
 		tickets:    newTTLMap[Principal](maxTickets, ticketLife),
 		challenges: newTTLMap[string](maxChallenges, challengeLife),
 		pairings:   map[string]*pairing{},
-		starts:     map[digest]*start{},
+		starts:     map[secretHash]*start{},
+		enrolments: newTTLMap[string](maxEnrolments, enrolmentLife),
+		verified:   newTTLMap[struct{}](maxVerified, verifiedLife),
 	}
 	var err error
 	if a.kv, err = kvmirror.Open(ctx, kvmirror.Config{

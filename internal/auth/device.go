@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/auth/passkey"
 	"assent/internal/hook"
 )
 
@@ -20,11 +21,14 @@ type Device struct {
 	Role      Role      `json:"role"` // frozen at pairing
 	CreatedAt time.Time `json:"createdAt"`
 	LastUsed  time.Time `json:"lastUsed,omitzero"` // exact to a minute
+	// Verifies says that it confirms what is dangerous by verifying its owner.
+	Verifies bool `json:"verifies,omitempty"`
 }
 
 type storedDevice struct {
 	Device
-	PublicKey hook.JWK `json:"publicKey"`
+	PublicKey hook.JWK            `json:"publicKey"`
+	Passkey   *passkey.Credential `json:"passkey,omitempty"` // never changed, only replaced
 }
 
 // deviceEntry is a device in memory; guarded by Auth.mu.
@@ -97,15 +101,28 @@ func (a *Auth) RenameDevice(ctx context.Context, id, name string) (Device, error
 	if err := checkName(name); err != nil {
 		return Device{}, err
 	}
+	return a.changeDevice(ctx, id, func(d *storedDevice) error {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, other := range a.devices {
+			if other.ID != id && other.Name == name {
+				return ErrNameTaken
+			}
+		}
+		d.Name = name
+		return nil
+	})
+}
+
+// changeDevice has change change what is kept of a device, and keeps it, unless nothing changed. It is
+// asked again when somebody else changed the device at the same time; its error is returned as it is.
+// ErrNotFound, ErrUnavailable.
+func (a *Auth) changeDevice(ctx context.Context, id string, change func(*storedDevice) error) (Device, error) {
 	const attempts = 5 // against the writes of lastUsed
 	var last error
 	for range attempts {
 		a.mu.Lock()
 		e := a.devices[id]
-		taken := false
-		for _, other := range a.devices {
-			taken = taken || other.ID != id && other.Name == name
-		}
 		var d storedDevice
 		var key string
 		var rev uint64
@@ -113,15 +130,16 @@ func (a *Auth) RenameDevice(ctx context.Context, id, name string) (Device, error
 			d, key, rev = e.storedDevice, e.key, e.rev
 		}
 		a.mu.Unlock()
-		switch {
-		case e == nil:
+		if e == nil {
 			return Device{}, ErrNotFound
-		case taken:
-			return Device{}, ErrNameTaken
-		case d.Name == name:
+		}
+		was := d
+		if err := change(&d); err != nil {
+			return Device{}, err
+		}
+		if d == was {
 			return d.Device, nil
 		}
-		d.Name = name
 		value, err := json.Marshal(d)
 		if err != nil {
 			return Device{}, fmt.Errorf("encode device: %w", err)
@@ -135,7 +153,7 @@ func (a *Auth) RenameDevice(ctx context.Context, id, name string) (Device, error
 			a.kv.Offer(key, value, rev) // somebody else was first
 		}
 	}
-	return Device{}, fmt.Errorf("%w: rename: %w", ErrUnavailable, last)
+	return Device{}, fmt.Errorf("%w: change a device: %w", ErrUnavailable, last)
 }
 
 // ChallengeText is what a device signs to open a session: ECDSA on P-256 over the SHA-256 of

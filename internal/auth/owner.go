@@ -18,7 +18,7 @@ import (
 type ownerToken struct {
 	path   string
 	text   string
-	digest digest
+	digest secretHash
 }
 
 // create writes a new token to path, 0600, in place of an old one.

@@ -35,7 +35,7 @@ const (
 type pairing struct {
 	role    Role
 	name    string
-	digest  digest // of the secret
+	digest  secretHash // of the secret
 	expires time.Time
 	tries   int
 }

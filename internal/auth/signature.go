@@ -5,7 +5,6 @@ import (
 	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"math/big"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 // ErrSignature says that the signature does not fit the device's key and what was sent.
@@ -57,16 +57,16 @@ func DecisionText(requestID string, d hook.Decision) []byte {
 // AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
 // input that it saw, the rule by its digest, and its bounds as they are sent: a time, or nothing,
 // and a number, 0 for none.
-func AlwaysText(requestID, inputSHA256, digest, kind, expiresAt string, count int) []byte {
+func AlwaysText(requestID, inputSHA256, proposal, kind, expiresAt string, count int) []byte {
 	return []byte(strings.Join([]string{
-		"assent always v1", requestID, inputSHA256, kind, digest, expiresAt, strconv.Itoa(count),
+		"assent always v1", requestID, inputSHA256, kind, proposal, expiresAt, strconv.Itoa(count),
 	}, "\n"))
 }
 
 // VouchAlways returns s as it may be kept for p. If p is a device it must have signed s, else
 // ErrSignature; its public key is added.
 func (p Principal) VouchAlways(s hook.Saved) (hook.Saved, error) {
-	s.By, s.PublicKey = p.Approver, nil
+	s.By, s.PublicKey, s.Verification = p.Approver, nil, nil
 	if p.device == nil {
 		s.Signature = ""
 		return s, nil
@@ -174,8 +174,7 @@ func textDigest(text []byte) string {
 	if len(text) == 0 {
 		return ""
 	}
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	return digest.Of(text)
 }
 
 // Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else
@@ -183,14 +182,14 @@ func textDigest(text []byte) string {
 // and a signature in d is removed, so that nobody takes it for a valid one.
 func (p Principal) Vouch(requestID string, d hook.Decision) (hook.Decision, error) {
 	if p.device == nil {
-		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt = "", nil, nil, "", ""
+		d.Signature, d.PublicKey, d.Stop, d.Shown, d.SignedAt, d.Verification = "", nil, nil, "", "", nil
 		return d, nil
 	}
 	if !verify(p.device.pub, DecisionText(requestID, d), d.Signature) {
 		return hook.Decision{}, ErrSignature
 	}
 	key := p.device.jwk
-	d.PublicKey, d.Stop = &key, nil
+	d.PublicKey, d.Stop, d.Verification = &key, nil, nil // who verifies adds that
 	return d, nil
 }
 

@@ -190,14 +190,14 @@ func (a *Auth) RefusePairing(code string) error {
 
 // findStartLocked finds what can be confirmed or refused. Codes match in either case, and
 // with any separators between the letters.
-func (a *Auth) findStartLocked(code string, now time.Time) (digest, *start) {
+func (a *Auth) findStartLocked(code string, now time.Time) (secretHash, *start) {
 	want := plainCode(code)
 	for h, s := range a.starts {
 		if !s.confirming && now.Before(s.expires) && plainCode(s.code) == want {
 			return h, s
 		}
 	}
-	return digest{}, nil
+	return secretHash{}, nil
 }
 
 func plainCode(code string) string {

@@ -71,13 +71,14 @@ func (a *Auth) removeLocked(key string) (revoke func()) {
 			delete(a.devices, id)
 			a.bearers.drop(func(b bearer) bool { return b.device == id })
 			a.challenges.drop(func(d string) bool { return d == id })
+			a.enrolments.drop(func(d string) bool { return d == id })
 			revoke = e.revoke
 		}
 	}
 	return revoke
 }
 
-func tokenDigest(key string) (h digest, ok bool) {
+func tokenDigest(key string) (h secretHash, ok bool) {
 	text, ok := strings.CutPrefix(key, tokenPrefix)
 	if !ok || len(text) != 2*len(h) {
 		return h, false

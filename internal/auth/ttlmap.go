@@ -10,7 +10,7 @@ import (
 type ttlMap[V any] struct {
 	max  int
 	life time.Duration
-	m    map[digest]expiring[V]
+	m    map[secretHash]expiring[V]
 }
 
 type expiring[V any] struct {
@@ -19,7 +19,7 @@ type expiring[V any] struct {
 }
 
 func newTTLMap[V any](max int, life time.Duration) *ttlMap[V] {
-	return &ttlMap[V]{max: max, life: life, m: map[digest]expiring[V]{}}
+	return &ttlMap[V]{max: max, life: life, m: map[secretHash]expiring[V]{}}
 }
 
 // put stores v under the secret's hash and says when it expires.
@@ -33,7 +33,7 @@ func (t *ttlMap[V]) put(secret string, v V, now time.Time) time.Time {
 }
 
 func (t *ttlMap[V]) dropOldest(now time.Time) {
-	var oldest digest
+	var oldest secretHash
 	var when time.Time
 	for h, e := range t.m {
 		if !now.Before(e.expires) {
@@ -47,7 +47,7 @@ func (t *ttlMap[V]) dropOldest(now time.Time) {
 	}
 }
 
-func (t *ttlMap[V]) get(h digest, now time.Time) (v V, ok bool) {
+func (t *ttlMap[V]) get(h secretHash, now time.Time) (v V, ok bool) {
 	e, ok := t.m[h]
 	if !ok || !now.Before(e.expires) {
 		return v, false

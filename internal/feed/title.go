@@ -109,6 +109,9 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 	by := ""
 	if d.By != nil {
 		by = " · " + name(d.By.Who())
+		if d.By.Verified {
+			by += ", verified"
+		}
 		if d.By.Kind == hook.KindRule { // with its file
 			by = " · " + line(d.By.Who())
 		}

@@ -50,19 +50,24 @@ func (b *broken) write(do func() (uint64, error)) (uint64, error) {
 	return rev, err
 }
 
-// two are brokers that share a KV; the way of the first one to it can break.
-func two(t *testing.T) (here, there *Store, way *broken) {
+// atTwo runs f with two brokers that share a KV; the way of the first one to it can break.
+func atTwo(t *testing.T, f func(here, there *Store, way *broken)) {
 	t.Helper()
-	kv := kvtest.New()
-	way = &broken{KV: kv}
-	open := func(kv kvmirror.KV) *Store {
-		s, err := Open(ctx, Config{KV: kv, Logf: t.Logf})
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		kv := kvtest.New()
+		way := &broken{KV: kv}
+		open := func(kv kvmirror.KV) *Store {
+			s, err := Open(ctx, Config{KV: kv, Logf: t.Logf})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
 		}
-		return s
-	}
-	return open(way), open(kv), way
+		here, there := open(way), open(kv)
+		defer here.Close()
+		defer there.Close()
+		f(here, there, way)
+	})
 }
 
 func (s *Store) stopUnrecorded(t *testing.T) {
@@ -82,10 +87,7 @@ func acts(h hook.Halt) (list string) {
 // TestUnrecordedStopHolds: news of the KV does not end a stop that is not in it, and the stop is recorded
 // when that is possible again.
 func TestUnrecordedStopHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there, way := two(t)
-		defer here.Close()
-		defer there.Close()
+	atTwo(t, func(here, there *Store, way *broken) {
 		way.down.Store(true)
 		here.stopUnrecorded(t)
 		time.Sleep(time.Minute)
@@ -121,10 +123,7 @@ func TestUnrecordedStopHolds(t *testing.T) {
 
 // TestUnrecordedStopIsLifted: the record tells what was lifted, and nothing is tried again.
 func TestUnrecordedStopIsLifted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there, way := two(t)
-		defer here.Close()
-		defer there.Close()
+	atTwo(t, func(here, there *Store, way *broken) {
 		way.down.Store(true)
 		here.stopUnrecorded(t)
 		if _, err := here.Do(ctx, hook.HaltAct{Act: hook.HaltLift, By: phone}, nil); err == nil || here.allows() {
@@ -144,10 +143,7 @@ func TestUnrecordedStopIsLifted(t *testing.T) {
 // TestStopWrittenUnheard: a stop that was written though the write failed is not written again after it
 // was lifted.
 func TestStopWrittenUnheard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there, way := two(t)
-		defer here.Close()
-		defer there.Close()
+	atTwo(t, func(here, there *Store, way *broken) {
 		way.deaf.Store(true)
 		here.Do(ctx, hook.HaltAct{Act: hook.HaltStop, By: phone}, nil)
 		synctest.Wait()
@@ -164,9 +160,7 @@ func TestStopWrittenUnheard(t *testing.T) {
 // TestOwedStopIsTriedWithinBounds: as long as the KV is away it is tried about once a minute, and not at
 // all after Close.
 func TestOwedStopIsTriedWithinBounds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there, way := two(t)
-		defer there.Close()
+	atTwo(t, func(here, _ *Store, way *broken) {
 		way.down.Store(true)
 		here.stopUnrecorded(t)
 		here.stopUnrecorded(t)
@@ -187,10 +181,7 @@ func TestOwedStopIsTriedWithinBounds(t *testing.T) {
 
 // TestOwedStopKeepsWhatWasSigned: its signature holds for the state that the device saw.
 func TestOwedStopKeepsWhatWasSigned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there, way := two(t)
-		defer here.Close()
-		defer there.Close()
+	atTwo(t, func(here, there *Store, way *broken) {
 		way.down.Store(true)
 		basis := uint64(0)
 		signed := hook.HaltAct{Act: hook.HaltStop, By: phone, Signature: "signed on 0"}

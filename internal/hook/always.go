@@ -87,6 +87,8 @@ type Saved struct {
 	Signature string `json:"signature,omitempty"`
 	PublicKey *JWK   `json:"publicKey,omitempty"`
 	Bounds    string `json:"bounds,omitempty"`
+	// Verification is what its maker was verified with, over the same as Signature.
+	Verification *Verification `json:"verification,omitempty"`
 }
 
 // The states of a Saved.

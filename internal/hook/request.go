@@ -128,6 +128,21 @@ type Decision struct {
 	// Stop, of a denial, says that Signature is that of a stop of everything (HaltStop), taken on this
 	// revision of the state: the device signed it once for all that waited.
 	Stop *uint64 `json:"stop,omitempty"`
+	// Verification proves that the person at the device was verified for what Signature covers; nil where
+	// nobody asked for that.
+	Verification *Verification `json:"verification,omitempty"`
+}
+
+// Verification proves that a device's owner was verified, with face, fingerprint or PIN, for one text: a
+// WebAuthn assertion whose challenge is the SHA-256 of it. Its members are unpadded base64url.
+type Verification struct {
+	Credential        string `json:"credential"` // its id
+	AuthenticatorData string `json:"authenticatorData"`
+	ClientData        string `json:"clientData"`
+	Signature         string `json:"signature"`
+	// PublicKey is what it was verified with (COSE), so that the record can be verified again. A caller's
+	// is dropped.
+	PublicKey string `json:"publicKey,omitempty"`
 }
 
 // HandBack is what an approver sent to leave a request to the agent's own prompt (schema HandBack).
@@ -145,6 +160,22 @@ type JWK struct {
 	Crv string `json:"crv"` // P-256
 	X   string `json:"x"`   // 32 bytes, unpadded base64url
 	Y   string `json:"y"`
+}
+
+// For which allows everybody's owner has to be verified; "" is for none. The later one is the stricter.
+const (
+	VerifyDanger = "danger" // of what is dangerous; also for saved rules and grants
+	VerifyAlways = "always" // of anything
+)
+
+// StricterVerification is the stricter of two of them.
+func StricterVerification(a, b string) string {
+	for _, v := range []string{VerifyAlways, VerifyDanger} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return ""
 }
 
 // Outcome is how a request ended; empty while it waits.
@@ -166,6 +197,8 @@ type Approver struct {
 	ID   string `json:"id,omitempty"` // of a rule, its id
 	Name string `json:"name,omitempty"`
 	File string `json:"file,omitempty"` // of a rule, where it stands
+	// Verified says that it was verified on the device whom it belongs to, see Verification.
+	Verified bool `json:"verified,omitempty"`
 }
 
 // mistakable says whether a name looks like another kind of approver.

@@ -44,6 +44,8 @@ type Settled struct {
 type Decider struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Verified is that of the Approver.
+	Verified bool `json:"verified,omitempty"`
 }
 
 // SettledQuery says which requests are meant. A zero field means all of them.

@@ -175,3 +175,17 @@ func (row *corpusRow) own(t *testing.T) *Set {
 	}
 	return set
 }
+
+// What bash -c runs may begin with a redirection or an assignment, which is no command: a rule that
+// denies bash still sees bash.
+func TestDenyInlineScript(t *testing.T) {
+	set, err := Load([]Source{{Name: "x.yaml", Data: []byte("version: 1\nuse: [builtin/readonly@1]\ndeny: [\"Bash(bash *)\"]\n")}}, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []string{"bash -c ls", "bash -c '< x cat'", "bash -c 'LANG=C ls'", "bash -c 'f=a'", "bash -c 'cat<x'"} {
+		if v := set.Eval(bashCall(c)); v.Action != hook.ActionDeny {
+			t.Errorf("%s: %s (%s)", c, v.Action, v.Reason)
+		}
+	}
+}

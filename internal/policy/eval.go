@@ -106,6 +106,28 @@ func (e *scope) resolvePath(dir, text string) (resolvedPath, bool) {
 	return at, ok
 }
 
+// remembered returns readlink with a memory: one call looks at the same directories again and again.
+func remembered(readlink func(string) (string, error)) func(string) (string, error) {
+	if readlink == nil {
+		return nil
+	}
+	type answer struct {
+		to  string
+		err error
+	}
+	known := make(map[string]answer, 16)
+	return func(at string) (string, error) {
+		a, ok := known[at]
+		if !ok {
+			a.to, a.err = readlink(at)
+			if len(known) < 1000 {
+				known[at] = a
+			}
+		}
+		return a.to, a.err
+	}
+}
+
 // outcome collects what the rules say while a call is evaluated.
 type outcome struct {
 	deny, ask *rule
@@ -182,7 +204,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}
 	e := &scope{call: c, tool: tools.Of(c.Tool), operands: make([]shell.Word, 0, 8)}
-	e.readlink = s.readlink
+	e.readlink = remembered(s.readlink)
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
 	}

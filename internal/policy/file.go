@@ -37,6 +37,8 @@ type defaults struct {
 	action    hook.Action // "", ask or deny
 	timeout   time.Duration
 	onTimeout hook.Fallback
+	// verification is for which allows people have to be verified.
+	verification string
 }
 
 // rulesFile is one file, read and compiled.
@@ -100,6 +102,12 @@ func (c *compiler) defaults(n *yaml.Node) {
 		},
 		"timeout":    func(n *yaml.Node) { d.timeout = c.duration(n, "timeout") },
 		"on_timeout": func(n *yaml.Node) { d.onTimeout = c.onTimeout(n) },
+		"verification": func(n *yaml.Node) {
+			d.verification = c.oneOf(n, "verification", hook.VerifyDanger, hook.VerifyAlways)
+			if c.out.source.Layer == Repository {
+				c.out.notices = append(c.out.notices, Problem{c.file, n.Line, n.Column, "a repository's file cannot say whom people's devices verify: this is ignored"})
+			}
+		},
 	})
 }
 

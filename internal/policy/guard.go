@@ -312,7 +312,8 @@ func (e *scope) wordTouches(w shell.Word, u *shell.Unit, patterns []pathPattern)
 		}
 		return perhaps
 	}
-	for _, t := range spellings(w.Text) {
+	var few [8]string
+	for _, t := range spellings(few[:0], w.Text) {
 		if at, ok := e.resolvePath(dir, t); ok && e.touches(at, patterns) {
 			return yes
 		}
@@ -353,9 +354,9 @@ func pathTokens(w shell.Word, dir string) []token {
 // unknownDir stands for a directory that is not known; no pattern that names one matches it.
 const unknownDir = "/\x01"
 
-// spellings are the texts in one word that may be a path.
-func spellings(text string) []string {
-	all := append(make([]string, 0, 4), text)
+// spellings appends the texts in one word that may be a path.
+func spellings(all []string, text string) []string {
+	all = append(all, text)
 	if _, v, ok := strings.Cut(text, "="); ok && v != "" {
 		all = append(all, v)
 	}

@@ -214,8 +214,12 @@ func newSet(files []*rulesFile, o LoadOptions) (*Set, error) {
 	return s, nil
 }
 
+// Verification is for which allows people have to be verified, by the strictest file: hook.VerifyDanger and
+// its like, "" for none.
+func (s *Set) Verification() string { return s.defaults.verification }
+
 // addDefaults lets the stricter default win. A repository's file cannot say how long an
-// approver has.
+// approver has, nor what people have to do to allow.
 func (s *Set) addDefaults(f *rulesFile) {
 	d := f.defaults
 	if d.action == hook.ActionDeny || s.defaults.action == "" {
@@ -226,6 +230,9 @@ func (s *Set) addDefaults(f *rulesFile) {
 	}
 	if s.defaults.timeout == 0 && f.source.Layer != Repository {
 		s.defaults.timeout = d.timeout
+	}
+	if f.source.Layer != Repository {
+		s.defaults.verification = hook.StricterVerification(s.defaults.verification, d.verification)
 	}
 }
 

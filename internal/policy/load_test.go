@@ -32,6 +32,7 @@ func TestProblems(t *testing.T) {
 		{"version: 1\nallow:\n  - Frob(x)", "3:5", "not known"},
 		{"version: 1\ndefaults: {action: allow}", "2:20", "expected ask, deny"},
 		{"version: 1\ndefaults: {on_timeout: allow}", "2:24", "expected abstain, deny"},
+		{"version: 1\ndefaults: {verification: never}", "2:26", "expected danger, always"},
 		{"version: 1\ndefaults: {timeout: 10}", "2:21", "such as 90s"},
 		{"version: 1\nuse: [builtin/nothing@9]", "2:7", "no pack"},
 		{"version: 1\nuse: [../../x]", "2:7", "no pack"},
@@ -170,6 +171,34 @@ func TestDocs(t *testing.T) {
 	block, _, _ = strings.Cut(block, "```")
 	if slices.Contains(Packs(), "builtin/git-read@1") {
 		load(t, block)
+	}
+}
+
+// TestVerificationDefault: the strictest file counts, and a repository's says nothing.
+func TestVerificationDefault(t *testing.T) {
+	for _, row := range []struct {
+		managed, user, repo, want string
+		notices                   int
+	}{
+		{"", "", "", "", 0}, {"danger", "", "", "danger", 0}, {"danger", "always", "", "always", 0},
+		{"always", "danger", "", "always", 0}, {"", "", "always", "", 1}, {"danger", "", "always", "danger", 1},
+	} {
+		var sources []Source
+		for _, f := range []struct {
+			layer Layer
+			value string
+		}{{Repository, row.repo}, {User, row.user}, {Managed, row.managed}} {
+			if f.value != "" {
+				sources = append(sources, Source{Name: string(f.layer), Layer: f.layer, Data: []byte("version: 1\ndefaults: {verification: " + f.value + "}")})
+			}
+		}
+		s, err := Load(sources, LoadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Verification(); got != row.want || len(s.Notices()) != row.notices {
+			t.Errorf("%+v: got %q, notices %v", row, got, s.Notices())
+		}
 	}
 }
 

@@ -167,7 +167,11 @@ type surroundings struct {
 	// readlink is os.Readlink, or a function that knows no links.
 	readlink func(string) (string, error)
 
-	realProject, realHome string // with links resolved; filled when first needed
+	realProject, realHome string       // with links resolved; filled when first needed
+	settings              settingsFact // of the last directory, where no links are followed
+
+	// start is the directory that most paths begin with, and where its links lead; see resolve.
+	start, realStart string
 }
 
 func (e *surroundings) base(p *pathPattern) string {
@@ -387,6 +391,16 @@ func (e *surroundings) resolve(full string) string {
 		return path.Clean(full)
 	}
 	at, rest, links := "/", full, 0
+	switch {
+	case e.start == "" && e.cwd != "" && full != e.cwd:
+		e.start = e.cwd
+		e.realStart = e.resolve(e.cwd)
+		fallthrough
+	default:
+		if below, ok := under(e.start, full); ok && below != "" && e.start != "" && e.realStart != "" {
+			at, rest = e.realStart, below
+		}
+	}
 	for rest != "" {
 		var part string
 		part, rest, _ = strings.Cut(strings.TrimLeft(rest, "/"), "/")

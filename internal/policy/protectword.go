@@ -68,7 +68,8 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 	if !sign && e.readlink == nil && (namesOnly || !readsDirectories(u)) {
 		return "" // only a link or a search of all below could lead there
 	}
-	for _, t := range spellings(text) {
+	var few [8]string
+	for _, t := range spellings(few[:0], text) {
 		at, ok := e.resolvePath(dir, t)
 		if !ok {
 			continue

@@ -328,6 +328,22 @@ func (e *surroundings) ownProject(at string) bool {
 }
 
 func (e *surroundings) settingsDirectory(dir string) bool {
+	if e.readlink != nil { // homes are known only as far as links were followed
+		return e.isSettingsDirectory(dir)
+	}
+	if s := &e.settings; !s.known || s.dir != dir {
+		*s = settingsFact{dir, true, e.isSettingsDirectory(dir)}
+	}
+	return e.settings.is
+}
+
+// settingsFact says whether a directory is one of settings.
+type settingsFact struct {
+	dir       string
+	known, is bool
+}
+
+func (e *surroundings) isSettingsDirectory(dir string) bool {
 	if e.holdsHomes(dir) {
 		return true
 	}

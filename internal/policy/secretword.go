@@ -199,7 +199,8 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 			return append(all, secret{text: w.Text})
 		}
 	}
-	for _, t := range fileSpellings(text, u.Base == "git") {
+	var few [8]string
+	for _, t := range fileSpellings(few[:0], text, u.Base == "git") {
 		if t == "" || t == "." && !dirs {
 			continue
 		}
@@ -263,10 +264,10 @@ func otherHome(t string) (string, bool) {
 	return "/home/" + name + "/" + rest, true
 }
 
-// fileSpellings are the texts in a word that may be a file's name: spellings, and what git writes
+// fileSpellings appends the texts in a word that may be a file's name: spellings, and what git writes
 // before names.
-func fileSpellings(text string, git bool) []string {
-	all := spellings(text)
+func fileSpellings(all []string, text string, git bool) []string {
+	all = spellings(all, text)
 	if i := strings.IndexByte(text, ':'); i >= 0 && i+1 < len(text) {
 		all = append(all, text[i+1:])
 	}

@@ -73,7 +73,12 @@ func (s *Server) newSession(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, http.StatusOK, api.Bearer{Token: token, ExpiresAt: expires})
+	verification, err := s.verificationState(r, device)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, api.Bearer{Token: token, ExpiresAt: expires, Verification: verification})
 }
 
 // newTicket is POST /v1/ws/ticket: what opens one WebSocket, for a browser cannot put a header

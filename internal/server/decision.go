@@ -10,6 +10,7 @@ import (
 	"assent/broker"
 	"assent/internal/agent/agents"
 	"assent/internal/api"
+	"assent/internal/auth"
 	"assent/internal/hook"
 )
 
@@ -21,7 +22,7 @@ const decisionTime = 10 * time.Second
 // The body must name the input it is about. A device must have signed it: its bearer, which
 // may have been stolen, does not suffice.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	d, ok := s.readDecision(w, r)
+	d, sent, ok := s.readDecision(w, r)
 	if !ok {
 		return
 	}
@@ -43,7 +44,8 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// For a request that has ended, or another input, report the conflict rather than the form.
-	if view.State == broker.Pending && view.InputSHA256 == d.InputSHA256 {
+	who := by.Approver
+	if pendingAs(&view, d) {
 		if err := agents.Check(d, &view.Request); err != nil {
 			s.fail(w, r, err)
 			return
@@ -52,15 +54,20 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 			writeProblem(w, *p)
 			return
 		}
+		if d.Behavior == hook.BehaviorAllow {
+			if d.Verification, who, ok = s.verify(ctx, w, r, by, s.stakeOf(&view.Request, d), auth.DecisionText(id, d), sent, false); !ok {
+				return
+			}
+		}
 	}
-	view, err = s.cfg.Broker.Decide(ctx, id, d, by.Approver)
+	view, err = s.cfg.Broker.Decide(ctx, id, d, who)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	s.metrics.decision(by.Approver.Kind)
 	s.log.Info("decided", zap.String("id", id), zap.String("outcome", string(view.Outcome)),
-		zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)), zap.String("delivery", view.Delivery))
+		zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)), zap.Bool("verified", who.Verified), zap.String("delivery", view.Delivery))
 	delivery := broker.Delivered
 	if view.Delivery == "" || view.Delivery == broker.Recorded {
 		delivery = broker.Recorded
@@ -68,18 +75,21 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, api.DecisionResult{Delivery: delivery})
 }
 
-func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, ok bool) {
+// readDecision reads a decision, and the verification that was sent beside it, if there is one.
+func (s *Server) readDecision(w http.ResponseWriter, r *http.Request) (d hook.Decision, v *hook.Verification, ok bool) {
 	body := decisionBody{}
 	if !s.readObject(w, r, "Decision", body.fields(), body.check) {
-		return d, false
+		return d, nil, false
 	}
-	return body.decision(), true
+	return body.decision(), body.v, true
 }
 
 // decisionBody is the body as it comes (schema Decision).
 type decisionBody struct {
-	behavior string
-	d        hook.Decision
+	behavior     string
+	d            hook.Decision
+	verification hook.JSON
+	v            *hook.Verification // of verification; set by check
 }
 
 func (b *decisionBody) fields() map[string]any {
@@ -93,6 +103,7 @@ func (b *decisionBody) fields() map[string]any {
 		"shown":              &b.d.Shown,
 		"signedAt":           &b.d.SignedAt,
 		"signature":          &b.d.Signature,
+		"verification":       &b.verification,
 	}
 }
 
@@ -128,6 +139,10 @@ func (b *decisionBody) check() (errs []*hook.FieldError) {
 	}
 	if len(b.d.Signature) > 1024 {
 		errs = append(errs, hook.BadField("signature", "longer than 1 KiB"))
+	}
+	var bad *hook.FieldError
+	if b.v, bad = readVerification(b.verification); bad != nil {
+		errs = append(errs, bad)
 	}
 	return errs
 }

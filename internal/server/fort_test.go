@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -23,6 +24,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/auth/passkey"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -168,6 +170,33 @@ func (f *fort) signedIn() (bearer string, d auth.Device, nonce string, key *auth
 	bearer, _, err = f.auth.OpenSession(d.ID, nonce, key.Sign(auth.ChallengeText(d.ID, nonce)))
 	f.must(err)
 	return bearer, d, nonce, key
+}
+
+func (f *fort) bearerOf(d auth.Device, key *authtest.Key) string {
+	nonce, _, err := f.auth.Challenge(d.ID)
+	f.must(err)
+	bearer, _, err := f.auth.OpenSession(d.ID, nonce, key.Sign(auth.ChallengeText(d.ID, nonce)))
+	f.must(err)
+	return bearer
+}
+
+// localhost is where the fort's page can verify people.
+func (f *fort) localhost() passkey.Site {
+	return passkey.Site{ID: "localhost", Origins: []string{"http://localhost:" + f.port}}
+}
+
+// enrolling is a device that has just made a credential.
+func (f *fort) enrolling() (bearer string, d auth.Device, doc []byte, key *authtest.Key) {
+	bearer, d, _, key = f.signedIn()
+	options, err := f.auth.BeginVerification(d.ID, f.localhost())
+	f.must(err)
+	var o struct{ Challenge string }
+	f.must(json.Unmarshal(options, &o))
+	return bearer, d, authtest.NewAuthenticator("localhost", f.localhost().Origins[0]).Create(o.Challenge), key
+}
+
+func (f *fort) strikeVerification(bearer string, d auth.Device, body string) strike {
+	return strike{path: "/v1/devices/" + d.ID + "/verification", token: bearer, body: body, host: "localhost:" + f.port}
 }
 
 func (f *fort) rungBearer() string {

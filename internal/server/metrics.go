@@ -26,6 +26,7 @@ type metrics struct {
 	watching    *prometheus.GaugeVec // by kind of approver
 	dropped     prometheus.Counter
 	unsigned    prometheus.Counter
+	unverified  prometheus.Counter
 	unknown     prometheus.Counter
 	unpaired    *prometheus.CounterVec // by step of pairing
 }
@@ -56,6 +57,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.decisions = vec("assent_decisions_total", "kind", "Decisions taken here, by kind of approver.", append(slices.Clone(approverKinds), hook.KindRule)...)
 	m.dropped = one("assent_websockets_dropped_total", "WebSockets closed because their client was too slow.")
 	m.unsigned = one("assent_signatures_refused_total", "What devices sent and their key did not sign: decisions, rules, subscriptions.")
+	m.unverified = one("assent_verifications_refused_total", "What came without the verification of a device's owner that it needed, or with one that does not hold.")
 	m.unknown = one("assent_credentials_refused_total", "Tokens, bearers and tickets that were presented and are none.")
 	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.",
 		"redeem", "start", "poll", "confirm")

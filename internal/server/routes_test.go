@@ -69,6 +69,10 @@ var routes = []route{
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},
 	{"PATCH", "/v1/devices/x", `{"name":"x"}`, auth.RoleView, []int{404}},
+	{"GET", "/v1/devices/x/verification", "", auth.RoleApprove, []int{403}}, // a token is no device
+	{"POST", "/v1/devices/x/verification", "{}", auth.RoleApprove, []int{403}},
+	{"PUT", "/v1/devices/x/verification", `{"credential":{}}`, auth.RoleApprove, []int{403}},
+	{"DELETE", "/v1/devices/x/verification", "{}", auth.RoleApprove, []int{404}},
 	{"GET", "/v1/notifications", "", auth.RoleAdmin, []int{503}}, // nothing rings here
 	{"GET", "/v1/push", "", auth.RoleView, []int{403}},           // a token has no browser
 	{"PUT", "/v1/push", "{}", auth.RoleView, []int{403}},

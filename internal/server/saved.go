@@ -13,6 +13,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/api"
+	"assent/internal/auth"
 	"assent/internal/hook"
 )
 
@@ -58,11 +59,19 @@ func (s *Server) save(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := hook.Saved{Kind: kind}
 		var count int64
-		schema, fields := "SaveRule", map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature}
+		var proof hook.JSON
+		var sent *hook.Verification
+		schema, fields := "SaveRule", map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature, "verification": &proof}
 		if kind == hook.SavedGrant {
 			schema, fields["expiresAt"], fields["count"] = "SaveGrant", &x.Bounds, &count
 		}
-		if !s.readObject(w, r, schema, fields, func() []*hook.FieldError { return boundsOf(&x, count) }) {
+		if !s.readObject(w, r, schema, fields, func() (errs []*hook.FieldError) {
+			var bad *hook.FieldError
+			if sent, bad = readVerification(proof); bad != nil {
+				errs = append(errs, bad)
+			}
+			return append(errs, boundsOf(&x, count)...)
+		}) {
 			return
 		}
 		x.RequestID = knownID(x.RequestID) // the spelling that is signed and kept
@@ -96,6 +105,12 @@ func (s *Server) save(kind string) http.HandlerFunc {
 		}
 		if err != nil {
 			s.fail(w, r, err)
+			return
+		}
+		// What is signed is saved once, whoever sends it again.
+		text := auth.AlwaysText(x.RequestID, x.InputSHA256, x.Digest, x.Kind, x.Bounds, x.Count)
+		var ok bool
+		if x.Verification, x.By, ok = s.verify(ctx, w, r, by, remembered, text, sent, true); !ok {
 			return
 		}
 		x.RequestID, x.Sentence, x.Rule, x.Tests = found.RequestID, found.Sentence, found.Rule, found.Tests
@@ -177,7 +192,7 @@ func (s *Server) savedView(x hook.Saved, inForce []hook.RuleInForce) api.Saved {
 	v := api.Saved{
 		ID: x.ID, Kind: x.Kind, State: x.State(time.Now()), Sentence: x.Sentence, Rule: x.Rule, RequestID: x.RequestID, By: x.By,
 		CreatedAt: x.CreatedAt, ExpiresAt: x.ExpiresAt, Count: x.Count, Spent: len(x.Spent), RevokedAt: x.RevokedAt, RevokedBy: x.RevokedBy,
-		InputSHA256: x.InputSHA256, Proposal: x.Digest, Signature: x.Signature, PublicKey: x.PublicKey, Bounds: x.Bounds,
+		InputSHA256: x.InputSHA256, Proposal: x.Digest, Signature: x.Signature, PublicKey: x.PublicKey, Bounds: x.Bounds, Verification: x.Verification,
 	}
 	if i := slices.IndexFunc(inForce, func(r hook.RuleInForce) bool { return r.ID == x.ID }); i >= 0 {
 		v.Matches, v.LastMatch = inForce[i].Matches, inForce[i].LastMatch

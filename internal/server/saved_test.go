@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
+	"assent/internal/auth/passkey"
 	"assent/internal/hook"
 	inforce "assent/internal/policy/files"
 	"assent/internal/policy/grants"
@@ -350,6 +351,33 @@ func TestWhatCannotBeSaved(t *testing.T) {
 		strange := g.raise(call{unix: true, body: strings.Replace(strings.Replace(bash("x"), "/home/dev/project", m.dir, 1), `"command"`, `"Command":"ls","command"`, 1), header: map[string]string{hook.HeaderHost: m.host}})
 		if p := g.proposals(strange.id); len(p.Proposals) != 0 {
 			t.Errorf("a request that can be read in two ways: %+v", p)
+		}
+	})
+}
+
+// What has a device verify its owner wants that for rules and grants too, over what is saved.
+func TestVerifiedSaving(t *testing.T) {
+	withMemory(t, func(t *testing.T, g *rig, m *keeper) {
+		p := g.paired(auth.RoleApprove, "phone")
+		face := g.enrol(p)
+		w := m.raises(g, "mytool x")
+		digest, sum := g.proposals(w.id).Proposals[0].Digest, g.get(w.id).InputSHA256
+		text := func(count int) []byte {
+			return auth.AlwaysText(w.id, sum, digest, hook.SavedGrant, "", count)
+		}
+		save := func(more fields) reply {
+			more["count"], more["signature"] = 3, p.key.Sign(text(3))
+			return g.save("grant", w.id, p.bearer, more)
+		}
+		g.wants(save(fields{}), nil, "before saving a rule or a grant")
+		g.wants(save(fields{"verification": face.Get(text(100))}), nil, "for exactly this")
+		proof := face.Get(text(3))
+		if r := save(fields{"verification": proof}); r.status != http.StatusCreated {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		x := m.store.List("grant")[0]
+		if !x.By.Verified || x.Verification == nil || !passkey.Fits(text(3), *x.Verification) {
+			t.Errorf("kept as %+v", x)
 		}
 	})
 }

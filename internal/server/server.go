@@ -75,6 +75,9 @@ type Config struct {
 	Halt *halt.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
+	// RequireVerification says for which allows everybody has to be verified by their device:
+	// hook.VerifyDanger and its like; "", and nil: only those whose device has turned it on do.
+	RequireVerification func() string
 	// Push notifies devices; nil means that this broker does not.
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that they were not compared.
@@ -163,6 +166,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Ready == nil {
 		cfg.Ready = func() error { return nil }
+	}
+	if cfg.RequireVerification == nil {
+		cfg.RequireVerification = func() string { return "" }
 	}
 	if cfg.Mismatches == nil {
 		cfg.Mismatches = func() conformance.Report { return conformance.Report{Mismatches: []conformance.Mismatch{}} }
@@ -345,6 +351,11 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
 	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)
+
+	approve.Get("/v1/devices/{id}/verification", s.verifiesItself(s.getVerification))
+	approve.Post("/v1/devices/{id}/verification", s.verifiesItself(s.beginVerification))
+	approve.Put("/v1/devices/{id}/verification", s.verifiesItself(s.finishVerification))
+	approve.Delete("/v1/devices/{id}/verification", s.endVerification)
 
 	ringing := route(maxBody, auth.RoleView).With(s.ownDevice)
 	ringing.Get("/v1/push", s.getPush)

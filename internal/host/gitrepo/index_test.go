@@ -40,7 +40,7 @@ func TestTracked(t *testing.T) {
 			put := func(names ...string) {
 				t.Helper()
 				for _, name := range names {
-					if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755), os.WriteFile(filepath.Join(root, name), []byte(name), 0o644)); err != nil {
+					if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o755), os.WriteFile(filepath.Join(root, name), []byte("the same in all"), 0o644)); err != nil {
 						t.Fatal(err)
 					}
 				}

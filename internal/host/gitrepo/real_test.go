@@ -64,7 +64,11 @@ func (l lab) says(dir string) (r hook.Repo) {
 // step, Find and a Cache that has seen all the steps before say what git says. All files are made
 // to look old, so that the cache believes them.
 func TestFindAsGitDoes(t *testing.T) {
-	for seed := range uint64(2) {
+	histories := uint64(2)
+	if testing.Short() {
+		histories = 1
+	}
+	for seed := range histories {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			l, rnd := newLab(t), rand.New(rand.NewPCG(seed, 7))

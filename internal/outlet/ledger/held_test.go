@@ -83,7 +83,7 @@ func TestManyLockedLedgers(t *testing.T) {
 			list = append(list, mutation(fmt.Sprint("/locked", n), n), mutation(fmt.Sprint("/good", n), n))
 		}
 		begun, stored := time.Now(), 0
-		failed := store(list, func(root string, _ []hook.Mutation, wait time.Duration) error {
+		failed := store(list, lockWait, func(root string, _ []hook.Mutation, wait time.Duration) error {
 			if strings.HasPrefix(root, "/good") {
 				time.Sleep(time.Second) // that is work
 				stored++

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type Sink struct {
 	Decode func(body []byte) (hook.Mutation, error)
 	Logf   func(format string, args ...any)
 
+	wait   time.Duration      // for locks; 0: as long as Store does
 	logged map[string]string  // by root, the last problem that was logged
 	busy   map[string]backoff // by root; ledgers that were locked
 
@@ -64,7 +66,7 @@ func (s *Sink) Store(ctx context.Context, bodies [][]byte) []error {
 			list[i] = m
 		}
 	}
-	failed := Store(ctx, list)
+	failed := storeWithin(ctx, list, cmp.Or(s.wait, lockWait))
 	for root, err := range failed {
 		if errors.Is(err, ErrBusy) {
 			s.backOff(root, err)

@@ -31,7 +31,7 @@ func TestLockedLedgerIsLeftAlone(t *testing.T) {
 			t.Skipf("needs git: %v %s", err, out)
 		}
 	}
-	s := &Sink{Host: "here", Decode: func(body []byte) (hook.Mutation, error) { return mutations[string(body)], nil }, Logf: t.Logf}
+	s := &Sink{wait: time.Millisecond, Host: "here", Decode: func(body []byte) (hook.Mutation, error) { return mutations[string(body)], nil }, Logf: t.Logf}
 	if errs := s.Store(t.Context(), [][]byte{body(locked, "0")}); errs[0] != nil {
 		t.Fatal(errs[0])
 	}

@@ -12,13 +12,17 @@ import (
 // the errors by root; a tree that fails does not hold up the others: Store waits two seconds for locks
 // in all, however many there are. Mutations without a root have no ledger.
 func Store(ctx context.Context, list []hook.Mutation) (failed map[string]error) {
-	return store(list, func(root string, some []hook.Mutation, wait time.Duration) error {
+	return storeWithin(ctx, list, lockWait)
+}
+
+// storeWithin is Store that waits for locks for as long as wait.
+func storeWithin(ctx context.Context, list []hook.Mutation, wait time.Duration) (failed map[string]error) {
+	return store(list, wait, func(root string, some []hook.Mutation, wait time.Duration) error {
 		return storeOne(ctx, root, some, wait)
 	})
 }
 
-func store(list []hook.Mutation, one func(root string, some []hook.Mutation, wait time.Duration) error) (failed map[string]error) {
-	wait := lockWait
+func store(list []hook.Mutation, wait time.Duration, one func(root string, some []hook.Mutation, wait time.Duration) error) (failed map[string]error) {
 	for root, some := range byRoot(list) {
 		begun := time.Now()
 		err := one(root, some, wait)

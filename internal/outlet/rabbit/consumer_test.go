@@ -214,9 +214,9 @@ func TestConsumer(t *testing.T) {
 // A message is acknowledged after it was stored, not before.
 func TestConsumerStopsWhileItStores(t *testing.T) {
 	t.Parallel()
-	r := node(t, "")
+	url := shareURL(t)
 	began, ctx := make(chan struct{}), t.Context()
-	c, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: r.URL(), Queue: "own", Store: func(ctx context.Context, bodies [][]byte) []error {
+	c, err := rabbit.NewConsumer(rabbit.ConsumerConfig{URL: url, Queue: "own", Store: func(ctx context.Context, bodies [][]byte) []error {
 		close(began)
 		<-ctx.Done()
 		return make([]error, len(bodies))
@@ -227,10 +227,10 @@ func TestConsumerStopsWhileItStores(t *testing.T) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- c.Run(ctx) }()
-	eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), "own") == 0 })
-	send(t, r.URL(), "", "own", "one")
+	eventually(t, "the queue is there", func() bool { return waiting(t, url, "own") == 0 })
+	send(t, url, "", "own", "one")
 	<-began
 	cancel()
 	<-done
-	eventually(t, "the message is back", func() bool { return waiting(t, r.URL(), "own") == 1 })
+	eventually(t, "the message is back", func() bool { return waiting(t, url, "own") == 1 })
 }

@@ -23,26 +23,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"assent/e2e/rig/freeport"
 	"assent/e2e/rig/rabbitmq"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"
 )
 
-// node starts a RabbitMQ, or skips the test where there is none, or no time for one.
+// node starts a RabbitMQ of the test's own, or skips the test where there is none, or no time for one.
 func node(t *testing.T, config string) *rabbitmq.Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("RabbitMQ takes its time to start")
 	}
 	r, err := rabbitmq.New(t.TempDir(), config)
-	if errors.Is(err, rabbitmq.ErrMissing) && os.Getenv("ASSENT_E2E_REQUIRE") != "1" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	skipOrFail(t, err)
 	t.Cleanup(r.Close)
 	start(t, r)
 	return r
@@ -313,10 +307,17 @@ func inOrder(t *testing.T, got []amqp.Delivery, session string, first int) {
 	}
 }
 
-// TestPublisher takes one RabbitMQ through what it can do to a publisher.
+// TestPublisher takes one RabbitMQ through what it can do to a publisher, as long as it runs.
 func TestPublisher(t *testing.T) {
 	t.Parallel()
-	r := node(t, "max_message_size = 1000000\n")
+	users, err := definitions(t.TempDir(), []string{"/"},
+		user{Name: "guest", Password: "guest", configure: ".*", write: ".*", read: ".*"},
+		user{Name: "poor", Password: "p@ss", configure: "^$", write: "^hookd\\.events$", read: "^$"},
+		user{Name: "late", Password: "other", configure: ".*", write: ".*", read: ".*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := node(t, users+"max_message_size = 1000000\n")
 
 	t.Run("a cursor of its own", func(t *testing.T) {
 		s := newEvents()
@@ -367,32 +368,6 @@ func TestPublisher(t *testing.T) {
 		}
 	})
 
-	t.Run("it hangs", func(t *testing.T) {
-		s := newEvents()
-		// Its own exchange: what it has not read when this ends is in nobody else's queue.
-		const own = "hangs"
-		bindTo(t, r.URL(), own, "hangs")
-		p := publishWith(t, rabbit.Config{URL: r.URL(), Exchange: own}, s)
-		s.write("s", 0, "")
-		got := reader(t, r.URL(), "hangs")
-		inOrder(t, got.take(1), "s", 0)
-		defer r.Resume()
-		r.Pause()
-		for i := range 3000 {
-			s.write("s", i+1, strings.Repeat("x", 4000))
-		}
-		eventually(t, "the silence is noticed", func() bool { return p.metric("assent_amqp_connected") == 0 })
-		r.Resume()
-		inOrder(t, got.take(3000), "s", 1)
-
-		eventually(t, "it is back", func() bool { return p.metric("assent_amqp_lag_events") == 0 })
-		r.Pause()
-		for i := range 3000 {
-			s.write("s", i+3001, strings.Repeat("x", 4000))
-		}
-		p.stop() // though nobody reads what it writes
-	})
-
 	t.Run("it is short of memory", func(t *testing.T) {
 		s := newEvents()
 		bind(t, r.URL(), "short")
@@ -425,8 +400,6 @@ func TestPublisher(t *testing.T) {
 	})
 
 	t.Run("a user with few rights", func(t *testing.T) {
-		ctl(t, r, "add_user", "poor", "p@ss")
-		ctl(t, r, "set_permissions", "poor", "^$", "^hookd\\.events$", "^$")
 		bind(t, r.URL(), "poor")
 		s := newEvents()
 		publish(t, strings.Replace(r.URL(), "guest:guest", "poor:p%40ss", 1), s)
@@ -437,8 +410,6 @@ func TestPublisher(t *testing.T) {
 	t.Run("a wrong password", func(t *testing.T) {
 		s := newEvents()
 		bind(t, r.URL(), "wrong")
-		ctl(t, r, "add_user", "late", "other")
-		ctl(t, r, "set_permissions", "late", ".*", ".*", ".*")
 		p := publish(t, strings.Replace(r.URL(), "guest:guest", "late:hunter2", 1), s)
 		s.write("s", 0, "")
 		eventually(t, "it says so", func() bool { return strings.Contains(p.said(), "check user, password") })
@@ -460,6 +431,38 @@ func TestPublisher(t *testing.T) {
 		s.write("s", 1, "")
 		eventually(t, "it is published", func() bool { n, _, _ := s.load(t.Context()); return n == 2 })
 		bind(t, r.URL(), "again") // fails if the exchange is not as it was
+	})
+}
+
+// TestPublisherWithoutRabbitMQ: it hangs, and it goes away and comes back.
+func TestPublisherWithoutRabbitMQ(t *testing.T) {
+	t.Parallel()
+	r := node(t, "")
+
+	t.Run("it hangs", func(t *testing.T) {
+		s := newEvents()
+		// Its own exchange: what it has not read when this ends is in nobody else's queue.
+		const own = "hangs"
+		bindTo(t, r.URL(), own, "hangs")
+		p := publishWith(t, rabbit.Config{URL: r.URL(), Exchange: own}, s)
+		s.write("s", 0, "")
+		got := reader(t, r.URL(), "hangs")
+		inOrder(t, got.take(1), "s", 0)
+		defer r.Resume()
+		r.Pause()
+		for i := range 3000 {
+			s.write("s", i+1, strings.Repeat("x", 4000))
+		}
+		eventually(t, "the silence is noticed", func() bool { return p.metric("assent_amqp_connected") == 0 })
+		r.Resume()
+		inOrder(t, got.take(3000), "s", 1)
+
+		eventually(t, "it is back", func() bool { return p.metric("assent_amqp_lag_events") == 0 })
+		r.Pause()
+		for i := range 3000 {
+			s.write("s", i+3001, strings.Repeat("x", 4000))
+		}
+		p.stop() // though nobody reads what it writes
 	})
 
 	t.Run("no memory of an outage", func(t *testing.T) {
@@ -496,16 +499,10 @@ func ctl(t *testing.T, r *rabbitmq.Server, args ...string) {
 // TestTLS: amqps with an authority of one's own, named in the URL; and nobody else's.
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	cert, key := certificate(t, dir)
-	ports, err := freeport.Find(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := ports[0]
-	r := node(t, fmt.Sprintf("listeners.ssl.1 = 127.0.0.1:%d\nssl_options.cacertfile = %s\nssl_options.certfile = %s\nssl_options.keyfile = %s\n", port, cert, cert, key))
-	bind(t, r.URL(), "tls")
-	url := fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/", port)
+	r, host := share(t)
+	bind(t, r.URL()+host, "tls")
+	cert := r.cert
+	url := fmt.Sprintf("amqps://guest:guest@127.0.0.1:%d/%s", r.tlsPort, host)
 
 	s := newEvents()
 	stranger := publish(t, url, s)
@@ -517,7 +514,7 @@ func TestTLS(t *testing.T) {
 	publish(t, url+"?cacertfile="+cert, s).stop()
 	p := publish(t, url+"?cacertfile="+cert, s)
 	s.write("s", 0, "")
-	got := reader(t, r.URL(), "tls")
+	got := reader(t, r.URL()+host, "tls")
 	inOrder(t, got.take(1), "s", 0)
 	p.stop()
 
@@ -533,11 +530,10 @@ func TestTLS(t *testing.T) {
 }
 
 // certificate writes one for 127.0.0.1 that is its own authority.
-func certificate(t *testing.T, dir string) (cert, key string) {
-	t.Helper()
+func certificate(dir string) (cert, key string, err error) {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
@@ -546,20 +542,16 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &k.PublicKey, k)
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(k)
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	err = errors.Join(
+	return cert, key, errors.Join(
 		os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600),
 		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert, key
 }
 
 func TestCheckURL(t *testing.T) {

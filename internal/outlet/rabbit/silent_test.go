@@ -14,12 +14,12 @@ import (
 // came later; who drops what it has seen gets all in order.
 func TestConfirmsThatAreLost(t *testing.T) {
 	t.Parallel()
-	r := node(t, "")
-	bind(t, r.URL(), "lost")
-	p := newProxy(t, r.URL())
+	url := shareURL(t)
+	bind(t, url, "lost")
+	p := newProxy(t, url)
 	s := newEvents()
 	publish(t, p.url, s)
-	got := reader(t, r.URL(), "lost")
+	got := reader(t, url, "lost")
 	p.swallow(basicAck)
 	for i := range 9 {
 		s.write("s", i, "")
@@ -45,7 +45,7 @@ const hasty = 10 * time.Second
 // the log and a metric say so.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	r := node(t, "")
+	url := shareURL(t)
 	var rows sync.WaitGroup // all at once: they do nothing but wait
 	defer rows.Wait()
 	for name, answer := range map[string]uint32{
@@ -54,8 +54,8 @@ func TestSilentServer(t *testing.T) {
 		rows.Go(func() {
 			t.Run(name, func(t *testing.T) {
 				queue := strings.ReplaceAll(name, " ", "-")
-				bind(t, r.URL(), queue)
-				p := newProxy(t, r.URL())
+				bind(t, url, queue)
+				p := newProxy(t, url)
 				p.swallow(answer)
 				s := newEvents()
 				cfg := rabbit.Config{URL: p.url}
@@ -72,7 +72,7 @@ func TestSilentServer(t *testing.T) {
 					t.Error("it counts as connected")
 				}
 				p.swallow(0)
-				got := reader(t, r.URL(), queue)
+				got := reader(t, url, queue)
 				mine := 0
 				for mine < 20 { // the others' come too
 					if m := got.take(1); strings.HasPrefix(toolUse(t, m[0]), queue+"-") {
@@ -90,7 +90,7 @@ func TestSilentServer(t *testing.T) {
 
 func TestSilentServerOfAConsumer(t *testing.T) {
 	t.Parallel()
-	r := node(t, "")
+	url := shareURL(t)
 	var rows sync.WaitGroup // all at once: they do nothing but wait
 	defer rows.Wait()
 	for name, answer := range map[string]uint32{
@@ -99,7 +99,7 @@ func TestSilentServerOfAConsumer(t *testing.T) {
 		rows.Go(func() {
 			t.Run(name, func(t *testing.T) {
 				queue := strings.ReplaceAll(name, " ", "-")
-				p := newProxy(t, r.URL())
+				p := newProxy(t, url)
 				s := &sink{broken: answer == basicAck || answer == basicGetOK}
 				cfg := rabbit.ConsumerConfig{URL: p.url, Queue: queue, Store: s.store, Logf: s.logf}
 				cfg.Hasten(hasty)
@@ -120,11 +120,11 @@ func TestSilentServerOfAConsumer(t *testing.T) {
 				}
 				stop := run()
 				if s.broken {
-					eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) == 0 })
-					send(t, r.URL(), "", queue, "bad one")
+					eventually(t, "the queue is there", func() bool { return waiting(t, url, queue) == 0 })
+					send(t, url, "", queue, "bad one")
 				}
 				if answer == basicGetOK { // it is asked for at the next start
-					eventually(t, "it is set aside", func() bool { return waiting(t, r.URL(), queue+".failed") == 1 })
+					eventually(t, "it is set aside", func() bool { return waiting(t, url, queue+".failed") == 1 })
 					stop()
 					p.swallow(answer)
 					run()
@@ -132,8 +132,8 @@ func TestSilentServerOfAConsumer(t *testing.T) {
 				eventually(t, "it is given up twice", func() bool { return p.silences() >= 2 && s.said("RabbitMQ sends no answer") })
 				p.swallow(0)
 				s.fix(false)
-				eventually(t, "the queue is there", func() bool { return waiting(t, r.URL(), queue) >= 0 })
-				send(t, r.URL(), "", queue, "good")
+				eventually(t, "the queue is there", func() bool { return waiting(t, url, queue) >= 0 })
+				send(t, url, "", queue, "good")
 				eventually(t, "it is stored", func() bool { return s.has("good")[0] > 0 })
 				if answer == basicGetOK {
 					eventually(t, "and the other", func() bool { return s.has("bad one")[0] > 0 })
@@ -146,8 +146,8 @@ func TestSilentServerOfAConsumer(t *testing.T) {
 // TestLargeMessages: however many wait in RabbitMQ, few of them are in memory.
 func TestLargeMessages(t *testing.T) {
 	t.Parallel()
-	r := node(t, "")
-	p := newProxy(t, r.URL())
+	url := shareURL(t)
+	p := newProxy(t, url)
 	const size, most = 4 << 20, 48 << 20 // of the socket's buffers, too
 	var stored, ahead int64
 	end := make(chan struct{})
@@ -175,14 +175,14 @@ func TestLargeMessages(t *testing.T) {
 	}}
 	cfg.Logf = t.Logf
 	body := strings.Repeat("x", size)
-	ch := channel(t, r.URL())
+	ch := channel(t, url)
 	if _, err := ch.QueueDeclare("own", true, false, false, false, map[string]any{"x-expires": int64(7 * 24 * 3600 * 1000)}); err != nil {
 		t.Fatal(err)
 	}
 	for range 40 {
-		send(t, r.URL(), "", "own", body)
+		send(t, url, "", "own", body)
 	}
-	send(t, r.URL(), "", "own", "") // the last
+	send(t, url, "", "own", "") // the last
 	c, err := rabbit.NewConsumer(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/policy"
+	"assent/internal/policy/shell"
 )
 
 // Bounds of what Changes keeps: the sessions without news for longest go first, and of one session the
@@ -171,7 +172,12 @@ func (c *Changes) Follow(ctx context.Context, bounds func(context.Context) (olde
 func (r *reader) writes(req *hook.Request) []Change {
 	e := r.begin(req)
 	defer r.giveBack(e)
-	e.gather()
+	if e.tool.Kind == tool.Command {
+		e.gather()
+	} else if name, ok := e.fileName(); ok { // its text may be long, and does not matter
+		p := e.where.path(name, e.where.cwd, true)
+		e.noteWrite(&line{kind: "writes"}, &p, &shell.Unit{Dir: e.where.cwd, DirKnown: true})
+	}
 	all := make([]Change, 0, len(e.wrote))
 	for i := range e.wrote {
 		c := Change{e.wrote[i].at, e.wrote[i].link}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"assent/internal/hook"
@@ -193,6 +194,7 @@ func TestWritesThenRuns(t *testing.T) {
 		{"echo x > a.h; make -j4", hook.Attention, "a.h"},
 		{"dd of=x.go < y; go vet ./...", hook.Danger, ""},
 		{"for i in 1 2; do go run .; echo x > y.go; done", hook.Attention, "y.go"},
+		{"go test ./... & echo x > y.go", hook.Attention, "y.go"},
 		{"echo x > x.sh; ./x.sh", hook.Danger, ""},
 		{"go test ./...; echo x > y.go", hook.Normal, ""},
 		{"go test ./... > out.json", hook.Normal, ""},
@@ -252,5 +254,32 @@ func TestThroughLinks(t *testing.T) {
 				t.Errorf("%s, %q: %s", e.Risk, e.RiskReason, e.Sentence)
 			}
 		})
+	}
+}
+
+// TestChangesAtOnce: many goroutines tell and ask at the same time.
+func TestChangesAtOnce(t *testing.T) {
+	c := effects.NewChanges("/home/dev")
+	of := effects.New(effects.Options{Home: "/home/dev", Changed: c.Before})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 50 {
+				e, p := ran(t, hook.EventPostToolUse, "u", "s", uint64(g*50+i+1), "Write", map[string]string{"file_path": fmt.Sprintf("/srv/shop/%d.go", g), "content": ""})
+				c.Observe(e, p)
+				req := bash(t, "go test ./...", "/srv/shop")
+				req.Submitter, req.SessionID, req.EventSeq = "u", "s", 1000
+				if got := of(req); got.Risk != hook.Attention {
+					t.Errorf("%s after a change", got.Risk)
+				}
+				if i == 49 && g == 0 {
+					c.Forget("other")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := c.Before(&hook.Request{Submitter: "u", SessionID: "s", EventSeq: 1000}); len(got) != 8 {
+		t.Errorf("%d files", len(got))
 	}
 }

@@ -17,7 +17,7 @@ var (
 	codeStarts  = regexp.MustCompile(`(?i)\bsystem\b|\bexec\w*\b|spawn|popen|fork\b|subprocess|child_process|\bpty\b|passthru|shell_exec|proc_open|\beval\b|compile\(|__import__|importlib|ctypes|Runtime|ProcessBuilder|Start-Process|Invoke-Expression|\biex\b|qx|%x|` + "`" + `|Open3|\bexec\b|-EncodedCommand|b64decode|fromCharCode|unhexlify|\|\s*getline|\bcoproc`)
 	codeWrites  = regexp.MustCompile(`(?i)open\s*\([^)]*["'][wax+]|write_text|write_bytes|writeFile|appendFile|createWriteStream|copyFile|rename\(|os\.chmod|symlink|File\.write|file_put_contents|print\s*>|>\s*"|Set-Content|Out-File|shutil\.copy|makedirs|mkdir`)
 	codeSecrets = regexp.MustCompile(`(?i)\.ssh\b|id_rsa|id_ed25519|\.aws/|\.env\b|\.netrc|\.npmrc|/etc/(shadow|passwd)|\.gnupg|credentials|private_key|\.kube/config|os\.environ|process\.env|ENV\[|getenv`)
-	sqlDestroys = regexp.MustCompile(`(?i)\b(drop\s+(table|database|schema|user|role|index|view|collection|keyspace|owned)|truncate\b|delete\s+from\s+[^\s;'"]*|update\s+\S+\s+set\b|alter\s+(table|database|user|role|system)|grant\s|revoke\s|copy\s+[^;]*\b(to|from)\s+program|dropDatabase|\.drop\(|deleteMany|deleteOne|remove\(|updateMany|FLUSHALL|FLUSHDB|detach\s+delete|drop\s+constraint|shutdown\b|load_extension|into\s+outfile|\\!|\.shell|\.system|pg_terminate_backend|xp_cmdshell|vacuum\s+full|replace\s+into|merge\s+into|reassign\s+owned)`)
+	sqlDestroys = regexp.MustCompile(`(?i)(?:^|[\s'"])\.(?:shell|system|restore|import|save|clone|output|once|excel|archive)\b|\b(drop\s+(table|database|schema|user|role|index|view|collection|keyspace|owned)|truncate\b|delete\s+from\s+[^\s;'"]*|update\s+\S+\s+set\b|alter\s+(table|database|user|role|system)|grant\s|revoke\s|copy\s+[^;]*\b(to|from)\s+program|dropDatabase|\.drop\(|deleteMany|deleteOne|remove\(|updateMany|FLUSHALL|FLUSHDB|detach\s+delete|drop\s+constraint|shutdown\b|load_extension|into\s+outfile|\\!|pg_terminate_backend|xp_cmdshell|vacuum\s+full|replace\s+into|merge\s+into|reassign\s+owned)`)
 	sqlWrites   = regexp.MustCompile(`(?i)\b(insert\s+into|create\s|insertOne|insertMany|set\s+(role|session)|copy\s|begin\b|call\s|exec\b|do\s|vacuum|reindex|refresh|comment\s+on|lock\s)`)
 )
 
@@ -100,7 +100,7 @@ func (c *command) scriptOf(l line) {
 	}
 	if len(c.operands) == 0 || words[c.operands[0]].Text == "-" {
 		switch {
-		case c.u.Stdin == shell.Pipe && !c.u.DenyOnly:
+		case c.u.Stdin == shell.Pipe && (!c.u.DenyOnly || c.downloaded):
 			c.marks(hook.Danger)
 			c.put(effect{kind: "runs-downloaded", phrase: c.piped(), object: c.u.Base, row: c.source(), risk: hook.Danger})
 		case !c.u.DenyOnly:
@@ -179,10 +179,24 @@ var taskWords = map[string]effect{ // read-only
 	"jib": {kind: "publishes", phrase: "Publishes by"}, "archives": {kind: "publishes", phrase: "Uploads by"}, "submit": {kind: "publishes", phrase: "Publishes by"}, "live": {kind: "publishes", phrase: "Works on production by"},
 	"clear": {kind: "deletes", phrase: "Deletes by"}, "unpublish": {kind: "deletes", phrase: "Deletes by"}, "undeploy": {kind: "deletes", phrase: "Takes down by"}, "terminate": {kind: "deletes", phrase: "Destroys by"}, "revoke": {kind: "deletes", phrase: "Takes away by"},
 	"db": {kind: "database", phrase: "Works on a database by"}, "database": {kind: "database", phrase: "Works on a database by"}, "downgrade": {kind: "database", phrase: "Changes a database by"},
+	"wrapper": {kind: "plants", phrase: "Changes the wrapper by"},
 	"migrate": {kind: "database", phrase: "Changes a database by"}, "seed": {kind: "database", phrase: "Changes a database by"}, "migration": {kind: "database", phrase: "Changes a database by"}, "loaddata": {kind: "database", phrase: "Changes a database by"},
 	"createsuperuser": {kind: "escalates", phrase: "Makes an administrator by"}, "changepassword": {kind: "escalates", phrase: "Changes a password by"},
 	"install": {kind: "installs", phrase: "Installs by"}, "uninstall": {kind: "installs", phrase: "Removes by"}, "setup": {kind: "installs", phrase: "Installs by"}, "bootstrap": {kind: "installs", phrase: "Installs by"},
 	"apply": {kind: "publishes", phrase: "Applies by"}, "provision": {kind: "publishes", phrase: "Changes machines by"}, "send": {kind: "sends", phrase: "Sends by"}, "email": {kind: "sends", phrase: "Sends by"}, "notify": {kind: "sends", phrase: "Sends by"}, "sync": {kind: "sends", phrase: "Copies by"}, "backup": {kind: "sends", phrase: "Copies by"}, "restore": {kind: "overwrites", phrase: "Restores by"}, "eject": {kind: "overwrites", phrase: "Changes the project by"}, "dbshell": {kind: "database", phrase: "Opens a database by"}, "shell": {kind: "unknown", phrase: "Opens a shell by"},
+}
+
+// tasks are those among the arguments, and what one of its letters may have taken for a value though it
+// takes none: which those are, is another matter for each of the programs.
+func (c *command) tasks() {
+	at := c.operands
+	for _, u := range c.flags {
+		if u.value == "" || len(u.name) != 2 || strings.Contains("CfDIom", u.name[1:]) || u.at+1 >= len(c.words) || c.words[u.at+1].Text != u.value {
+			continue
+		}
+		at = append(at[:len(at):len(at)], u.at+1)
+	}
+	c.task(at)
 }
 
 // task tells tasks of a project apart by the words in their names.
@@ -192,7 +206,11 @@ func (c *command) task(at []int) {
 		if len(w.Text) > 200 || strings.ContainsAny(w.Text, " \n") {
 			continue
 		}
-		for word := range strings.FieldsFuncSeq(split(w.Text), func(r rune) bool { return r < 'a' || r > 'z' }) {
+		text := strings.ToLower(w.Text)
+		if !strings.HasPrefix(text, "-") {
+			text = split(w.Text) // flywayClean
+		}
+		for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < 'a' || r > 'z' }) {
 			f, is := taskWords[word]
 			if !is {
 				continue

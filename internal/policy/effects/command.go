@@ -114,7 +114,7 @@ func writesNothing(u *shell.Unit) bool {
 	case "cat":
 		return len(u.Argv) == 2 && u.Argv[1].Text == "/dev/null"
 	case "echo", "printf":
-		return len(u.Argv) == 2 && (u.Argv[1].Text == "-n" || u.Argv[1].Text == "") || len(u.Argv) == 3 && u.Argv[1].Text == "-n" && u.Argv[2].Text == ""
+		return len(u.Argv) == 1 || len(u.Argv) == 2 && (u.Argv[1].Text == "-n" || u.Argv[1].Text == "") || len(u.Argv) == 3 && u.Argv[1].Text == "-n" && u.Argv[2].Text == ""
 	}
 	return false
 }

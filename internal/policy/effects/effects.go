@@ -111,7 +111,7 @@ func packsBy(name string) pack {
 		return pack{"downloads", hook.Attention, "the cloud"}
 	case "builtin/npm-read@1":
 		return pack{"downloads", hook.Attention, "the registry"}
-	case "builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1":
+	case "builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1", "builtin/coding@1":
 		return pack{"runs-project", hook.Normal, ""}
 	}
 	return pack{"reads", hook.Calm, ""}
@@ -121,7 +121,7 @@ func packNames() []string {
 	return []string{
 		"builtin/readonly@1", "builtin/git-read@1", "builtin/docker-read@1", "builtin/macos-read@1", "builtin/brew-read@1", "builtin/pip-read@1",
 		"builtin/gh-read@1", "builtin/git-remote-read@1", "builtin/kube-read@1", "builtin/cloud-read@1", "builtin/npm-read@1",
-		"builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1",
+		"builtin/go-project@1", "builtin/node-project@1", "builtin/python-project@1", "builtin/rust-project@1", "builtin/coding@1",
 	}
 }
 

@@ -2,6 +2,7 @@ package effects_test
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -91,4 +92,25 @@ func check(t *testing.T, e *hook.Effects, input string) {
 		}
 		end = m.End
 	}
+}
+
+// FuzzChanges: of any call, the files that it is said to have changed are absolute, clean and not many.
+func FuzzChanges(f *testing.F) {
+	f.Add("Write", `{"file_path":"a/../../b"}`)
+	f.Add("Bash", `{"command":"ln -s / x; echo > $y; cat > 'a b' <<E\nE\n"}`)
+	f.Add("MultiEdit", `{"file_path":5}`)
+	f.Add("Bash", `{"command":"tee `+strings.Repeat("x", 3000)+` ~/y"}`)
+	f.Fuzz(func(t *testing.T, name, input string) {
+		c := effects.NewChanges("/home/dev")
+		c.Observe(&hook.Event{Type: hook.EventPostToolUse, Seq: 1}, &hook.Payload{SessionID: "s", CWD: "/srv/shop", ToolName: name, ToolInput: hook.JSON(input)})
+		all := c.Before(&hook.Request{SessionID: "s", EventSeq: 2})
+		if len(all) > 128 {
+			t.Errorf("%d files", len(all))
+		}
+		for _, x := range all {
+			if !path.IsAbs(x.Path) || path.Clean(x.Path) != x.Path || len(x.Path) > 1024 {
+				t.Errorf("%q", x.Path)
+			}
+		}
+	})
 }

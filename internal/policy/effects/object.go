@@ -220,6 +220,9 @@ func (e *found) path(l line, w shell.Word, u *shell.Unit, f *policy.Facts) hook.
 	}
 	if p.unknown && strings.Contains(w.Text, "…") || w.Text == "{}" {
 		x.unknown, x.object, x.plain = true, "files named at run time", true
+		if l.kind == "deletes" {
+			x.risk = hook.Danger
+		}
 	}
 	if slices.Contains(f.Secrets, w.Text) {
 		x.secret, x.risk = true, hook.Danger

@@ -79,16 +79,20 @@ func (e *found) other() {
 	e.strange(name)
 }
 
-// file is a call about a file.
-func (e *found) file(l line) {
-	name := ""
+// fileName is the file or the directory that a call of a tool names.
+func (e *found) fileName() (name string, ok bool) {
 	for _, m := range e.tool.Path {
 		if p, ok := describe.Member(e.req.ToolInput, m); ok {
-			name = p
-			break
+			return p, p != ""
 		}
 	}
-	if name == "" {
+	return "", false
+}
+
+// file is a call about a file.
+func (e *found) file(l line) {
+	name, named := e.fileName()
+	if !named {
 		if e.tool.Kind != tool.Find && e.tool.Kind != tool.Search {
 			e.add(effect{kind: l.kind, object: "a file that it does not name", unknown: true, risk: hook.Attention})
 			return

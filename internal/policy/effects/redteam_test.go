@@ -26,7 +26,7 @@ func TestRedTeam(t *testing.T) {
 			t.Errorf("%s: %s: %s", e.Risk, line, e.Sentence)
 		}
 	}
-	if n < 300 {
+	if n < 1500 {
 		t.Errorf("%d commands", n)
 	}
 }

@@ -60,6 +60,7 @@ func (m *scanMemory) forget() {
 // scan tells flags from arguments. What follows a flag that nobody knows counts as an argument.
 func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 	styleWords := slices.ContainsFunc(known, func(r *row) bool { return r.styleWords })
+	script := slices.ContainsFunc(known, func(r *row) bool { return r.script })
 	s := scanned{words: words, unknown: -1, computed: -1}
 	note := func(at int) {
 		if s.unknown < 0 {
@@ -81,7 +82,7 @@ func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 			}
 			break
 		}
-		if len(t) < 2 || t[0] != '-' {
+		if len(t) < 2 || t[0] != '-' || script && len(s.operands) > 0 { // behind a script stands what it is given
 			s.operands = append(s.operands, i)
 			continue
 		}
@@ -104,7 +105,7 @@ func (m *scanMemory) scan(words []shell.Word, known []*row) scanned {
 			i = s.use(f, i, "", true)
 			continue
 		}
-		if strings.Trim(w.Text[1:], "0123456789") == "" { // head -20
+		if number(w.Text[1:]) { // head -20
 			continue
 		}
 		at := i
@@ -135,7 +136,7 @@ func (s *scanned) use(f flag, at int, attached string, has bool) int {
 	case has:
 		u.value, u.word = attached, s.words[at]
 		u.word.Text, u.word.Prefix = attached, attached
-	case f.value && at+1 < len(s.words):
+	case f.value && at+1 < len(s.words) && (f.like != "#" || number(s.words[at+1].Text)):
 		at++
 		u.value, u.word = s.words[at].Text, s.words[at]
 	}
@@ -143,22 +144,33 @@ func (s *scanned) use(f flag, at int, attached string, has bool) int {
 	return at
 }
 
-func find(known []*row, name string) (flag, bool) {
-	for _, r := range known {
-		if f, ok := r.flags.exact[name]; ok {
-			return f, true
+func number(s string) bool {
+	for i := range len(s) {
+		if (s[i] < '0' || s[i] > '9') && s[i] != '.' {
+			return false
 		}
 	}
-	return flag{}, false
+	return s != ""
 }
 
-func letter(known []*row, c byte) (flag, bool) {
+// find returns a flag by its name; where one row says that it takes a value, it does.
+func find(known []*row, name string) (found flag, ok bool) {
 	for _, r := range known {
-		if c < 128 && r.flags.letters[c] != nil {
-			return *r.flags.letters[c], true
+		if f, is := r.flags.exact[name]; is && (!ok || f.value && !found.value) {
+			found, ok = f, true
 		}
 	}
-	return flag{}, false
+	return found, ok
+}
+
+// letter is find for -x.
+func letter(known []*row, c byte) (found flag, ok bool) {
+	for _, r := range known {
+		if c < 128 && r.flags.letters[c] != nil && (!ok || !found.value) {
+			found, ok = *r.flags.letters[c], true
+		}
+	}
+	return found, ok
 }
 
 // shortened finds a long flag of which the beginning is written, as most programs take it.
@@ -222,27 +234,25 @@ func asks(u usedFlag) bool {
 // find returns the rows that are about a command, those with the most words; more than one where
 // several say something. skip is how many arguments are such words.
 func (t table) find(m *scanMemory, base string, words []shell.Word) (rows []*row, skip int, s scanned) {
-	all := t.rows(base)
-	if all == nil {
+	x := t.rows(base)
+	if x == nil {
 		return nil, 0, scanned{}
 	}
-	general := 0 // the rows without words stand in front
-	for general < len(all) && len(all[general].subs) == 0 {
-		general++
+	first := m.scan(words, x.all[:x.general])
+	if x.general == len(x.all) {
+		return x.all, 0, first
 	}
-	first := m.scan(words, all[:general])
-	if general == len(all) {
-		return all, 0, first
-	}
-	rows = make([]*row, 0, 4)
-	for _, r := range all {
-		if len(r.subs) < skip || !first.begins(r.subs) {
-			continue
+	rows = x.all[:x.general:x.general]
+	if len(first.operands) > 0 && first.words[first.operands[0]].Static {
+		for _, r := range x.by(first.words[first.operands[0]].Text) {
+			if len(r.subs) < skip || !first.begins(r.subs) {
+				continue
+			}
+			if len(r.subs) > skip {
+				rows, skip = rows[:0:0], len(r.subs)
+			}
+			rows = append(rows, r)
 		}
-		if len(r.subs) > skip {
-			rows, skip = rows[:0], len(r.subs)
-		}
-		rows = append(rows, r)
 	}
 	if skip == 0 {
 		return rows, 0, first

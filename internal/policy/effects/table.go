@@ -23,8 +23,10 @@ type row struct {
 	flags      flagSet
 	styleWords bool
 	tasks      bool
+	script     bool
 	code, sql  bool
 	checks     bool
+	runs       bool // code of the project, by one of its lines
 }
 
 // line is one effect of a row.
@@ -49,7 +51,49 @@ type flag struct {
 func (f flag) isWord() bool { return f.name[0] != '-' || f.name == "--" }
 
 // table are the rows by program; those of a pattern stand under the empty name.
-type table map[string][]*row
+type table map[string]*rowIndex
+
+// rowIndex are the rows of a program: all, those without words in front, and those that may be about a
+// command by its first word.
+type rowIndex struct {
+	all     []*row
+	general int               // how many have no words
+	first   map[string][]*row // by the first word; of others any
+	any     []*row            // whose first word is a pattern
+}
+
+func newRowIndex(rows []*row) *rowIndex {
+	x := &rowIndex{all: rows, first: map[string][]*row{}}
+	for x.general < len(rows) && len(rows[x.general].subs) == 0 {
+		x.general++
+	}
+	pattern := func(w string) bool { return strings.Contains(w, "*") }
+	for _, r := range rows[x.general:] {
+		if slices.ContainsFunc(r.subs[0], pattern) {
+			x.any = append(x.any, r)
+			continue
+		}
+		for _, w := range r.subs[0] {
+			x.first[w] = nil
+		}
+	}
+	for w := range x.first { // in the order of the table
+		for _, r := range rows[x.general:] {
+			if slices.Contains(r.subs[0], w) || slices.ContainsFunc(r.subs[0], pattern) {
+				x.first[w] = append(x.first[w], r)
+			}
+		}
+	}
+	return x
+}
+
+// by returns the rows with words that may be about a command with this first word.
+func (x *rowIndex) by(word string) []*row {
+	if rows, ok := x.first[word]; ok {
+		return rows
+	}
+	return x.any
+}
 
 // theTable is part of the program, so that a mistake in it is a defect.
 var theTable = sync.OnceValue(func() table {
@@ -72,7 +116,7 @@ var objectNames = []string{ // read-only
 }
 
 func readTable(text string) (table, error) {
-	t := table{}
+	t := map[string][]*row{}
 	var r *row
 	n := 0
 	fail := func(what string) error { return fmt.Errorf("table.txt:%d: %s", n, what) }
@@ -112,6 +156,8 @@ func readTable(text string) (table, error) {
 			r.styleWords = true
 		case "tasks":
 			r.tasks = true
+		case "script":
+			r.script = true
 		case "code":
 			r.code = true
 		case "sql":
@@ -153,6 +199,7 @@ func readTable(text string) (table, error) {
 			derived := slices.ContainsFunc(r.lines, func(l line) bool { return l.kind == "runs-project" && len(l.on)+len(l.but) == 0 })
 			for i := range r.lines {
 				r.lines[i].derived = derived
+				r.runs = r.runs || r.lines[i].kind == "runs-project"
 				r.checks = r.checks || r.lines[i].phrase == checksOrFormats
 			}
 		}
@@ -163,7 +210,11 @@ func readTable(text string) (table, error) {
 			}
 		}
 	}
-	return t, nil
+	indexed := table{}
+	for name, rows := range t {
+		indexed[name] = newRowIndex(rows)
+	}
+	return indexed, nil
 }
 
 // flagSet finds flags.
@@ -261,20 +312,25 @@ func quoted(l string) (words []string, ok bool) {
 }
 
 // rows returns the rows of a program: by its name, by its name without a version, or by a pattern.
-func (t table) rows(base string) []*row {
-	if rows := t[base]; rows != nil {
+func (t table) rows(base string) *rowIndex {
+	if rows := t[base]; rows != nil && base != "" {
 		return rows
 	}
-	if short := strings.TrimRight(base, "0123456789.-"); short != base && t[short] != nil {
+	if short := strings.TrimRight(base, "0123456789.-"); short != base && short != "" && t[short] != nil {
 		return t[short]
 	}
 	var all []*row
-	for _, r := range t[""] {
-		if slices.ContainsFunc(r.programs, func(p string) bool { return strings.Contains(p, "*") && like(p, base) }) {
-			all = append(all, r)
+	if patterns := t[""]; patterns != nil {
+		for _, r := range patterns.all {
+			if slices.ContainsFunc(r.programs, func(p string) bool { return strings.Contains(p, "*") && like(p, base) }) {
+				all = append(all, r)
+			}
 		}
 	}
-	return all
+	if all == nil {
+		return nil
+	}
+	return newRowIndex(all)
 }
 
 // like says whether a text is as a pattern in which * is any text.

@@ -63,7 +63,7 @@ func TestManual(t *testing.T) {
 	}
 	programs := map[string]bool{}
 	for _, rows := range theTable() {
-		for _, r := range rows {
+		for _, r := range rows.all {
 			for _, p := range r.programs {
 				programs[p] = true
 			}

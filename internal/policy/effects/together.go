@@ -23,6 +23,13 @@ func (e *found) together() {
 			others = true
 		}
 	}
+	if e.some(func(f *effect) bool { return f.phrase == showsEnvironment }) {
+		for i := range e.effects { // curl -d "$(env)"
+			if f := &e.effects[i]; f.kind == "sends" {
+				f.risk = hook.Danger
+			}
+		}
+	}
 	if link >= 0 && others {
 		f := &e.effects[link]
 		f.risk, f.text = hook.Danger, "Makes a link and writes, perhaps through it"
@@ -33,6 +40,9 @@ func (e *found) together() {
 		}
 	}
 }
+
+// showsEnvironment is the phrase of printenv and its kin.
+const showsEnvironment = "Shows the environment, which may hold secrets"
 
 // severalCommands says that a script runs more than one command.
 func severalCommands(units []shell.Unit) bool {

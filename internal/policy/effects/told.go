@@ -78,10 +78,11 @@ func (c *command) known() {
 			}
 		}
 		if r.tasks && p.kind == "runs-project" {
-			c.task(c.operands)
+			c.tasks()
 		}
 	}
 	c.guarded()
+	c.elsewhere()
 	if c.worst != "" && c.worst != hook.Calm && p.kind == "reads" {
 		return
 	}
@@ -96,8 +97,12 @@ func (c *command) known() {
 	case "runs-project":
 		c.ownCode(effect{kind: p.kind, object: c.name(), plain: true})
 	default:
-		if !c.told {
-			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: hook.Calm})
+		risk := hook.Calm
+		if slices.ContainsFunc(c.u.Argv, func(w shell.Word) bool { return !w.Static }) { // what it reads or shows is known only then
+			risk = hook.Normal
+		}
+		if !c.told || risk != hook.Calm {
+			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: risk})
 		}
 	}
 }
@@ -126,7 +131,7 @@ func (c *command) name() string {
 	}
 	if n := len(c.u.Argv); n > 1 && (c.skip > 0 || c.f.Pack != "") {
 		w := c.u.Argv[1]
-		if w.Static && len(w.Text) < 24 && w.Text != "" && w.Text[0] != '-' && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyz-:") == "" {
+		if w.Static && len(w.Text) < 24 && w.Text != "" && w.Text[0] != '-' && verb(w.Text) {
 			name += " " + w.Text
 			if n > 2 && (w.Text == "run" || w.Text == "run-script") && c.u.Argv[2].Static && len(c.u.Argv[2].Text) < 24 && strings.Trim(c.u.Argv[2].Text, "abcdefghijklmnopqrstuvwxyz0123456789-:_") == "" {
 				name += " " + c.u.Argv[2].Text
@@ -134,6 +139,16 @@ func (c *command) name() string {
 		}
 	}
 	return name
+}
+
+// verb says whether a word may be that of a subcommand: small letters, dashes and colons.
+func verb(s string) bool {
+	for i := range len(s) {
+		if (s[i] < 'a' || s[i] > 'z') && s[i] != '-' && s[i] != ':' {
+			return false
+		}
+	}
+	return true
 }
 
 // ownCode is an effect by which code of the project runs.
@@ -207,7 +222,7 @@ func (c *command) tell() {
 			}
 		}
 		if r.tasks {
-			c.task(c.operands)
+			c.tasks()
 		}
 		if r.code {
 			c.code()
@@ -220,6 +235,7 @@ func (c *command) tell() {
 	if c.u.DenyOnly {
 		return
 	}
+	c.elsewhere()
 	if !c.told {
 		c.marks(hook.Attention)
 		c.put(effect{kind: "unknown", object: c.name(), risk: hook.Attention})
@@ -252,6 +268,62 @@ func (c *command) tell() {
 	}
 }
 
+// elsewhere tells of files outside the project that stand where no row expects one: as the value of a
+// flag, or in what is at most calm or normal otherwise.
+func (c *command) elsewhere() {
+	if c.worst.Level() >= hook.Attention.Level() || c.u.DenyOnly {
+		return
+	}
+	look := func(at int, text string) {
+		if len(text) < 2 || len(text) > 4*maxObject || strings.ContainsAny(text, " \n\t") {
+			return
+		}
+		if text[0] != '/' && text[0] != '~' && !strings.Contains(text, "..") {
+			return
+		}
+		p := c.where.word(shell.Word{Text: text, Prefix: text, Static: c.u.Argv[1+at].Static}, c.u.Dir, true)
+		if !p.outside || p.none {
+			return
+		}
+		c.marks(hook.Attention, at)
+		c.put(effect{kind: "reads", phrase: "Names", object: p.shown, outside: true, risk: hook.Attention})
+	}
+	for _, u := range c.flags {
+		if !textFlags[u.name] {
+			look(u.at, u.value)
+		}
+	}
+	git := c.u.Base == "git"
+	runs := slices.ContainsFunc(c.rows, func(r *row) bool { return r.runs }) || packsBy(c.f.Pack).kind == "runs-project"
+	for _, i := range c.operands {
+		if w := c.u.Argv[1+i]; runs && w.Static && !strings.HasPrefix(w.Text, "/tmp") { // what is there comes and goes
+			look(i, w.Text)
+		}
+	}
+	for i, w := range c.u.Argv[1:] {
+		switch {
+		case len(w.Text) > 2 && w.Text[0] == '-':
+			name, value, has := strings.Cut(w.Text, "=")
+			if !has {
+				name, value = w.Text[:2], w.Text[2:]
+			}
+			if !textFlags[name] {
+				look(i, value)
+			}
+		case git && (i == 0 || !textFlags[c.u.Argv[i].Text]):
+			look(i, w.Text)
+		}
+	}
+}
+
+// textFlags are flags whose values are texts and patterns, or directories of a compiler's own, though they
+// may look like a path.
+var textFlags = map[string]bool{ // read-only
+	"-e": true, "--regexp": true, "--grep": true, "-S": true, "-G": true, "-m": true, "--message": true, "--format": true, "--pretty": true, "-printf": true, "--printf": true,
+	"-name": true, "-iname": true, "-path": true, "-ipath": true, "-wholename": true, "-iwholename": true, "-regex": true, "-iregex": true, "-run": true, "-skip": true, "-bench": true,
+	"-g": true, "--glob": true, "--include": true, "--exclude": true, "--exclude-dir": true, "--ignore": true, "-I": true, "-L": true, "-isystem": true, "--expression": true, "--author": true, "-k": true, "--trailer": true,
+}
+
 // line tells one line of a row.
 func (c *command) line(r *row, l line) {
 	var at []int
@@ -261,8 +333,10 @@ func (c *command) line(r *row, l line) {
 		}
 	}
 	words := c.objects(l)
-	if l.obj == "@dest" && l.kind == "writes" && slices.ContainsFunc(c.objects(line{obj: "@srcs"}), func(w object) bool { return w.Text == "/dev/null" }) {
-		l.kind, l.phrase, l.risk = "overwrites", "Empties", hook.Attention
+	if l.obj == "@dest" && l.kind == "writes" && slices.ContainsFunc(c.objects(line{obj: "@srcs"}), func(w object) bool { return strings.HasPrefix(w.Text, "/dev/") }) {
+		if l.kind, l.risk = "overwrites", hook.Attention; c.u.Base == "cp" && len(c.operands) == 2 && c.u.Argv[1:][c.operands[0]].Text == "/dev/null" {
+			l.phrase = "Empties"
+		}
 	}
 	switch {
 	case l.kind == "writes" && l.phrase == "Edits" && strings.HasSuffix(c.u.Base, "sed") && c.onlySubstitutes():
@@ -409,9 +483,15 @@ func (c *command) missing(l line, at []int) {
 			c.put(effect{kind: "reads", phrase: onlyReads, object: c.name(), plain: true, risk: c.readRisk()})
 		}
 	case l.obj == "@srcs":
+	case strings.HasPrefix(l.phrase, "Fixes code"): // of all there is
+		c.seen(c.path(l, c.in().Word, c.u, c.f))
 	default:
 		c.marks(hook.Attention, at...)
-		c.put(effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: "files named at run time", plain: true, unknown: true, risk: maxRisk(l.risk, hook.Attention)})
+		risk := maxRisk(l.risk, hook.Attention)
+		if l.kind == "deletes" {
+			risk = hook.Danger
+		}
+		c.put(effect{kind: l.kind, phrase: l.phrase, tail: l.tail, object: "files named at run time", plain: true, unknown: true, risk: risk})
 	}
 }
 

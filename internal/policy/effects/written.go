@@ -158,8 +158,14 @@ func inert(at string) bool {
 	return plants().classify("/"+name, "") == ordinary
 }
 
-// repeats says whether a part of the command may run again after one that stands behind it.
+// repeats says whether a part of the command may run after one that stands behind it, or again: in a loop,
+// as a function, or in the background.
 func (e *found) repeats() bool {
+	for i := range len(e.command) {
+		if e.command[i] == '&' && (i == 0 || strings.IndexByte("&><|", e.command[i-1]) < 0) && (i+1 == len(e.command) || strings.IndexByte("&>", e.command[i+1]) < 0) {
+			return true
+		}
+	}
 	for _, sign := range []string{"for ", "while ", "until ", "()", "function ", "trap "} {
 		if strings.Contains(e.command, sign) {
 			return true

@@ -48,3 +48,18 @@ func (b *Book) InForce() hook.InForce {
 	f.Notices = limited(f.Notices)
 	return f
 }
+
+// Verification is for which allows people have to be verified, by the strictest file in force. Of an
+// administrator's file of which nothing could be used nobody knows what it wants, so that is
+// hook.VerifyDanger at least.
+func (b *Book) Verification() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	v := b.set.Verification()
+	for _, f := range b.state.Files {
+		if f.Layer == string(policy.Managed) && f.State == hook.FileBroken {
+			v = hook.StricterVerification(v, hook.VerifyDanger)
+		}
+	}
+	return v
+}

@@ -258,7 +258,7 @@ func TestManagedFileMustBeRoots(t *testing.T) {
 	b := Open(Config{Managed: s.path("managed.yaml"), Home: s.dir, Host: "here"})
 	f := b.InForce()
 	if os.Geteuid() == 0 {
-		if len(f.Problems) != 0 || len(f.Files) != 1 || f.Files[0].Layer != "managed" {
+		if len(f.Problems) != 0 || len(f.Files) != 1 || f.Files[0].Layer != "managed" || b.Verification() != "" {
 			t.Errorf("in force: %+v", f)
 		}
 		if err := os.Chown(s.path("managed.yaml"), 12345, 12345); err != nil {
@@ -269,6 +269,10 @@ func TestManagedFileMustBeRoots(t *testing.T) {
 	}
 	if len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Message, "must belong to root") {
 		t.Errorf("in force: %+v", f)
+	}
+	// Nobody knows what such a file wants of people.
+	if b := Open(Config{Managed: s.path("managed.yaml"), Home: s.dir, Host: "here"}); b.Verification() != hook.VerifyDanger {
+		t.Errorf("verification %q", b.Verification())
 	}
 }
 

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -87,8 +88,19 @@ func hostile() map[string]string {
 		"guesses": "sudo " + strings.Repeat("'a b; c d' ", n/11), "nested guesses": "sudo '" + strings.Repeat("sudo a b c d e;", n/15) + "'", "nul": rep("\x00"), "carriage returns": rep("a\r"), "invalid": rep("\xff"), "bidi": rep("\u202e"), "dups": rep(">&--a "), "dollar": rep("$'"), "loops": wrapped("for x in a; do ", "a", ";done "),
 		"cases": rep("case a in a) "), "subscripts": "echo " + wrapped("${a[", "1", "]}"), "extglob": "ls " + wrapped("@(", "a", ")"), "exec commands": "xargs " + rep("xargs -I{} ") + "a", "unclosed heredocs": rep("<<A "), "cds": rep("cd a&&") + "git log", "functions nested": wrapped("f(){ ", "a", ";}"),
 		"hidden closers": rep("'))))))))' (((((((("), "env bash": "env bash -c '" + strings.ReplaceAll(rep("env bash -c a;"), "'", "") + "'", "groups in 10,000": wrapped("(", "a", ")")[n/2-4900:][:9800], "zsh": rep("{a}~#^"), "commands in 10,000": strings.Repeat("{a};", 2400),
+		"moves": rep("cd a;"), "moves or others": rep("cd a||cd b;"), "values": "f=" + strings.Repeat("a", 500) + ";" + rep(`echo "$f$f$f";`), "set or not": rep("f=a||g=b;"), "rounds": "for x in {a..z}; do " + strings.Repeat("a {1..64};", 30) + "done",
+		"braces of words": rep("a {1..64};"), "rounds of rounds": rep("for f in a b c d;do for g in a b c d;do a $f$g;done;done;"), "loops that set": "f=a;" + rep("while a;do f=b;done;"), "many set": many(), "values of values": "f=a;" + rep(`f="$f$f";`),
 	}
 	return out
+}
+
+// many is a script that sets more variables than are kept.
+func many() string {
+	var b strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&b, "v%d=$v%d;", i, i/2)
+	}
+	return b.String()
 }
 
 // BenchmarkHostile reports the slowest hostile text, the best of several readings of each, against

@@ -12,16 +12,21 @@ const (
 	maxBraceWords  = 64   // from one word
 	maxBraceParts  = 512  // pieces of text in all of them
 	maxArguments   = 1000 // of one command
+	maxBraced      = 3000 // words from braces in a script
 	maxBraceNumber = 9999
 )
 
 // expanded reads an argument of a command: one word, or those that its braces become. Braces are
 // expanded before anything else, so what each of them is can be said for certain.
 func (r *reader) expanded(w *syntax.Word, at execContext, argv []Word) []Word {
+	if r.braced > maxBraced {
+		return append(argv, r.word(w, at))
+	}
 	all := braceWords(w)
 	if all == nil || len(argv)+len(all) > maxArguments {
 		return append(argv, r.word(w, at))
 	}
+	r.braced += len(all)
 	r.closed(w)
 	if r.posix {
 		r.doubtAt(DoubtExpansion, w, "Not every sh expands braces.")

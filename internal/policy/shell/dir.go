@@ -58,8 +58,17 @@ func (w *workDir) fails(was *workDir) {
 	if !w.maybe {
 		w.maybe, w.failed, w.failedLost = true, w.all(), !w.known
 	}
-	w.failed = union(w.failed, was.failed)
-	w.failedLost = w.failedLost || was.failedLost
+	w.orFailed(was.failed, was.failedLost)
+}
+
+// orFailed adds to where the script is if the last command did not succeed.
+func (w *workDir) orFailed(dirs []string, lost bool) {
+	if !lost && !w.failedLost {
+		w.failed = union(w.failed, dirs)
+	}
+	if lost || w.failedLost || len(w.failed) > maxDirs {
+		w.failed, w.failedLost = nil, true
+	}
 }
 
 // mayBe adds directories to those that it may be.
@@ -103,8 +112,8 @@ func (w *workDir) move(to string) {
 		return
 	}
 	w.maybe = true
-	w.failed = union(was.failed, was.all())
-	w.failedLost = was.failedLost || was.all() == nil
+	w.failed, w.failedLost = was.failed, was.failedLost
+	w.orFailed(was.all(), was.all() == nil)
 }
 
 // union returns the elements of both, each once, those of a in front.

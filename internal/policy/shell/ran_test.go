@@ -123,8 +123,8 @@ type ranCall struct {
 
 // isOne says whether a unit may be the call.
 func (c ranCall) isOne(u Unit) bool {
-	switch { // a script that only sets variables stands for the shell that runs it
-	case u.Kind != Command && u.Kind != Assign, u.Dirs != nil && !slices.Contains(u.Dirs, c.dir), u.DirKnown && u.Dir != c.dir:
+	switch {
+	case u.Kind != Command, u.Dirs != nil && !slices.Contains(u.Dirs, c.dir), u.DirKnown && u.Dir != c.dir:
 		return false
 	}
 	return slices.ContainsFunc(append([][]Word{u.Argv}, u.Alt...), func(words []Word) bool {

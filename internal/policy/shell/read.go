@@ -81,7 +81,8 @@ type reader struct {
 	vars     *variable
 	varsFull bool // too many: nothing is known of any
 	forgets  int  // loops looked through for assignments
-	rounds   int  // of loops, walked with a value each
+	rounds   int  // characters of loops, walked with a value each
+	braced   int  // words from braces
 	posix    bool // the script is for a sh, which may know less than bash
 }
 

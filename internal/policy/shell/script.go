@@ -88,6 +88,13 @@ func (r *reader) inlineScript(u Unit, i int, known bool, at execContext) int {
 	}
 	first := len(r.units)
 	r.within(text, at)
+	for first < len(r.units) && (r.units[first].Kind != Command || r.units[first].DenyOnly) {
+		first++ // what it sets and redirects is no command
+	}
+	if first == len(r.units) {
+		u.DenyOnly = true
+		return r.add(u, at)
+	}
 	r.also(first, argv)
 	return -1
 }

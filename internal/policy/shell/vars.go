@@ -9,11 +9,11 @@ import (
 // Bounds of what is known of variables. Beyond them a loop is read once, with a variable that may
 // hold anything.
 const (
-	maxRounds  = 96  // of all loops, each walked with the value that its variable has
-	maxItems   = 32  // of one loop
-	maxKnown   = 32  // variables
-	maxValue   = 512 // bytes of one
-	maxForgets = 256 // loops whose text is looked through for assignments
+	maxRounds  = 12_000 // characters of loops that are walked once more, each time with another value
+	maxItems   = 32     // of one loop
+	maxKnown   = 32     // variables
+	maxValue   = 512    // bytes of one
+	maxForgets = 256    // loops whose text is looked through for assignments
 
 	// tellsOfUser are variables of the environment that tell who and where one is.
 	tellsOfUser = "PWD OLDPWD SHELL USER LOGNAME HOSTNAME TERM LANG SHLVL UID EUID PATH TMPDIR"

@@ -369,7 +369,11 @@ func (r *reader) loop(f *syntax.ForClause, at execContext) {
 // rounded returns the values that a loop is walked with: each of the list where they are known, or
 // one that says what is known of all.
 func (r *reader) rounded(items []Word, body []*syntax.Stmt) []Word {
-	known := len(items) > 0 && len(items) <= maxItems && r.rounds+len(items) <= maxRounds
+	size := 0
+	if len(body) > 0 {
+		size = int(body[len(body)-1].End().Offset()) - int(body[0].Pos().Offset())
+	}
+	known := len(items) > 0 && len(items) <= maxItems && r.rounds+len(items)*size <= maxRounds
 	all := Source(0)
 	for _, w := range items {
 		known = known && (w.Static || w.Unknown == FileNames)
@@ -383,7 +387,7 @@ func (r *reader) rounded(items []Word, body []*syntax.Stmt) []Word {
 		}
 	}
 	if known {
-		r.rounds += len(items)
+		r.rounds += len(items) * size
 		return items
 	}
 	if len(items) == 0 {

@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 7
+const layout = 8
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -52,6 +52,8 @@ ALTER TABLE requests ADD COLUMN changes TEXT NOT NULL DEFAULT '';`,
 ALTER TABLE requests ADD COLUMN input BLOB NOT NULL DEFAULT x'';`,
 	6: `
 ALTER TABLE raw ADD COLUMN submitter TEXT NOT NULL DEFAULT '';`,
+	7: `
+ALTER TABLE requests ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;`,
 }
 
 // db is the open file: one connection that writes, some that read.

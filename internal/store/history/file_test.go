@@ -37,6 +37,7 @@ func TestFilesArePrivate(t *testing.T) {
 // A file that is no database, is damaged inside, or is of a layout that is not known, is moved
 // away and made again with the same rows.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func(*testing.T, *rig){
 		"no database": func(t *testing.T, r *rig) {
 			if err := os.WriteFile(r.cfg.Path, bytes.Repeat([]byte("spam"), 5000), 0o600); err != nil {
@@ -71,6 +72,7 @@ func TestDamagedFile(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t)
 			r.start()
 			for i := range 40 {
@@ -135,6 +137,7 @@ func TestDamageFoundByAReader(t *testing.T) {
 
 // While the disk is full nothing is written and nothing breaks; afterwards all is there.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var free atomic.Uint64
 	free.Store(keepFree - 1)

@@ -108,6 +108,7 @@ func (r *rig) told(session string) (out string) {
 
 // Readers that fall behind are ended and go on from the file; the others miss nothing.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	h := r.start()
 	r.event("s", "UserPromptSubmit", `"prompt":"0"`)

@@ -79,7 +79,8 @@ CREATE TABLE requests (
   answers TEXT NOT NULL DEFAULT '',    -- one line that is safe to show
   changes TEXT NOT NULL DEFAULT '',    -- of an edited one, lines that are safe to show
   unattended INTEGER NOT NULL DEFAULT 0, -- the agent had no terminal
-  input   BLOB NOT NULL DEFAULT x''        -- a part of the digest of what was asked for
+  input   BLOB NOT NULL DEFAULT x'',       -- a part of the digest of what was asked for
+  verified INTEGER NOT NULL DEFAULT 0      -- the owner of the device that decided was verified
 ) WITHOUT ROWID;
 CREATE INDEX requests_session ON requests (session, event);
 CREATE INDEX requests_at ON requests (at);

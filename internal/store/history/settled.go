@@ -97,7 +97,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 	titles := map[int64]string{}
 	var keys []int64
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
-		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.changes, r.unattended,
+		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.changes, r.unattended, r.verified,
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
 			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
@@ -109,7 +109,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 				var key, asked, settled int64
 				var ran, failure string
 				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Summary, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
-					&x.Edited, &x.Asked, &x.Answers, &x.Changes, &x.Unattended, &x.Message, &x.Delivery, &ran, &failure); err != nil {
+					&x.Edited, &x.Asked, &x.Answers, &x.Changes, &x.Unattended, &by.Verified, &x.Message, &x.Delivery, &ran, &failure); err != nil {
 					return err
 				}
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()

@@ -17,7 +17,7 @@ func TestSettled(t *testing.T) {
 	h := r.start()
 	r.event("one", "UserPromptSubmit", `"prompt":"mend the bicycle"`)
 	ask := func(session, root, tool, input string) (string, uint64) {
-		id := uuid.NewString()
+		id := uuid.Must(uuid.NewV7()).String() // in order, as what is settled in one millisecond is listed by its id
 		raw := fmt.Appendf(nil, `{"session_id":%q,"hook_event_name":"PermissionRequest","tool_name":%q,"tool_input":%s}`, session, tool, input)
 		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
 		return id, r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{
@@ -162,6 +162,7 @@ func TestQuantile(t *testing.T) {
 
 // undo leads from a layout back to the one before, as its program would have left the file.
 var undo = map[int]string{
+	8: `ALTER TABLE requests DROP COLUMN verified`,
 	7: `ALTER TABLE raw DROP COLUMN submitter`,
 	6: `ALTER TABLE requests DROP COLUMN input`,
 	5: `ALTER TABLE requests DROP COLUMN changes`,
@@ -229,7 +230,7 @@ func TestSettledAsEdited(t *testing.T) {
 	r := newRig(t)
 	h := r.start()
 	settled := func(tool, input string, allowed hook.JSON, after ...hook.Record) string {
-		id := uuid.NewString()
+		id := uuid.Must(uuid.NewV7()).String() // in order, as in TestSettled
 		raw := fmt.Appendf(nil, `{"session_id":"one","hook_event_name":"PermissionRequest","tool_name":%q,"tool_input":%s}`, tool, input)
 		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
 		at := r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{

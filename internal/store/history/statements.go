@@ -27,7 +27,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		{&s.raw, `INSERT INTO raw (id, body, submitter) VALUES (?, ?, ?)`},
 		{&s.request, `INSERT OR REPLACE INTO requests (id, session, event, tool, asked, at, repo, summary, text, unattended, input) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&s.requestKey, `SELECT session FROM requests WHERE id = ?`},
-		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ? WHERE id = ? AND settled = 0`},
+		{&s.settle, `UPDATE requests SET settled = ?, outcome = ?, by_kind = ?, by_name = ?, reason = ?, verified = ? WHERE id = ? AND settled = 0`},
 		{&s.allowed, `UPDATE requests SET edited = ?1, answers = ?2, wanted = iif(?1 AND ?3 <> '', summary, ''), summary = iif(?1 AND ?3 <> '', ?3, summary), text = text || ?4, changes = iif(?1, ?5, '')
 			WHERE id = ?6 AND edited = 0 AND answers = ''`},
 		{&s.allowedRow, `SELECT tool, repo, input FROM requests WHERE id = ? AND ` + byPerson},

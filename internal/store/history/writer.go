@@ -274,7 +274,7 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {
-		res, err := w.do.settle.ExecContext(context.Background(), r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, r.RequestID)
+		res, err := w.do.settle.ExecContext(context.Background(), r.Time.UnixMilli(), r.Outcome, by.Kind, by.Who(), r.Reason, by.Verified, r.RequestID)
 		if err != nil {
 			return nil, w.wrap(err)
 		}

@@ -38,7 +38,7 @@ func reader(t *testing.T, s *Stream) *outsider {
 		t.Fatalf("nats-info.json says %s", text)
 	}
 	o := &outsider{refused: make(chan error, 100)}
-	o.nc, err = nats.Connect(info.URL, nats.Token(info.Token), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	o.nc, err = nats.Connect(info.URL, nats.Token(info.Token), nats.ReconnectWait(10*time.Millisecond), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		o.refused <- err
 	}))
 	if err != nil {
@@ -55,6 +55,7 @@ func reader(t *testing.T, s *Stream) *outsider {
 }
 
 func TestReaderMayRead(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{Listen: "127.0.0.1:0"})
 	ctx := t.Context()
 	old := fullEvent()
@@ -173,6 +174,7 @@ func TestReaderMayRead(t *testing.T) {
 // Everything but reading is refused, by the server's own word or by silence, and leaves the
 // streams as they were.
 func TestReaderMayNothingElse(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{Listen: "127.0.0.1:0"})
 	ctx := t.Context()
 	mustPublish(t, s, fullEvent())
@@ -297,6 +299,7 @@ func TestReaderNeedsTheToken(t *testing.T) {
 }
 
 func TestListenOnATakenPort(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,7 @@ func startCluster(t *testing.T) string {
 //
 // A machine so busy that the cluster falls silent lets a rival hear that nobody knows; no more.
 func TestClusterRivals(t *testing.T) {
+	t.Parallel() // until the cluster has a leader nothing happens here
 	urls := startCluster(t)
 	const rivals = 6
 	var logs []*Stream

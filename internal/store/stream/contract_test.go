@@ -13,6 +13,7 @@ import (
 )
 
 func TestLogContract(t *testing.T) {
+	t.Parallel()
 	logtest.Run(t, func(t *testing.T) broker.Log {
 		s := open(t, Config{})
 		js := &forgetfulJS{JetStream: s.record.js}

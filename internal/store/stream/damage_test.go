@@ -242,6 +242,7 @@ var blows = []blow{
 // TestDamageSweep damages every state file in every place, one at a time: what is lost is said, and
 // what was revoked stays so.
 func TestDamageSweep(t *testing.T) {
+	t.Parallel()
 	n := 12
 	if *sweep {
 		n = 150

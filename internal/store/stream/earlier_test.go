@@ -19,6 +19,7 @@ import (
 // message by message: what was decided then is what is told now, credentials count, and hooks that
 // wait come back and are answered.
 func TestRecordsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/before-marks.json")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 // Pages of ended requests have every record of each, wherever the records lie between those of
 // others and whatever was removed, as one read of each request has them.
 func TestEndedIsWhole(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{})
 	note := func(id string, step hook.Step, after uint64) uint64 {
 		return mustAppend(t, s, hook.Record{ID: uuid.NewString(), RequestID: id, Step: step, Time: time.Now().UTC()}, after)

@@ -2,8 +2,6 @@ package stream
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -14,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/internal/hook"
+	"assent/internal/text/digest"
 )
 
 // HeaderOversize is on the marker that takes the place of an event larger than
@@ -84,7 +83,6 @@ func headerValue(s string) string {
 
 // oversizeMarker is the JSON that stands for an event too large to be stored.
 func oversizeMarker(e hook.Event) []byte {
-	sum := sha256.Sum256(e.Raw)
 	var marker struct {
 		Oversize struct {
 			Length int    `json:"length"`
@@ -93,7 +91,7 @@ func oversizeMarker(e hook.Event) []byte {
 		Type string `json:"hook_event_name"`
 	}
 	marker.Oversize.Length = len(e.Raw)
-	marker.Oversize.SHA256 = hex.EncodeToString(sum[:])
+	marker.Oversize.SHA256 = digest.Of(e.Raw)
 	marker.Type = e.Type[:min(len(e.Type), hook.MaxLabel)]
 	text, err := json.Marshal(marker)
 	if err != nil {

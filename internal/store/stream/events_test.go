@@ -190,6 +190,7 @@ func TestEventsNewOnly(t *testing.T) {
 }
 
 func TestMirrorKeepsTheLastTenThousand(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{Listen: "127.0.0.1:0"})
 	const n = 10_050
 	for range n {
@@ -220,6 +221,7 @@ func TestMirrorKeepsTheLastTenThousand(t *testing.T) {
 
 // The mirror goes on after the events server was restarted.
 func TestMirrorAfterRestart(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{Listen: "127.0.0.1:0"})
 	mustPublish(t, s, fullEvent())
 	s.events.fail(errors.New("a test"), true)

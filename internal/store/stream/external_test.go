@@ -110,6 +110,7 @@ func TestExternalSmallPayload(t *testing.T) {
 }
 
 func TestExternalAway(t *testing.T) {
+	t.Parallel()
 	x := startExternal(t, maxPayload)
 	s := open(t, Config{URL: x.srv.ClientURL()})
 	first := asked(t)

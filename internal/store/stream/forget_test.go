@@ -17,6 +17,7 @@ import (
 
 // After Forget the session's bytes are nowhere in the state directory, and all else is as it was.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	cfg := Config{Dir: t.TempDir()}
 	s, err := Open(t.Context(), cfg)
 	if err != nil {
@@ -110,6 +111,7 @@ func filesWith(t *testing.T, dir, text string) (n int) {
 // A forgotten session is a hole wherever an event of it stood. The log of a reader that begins
 // anew is not filled with them.
 func TestHolesInTheLog(t *testing.T) {
+	t.Parallel()
 	var log testLog
 	s := open(t, Config{Dir: t.TempDir(), Logf: log.Logf})
 	var mine []uint64

@@ -32,6 +32,7 @@ func (s *silentJS) PublishMsg(ctx context.Context, msg *nats.Msg, opts ...jetstr
 // When no acknowledgement comes, the writes on their way time out together, those in line fail
 // with them, and later ones fail at once; none hangs on.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	log := &testLog{}
 	log.show(t)
 	dir := t.TempDir()

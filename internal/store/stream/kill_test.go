@@ -74,6 +74,7 @@ func appendUntilKilled() {
 // TestKillNine kills a writing process again and again: whatever was acknowledged is there
 // afterwards, once, unchanged, and nothing else but what may have been on its way.
 func TestKillNine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	acked := map[string]string{} // "record <id>" → "<seq> <request>"
 	for round := range 12 {

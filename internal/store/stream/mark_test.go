@@ -48,6 +48,7 @@ func size(t *testing.T, path string) int64 {
 // TestCutsNeedNoRepair cuts the power at many moments: of what was being written then some bytes are
 // on the disk, others are not. Nobody is asked to repair anything, and what was acknowledged is there.
 func TestCutsNeedNoRepair(t *testing.T) {
+	t.Parallel()
 	cuts, steps, opens := 60, 40, 20
 	if *sweep {
 		cuts, steps, opens = 500, 200, 25
@@ -150,6 +151,7 @@ func powerCut(t *testing.T, path string, from, to int64) {
 // TestLockKeepsWhatItSays: whatever a process does with a directory, or dies of, the next one knows
 // that a mark was kept there.
 func TestLockKeepsWhatItSays(t *testing.T) {
+	t.Parallel()
 	_, image, _ := images(t, 2)
 	blocks, err := filepath.Glob(filepath.Join(image, "nats/record/jetstream/*/streams", RecordStream, "msgs/*.blk"))
 	if err != nil || len(blocks) != 1 {
@@ -213,6 +215,7 @@ func TestLockKeepsWhatItSays(t *testing.T) {
 
 // TestWithoutMarks opens a directory of a release without marks, goes back to it, and comes again.
 func TestWithoutMarks(t *testing.T) {
+	t.Parallel()
 	clean, killed, w := images(t, 3)
 	for _, dir := range []string{clean, killed} {
 		former := func() { // what the former release leaves

@@ -80,6 +80,7 @@ func mergeStored(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string
 
 // The order that a reader finds while both streams are written is the order they have afterwards.
 func TestOrderLiveIsOrderStored(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{})
 	const writers, each = 8, 40
 	live := make(chan []string, 1)

@@ -219,6 +219,7 @@ func TestAppendRefusesSubjects(t *testing.T) {
 }
 
 func TestTail(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{})
 	const n = 500
 	var want []string
@@ -354,6 +355,7 @@ func TestTailPastADamagedEnd(t *testing.T) {
 }
 
 func TestTailSurvives(t *testing.T) {
+	t.Parallel()
 	s := open(t, Config{})
 	disturb := map[string]func(){
 		"restart": func() {

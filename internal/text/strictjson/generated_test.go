@@ -14,6 +14,9 @@ var objects = flag.Int("objects", 50_000, "how many texts TestGenerated makes an
 // TestGenerated compares with encoding/json over texts that are made of what readers differ in: keys
 // in many spellings, broken characters, deep and damaged texts.
 func TestGenerated(t *testing.T) {
+	if testing.Short() {
+		*objects /= 10
+	}
 	read, ambiguous := 0, 0
 	for i := range *objects {
 		r := rand.New(rand.NewPCG(0, uint64(i)))

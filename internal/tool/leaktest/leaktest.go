@@ -4,7 +4,6 @@ package leaktest
 import (
 	"fmt"
 	"os"
-	"testing"
 	"time"
 
 	"go.uber.org/goleak"
@@ -14,9 +13,9 @@ import (
 // a machine that others load.
 const waitLimit = time.Minute
 
-// Main runs the tests of a TestMain and returns the code to exit with: 1 also when goroutines are
-// left, which then stand on standard error.
-func Main(m *testing.M, ignore ...goleak.Option) int {
+// Main runs the tests of a TestMain, which a *testing.M is, and returns the code to exit with: 1 also
+// when goroutines are left, which then stand on standard error.
+func Main(m interface{ Run() int }, ignore ...goleak.Option) int {
 	code := m.Run()
 	for end := time.Now().Add(waitLimit); code == 0; {
 		err := goleak.Find(ignore...)

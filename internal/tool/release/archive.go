@@ -4,14 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/text/digest"
 )
 
 // file is one that will lie below a prefix such as /usr.
@@ -76,16 +76,11 @@ func tarGz(below string, files []file, when time.Time) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // sums is what sha256sum -c reads.
 func sums(dist map[string][]byte) []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(dist)) {
-		fmt.Fprintf(&b, "%s  %s\n", digest(dist[name]), name)
+		fmt.Fprintf(&b, "%s  %s\n", digest.Of(dist[name]), name)
 	}
 	return b.Bytes()
 }

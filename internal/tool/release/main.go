@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assent/internal/text/digest"
 )
 
 // options is what the command line says.
@@ -127,7 +129,7 @@ func (a *archive) make(ctx context.Context, root, work string, o options, extras
 	if err != nil {
 		return err
 	}
-	a.SHA256 = digest(tarball)
+	a.SHA256 = digest.Of(tarball)
 	dist[a.Name+".tar.gz"], dist[a.Name+".cdx.json"] = tarball, bill
 	if a.OS == "linux" {
 		name, data, err := o.deb(a.Arch, files)

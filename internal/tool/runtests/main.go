@@ -2,9 +2,14 @@
 // for each package as it ends, what is running now when nothing has ended for a while, the output of
 // what failed, the skipped tests by name, and in the end how many tests passed.
 //
-//	runtests [-slowest N] PACKAGES... [-- FLAGS of go test] [++ PACKAGES... [-- FLAGS]]...
+//	runtests [-slowest N] [-memory N] PACKAGES... [-- FLAGS of go test] [++ PACKAGES... [-- FLAGS]]...
 //
-// What stands between ++ is run one after the other and counted as one. It ends with code 1 if anything failed. Tests are counted without their subtests.
+// What stands between ++ is run one after the other and counted as one. It ends with code 1 if
+// anything failed. Tests are counted without their subtests. Up to three failed tests below e2e are
+// run once more, each alone; those that pass then are listed by name, and counted as passed.
+//
+// With -memory the tests' temporary files are in memory where that can be had, and packages that
+// would run one after the other, as they share the disk, run N at a time then.
 package main
 
 import (
@@ -17,6 +22,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,18 +31,36 @@ import (
 const quiet = 15 * time.Second
 
 func main() {
+	if !runAll() {
+		os.Exit(1)
+	}
+}
+
+// runAll does what the command line says.
+func runAll() (ok bool) {
 	slowest := flag.Int("slowest", 0, "list so many of the slowest tests in the end")
+	memory := flag.Int("memory", 0, "keep temporary files in memory, if that can be had, and make -p 1 so many then")
 	flag.Parse()
 	// On an interrupt `go test` ends its tests, and then we end.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
 
-	ok, err := run(split(flag.Args()), *slowest)
+	groups := split(flag.Args())
+	if *memory > 0 {
+		end, err := inMemory()
+		if err != nil {
+			fmt.Println("temporary files are on the disk:", err)
+		} else {
+			defer end()
+			fmt.Println("temporary files are in memory")
+			sideBySide(groups, *memory)
+		}
+	}
+	ok, err := run(groups, *slowest, func() bool { return len(interrupts) > 0 })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)
 	}
-	if !ok || err != nil {
-		os.Exit(1)
-	}
+	return ok && err == nil
 }
 
 // A group is what one `go test` runs.
@@ -61,7 +85,16 @@ func split(args []string) (groups []group) {
 	return groups
 }
 
-func run(groups []group, slowest int) (ok bool, err error) {
+// sideBySide lets n packages run at a time in groups where it was one.
+func sideBySide(groups []group, n int) {
+	for _, g := range groups {
+		if i := slices.Index(g.flags, "-p"); i >= 0 && i+1 < len(g.flags) && g.flags[i+1] == "1" {
+			g.flags[i+1] = strconv.Itoa(n)
+		}
+	}
+}
+
+func run(groups []group, slowest int, interrupted func() bool) (ok bool, err error) {
 	total := 0
 	for i := range groups {
 		if groups[i].tested, err = count(groups[i].packages); err != nil {
@@ -71,21 +104,53 @@ func run(groups []group, slowest int) (ok bool, err error) {
 	}
 	r := newReport(os.Stdout, total)
 	ok = true
+	flags := map[string][]string{} // of the group that a failed package is in
 	for _, g := range groups {
 		fmt.Printf("%d packages: go test %s\n", g.tested, strings.Join(g.flags, " "))
-		cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, g.flags, g.packages)...)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
+		before := len(r.failed)
+		passed, err := goTest(r, slices.Concat(g.flags, g.packages))
 		if err != nil {
 			return false, err
 		}
-		if err := cmd.Start(); err != nil {
+		if !passed && len(r.failed) == before {
+			ok = false // for a reason that is no test's
+		}
+		for _, f := range r.failed[before:] {
+			flags[f.path] = g.flags
+		}
+	}
+	var passed []failure
+	for _, f := range r.again() {
+		if interrupted() {
+			break
+		}
+		fmt.Printf("once more, alone: %s\n", f)
+		alone := newReport(os.Stdout, 1)
+		good, err := goTest(alone, slices.Concat(flags[f.path], []string{"-run", "^" + f.test + "$", f.path}))
+		if err != nil {
 			return false, err
 		}
-		follow(out, r, quiet)
-		ok = cmd.Wait() == nil && ok
+		if good && alone.passed == 1 {
+			passed = append(passed, f)
+		}
 	}
+	r.passedAgain(passed)
 	return r.end(slowest) && ok, nil
+}
+
+// goTest runs `go test` and says whether it was content.
+func goTest(r *report, args []string) (ok bool, err error) {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	follow(out, r, quiet)
+	return cmd.Wait() == nil, nil
 }
 
 // follow hands the lines of `go test -json` to a report until there are no more.

@@ -32,17 +32,56 @@ type report struct {
 	packages map[string]*pkg
 	ended    int // packages
 	passed   int // tests
-	failed   []string
+	failed   []failure
+	second   []string // tests that passed only the second time
 	skipped  []string
 	tests    []timed
-	builds   map[string]string // by import path: what the compiler says
+	builds   map[string]*output // by import path: what the compiler says
 }
 
 type pkg struct {
 	passed, failed, skipped int
 	cached, ended           bool
+	broken                  bool // it printed what nobody may pass over, whatever comes of its tests
 	running                 []string
-	output                  map[string]string // of the package itself ("") and of its tests and their subtests that have not passed
+	output                  map[string]*output // of the package itself ("") and of its tests and their subtests that have not passed
+}
+
+// failure is a test that failed, or a package that did not build or ended in the middle of tests.
+type failure struct {
+	path string
+	test string // "" for the package
+}
+
+func (f failure) String() string {
+	if f.test == "" {
+		return short(f.path)
+	}
+	return short(f.path) + "." + f.test
+}
+
+// output is the end of what something printed.
+type output struct{ text []byte }
+
+func (o *output) add(s string) {
+	if o.text = append(o.text, s...); len(o.text) > 2*mostOutput { // seldom: each time costs a copy
+		o.text = append(o.text[:0], o.text[len(o.text)-mostOutput:]...)
+	}
+}
+
+func (o *output) String() string {
+	if o == nil {
+		return ""
+	}
+	return string(o.text[max(0, len(o.text)-mostOutput):])
+}
+
+// of returns the output under a name, empty at first.
+func of(m map[string]*output, name string) *output {
+	if m[name] == nil {
+		m[name] = &output{}
+	}
+	return m[name]
 }
 
 type timed struct {
@@ -51,7 +90,7 @@ type timed struct {
 }
 
 func newReport(w io.Writer, total int) *report {
-	return &report{w: w, total: total, packages: map[string]*pkg{}, builds: map[string]string{}}
+	return &report{w: w, total: total, packages: map[string]*pkg{}, builds: map[string]*output{}}
 }
 
 // line takes a line, and says whether it printed anything.
@@ -63,14 +102,14 @@ func (r *report) line(line []byte) bool {
 	}
 	switch e.Action {
 	case "build-output":
-		r.builds[e.ImportPath] = tail(r.builds[e.ImportPath] + e.Output)
+		of(r.builds, e.ImportPath).add(e.Output)
 		return false
 	case "build-fail":
 		return false // the package that needs it fails, too
 	}
 	p := r.packages[e.Package]
 	if p == nil {
-		p = &pkg{output: map[string]string{}}
+		p = &pkg{output: map[string]*output{}}
 		r.packages[e.Package] = p
 	}
 	sub := strings.Contains(e.Test, "/")
@@ -83,7 +122,10 @@ func (r *report) line(line []byte) bool {
 		if e.Test == "" && strings.Contains(e.Output, "\t(cached)") {
 			p.cached = true
 		}
-		p.output[e.Test] = tail(p.output[e.Test] + clip(e.Output))
+		if strings.Contains(e.Output, "DATA RACE") || strings.Contains(e.Output, "panic:") {
+			p.broken = true
+		}
+		of(p.output, e.Test).add(clip(e.Output))
 	case "pass", "fail", "skip":
 		switch {
 		case e.Test == "":
@@ -91,7 +133,7 @@ func (r *report) line(line []byte) bool {
 		case sub && e.Action == "fail": // its output is shown with that of the test that it is part of
 		case sub:
 			if e.Action == "skip" {
-				r.skipped = append(r.skipped, name(e)+reason(p.output[e.Test], e.Test))
+				r.skipped = append(r.skipped, name(e)+reason(p.output[e.Test].String(), e.Test))
 			}
 			delete(p.output, e.Test)
 		default:
@@ -114,7 +156,7 @@ func (r *report) testEnded(e event, p *pkg) bool {
 		r.skipped = append(r.skipped, name(e)+reason(output, e.Test))
 	case "fail":
 		p.failed++
-		r.failed = append(r.failed, name(e))
+		r.failed = append(r.failed, failure{e.Package, e.Test})
 		fmt.Fprintf(r.w, "FAILED %s\n%s", name(e), output)
 		return true
 	}
@@ -132,8 +174,8 @@ func (r *report) packageEnded(e event, p *pkg) bool {
 	if e.Action == "fail" {
 		verdict = "FAILED"
 		if p.failed == 0 || len(p.running) > 0 { // it did not build, or ended in the middle of tests
-			r.failed = append(r.failed, short(e.Package))
-			fmt.Fprint(r.w, r.builds[e.FailedBuild], p.output[""])
+			r.failed = append(r.failed, failure{path: e.Package})
+			fmt.Fprint(r.w, r.builds[e.FailedBuild].String(), p.output[""].String())
 			for _, test := range p.running {
 				fmt.Fprintf(r.w, "UNFINISHED %s.%s\n%s", short(e.Package), test, p.take(test))
 			}
@@ -159,7 +201,7 @@ func (p *pkg) take(test string) string {
 	slices.Sort(names)
 	var all strings.Builder
 	for _, name := range names {
-		all.WriteString(p.output[name])
+		all.WriteString(p.output[name].String())
 		delete(p.output, name)
 	}
 	return all.String()
@@ -208,6 +250,9 @@ func (r *report) end(slowest int) bool {
 	for _, f := range r.failed {
 		fmt.Fprintln(r.w, "failed:", f)
 	}
+	for _, name := range r.second {
+		fmt.Fprintln(r.w, "passed only the second time:", name)
+	}
 	if n := len(r.skipped); n > 0 {
 		fmt.Fprintf(r.w, "%d skipped\n", n)
 	}
@@ -238,8 +283,6 @@ func clip(line string) string {
 	}
 	return fmt.Sprintf("%s… (%d bytes)\n", strings.ToValidUTF8(line[:mostLine], ""), len(line))
 }
-
-func tail(s string) string { return s[max(0, len(s)-mostOutput):] }
 
 func name(e event) string { return short(e.Package) + "." + e.Test }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -36,13 +38,7 @@ func TestReport(t *testing.T) {
 	}
 	var b strings.Builder
 	r := newReport(&b, 3)
-	for _, e := range events {
-		line, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.line(line)
-	}
+	feed(t, r, events...)
 	if r.end(1) {
 		t.Error("all is well")
 	}
@@ -71,18 +67,103 @@ failed: c
 func TestReportIsBounded(t *testing.T) {
 	var b strings.Builder
 	r := newReport(&b, 1)
-	for range mostOutput {
-		line, err := json.Marshal(event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: "xx\n"})
+	for range mostOutput / 20 {
+		feed(t, r, event{Action: "output", Package: "assent/a", Test: "TestLoud", Output: strings.Repeat("x", 59) + "\n"})
+	}
+	loud := r.packages["assent/a"].output["TestLoud"]
+	if n := len(loud.String()); n != mostOutput || cap(loud.text) > 4*mostOutput {
+		t.Errorf("%d bytes are kept, in %d", n, cap(loud.text))
+	}
+	if got := clip(strings.Repeat("ä", mostLine)); len(got) > mostLine+30 || !strings.HasSuffix(got, "… (4000 bytes)\n") {
+		t.Errorf("a long line ends %q", got[len(got)-40:])
+	}
+}
+
+// feed hands events to a report.
+func feed(t *testing.T, r *report, events ...event) {
+	t.Helper()
+	for _, e := range events {
+		line, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.line(line)
 	}
-	if n := len(r.packages["assent/a"].output["TestLoud"]); n != mostOutput {
-		t.Errorf("%d bytes are kept", n)
+}
+
+// TestAgain: a few tests below e2e get a second try, and nothing else does.
+func TestAgain(t *testing.T) {
+	test := func(path, name, action, output string) []event {
+		return []event{{Action: "run", Package: path, Test: name}, {Action: "output", Package: path, Test: name, Output: output}, {Action: action, Package: path, Test: name}}
 	}
-	if got := clip(strings.Repeat("ä", mostLine)); len(got) > mostLine+30 || !strings.HasSuffix(got, "… (4000 bytes)\n") {
-		t.Errorf("a long line ends %q", got[len(got)-40:])
+	late := func(path, name string) []event { return test(path, name, "fail", "not within 1m0s\n") }
+	for _, c := range []struct {
+		name   string
+		events [][]event
+		want   []failure
+	}{
+		{"one", [][]event{late("assent/e2e/page", "TestLate")}, []failure{{"assent/e2e/page", "TestLate"}}},
+		{"three", [][]event{late("assent/e2e/page", "TestA"), late("assent/e2e/page", "TestB"), late("assent/e2e/cli", "TestC")},
+			[]failure{{"assent/e2e/page", "TestA"}, {"assent/e2e/page", "TestB"}, {"assent/e2e/cli", "TestC"}}},
+		{"four", [][]event{late("assent/e2e/page", "TestA"), late("assent/e2e/page", "TestB"), late("assent/e2e/page", "TestC"), late("assent/e2e/page", "TestD")}, nil},
+		{"nothing failed", [][]event{test("assent/e2e/page", "TestGood", "pass", "")}, nil},
+		{"a unit", [][]event{late("assent/broker", "TestWrong")}, nil},
+		{"a unit beside it", [][]event{late("assent/e2e/page", "TestLate"), late("assent/internal/e2e/x", "TestWrong")}, nil},
+		{"a race", [][]event{test("assent/e2e/page", "TestRace", "fail", "WARNING: DATA RACE\n")}, nil},
+		{"a race in a test that passed", [][]event{test("assent/e2e/page", "TestRace", "pass", "WARNING: DATA RACE\n"), late("assent/e2e/page", "TestLate")}, nil},
+		{"a panic", [][]event{test("assent/e2e/page", "TestPanic", "fail", "panic: boom\n")}, nil},
+		{"a panic in a subtest", [][]event{test("assent/e2e/page", "TestPanic/sub", "fail", "the broker said: panic: boom\n"), late("assent/e2e/page", "TestPanic")}, nil},
+		{"a panic elsewhere", [][]event{test("assent/e2e/cli", "TestGood", "pass", "panic: boom\n"), late("assent/e2e/page", "TestLate")}, []failure{{"assent/e2e/page", "TestLate"}}},
+		{"not built", [][]event{{{Action: "fail", Package: "assent/e2e/page"}}}, nil},
+		{"not ended", [][]event{late("assent/e2e/page", "TestLate"), {{Action: "run", Package: "assent/e2e/page", Test: "TestHangs"}, {Action: "fail", Package: "assent/e2e/page"}}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReport(io.Discard, 1)
+			for _, events := range c.events {
+				feed(t, r, events...)
+			}
+			if got := r.again(); !slices.Equal(got, c.want) {
+				t.Errorf("%v get a second try, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSecondTry: what passes the second time is named and counted, what fails again is a failure.
+func TestSecondTry(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		pass int // of two
+		ok   bool
+		want string
+	}{
+		{"both", 2, true, "passed only the second time: e2e/page.TestA\npassed only the second time: e2e/page.TestB\n3 passed, 0 failed\n"},
+		{"one", 1, false, "failed: e2e/page.TestB\npassed only the second time: e2e/page.TestA\n2 passed, 1 failed\n"},
+		{"none", 0, false, "failed: e2e/page.TestA\nfailed: e2e/page.TestB\n1 passed, 2 failed\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			r := newReport(&b, 1)
+			feed(t, r, event{Action: "pass", Package: "assent/a", Test: "TestGood"})
+			for _, name := range []string{"TestA", "TestB"} {
+				feed(t, r, event{Action: "output", Package: "assent/e2e/page", Test: name, Output: "why\n"}, event{Action: "fail", Package: "assent/e2e/page", Test: name})
+			}
+			r.passedAgain(slices.Clone(r.again()[:c.pass]))
+			if ok := r.end(0); ok != c.ok {
+				t.Errorf("all is well: %v", ok)
+			}
+			if want := "FAILED e2e/page.TestA\nwhy\nFAILED e2e/page.TestB\nwhy\n" + c.want; b.String() != want {
+				t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
+			}
+		})
+	}
+}
+
+func TestSideBySide(t *testing.T) {
+	groups := split([]string{"./a", "--", "-race", "++", "./e2e/...", "--", "-p", "1", "-shuffle=on", "++", "./x", "--", "-p", "4"})
+	sideBySide(groups, 3)
+	if got := groups; !slices.Equal(got[0].flags, []string{"-race"}) || !slices.Equal(got[1].flags, []string{"-p", "3", "-shuffle=on"}) || !slices.Equal(got[2].flags, []string{"-p", "4"}) {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -1,9 +1,9 @@
 // Every call the page makes.
 import { deviceName, newKey, sign, type NewKey, type OwnDevice, type Pending } from "../device/device";
-import { authorized, ownDevice } from "../device/session";
+import { authorized, ownDevice, verificationNow } from "../device/session";
 import type { Line } from "../story/story";
 import { digest } from "./digest";
-import { call } from "./http";
+import { ApiError, call } from "./http";
 import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Proposals, Rules, Saved, SessionInfo, Settled, Stats } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
@@ -121,11 +121,26 @@ export async function keep(r: { id: string; inputSha256: string }, proposal: str
   const body = { requestId: r.id, inputSha256: r.inputSha256, proposal, ...bound };
   const device = ownDevice();
   const text = ["assent always v1", r.id, r.inputSha256, kind, proposal, bound.expiresAt ?? "", String(bound.count ?? 0)].join("\n");
-  await authorized("POST", kind === "grant" ? "/v1/grants" : "/v1/rules", device ? { ...body, signature: await sign(device.key, text) } : body);
+  await verified(kind === "grant" ? "/v1/grants" : "/v1/rules", device ? { ...body, signature: await sign(device.key, text) } : body, text, true);
 }
 
-export function decide(id: string, decision: Decision): Promise<DecisionResult> {
-  return signed(id, decision).then((d) => authorized("POST", `/v1/requests/${encodeURIComponent(id)}/decision`, d));
+/** Sends a decision; asks says that the device's owner has to confirm it. */
+export async function decide(id: string, decision: Decision, asks: boolean): Promise<DecisionResult> {
+  const [body, text] = await signed(id, decision);
+  return verified(`/v1/requests/${encodeURIComponent(id)}/decision`, body, text, asks);
+}
+
+/** Posts what is signed, with the proof that the owner of this device was verified for it: where asks says
+ * that it will be wanted, or else when the broker wants it. */
+async function verified<T>(path: string, body: object, text: string, asks: boolean): Promise<T> {
+  const verify = async () => authorized<T>("POST", path, { ...body, verification: await (await import("../panels/panels")).verify(text) });
+  if (asks && verificationNow().credential) return verify();
+  try {
+    return await authorized<T>("POST", path, body);
+  } catch (e) {
+    if (!(e instanceof ApiError && e.problem.reason === "verification" && verificationNow().credential)) throw e;
+    return verify();
+  }
 }
 
 /** Leaves a request to the agent's own prompt. */
@@ -151,9 +166,9 @@ export function decisionText(id: string, d: Decision, digests: { message: string
   ].join("\n");
 }
 
-async function signed(id: string, decision: Decision): Promise<Decision> {
+async function signed(id: string, decision: Decision): Promise<[Decision, string]> {
   const device = ownDevice();
-  if (!device) return decision;
+  if (!device) return [decision, ""];
   const d = { ...decision, signedAt: new Date().toISOString() };
   const text = async (s: string | undefined) => (s === undefined ? "" : digest(s));
   const json = (v: unknown) => (v === undefined ? undefined : JSON.stringify(v));
@@ -163,5 +178,5 @@ async function signed(id: string, decision: Decision): Promise<Decision> {
     updatedPermissions: await text(json(d.updatedPermissions)),
     shown: await text(d.shown),
   });
-  return { ...d, signature: await sign(device.key, signed) };
+  return [{ ...d, signature: await sign(device.key, signed) }, signed];
 }

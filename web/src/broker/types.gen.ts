@@ -693,6 +693,8 @@ export interface Everything {
   Halt: Halt;
   Proposals: Proposals;
   Device: Device;
+  VerificationState: VerificationState;
+  Verification: Verification1;
   Push: Push;
   PushSettings: PushSettings;
   PushMessage: PushMessage;
@@ -1017,6 +1019,10 @@ export interface Approver {
    * Of a rule: where it stands.
    */
   file?: string;
+  /**
+   * The owner of the device was verified for this, with face, fingerprint or PIN.
+   */
+  verified?: boolean;
 }
 /**
  * The input as text that can be displayed as it is.
@@ -1753,6 +1759,10 @@ export interface Settled {
      * Of a rule with its file.
      */
     name: string;
+    /**
+     * The owner of the device was verified for this, with face, fingerprint or PIN.
+     */
+    verified?: boolean;
   };
   /**
    * The last that was heard of the answer.
@@ -4077,6 +4087,7 @@ export interface Saved {
    * expiresAt as it was sent and signed.
    */
   bounds?: string;
+  verification?: Verification;
 }
 /**
  * An ECDSA P-256 public key as WebCrypto exports it.
@@ -4092,6 +4103,31 @@ export interface JWK {
    * 32 bytes, unpadded base64url.
    */
   y: string;
+}
+/**
+ * What its maker was verified with, over the text that signature covers.
+ */
+export interface Verification {
+  /**
+   * The id of the credential.
+   */
+  credential: string;
+  /**
+   * As the authenticator gave it.
+   */
+  authenticatorData: string;
+  /**
+   * The browser's clientDataJSON.
+   */
+  clientData: string;
+  /**
+   * The authenticator's, over authenticatorData and the SHA-256 of clientData.
+   */
+  signature: string;
+  /**
+   * In the record only: the key that it was verified with (COSE).
+   */
+  publicKey?: string;
 }
 /**
  * Whether everything is stopped or paused.
@@ -4272,6 +4308,64 @@ export interface Device {
    * Exact to a minute.
    */
   lastUsed?: string;
+  /**
+   * It verifies its owner, with face, fingerprint or PIN, before what is dangerous.
+   */
+  verifies?: boolean;
+}
+/**
+ * Whether a device verifies its owner before what is dangerous, and whether it could.
+ */
+export interface VerificationState {
+  /**
+   * What the broker wants of everybody: danger, also for rules and grants, or always. Absent: only devices that have turned it on.
+   */
+  require?: "danger" | "always";
+  /**
+   * The id of the device's credential. Absent: it has none.
+   */
+  credential?: string;
+  /**
+   * Of the credential.
+   */
+  createdAt?: string;
+  /**
+   * Its owner's other devices may have the credential too.
+   */
+  synced?: boolean;
+  /**
+   * The name that the credential holds under, or would if it were made on this page.
+   */
+  site?: string;
+  /**
+   * Why no credential can be made on this page, as a sentence.
+   */
+  why?: string;
+}
+/**
+ * Proof that the owner of a device was verified, with face, fingerprint or PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
+ */
+export interface Verification1 {
+  /**
+   * The id of the credential.
+   */
+  credential: string;
+  /**
+   * As the authenticator gave it.
+   */
+  authenticatorData: string;
+  /**
+   * The browser's clientDataJSON.
+   */
+  clientData: string;
+  /**
+   * The authenticator's, over authenticatorData and the SHA-256 of clientData.
+   */
+  signature: string;
+  /**
+   * In the record only: the key that it was verified with (COSE).
+   */
+  publicKey?: string;
 }
 /**
  * How the calling device stands with notifications.
@@ -4775,6 +4869,7 @@ export interface Decision {
    * In the record only, of a denial by POST /v1/stop that a device signed: the revision that the stop was taken on. The signature is that of the stop, one for all that waited.
    */
   stop?: number;
+  verification?: Verification2;
 }
 /**
  * An ECDSA P-256 public key as WebCrypto exports it.
@@ -4790,6 +4885,31 @@ export interface JWK1 {
    * 32 bytes, unpadded base64url.
    */
   y: string;
+}
+/**
+ * Proof that the owner of a device was verified, with face, fingerprint or PIN, for one text: a WebAuthn assertion with the flag UV, whose challenge is the SHA-256 of that text. Unpadded base64url.
+ */
+export interface Verification2 {
+  /**
+   * The id of the credential.
+   */
+  credential: string;
+  /**
+   * As the authenticator gave it.
+   */
+  authenticatorData: string;
+  /**
+   * The browser's clientDataJSON.
+   */
+  clientData: string;
+  /**
+   * The authenticator's, over authenticatorData and the SHA-256 of clientData.
+   */
+  signature: string;
+  /**
+   * In the record only: the key that it was verified with (COSE).
+   */
+  publicKey?: string;
 }
 /**
  * The answer to a recorded decision.
@@ -4818,7 +4938,7 @@ export interface Problem {
   outcome?: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
   decidedBy?: Approver;
   /**
-   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) or full (too much is saved). With 403: rule (a rule denies the changed input; decidedBy names it).
+   * With 409: ended (somebody or something was first), digest (another input), proposal (the request has no such proposal now) full (too much is saved) or site (browsers verify nobody under this address). With 403: rule (a rule denies the changed input; decidedBy names it) or verification (the owner of a device has to be verified for this: with a WebAuthn assertion over the text that is signed).
    */
   reason?: string;
   /**

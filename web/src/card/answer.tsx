@@ -11,7 +11,7 @@ import type { PermissionUpdate } from "../broker/types.gen";
 import { mayDecide } from "../device/session";
 import { useArm } from "../queue/arm";
 import { draftOf, keepDraft } from "../queue/drafts";
-import { pressOf } from "../queue/friction";
+import { pressOf, wantsVerification } from "../queue/friction";
 import { isForm, nameOf, outcomeLine, type Answer, type Item, type Request } from "../queue/model";
 import { answer, link, remark } from "../queue/state";
 import { Paths } from "../text/rich";
@@ -65,7 +65,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const panel = useRef<HTMLDivElement>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   const { armed, ready } = useArm(foot, r.id);
-  const { script: others, failed } = useOthers(mode === "edit" || mode === "always");
+  const { script: others, failed } = useOthers(mode === "edit" || mode === "always" || wantsVerification(r, { behavior: "allow" })); // that, so that the question comes at once
   useLayoutEffect(() => {
     panel.current?.scrollIntoView({ block: "nearest" }); // above the foot, not behind it
   }, [mode, others]);
@@ -243,7 +243,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           </>
           )}
         </div>
-        <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : sending ? words.answer.sending : ""}</p>
+        <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : attempt?.phase === "sending" && attempt.asks ? words.answer.confirm : sending ? words.answer.sending : ""}</p>
       </div>
     </>
   );

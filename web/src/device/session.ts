@@ -2,6 +2,7 @@
 // lives in this module's memory and nowhere else.
 import { clockSkew } from "../broker/clock";
 import { ApiError, call } from "../broker/http";
+import type { VerificationState } from "../broker/types.gen";
 import { words } from "../text/words";
 import { canSign, forgetDevice, loadDevice, saveDevice, sign, type OwnDevice } from "./device";
 
@@ -15,9 +16,19 @@ interface Bearer {
 
 let device: OwnDevice | undefined;
 let bearer: Bearer | undefined;
+let verification: VerificationState = {};
 let opening: Promise<Bearer> | undefined;
 
 const renewEarly = 60_000;
+
+/** Whether this device verifies its owner, by the broker's last word. */
+export function verificationNow(): VerificationState {
+  return verification;
+}
+
+export function noteVerification(v: VerificationState): VerificationState {
+  return (verification = v);
+}
 
 /** The device that this browser is; undefined: none, or it uses a token. */
 export function ownDevice(): OwnDevice | undefined {
@@ -93,8 +104,9 @@ async function openSession(): Promise<Bearer> {
   try {
     const { nonce } = await call<{ nonce: string }>("POST", "/v1/auth/challenge", { deviceId: id });
     const signature = await sign(key, `assent session v1\n${id}\n${nonce}`);
-    const opened = await call<{ token: string; expiresAt: string }>("POST", "/v1/auth/session", { deviceId: id, nonce, signature });
+    const opened = await call<{ token: string; expiresAt: string; verification: VerificationState }>("POST", "/v1/auth/session", { deviceId: id, nonce, signature });
     const life = Date.parse(opened.expiresAt) - (Date.now() + clockSkew);
+    verification = opened.verification;
     bearer = { token: opened.token, renewAt: Date.now() + Math.max(life - renewEarly, life / 2) };
     return bearer;
   } catch (e) {

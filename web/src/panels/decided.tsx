@@ -48,6 +48,7 @@ export function Decided({ d, before, only }: Props) {
         ) : (
           <span>{who || why(d)}</span>
         )}
+        {d.by?.verified && <span>{words.verify.confirmed}</span>}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
         {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>

@@ -13,6 +13,7 @@ import { keepsNothing } from "../queue/state";
 import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
+import { VerificationSwitch } from "./verification";
 
 export function Devices() {
   const [list, setList] = useState<readonly Device[]>();
@@ -40,6 +41,7 @@ export function Devices() {
           <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} renamed={load} />
         ))}
       </ul>
+      <VerificationSwitch />
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
       {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
       {list && (
@@ -78,6 +80,7 @@ function Row({ device: d, asked, ask, renamed }: { device: Device; asked: boolea
       <div class="where">
         <b>{visibleLine(d.name)}</b>
         {mine && <span class="chip">{words.devices.thisBrowser}</span>}
+        {d.verifies && <span class="chip">{words.verify.chip}</span>}
       </div>
       <div class="where">{`${words.devices.roles[d.role] ?? visibleLine(d.role)} · ${used(d, mine)}`}</div>
       <div class="act">

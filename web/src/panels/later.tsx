@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { words } from "../text/words";
 
 type Module = typeof import("./panels");
-type Panels = Omit<Module, "startFeed">;
+type Panels = Omit<Module, "startFeed" | "verify">;
 
 const panels = signal<Panels | undefined>(undefined);
 const failed = signal(false);

@@ -7,6 +7,8 @@ export { Decisions } from "./decisions";
 export { Halted } from "./halt";
 export { RuleBook } from "./rulebook";
 export { Settings } from "./settings";
+export { verify } from "../device/verify";
+export { VerificationOffer } from "./verification";
 export { startFeed } from "../story/feed";
 export { Sessions } from "../story/sessions";
 export { Transcript } from "../story/transcriptview";

@@ -12,12 +12,14 @@ export interface Preferences {
   many: boolean;
   /** Wait three seconds before an answer is sent. */
   undo: boolean;
+  /** Ask once whether this device shall verify its owner. */
+  verify: boolean;
   /** Whether single letters do anything, and which. */
   keys: boolean;
   keymap: Readonly<Record<Action, string>>;
 }
 
-const defaults: Preferences = { order: "age", many: false, undo: false, keys: true, keymap: defaultKeys };
+const defaults: Preferences = { order: "age", many: false, undo: false, verify: true, keys: true, keymap: defaultKeys };
 const storageKey = "assent.preferences";
 
 export const preferences = signal<Preferences>(read());
@@ -44,10 +46,10 @@ function read(): Preferences {
   } catch {
     // nothing kept, or not by us
   }
-  const yes = (name: "many" | "undo" | "keys") => (typeof kept[name] === "boolean" ? (kept[name] as boolean) : defaults[name]);
+  const yes = (name: "many" | "undo" | "verify" | "keys") => (typeof kept[name] === "boolean" ? (kept[name] as boolean) : defaults[name]);
   const own = (typeof kept.keymap === "object" && kept.keymap ? kept.keymap : {}) as Record<string, unknown>;
   const keymap = Object.fromEntries(
     Object.entries(defaultKeys).map(([action, key]) => [action, typeof own[action] === "string" && (own[action] as string).length <= 1 ? own[action] : key]),
   ) as Record<Action, string>;
-  return { order: kept.order === "deadline" ? "deadline" : "age", many: yes("many"), undo: yes("undo"), keys: yes("keys"), keymap };
+  return { order: kept.order === "deadline" ? "deadline" : "age", many: yes("many"), undo: yes("undo"), verify: yes("verify"), keys: yes("keys"), keymap };
 }

@@ -3,6 +3,8 @@
 import { needsAnswer } from "../broker/tools";
 import type { PermissionRequest } from "../broker/types.gen";
 import type { Field } from "../card/parts";
+import { verificationNow } from "../device/session";
+import type { Answer } from "./model";
 
 /** What Allow wants: a tap, or to be held (pressed twice, with a keyboard). */
 export type Press = "tap" | "hold";
@@ -10,6 +12,12 @@ export type Press = "tap" | "hold";
 /** Whether it is answered by itself, and what the agent says of it is folded. */
 export function dangerous(r: PermissionRequest): boolean {
   return pressOf(r) === "hold";
+}
+
+/** Whether the owner of a device that verifies them has to confirm an answer. The broker has the last word. */
+export function wantsVerification(r: PermissionRequest, { behavior, updatedPermissions }: Answer): boolean {
+  const { credential, require } = verificationNow();
+  return behavior === "allow" && !!credential && (require === "always" || dangerous(r) || !!updatedPermissions?.length);
 }
 
 /** A risk that this page does not know is as high as danger; none at all is attention. */

@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Card } from "../card/card";
 import { NotFound } from "../device/door";
+import { verificationNow } from "../device/session";
 import { Later } from "../panels/later";
 import { prefer, preferences, type Order } from "../panels/preferences";
 import { Past } from "../story/past";
@@ -160,9 +161,16 @@ function Empty() {
           </details>
         </>
       )}
+      {offers() && <Later part="VerificationOffer" with={undefined} />}
       <AtWork />
     </div>
   );
+}
+
+/** Whether this is a phone that could verify its owner, and was not asked yet. */
+function offers(): boolean {
+  const { site, credential } = verificationNow();
+  return !!site && !credential && preferences.value.verify && matchMedia("(pointer: coarse)").matches;
 }
 
 /** The sessions that are at work, each a way to what happens in it. */

@@ -24,7 +24,7 @@ export type Behavior = "allow" | "deny" | "handback";
 
 /** What became of this page's own answer. */
 export type Attempt =
-  | { phase: "sending"; behavior: Behavior; at: number; held?: boolean } // held: it can still be taken back
+  | { phase: "sending"; behavior: Behavior; at: number; held?: boolean; asks?: boolean } // held: it can still be taken back; asks: the browser asks its owner to confirm
   | { phase: "taken"; behavior: Behavior; at: number; ms: number; delivered: boolean; decision?: Answer }
   | { phase: "failed"; behavior: Behavior; at: number; why: string };
 
@@ -157,7 +157,7 @@ export function approver(by: Approver | undefined): string {
   if (by.kind === "rule") return words.outcome.rule(name || visibleLine(by.id ?? ""), visibleLine(by.file ?? ""));
   // One that calls itself what is said of others.
   if (/rule|terminal|somebody|owner-cli/i.test(name)) return words.outcome.named(visibleLine(by.kind), name);
-  return name || visibleLine(by.id || by.kind);
+  return (name || visibleLine(by.id || by.kind)) + (by.verified ? words.outcome.verified : "");
 }
 
 /** A conflict carries what the request's record says; fold it in at once instead of waiting

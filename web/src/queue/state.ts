@@ -12,6 +12,7 @@ import { words } from "../text/words";
 import { view } from "../view";
 import { each, type Result } from "./choice";
 import { hold, takeBackAll } from "./hold";
+import { wantsVerification } from "./friction";
 import { grouped, isRequest, nameOf, newer, saysOf, settle, waits, type Answer, type Behavior, type Item, type Request } from "./model";
 
 export type RuleTrouble = Extract<WSMessage, { type: "rules" }>;
@@ -238,7 +239,7 @@ export async function answer(r: Request, decision: Answer | "handback"): Promise
   const item = items.peek().get(r.id);
   const also = decision !== "handback" && isPlain(decision) ? together.peek().filter((o) => o.id !== r.id) : [];
   const what = also.length > 0 ? words.hold.several(name, also.length + 1) : words.hold.one(name, item ? saysOf(item) : visibleLine(r.toolName));
-  const go = hold(what);
+  const go = decision !== "handback" && wantsVerification(r, decision) ? Promise.resolve(true) : hold(what); // to refuse is to take it back
   const [result] = await Promise.all([send(r, decision, go), each(also, 6, (o) => send(o, decision, go))]);
   return result;
 }
@@ -251,8 +252,9 @@ function isPlain({ updatedInput, updatedPermissions, interrupt }: Answer): boole
 /** Sends one answer; go says whether, when that is clear. */
 export async function send(r: Request, decision: Answer | "handback", go: Promise<boolean>): Promise<Result> {
   const behavior: Behavior = decision === "handback" ? decision : decision.behavior;
+  const asks = decision !== "handback" && wantsVerification(r, decision);
   const before = Date.now();
-  change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo } }));
+  change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at: before, held: preferences.peek().undo && !asks } }));
   if (!(await go)) {
     change(r.id, withoutAttempt);
     return "held back";
@@ -263,14 +265,14 @@ export async function send(r: Request, decision: Answer | "handback", go: Promis
     return "settled";
   }
   const at = Date.now();
-  change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at } }));
+  change(r.id, (i) => ({ ...i, attempt: { phase: "sending", behavior, at, asks } }));
   try {
     if (decision === "handback") {
       await handBack(r);
       change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms: Date.now() - at, delivered: false } }));
       return "taken";
     }
-    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence }) });
+    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence }) }, asks);
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
     return "taken";
@@ -283,7 +285,7 @@ export async function send(r: Request, decision: Answer | "handback", go: Promis
       turnedAway(e.message);
       return "failed";
     }
-    if (!(e instanceof ApiError)) return fail(sentence(e));
+    if (!(e instanceof ApiError)) return fail(sentence(e).replace(/\.?$/, "."));
     if (e.status === 409 && e.problem.outcome) {
       change(r.id, (i) => ({ ...withoutAttempt(i), request: settle(i.request, e.problem), endedAt: i.endedAt || Date.now() }));
       void lookUp(r.id); // the reason is not in the conflict

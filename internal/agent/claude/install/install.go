@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/text/digest"
 )
 
 // Scope says whose settings are meant.
@@ -112,7 +114,7 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 		m.Mode = doc.mode(modeName(o.DefaultMode), m.Mode)
 	}
 	p.After = doc.bytes()
-	m.After = digest(p.After)
+	m.After = digest.Of(p.After)
 	p.memory = &m
 	return nil
 }

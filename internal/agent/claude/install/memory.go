@@ -2,8 +2,6 @@ package install
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"assent/internal/text/digest"
 )
 
 // memory is what install keeps of one settings file, to undo what it did.
@@ -27,13 +27,8 @@ type memory struct {
 // maxMemory bounds a memory file: a settings file in base64, and the rest.
 const maxMemory = 2 * maxSettings
 
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 // key names the files of a settings file in the directory of memories.
-func key(target string) string { return digest([]byte(target))[:16] }
+func key(target string) string { return digest.Of([]byte(target))[:16] }
 
 func (o Options) memoryDir() string { return filepath.Join(o.StateDir, "install") }
 
@@ -87,7 +82,7 @@ func (m memory) cleaned(path string, now []byte) (b []byte, ok bool, err error) 
 	if now == nil {
 		return nil, false, nil
 	}
-	if m.After != "" && digest(now) == m.After {
+	if m.After != "" && digest.Of(now) == m.After {
 		return append([]byte{}, m.Before...), !m.Created, nil
 	}
 	d, err := parse(path, now)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assent/internal/text/digest"
 )
 
 func TestEvents(t *testing.T) {
@@ -238,7 +240,7 @@ func TestMemoryOfAnotherFileIsNotTaken(t *testing.T) {
 	o := home(t, []byte("{}\n"))
 	apply(t, Install, o)
 	path := filepath.Join(o.StateDir, "install", key(settingsPath(o))+".json")
-	for _, text := range []string{"", "{", `{"path":"/other","after":"` + digest(get(t, o)) + `","before":"YmFk"}`} {
+	for _, text := range []string{"", "{", `{"path":"/other","after":"` + digest.Of(get(t, o)) + `","before":"YmFk"}`} {
 		must(t, os.WriteFile(path, []byte(text), 0o600))
 		p, err := Uninstall(o)
 		if err != nil || string(p.After) != "{}\n" {
@@ -414,7 +416,7 @@ func TestMemoryOfOthersIsNotTaken(t *testing.T) {
 	} {
 		o := home(t, text)
 		p := apply(t, Install, o)
-		planted := memory{Path: p.Target, After: digest(get(t, o)), Before: []byte(`{"hooks": {"Stop": [{"hooks": [{"command": "evil"}]}]}}`)}
+		planted := memory{Path: p.Target, After: digest.Of(get(t, o)), Before: []byte(`{"hooks": {"Stop": [{"hooks": [{"command": "evil"}]}]}}`)}
 		must(t, keep(p.memoryDir, p.Target, &planted))
 		must(t, open(filepath.Join(p.memoryDir, key(p.Target)+".json")))
 		apply(t, Uninstall, o)

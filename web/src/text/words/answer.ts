@@ -42,6 +42,7 @@ export const answerWords = {
     noteBlocks: "Notes are sent only with Deny. Clear the note to allow.",
     sending: "Sending…",
     held: "Not sent yet.",
+    confirm: "Confirm with face, fingerprint or PIN…",
     viewOnly: "This device can see requests, but not answer them.",
     over: "Over.",
     changed: "This is not the request you saw: its input differs. Nothing was sent to the agent; look again.",

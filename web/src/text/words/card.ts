@@ -82,6 +82,7 @@ export const cardWords = {
   },
 
   outcome: {
+    verified: ", confirmed with face, fingerprint or PIN",
     overruled: "Overruled: it was denied here, but run from the terminal anyway.",
     overruledEdit: "Overruled: it was allowed as edited, but ran as originally requested.",
     allowed: "Allowed",
