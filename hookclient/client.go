@@ -80,6 +80,9 @@ type Config struct {
 	// PermissionRequest, for the person who is asked: "on" or "off". Empty means on with Socket and off
 	// with URL.
 	Transcript string
+	// Contain is the Landlock ABI of this machine, as install or doctor found it, where commands can run
+	// contained; 0 where not. It travels with a PermissionRequest.
+	Contain int
 	// Spool is the directory for events that the broker did not take; empty means that they
 	// are lost.
 	Spool string
@@ -169,6 +172,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	c.session = p.session
 	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
+	if p.event == hook.EventPermissionRequest {
+		c.event.Contain = cfg.Contain
+	}
 	if cfg.Asking != nil {
 		cfg.Asking(c.event.ID)
 	}

@@ -22,7 +22,7 @@ const maxConf = 64 << 10
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
 	socket, socketOwner, url, token, timeout,
-	onTimeout, onFailure, agent, event, transcript string
+	onTimeout, onFailure, agent, event, transcript, contain string
 }
 
 // field returns where the setting of a name is kept, nil if there is no such name.
@@ -48,6 +48,8 @@ func (s *settings) field(name string) *string {
 		return &s.event
 	case "transcript":
 		return &s.transcript
+	case "contain":
+		return &s.contain
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func (s *settings) field(name string) *string {
 // environment which a repository brings cannot redirect a client that was told where to go.
 // For the same reason a token from the file goes only to a URL that does not come from the
 // environment, and who may own the socket is read from the environment only if the socket is. Whether
-// the transcript may be read is not read from the environment at all.
+// the transcript may be read, and whether commands can run contained, is not read from the environment at all.
 //
 // Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
 // because an agent is waiting and what the flags say about failures must hold.
@@ -118,6 +120,14 @@ func (c *Config) apply(s *settings) (fault error) {
 	default:
 		c.Transcript = "off" // as long as nobody can tell what was meant
 		bad("transcript", s.transcript, "want on or off")
+	}
+	if s.contain != "" {
+		abi, _, _ := strings.Cut(s.contain, " ")
+		n, err := strconv.ParseUint(abi, 10, 16)
+		if err != nil {
+			bad("contain", s.contain, "want a Landlock ABI and the path of assent-contain, such as: 4 /usr/local/bin/assent-contain")
+		}
+		c.Contain = int(n)
 	}
 	if s.timeout != "" {
 		d, err := time.ParseDuration(s.timeout)
@@ -263,7 +273,7 @@ func readFile(env func(string) string) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain = value")
 			}
 			continue
 		}

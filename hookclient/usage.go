@@ -13,7 +13,7 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
                                permission request (on with a socket, off with a URL)
 
 What no flag says is read from $XDG_CONFIG_HOME/assent/hook.conf (lines like "timeout = 590s";
-also "token = ..."), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+also "token = ..." and "contain = ABI PATH", which assent install writes), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
 
 // Usage is the help text of the command called name.
 func Usage(name string) string {

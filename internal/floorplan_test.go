@@ -30,6 +30,7 @@ var plan = []struct {
 		internal/feed
 		internal/halt
 		internal/hook
+		internal/host/contain
 		internal/host/gitrepo
 		internal/mcp
 		internal/outlet/hookd
@@ -37,7 +38,10 @@ var plan = []struct {
 		internal/outlet/notify
 		internal/outlet/rabbit
 		internal/policy
+		internal/intake
 		internal/policy/batch
+		internal/policy/contain
+		internal/policy/contained
 		internal/policy/effects
 		internal/policy/files
 		internal/policy/grants
@@ -47,6 +51,7 @@ var plan = []struct {
 		internal/reqcontext
 		internal/server
 		internal/setup/doctor
+		internal/setup/hookconf
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
@@ -58,6 +63,7 @@ var plan = []struct {
 		internal/text/roff
 		internal/text/show
 		web`, "it wires the others, which do not know each other"},
+	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
 
 	{"broker", "internal/hook", "it knows a Log and verdicts, no store, no protocol, no rules and no agent's JSON"},
@@ -83,18 +89,19 @@ var plan = []struct {
 	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
+	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
-	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
@@ -103,13 +110,16 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
+	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
+	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
+	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 	{"internal/policy/suggest", `
 		internal/agent/claude/describe
@@ -149,7 +159,8 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/outlet/notify internal/setup/service internal/text/show", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show", ""},
+	{"internal/setup/hookconf", "", "it edits one file of lines"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
@@ -203,7 +214,7 @@ var modules = []struct {
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
-	{"golang.org/x/sys", "internal/agent/claude/install", ""},
+	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
 	{"golang.org/x/time", "internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
@@ -227,6 +238,11 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/assent-hook", "github.com/...", "standard library only"},
 	{"cmd/assent-hook", "golang.org/...", "standard library only"},
 	{"cmd/assent-hook", "modernc.org/...", "standard library only"},
+	{"cmd/assent-contain", "encoding/json", "it runs for each contained command"},
+	{"cmd/assent-contain", "net/http", "it has no network"},
+	{"cmd/assent-contain", "flag", "it runs for each contained command"},
+	{"cmd/assent-contain", "fmt", "it runs for each contained command"},
+	{"cmd/assent-contain", "regexp", "it runs for each contained command"},
 	{"broker", "github.com/nats-io/...", "the broker knows a Log, not NATS"},
 	{"broker", "net/http", "the broker knows no protocol"},
 	{"broker", "go.uber.org/...", "plain Go; logging is handed in"},

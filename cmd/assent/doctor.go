@@ -22,7 +22,7 @@ func (a *app) doctorCmd() *cobra.Command {
 		Short: "Check the setup and suggest fixes",
 		Long: `Check the broker, its socket, its rules, who is notified, each Claude Code on this machine, the hooks
 in their settings (yours, and those of the project in the current directory), and the permission
-mode. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
+mode, and whether commands can be contained. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
 settings here.`,
 		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
@@ -106,6 +106,7 @@ func (a *app) doctorConfig() doctor.Config {
 			return errors.As(err, &p) && p.Status == http.StatusForbidden
 		},
 		RuleProblem: ruleTrouble,
+		Contain:     containProgram,
 		Service:     a.serviceStatus,
 	}
 }

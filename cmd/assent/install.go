@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/setup/hookconf"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -191,7 +192,11 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
-	done.changed, err = a.carryOut(ctx, f, plan, o)
+	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print {
+		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
+			fmt.Fprintln(a.err, "note:", n.Text)
+		}
+	}
 	return done, err
 }
 
@@ -207,6 +212,9 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	}
 	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
 	gone, err := a.carryOut(ctx, f, plan, o)
+	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" {
+		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
+	}
 	if gone && !a.json {
 		a.leftOver()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assent/hookclient"
+	"assent/internal/host/contain"
 	"assent/internal/text/roff"
 )
 
@@ -19,7 +20,7 @@ func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the man pages into a directory",
-		Long: `Write a page for each command, and for assent-hook, hookd-emit and hookd-query, into a directory that
+		Long: `Write a page for each command, and for assent-hook, assent-contain, hookd-emit and hookd-query, into a directory that
 exists. The packages install them. They say what --help says.`,
 		Example: "  mkdir -p ~/.local/share/man/man1 && assent man ~/.local/share/man/man1\n  man assent-allow",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -30,8 +31,9 @@ exists. The packages install them. They say what --help says.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			pages := map[string]string{
-				"assent-hook": helpPage("assent-hook", "hand one hook event of an agent to assent", hookclient.Usage("assent-hook")),
-				"hookd-emit":  helpPage("hookd-emit", "tell of one tool call of an agent", hookclient.EmitUsage("hookd-emit")),
+				"assent-hook":    helpPage("assent-hook", "hand one hook event of an agent to assent", hookclient.Usage("assent-hook")),
+				"assent-contain": helpPage("assent-contain", "run a command that can only read", contain.Usage),
+				"hookd-emit":     helpPage("hookd-emit", "tell of one tool call of an agent", hookclient.EmitUsage("hookd-emit")),
 			}
 			// One page for both of one name.
 			pages["assent-hook"] = strings.Replace(pages["assent-hook"], ".SH SEE ALSO\n", a.overHTTPS()+".SH SEE ALSO\n", 1)
@@ -56,7 +58,7 @@ func otherName(page, name, other string) string {
 
 // commandPages adds the page of c, and of each command below it. Cobra's own generator reads the help
 // as Markdown: it garbles what is not ASCII, breaks commands at hyphens where a line ends, writes flags
-// as --yes[=false] and the day of the build, has nothing for assent-hook and hookd-emit, which are no
+// as --yes[=false] and the day of the build, has nothing for assent-hook, assent-contain and hookd-emit, which are no
 // commands, and would link two modules for Markdown into the program.
 func commandPages(c *cobra.Command, pages map[string]string) {
 	name := pageName(c)
@@ -91,7 +93,7 @@ func commandPages(c *cobra.Command, pages map[string]string) {
 		p.Section("EXAMPLES")
 		p.Verbatim(c.Example)
 	}
-	also := []string{"assent-hook", "hookd-emit"}
+	also := []string{"assent-hook", "assent-contain", "hookd-emit"}
 	if c.HasParent() {
 		also = []string{pageName(c.Parent())}
 	}

@@ -36,13 +36,13 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 		cfg.User = filepath.Join(dir, "rules.yaml")
 	}
 	cfg.Protected = []string{a.stateDir, socket, filepath.Dir(managedRules)}
-	for _, path := range []string{dir, cfg.User, f.notices} {
-		if path != "" && path != noNotices {
+	for _, path := range []string{dir, cfg.User, f.notices, f.contain} {
+		if path != "" && path != noNotices && path != noContain {
 			cfg.Protected = append(cfg.Protected, path)
 		}
 	}
 	if self, err := os.Executable(); err == nil {
-		cfg.Protected = append(cfg.Protected, self, filepath.Join(filepath.Dir(self), "assent-hook"))
+		cfg.Protected = append(cfg.Protected, self, filepath.Join(filepath.Dir(self), "assent-hook"), filepath.Join(filepath.Dir(self), "assent-contain"))
 	}
 	return cfg
 }

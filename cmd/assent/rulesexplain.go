@@ -189,6 +189,7 @@ func requestCall(r *api.Request) policy.Call {
 
 // explain says what the rules make of a call. r is the request that it came from, or nil.
 func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
+	call.Contain = true
 	v := set.Explain(call)
 	if replay.WithoutPlainYes(&v.Verdict, call.Tool) {
 		v.Layer = ""
@@ -205,6 +206,9 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 		fmt.Fprintln(a.out, layout.Wrap(what+" by "+ruleName(v.Rule, v.File), "", "  "))
 	} else {
 		fmt.Fprintln(a.out, layout.Wrap(what+": "+show.Line(v.Reason), "", "  "))
+	}
+	if v.Contain != "" {
+		fmt.Fprintln(a.out, layout.Wrap("contained: it can read, and nothing else; where that cannot be had, or it ran so before, a person is asked", "  ", "    "))
 	}
 	if v.Message != "" {
 		fmt.Fprintln(a.out, layout.Wrap("the agent reads: "+show.Line(v.Message), "  ", "    "))

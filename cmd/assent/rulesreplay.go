@@ -109,9 +109,11 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 }
 
 func pastOf(q *api.Request) *replay.Past {
+	call := requestCall(q)
+	call.Contain = q.Contained != "" // it could then
 	return &replay.Past{
-		Request: q.Request, Call: requestCall(q), Outcome: q.Outcome, Reason: q.Reason, By: q.DecidedBy,
-		Edited: len(q.Response.UpdatedInput()) > 0, Summary: summary(q, 200),
+		Request: q.Request, Call: call, Outcome: q.Outcome, Reason: q.Reason, By: q.DecidedBy,
+		Edited: q.Contained == "" && len(q.Response.UpdatedInput()) > 0, Summary: summary(q, 200),
 	}
 }
 

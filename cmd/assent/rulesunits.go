@@ -155,6 +155,7 @@ type explanation struct {
 	Input     json.RawMessage    `json:"input"`
 	Cwd       string             `json:"cwd"`
 	Verdict   hook.Action        `json:"verdict"`
+	Contain   string             `json:"contain,omitempty"`
 	Rule      string             `json:"rule,omitempty"`
 	File      string             `json:"file,omitempty"`
 	Layer     policy.Layer       `json:"layer,omitempty"`
@@ -211,7 +212,7 @@ func explanationOf(call policy.Call, v *policy.Explanation) explanation {
 		return list
 	}
 	e := explanation{
-		Tool: call.Tool, Input: call.Input, Cwd: call.Cwd, Verdict: v.Action, Rule: v.Rule, File: v.File, Layer: v.Layer, Reason: v.Reason,
+		Tool: call.Tool, Input: call.Input, Cwd: call.Cwd, Verdict: v.Action, Contain: v.Contain, Rule: v.Rule, File: v.File, Layer: v.Layer, Reason: v.Reason,
 		Message: v.Message, Note: v.Note,
 		Refused: refusals(v.Refused), Units: []explainedUnit{},
 	}

@@ -25,10 +25,12 @@ import (
 	"assent/internal/auth"
 	"assent/internal/halt"
 	"assent/internal/hook"
+	"assent/internal/intake"
 	"assent/internal/outlet/hookd"
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/notify"
 	"assent/internal/outlet/rabbit"
+	"assent/internal/policy/contain"
 	"assent/internal/policy/effects"
 	"assent/internal/policy/files"
 	"assent/internal/policy/grants"
@@ -208,6 +210,15 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "what is stopped", stops.Close)
+	contains, err := containedBy(f.contain)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	gate := &contain.Gate{Program: contains, Self: server.Local(uint32(os.Getuid()), host)}
+	once := contain.NewOnce(streams, stream.ErrKeyNotFound)
+	if err := once.Sweep(ctx); err != nil {
+		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
+	}
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
 	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
@@ -275,7 +286,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
-		Rules: book.Eval, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(

@@ -13,6 +13,7 @@ type serveFlags struct {
 	natsListen, natsURL, recURL  string
 	natsReplicas, historyDays    int
 	tlsCert, tlsKey, rules       string
+	contain                      string
 	publicURLs, trustedProxies   []string
 	pushAllow                    []string
 	pushContact, notices         string
@@ -34,8 +35,9 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	f.addListen(fl)
 	fl.StringVar(&f.socketGroup, "socket-group", "", "group that may use the socket too")
 	fl.StringVar(&f.natsListen, "nats-listen", "127.0.0.1:4222", `address of the event stream; a free port if taken; "off" for none`)
-	fl.StringVar(&f.rules, "rules", "", "rules file; rules answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
-	fl.StringVar(&f.notices, "notices", "", "file of services to notify when a request is waiting (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
+	fl.StringVar(&f.rules, "rules", "", "file of rules that answer without a person (default $XDG_CONFIG_HOME/assent/rules.yaml, if it is there)")
+	fl.StringVar(&f.contain, "contain", "", `program by which commands run contained where a rule says so (default assent-contain beside this program, if it is there); "off" for none`)
+	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
 	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
 	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
 	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")

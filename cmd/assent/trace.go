@@ -14,6 +14,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/policy/contained"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -114,6 +115,9 @@ func recordLine(r *api.Record) string {
 	if r.Outcome != "" {
 		line += "  " + show.Line(string(r.Outcome)) + asEdited(r.Allowed)
 	}
+	if r.Decision != nil && r.Decision.Contain != "" {
+		line += ", contained"
+	}
 	if r.Reason != "" {
 		line += " (" + show.Line(r.Reason) + ")"
 	}
@@ -136,6 +140,10 @@ func recordLine(r *api.Record) string {
 func recordDetail(r *api.Record) []string {
 	if r.Request != nil {
 		return inputLines(r.Request.Fields(), "      ")
+	}
+	if d := r.Decision; d != nil && d.Contain != "" {
+		ran, _ := contained.TextOf(d.UpdatedInput)
+		return []string{"      ran as: " + elide(show.Line(ran), 2000)}
 	}
 	return allowedLines(r.Allowed, "      ")
 }

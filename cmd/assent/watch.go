@@ -291,6 +291,8 @@ func stateWords(r *api.Request) string {
 		by = " by " + show.Line(api.ApproverName(r.DecidedBy))
 	}
 	switch {
+	case r.Delivery == "overruled" && r.Contained != "":
+		return "OVERRULED: allowed contained" + by + ", but the terminal let it run as it was asked for"
 	case r.Delivery == "overruled" && r.Outcome == hook.Allowed:
 		return "OVERRULED: allowed as edited" + by + ", but it ran as it was asked for"
 	case r.Delivery == "overruled":

@@ -44,7 +44,7 @@ var (
 	mdHeading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	mdFence   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 	mdCode    = regexp.MustCompile("`([^`]+)`")
-	mdProgram = regexp.MustCompile(`^(?:ExecStart=)?(?:[^ ]*bin/)?(assent|assent-hook)$`)
+	mdProgram = regexp.MustCompile(`^(?:ExecStart=)?(?:[^ ]*bin/)?(assent|assent-hook|assent-contain)$`)
 	slugDrop  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
@@ -209,7 +209,7 @@ func checkCommand(line []string) string {
 		return "has no help"
 	}
 	for i, word := range words {
-		if word == "--" && len(path) > 1 && slices.Contains([]string{"rules", "ci", "effects"}, path[1]) {
+		if word == "--" && len(path) > 1 && slices.Contains([]string{"rules", "ci", "effects", "contain"}, path[1]) {
 			return "" // what follows is a command of somebody else
 		}
 		if word == "--" {

@@ -63,7 +63,7 @@ func TestPageVerifiesItsOwner(t *testing.T) {
 	pairAtLocalhost(b, d)
 
 	b.See(offer, rig.Word("verify.offer"))
-	b.Looks("verify-offer")
+	b.Accessible("verify-offer")
 	f.owner(false)
 	b.Tap(offer + " [data-action=verify-on]")
 	b.See(offer, rig.Word("verify.notTurnedOn"))
@@ -112,13 +112,35 @@ func TestPageVerifiesItsOwner(t *testing.T) {
 	}
 	verified(t, d, r.ID)
 
+	// A grant wants it too, though what it allows is harmless.
+	f.owner(false)
+	h = d.Hook(rig.Bash("s", "npm test"))
+	b.See(rig.Open, "npm test")
+	b.Mode("always")
+	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=rule] [data-ui=option]")
+	b.See(rig.Open+" [data-ui=obstacle]", "Will be saved for 15 minutes.")
+	b.Tap(allowButton)
+	b.See(rig.Open+" [data-ui=outcome]", rig.Word("verify.refused"))
+	var grants []api.Saved
+	if d.Get("/v1/grants", &grants); len(grants) != 0 {
+		t.Errorf("saved without the owner: %+v", grants)
+	}
+	f.owner(true)
+	b.Tap(allowButton)
+	if out := h.Wait(); out != rig.Allowed {
+		t.Fatalf("the hook printed %s", out)
+	}
+	if d.Get("/v1/grants", &grants); len(grants) != 1 || !grants[0].By.Verified || grants[0].Verification == nil {
+		t.Errorf("saved as %+v", grants)
+	}
+
 	// The list of what was decided says so, and the switch turns it off, for its owner only.
 	b.Tap("[data-ui=views] button:nth-child(3)")
 	b.See("[data-ui=decision]", rig.Word("verify.confirmed"))
 	b.Looks("verify-history")
 	b.Tap("[data-action=settings]")
 	b.See("[data-ui=verify][data-state=on]", rig.Word("verify.label"))
-	b.Looks("verify-on")
+	b.Accessible("verify-on")
 	f.owner(false)
 	b.Tap("[data-ui=verify] input")
 	b.See("[data-ui=verify]", rig.Word("verify.notTurnedOff"))

@@ -94,7 +94,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 func holding(t *testing.T, dist, text string) string {
 	t.Helper()
 	bin := unpack(t, dist, "linux", runtime.GOARCH)
-	for _, name := range []string{"assent", "assent-hook"} {
+	for _, name := range []string{"assent", "assent-hook", "assent-contain"} {
 		data, err := os.ReadFile(filepath.Join(bin, "bin", name))
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestReleaseIsWhatItSays(t *testing.T) {
 		goos, arch, _ := strings.Cut(target, "/")
 		dir := unpack(t, dist, goos, arch)
 		modules := map[string]string{}
-		for _, name := range []string{"assent", "assent-hook"} {
+		for _, name := range []string{"assent", "assent-hook", "assent-contain"} {
 			info, err := buildinfo.ReadFile(filepath.Join(dir, "bin", name))
 			if err != nil {
 				t.Fatal(err)
@@ -361,7 +361,7 @@ func TestReleaseFormula(t *testing.T) {
 			t.Errorf("%s gets %+v", target, got)
 		}
 		files := below(t, cellar)
-		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/hookd-emit", "bin/hookd-query", "share/man/man1/assent.1", "share/man/man1/hookd-query.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
+		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/assent-contain", "bin/hookd-emit", "bin/hookd-query", "share/man/man1/assent.1", "share/man/man1/hookd-query.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
 			if !slices.Contains(files, want) {
 				t.Errorf("%s: %s was not installed", target, want)
 			}

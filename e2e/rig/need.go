@@ -12,6 +12,7 @@ import (
 
 	"assent/e2e/rig/claude"
 	"assent/e2e/rig/rabbitmq"
+	"assent/internal/host/contain"
 )
 
 // The real client is a heavy guest: each version is installed once, and two run at a time.
@@ -33,7 +34,7 @@ func installClient(version string) (string, error) {
 }
 
 // Need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
-// "tmux", "rabbitmq", "axe", "gitlab-schema" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
+// "tmux", "rabbitmq", "axe", "gitlab-schema", "landlock" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func Need(t *testing.T, what string) string {
 	t.Helper()
 	path, err := find(what)
@@ -58,6 +59,8 @@ func find(what string) (string, error) {
 		return installed()
 	case "claude-oldest":
 		return oldest()
+	case "landlock":
+		return "landlock", contain.Usable(contain.ABI())
 	case "bash-completion":
 		const path = "/usr/share/bash-completion/bash_completion"
 		_, err := os.Stat(path)

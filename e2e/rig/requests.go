@@ -29,6 +29,7 @@ type Request struct {
 	SettledAt   time.Time       `json:"settledAt"`
 	Raw         string          `json:"raw"`
 	Verdict     json.RawMessage `json:"verdict"`
+	Contained   string          `json:"contained"`
 }
 
 // Approver is who decided.

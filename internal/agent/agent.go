@@ -40,6 +40,9 @@ type Agent interface {
 	// Encode returns the exact bytes that the hook prints for d, or an error where Check has one.
 	Encode(d hook.Decision, r *hook.Request) ([]byte, error)
 
+	// Rewrites says that the agent runs the input that an allow of its hook brings in the place of its own.
+	Rewrites() bool
+
 	// Tool returns what is known of a tool, by its exact name.
 	Tool(name string) tool.Tool
 }

@@ -30,8 +30,11 @@ type Request struct {
 	Delivery  string         `json:"delivery,omitempty"`
 	Response  *Response      `json:"response,omitempty"`
 	Failure   string         `json:"failure,omitempty"`
-	Shown     *show.Shown    `json:"shown,omitempty"`
-	Allowed   *show.Allowed  `json:"allowed,omitempty"`
+	// Contained says how the request was allowed: its command ran contained, hook.ContainRead. The
+	// response has the input by which it did; nobody edited it.
+	Contained string        `json:"contained,omitempty"`
+	Shown     *show.Shown   `json:"shown,omitempty"`
+	Allowed   *show.Allowed `json:"allowed,omitempty"`
 	*hook.Reading
 	*hook.Effects
 	// AllowedHere is how often a person has allowed this very call before, in the same project. It is

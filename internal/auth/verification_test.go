@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -267,4 +269,54 @@ func challengeIn(t *testing.T, doc []byte) string {
 		t.Fatal(err)
 	}
 	return r.Challenge
+}
+
+// Of many that send the same proof at once, one is verified.
+func TestVerificationOnceOfMany(t *testing.T) {
+	for _, counts := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			a := open(t, kvtest.New())
+			v, p := enrolled(t, a)
+			v.face.Counts = counts
+			if !counts {
+				v.face.Count = 0
+			}
+			text := []byte("allow one")
+			sent := v.face.Get(text)
+			var good atomic.Int64
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					if _, err := a.Verify(t.Context(), p, originsOf, text, sent, false); err == nil {
+						good.Add(1)
+					} else if !errors.Is(err, auth.ErrVerification) && !errors.Is(err, auth.ErrUnavailable) {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if good.Load() != 1 {
+				t.Errorf("%d were verified", good.Load())
+			}
+		})
+	}
+}
+
+// Where the count cannot be kept, nobody is verified: it could be used again.
+func TestVerificationWithoutAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := kvtest.New()
+		a := open(t, kv)
+		v, p := enrolled(t, a)
+		text := []byte("allow one")
+		sent := v.face.Get(text)
+		kv.SetDown(errors.New("no disk"))
+		if _, err := a.Verify(t.Context(), p, originsOf, text, sent, false); !errors.Is(err, auth.ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+		kv.SetDown(nil)
+		if _, err := a.Verify(t.Context(), p, originsOf, text, sent, false); err != nil {
+			t.Errorf("the same, when the store is back: %v", err)
+		}
+	})
 }

@@ -164,23 +164,25 @@ func (f *folding) toolContent() content {
 		return content{data: data, title: "● " + callTitle(p.ToolName, d.ToolArg), body: more(d.ToolArg), ui: ui}
 	case KindToolPost:
 		f.finish()
+		input, contained, how := f.ran()
 		data := &ToolPostData{
-			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID(),
+			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", input), Contained: contained, ToolUseID: f.toolUseID(),
 			ToolResponse: f.json("tool_response", d.ToolResponse), DurationMS: d.DurationMS,
 		}
-		return content{data: data, title: "⎿ " + tool + " result", body: body(d.ResultText), ui: ui}
+		return content{data: data, title: "⎿ " + tool + how + " result", body: body(d.ResultText), ui: ui}
 	case KindToolFailure:
 		f.finish()
 		s.Run.Counters.ToolFailures++
+		input, contained, how := f.ran()
 		data := &ToolFailureData{
-			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID(),
+			ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", input), Contained: contained, ToolUseID: f.toolUseID(),
 			Error: f.text("error", d.Error), IsInterrupt: d.IsInterrupt, DurationMS: d.DurationMS,
 		}
 		what := " failed"
 		if d.IsInterrupt {
 			what = " was interrupted"
 		}
-		return content{data: data, title: "✗ " + tool + what + because(d.Error), body: long(d.Error)}
+		return content{data: data, title: "✗ " + tool + how + what + because(d.Error), body: long(d.Error)}
 	case KindPermissionDenied:
 		s.finish(d.ToolUseID, p.AgentID, p.CallKey) // no result will come
 		s.Run.Counters.Blocks++
@@ -195,6 +197,14 @@ func (f *folding) toolContent() content {
 		f.cut = append(f.cut, "tool_calls")
 	}
 	return content{data: data, title: "All tool calls of this step are over"}
+}
+
+// ran is the input of a call that is over, as it was asked for, and how it ran where that was contained.
+func (f *folding) ran() (input hook.JSON, contained, how string) {
+	if original := f.s.contained(clean(f.p.AgentID, maxIDLen), f.p.ToolInput); original != nil {
+		return original, hook.ContainRead, " (contained)"
+	}
+	return f.p.ToolInput, "", ""
 }
 
 // finish links a result to its call.

@@ -83,8 +83,10 @@ type ToolPreData struct {
 
 // ToolPostData is the data of tool.post.
 type ToolPostData struct {
-	ToolName     string    `json:"tool_name"`
-	ToolInput    hook.JSON `json:"tool_input"`
+	ToolName  string    `json:"tool_name"`
+	ToolInput hook.JSON `json:"tool_input"`
+	// Contained says that the call ran contained: read. Its input is the one that was asked for.
+	Contained    string    `json:"contained,omitempty"`
 	ToolUseID    string    `json:"tool_use_id,omitempty"`
 	ToolResponse hook.JSON `json:"tool_response"`
 	DurationMS   int64     `json:"duration_ms,omitempty"`
@@ -94,6 +96,7 @@ type ToolPostData struct {
 type ToolFailureData struct {
 	ToolName    string    `json:"tool_name"`
 	ToolInput   hook.JSON `json:"tool_input"`
+	Contained   string    `json:"contained,omitempty"` // as in ToolPostData
 	ToolUseID   string    `json:"tool_use_id,omitempty"`
 	Error       string    `json:"error"`
 	IsInterrupt bool      `json:"is_interrupt,omitempty"`
@@ -135,6 +138,8 @@ type PermissionDecisionData struct {
 	// Edited says that updated_input is another call than was asked for. The event's body shows
 	// the difference.
 	Edited bool `json:"edited,omitempty"`
+	// Contained says that updated_input is the same call, run contained: read.
+	Contained string `json:"contained,omitempty"`
 	// Answers are what was answered to questions, or in a form, safe to look at.
 	Answers []show.Answer `json:"answers,omitempty"`
 	// Unattended says that the agent ran without a terminal, where nobody could have answered.
@@ -181,10 +186,12 @@ type PermissionDeliveryData struct {
 }
 
 // PermissionOverruledData is the data of permission.overruled: the tool ran although the
-// request was denied, or ran as it was asked for although it was allowed as edited.
+// request was denied, or ran as it was asked for although it was allowed as edited, or contained.
 type PermissionOverruledData struct {
 	ToolName string `json:"tool_name,omitempty"`
 	Edited   bool   `json:"edited,omitempty"` // it was allowed as edited
+	// Contained says that it was allowed to run contained: read.
+	Contained string `json:"contained,omitempty"`
 }
 
 // PermissionDeniedData is the data of permission.denied: the agent itself refused a call.

@@ -385,10 +385,10 @@ func TestForm(t *testing.T) {
 		t.Errorf("%d permissions and %d questions wait", permissions, questions)
 	}
 	out = s.Record(hook.Record{
-		ID: "2", RequestID: "q", Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, By: by,
+		ID: "2", RequestID: "q", Step: hook.StepDecided, Time: at, Outcome: hook.Allowed, By: &hook.Approver{Kind: "device", Name: "phone", Verified: true},
 		Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(`{}`)},
 	})
-	if len(out) != 1 || out[0].Title != "✓ Answered: Who⟦U+202E⟧? · phone" || out[0].Cause.ParentEventID != form.EventID || len(out[0].Marks) != 0 {
+	if len(out) != 1 || out[0].Title != "✓ Answered: Who⟦U+202E⟧? · phone, verified" || out[0].Cause.ParentEventID != form.EventID || len(out[0].Marks) != 0 {
 		t.Errorf("the answer is %+v", out)
 	}
 

@@ -6,6 +6,8 @@ import (
 
 	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
+	"assent/internal/policy/contained"
+	"assent/internal/text/digest"
 )
 
 // recording is the fold of one record. It lives as long as the call of Session.Record.
@@ -43,16 +45,22 @@ func (f *recording) fold() {
 			data: &PermissionDeliveryData{Delivery: string(r.Step), Failure: clean(r.Failure, hook.MaxFailure)}, title: title, ui: UI{Hidden: true},
 		})
 	case hook.StepOverruled:
-		what, tool, edited := "a tool", "", false
+		what, tool, edited, contain := "a tool", "", false, ""
 		if i >= 0 {
 			what, tool, edited = s.Requests[i].What, s.Requests[i].Tool, s.Requests[i].Edited
+			if s.Requests[i].Ran != "" {
+				contain = hook.ContainRead
+			}
 		}
 		title := "‼ Overruled in the terminal: " + what + " ran although it was denied"
 		if edited {
 			title = "‼ Overruled: " + what + " ran as it was asked for, although it was allowed as edited"
 		}
+		if contain != "" {
+			title = "‼ Overruled in the terminal: " + what + " ran as it was asked for, although it was allowed contained"
+		}
 		f.follow(i, KindPermissionOverruled, LevelError, content{
-			data:  &PermissionOverruledData{ToolName: tool, Edited: edited},
+			data:  &PermissionOverruledData{ToolName: tool, Edited: edited, Contained: contain},
 			title: title,
 			ui:    UI{Pin: true, Badge: "OVERRULED"},
 		})
@@ -149,7 +157,7 @@ func (f *recording) settled(i int) {
 	if d.DecisionType == DecideDeny {
 		s.Run.Counters.Blocks++
 	}
-	s.Requests[i].Decision, s.Requests[i].Edited = ev.EventID, d.Edited
+	s.Requests[i].Decision, s.Requests[i].Edited, s.Requests[i].Ran = ev.EventID, d.Edited, q.Ran
 	s.settle(i)
 	if mark == "" {
 		answer := *d
@@ -161,6 +169,12 @@ func (f *recording) settled(i int) {
 // allowed says what input was allowed, where it is not the one that was asked for, and returns that
 // for a reader. q then is known by what was allowed.
 func (f *recording) allowed(d *PermissionDecisionData, q *request) (body string) {
+	if d.Contained = f.r.Decision.Contain; d.Contained != "" {
+		if _, line, ok := contained.Unwrap(f.r.Decision.UpdatedInput); ok {
+			q.Ran = digest.Of([]byte(line))
+		}
+		return "" // the call is what was asked for
+	}
 	input := f.r.Decision.UpdatedInput
 	asked := []byte(q.Input)
 	if q.Input == "" { // nothing to compare with

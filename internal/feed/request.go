@@ -7,6 +7,8 @@ import (
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/policy/contained"
+	"assent/internal/text/digest"
 )
 
 // request is a permission request as its event and its records tell.
@@ -20,12 +22,14 @@ type request struct {
 	What     string `json:"what,omitempty"` // for titles, shown already
 	// Input is what was asked for while the request waits, to tell what an approver changed; empty
 	// when it was too large to be kept.
-	Input  string     `json:"input,omitempty"`
-	Edited bool       `json:"edited,omitempty"` // it was allowed as edited
-	Deny   bool       `json:"deny,omitempty"`   // is denied when nobody answers
-	Stage  stage      `json:"stage,omitempty"`
-	Waits  AgentState `json:"waits,omitempty"` // what the agent does while it waits
-	At     int64      `json:"at,omitempty"`
+	Input  string `json:"input,omitempty"`
+	Edited bool   `json:"edited,omitempty"` // it was allowed as edited
+	// Ran is the digest of the command line by which it ran contained, empty where it did not.
+	Ran   string     `json:"ran,omitempty"`
+	Deny  bool       `json:"deny,omitempty"` // is denied when nobody answers
+	Stage stage      `json:"stage,omitempty"`
+	Waits AgentState `json:"waits,omitempty"` // what the agent does while it waits
+	At    int64      `json:"at,omitempty"`
 }
 
 // stage is how far a request has come.
@@ -71,6 +75,25 @@ func keptInput(in hook.JSON) string {
 		return ""
 	}
 	return string(in)
+}
+
+// contained returns the input that was asked for, if the call ran contained by the line that its answer
+// had; nil otherwise. Anybody may write such a line.
+func (s *state) contained(agentID string, input hook.JSON) hook.JSON {
+	if !slices.ContainsFunc(s.Requests, func(r request) bool { return r.Ran != "" }) {
+		return nil
+	}
+	original, line, ok := contained.Unwrap(input)
+	if !ok {
+		return nil
+	}
+	ran := digest.Of([]byte(line))
+	for i := range s.Requests {
+		if s.Requests[i].Ran == ran && s.Requests[i].AgentID == agentID {
+			return original
+		}
+	}
+	return nil
 }
 
 // settle moves a request to the settled ones, of which the oldest may be forgotten.

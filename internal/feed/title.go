@@ -128,6 +128,8 @@ func decisionTitle(d *PermissionDecisionData, q request) string {
 		return "✓ Allowed as edited" + about + by
 	case d.DecisionType == DecideAllow && len(d.UpdatedPermissions) > 0:
 		return "✓ Allowed, with a rule for later," + what + by
+	case d.DecisionType == DecideAllow && d.Contained != "":
+		return "✓ Allowed, contained:" + what + by
 	case d.DecisionType == DecideAllow:
 		return "✓ Allowed" + what + by
 	case d.DecisionType == DecideDeny && d.Outcome == hook.Expired:

@@ -49,6 +49,7 @@ func (e *Event) eachHeader(h headerVisitor) {
 	h.text(HeaderRepoRemote, &o.Repo.Remote)
 	h.number(HeaderAttempt, &e.Attempt)
 	h.flag(HeaderSpooled, &e.Spooled)
+	h.number(HeaderContain, &e.Contain)
 }
 
 // headerVisitor writes fields into headers, or headers into fields.

@@ -51,6 +51,9 @@ const (
 	// why there is none: SaidOff, SaidRefused, SaidLate or SaidBeyond. Neither travels on.
 	HeaderContextLength = "Assent-Context-Length"
 	HeaderContextWhy    = "Assent-Context-Why"
+	// HeaderContain is the Landlock ABI of the hook's machine, where what a rule allows contained can run
+	// that way: see Event.Contain.
+	HeaderContain = "Assent-Contain"
 	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
 	HeaderSource = "Assent-Via"
 )

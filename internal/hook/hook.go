@@ -37,6 +37,9 @@ type Event struct {
 	Tool string
 	// Attempt counts from 1; a retry with the same ID is a reattach.
 	Attempt int
+	// Contain is the Landlock ABI of the hook's machine; 0 where nothing can run contained there, or
+	// the hook was not told. What that means is for the broker to say, and whose program contains.
+	Contain int
 	// Source is how a PermissionRequest came, see Request.Source. It does not travel on the stream.
 	Source string
 	// Origin is where the hook ran.

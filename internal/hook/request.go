@@ -70,6 +70,8 @@ type Request struct {
 	// NoDedup says that nobody can tell which of several equal calls this is about, so that it must
 	// not share the answer to another request.
 	NoDedup bool `json:"-"`
+	// Contain says that the hook's machine can run a command contained. It is not kept.
+	Contain bool `json:"-"`
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`
@@ -113,6 +115,9 @@ type Decision struct {
 	// UpdatedInput, with an allow, replaces the tool input as a whole: the answers of a
 	// question, an edited plan, an edited command.
 	UpdatedInput JSON `json:"updatedInput,omitempty"`
+	// Contain, of a rule's allow, says that UpdatedInput is the same command, run contained: ContainRead.
+	// Nobody edited it. ToolInput of the request is the command as it was asked for.
+	Contain string `json:"contain,omitempty"`
 	// UpdatedPermissions, with an allow, is an array of permission updates ("always allow").
 	UpdatedPermissions JSON `json:"updatedPermissions,omitempty"`
 	// Shown is what the approver's device says that it showed of the request: a JSON text of its own,

@@ -14,7 +14,9 @@ type Settled struct {
 	// Asked is that of the latter.
 	Summary string `json:"summary,omitempty"`
 	Edited  bool   `json:"edited,omitempty"`
-	Asked   string `json:"asked,omitempty"`
+	// Contained says that it was allowed to run contained, and nobody edited it.
+	Contained bool   `json:"contained,omitempty"`
+	Asked     string `json:"asked,omitempty"`
 	// Changes is, of an edited one, how what was allowed differs from what was asked for: the name of
 	// each member that was changed, then lines that begin with "- ", "+ " or two spaces. Safe to show,
 	// and cut where it is long.

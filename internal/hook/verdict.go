@@ -12,6 +12,12 @@ const (
 	ActionDeny  Action = "deny"
 )
 
+// ContainRead is the one way in which a command runs contained: it can read, and nothing else.
+const ContainRead = "read"
+
+// MinContain is the lowest Landlock ABI that keeps a contained command from writing.
+const MinContain = 3
+
 // Verdict is what the rules in force say about a request. The zero value is what they say where
 // there are none: a person is asked.
 //
@@ -27,11 +33,18 @@ type Verdict struct {
 	Saved []string `json:"saved,omitempty"`
 	// Reason is one sentence for a person: why no rule allowed it.
 	Reason string `json:"reason,omitempty"`
+	// Contain, of an allow, says that it holds only for a command that runs contained: ContainRead. What
+	// cannot do that has to ask.
+	Contain string `json:"contain,omitempty"`
 	// Note is the rule's, for the approver.
 	Note string `json:"note,omitempty"`
 	// Shadow is what rules that are only tried out would have said.
 	Shadow []Shadow `json:"shadow,omitempty"`
 
+	// Programs are what a contained command runs, by name.
+	Programs []string `json:"-"`
+	// UpdatedInput is the tool's input by which it runs contained. The decision keeps it.
+	UpdatedInput JSON `json:"-"`
 	// Message is the rule's, for the agent, with a denial. The decision keeps it.
 	Message string `json:"-"`
 	// Timeout is how long the request may wait by the rule, 0 for no bound of its own, and

@@ -12,6 +12,7 @@
 //	judge.go      what do the rules say?
 //	halt.go       everything is stopped, or paused
 //	grants.go     what approvers saved is counted when it allows
+//	contain.go    what is allowed only contained: what then runs, and whether it did before
 //	context.go    what else should a person know? prompts.go, place.go
 //	record.go     the request becomes durable, and a rule's answer with it
 //	pending.go    the wait
@@ -50,6 +51,8 @@ type Config struct {
 	// that, once for a request. false means that it no longer may, and that the rules in force
 	// reflect that. nil redeems nothing.
 	Redeem func(ctx context.Context, requestID string, grants []string) (bool, error)
+	// Contain has what a rule allows only contained run that way.
+	Contain Contain
 	// Contexts keeps what a person should know beside a request that waits; nil keeps nothing.
 	Contexts *reqcontext.Store
 	// PastPrompts calls each with the events of type UserPromptSubmit of a session that began before this

@@ -12,7 +12,7 @@ func (in *Intake) judge(req *hook.Request) (_ *hook.Request, leave func()) {
 	if in.cfg.Rules != nil {
 		var v hook.Verdict
 		v, leave = in.enterAllow(in.verdict(req))
-		if v = in.redeemGrants(req, v); v.Action != hook.ActionAllow && leave != nil {
+		if v = in.contain(req, in.redeemGrants(req, v)); v.Action != hook.ActionAllow && leave != nil {
 			leave()
 			leave = nil
 		}
@@ -34,7 +34,7 @@ func (in *Intake) judge(req *hook.Request) (_ *hook.Request, leave func()) {
 // verdict is what the rules say about req. An allow that must not or cannot be given is an ask,
 // whatever they say.
 func (in *Intake) verdict(req *hook.Request) hook.Verdict {
-	v := in.cfg.Rules(req, req.ToolInput)
+	v := in.rewrite(req, in.cfg.Rules(req, req.ToolInput))
 	switch v.Action {
 	case hook.ActionDeny, hook.ActionAsk:
 	case hook.ActionAllow:
@@ -55,6 +55,8 @@ func refusesAllow(v *hook.Verdict, req *hook.Request) string {
 		return "two readers could take this request for two things"
 	case v.Rule == "":
 		return "no rule allows it by name"
+	case v.Contain != "" && len(v.UpdatedInput) == 0:
+		return "it must run contained, and cannot"
 	case err != nil:
 		return "the agent takes no plain yes here"
 	}
@@ -64,7 +66,7 @@ func refusesAllow(v *hook.Verdict, req *hook.Request) string {
 // ruleDecision is a deciding verdict as an answer to req.
 func ruleDecision(v *hook.Verdict, req *hook.Request) hook.Decision {
 	if v.Action == hook.ActionAllow {
-		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256}
+		return hook.Decision{Behavior: hook.BehaviorAllow, InputSHA256: req.InputSHA256, UpdatedInput: v.UpdatedInput, Contain: v.Contain}
 	}
 	words := v.Message
 	if words == "" { // they reach the model, which must not take them for a person's

@@ -135,6 +135,9 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.allow, o.uncovered, o.why, o.saved = first(o.allow, r), "", "", nil
 		o.rest(r)
 	}
+	if commands > 0 {
+		o.contain, o.programs = s.contained(e, o, &script)
+	}
 	return units
 }
 

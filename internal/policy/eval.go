@@ -140,6 +140,9 @@ type outcome struct {
 	refused   []Refusal
 	shadow    []hook.Shadow
 
+	contain  *rule    // a command that nothing else allows may run contained, by this one
+	programs []string // of that command
+
 	shadowAllow  *rule // the first shadow rule that was needed
 	shadowMissed bool  // a part that not even shadow rules cover
 }
@@ -234,6 +237,7 @@ func (s *Set) eval(c *Call, explain bool) Explanation {
 	}
 	if e.work > maxWork || e.other > maxWork {
 		o.refuse("too-much", "There is too much in it to compare.")
+		o.contain = nil
 	}
 	v := s.verdict(o)
 	v.Units = units
@@ -269,6 +273,11 @@ func (s *Set) verdict(o *outcome) Explanation {
 			}
 		}
 		s.askTimeout(&v.Verdict, o.asks)
+		return v
+	case o.contain != nil && (o.allow == nil || o.uncovered != "" || len(o.refused) > 0):
+		shadow := v.Shadow
+		v.Verdict, v.Layer = containedVerdict(o), o.contain.layer
+		v.Shadow = shadow
 		return v
 	case len(o.refused) > 0:
 		v.Reason = o.refused[0].Why

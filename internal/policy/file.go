@@ -19,7 +19,10 @@ type rule struct {
 	action hook.Action
 	shadow bool
 	sure   bool // a guard that counts only where it is certain to be meant
-	seq    int  // the order of the files, and of rules in them
+	// contain: its programs may also run contained. Unless the rule lists what flags they may have, it
+	// allows them no other way.
+	contain bool
+	seq     int // the order of the files, and of rules in them
 
 	message, note string
 	timeout       time.Duration
@@ -166,7 +169,7 @@ func (c *compiler) rules(n *yaml.Node) {
 func (c *compiler) rule(n *yaml.Node) {
 	r := &rule{}
 	before := len(c.problems)
-	var matchNode, messageNode, noteNode, timeoutNode, certainNode *yaml.Node
+	var matchNode, messageNode, noteNode, timeoutNode, certainNode, containNode *yaml.Node
 	ok := c.object(n, "a rule", map[string]func(*yaml.Node){
 		"id": func(n *yaml.Node) {
 			w, _ := c.text(n, "an id")
@@ -181,6 +184,7 @@ func (c *compiler) rule(n *yaml.Node) {
 		},
 		"shadow":  func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
 		"certain": func(n *yaml.Node) { r.sure, certainNode = c.boolean(n, "certain"), n },
+		"contain": func(n *yaml.Node) { r.contain, containNode = c.oneOf(n, "contain", hook.ContainRead) != "", n },
 		"message": func(n *yaml.Node) {
 			w, _ := c.text(n, "a message for the agent")
 			r.message, messageNode = w.text, n
@@ -221,12 +225,18 @@ func (c *compiler) rule(n *yaml.Node) {
 	if certainNode != nil && r.action == hook.ActionAllow {
 		c.problem(certainNode, "certain is for rules that deny or ask; one that allows always is")
 	}
+	if containNode != nil && r.action != hook.ActionAllow && r.action != "" {
+		c.problem(containNode, "contain is for rules that allow; this rule says %s", r.action)
+	}
 	if matchNode == nil || r.action == "" {
 		return
 	}
 	r.match = c.match(matchNode, r.action != hook.ActionAllow)
 	if r.match.file != nil {
 		r.match.file.sure = r.sure
+	}
+	if containNode != nil && len(c.problems) == before && r.match.command == nil {
+		c.problem(containNode, "contain is for rules about a command")
 	}
 	if len(c.problems) == before {
 		text, err := yaml.Marshal(withoutHeadings(n))

@@ -75,6 +75,7 @@ type Set struct {
 	guardFiles, guardTools, guardURLs []*rule
 	allowScripts, guardScripts        []*rule
 	denied                            []*rule // those that deny commands
+	contains                          []*rule // those whose programs may run contained
 }
 
 // Load reads, checks and compiles the sources. An error is a *LoadError; no Set is returned
@@ -251,8 +252,13 @@ func (s *Set) addRule(r *rule) {
 		if s.guards.add(r); r.action == hook.ActionDeny && !r.shadow {
 			add(&s.denied)
 		}
+	case m.command != nil && r.contain && !r.shadow && m.command.open():
+		add(&s.contains)
 	case m.command != nil && r.shadow:
 		s.shadowAllows.add(r)
+	case m.command != nil && r.contain:
+		add(&s.contains)
+		s.allows.add(r)
 	case m.command != nil:
 		s.allows.add(r)
 	case m.file != nil && r.guard():

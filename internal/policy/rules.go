@@ -74,6 +74,8 @@ type Call struct {
 
 	// Time is when the request came; zero: time selectors match nothing and keep allows away.
 	Time time.Time
+	// Contain: who asks can have a command run contained. Without it no rule allows one that way.
+	Contain bool
 	// Uninspectable: two readers could take the payload for two things. Never allowed.
 	Uninspectable bool
 }

@@ -1,20 +1,14 @@
 package policy
 
 import (
-	_ "embed"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-)
 
-// secretText is the list of files that hold keys, passwords or tokens; its first lines say how it
-// is read.
-//
-//go:embed secrets.txt
-var secretText string
+	secretlist "assent/internal/policy/secrets"
+)
 
 // secretList is the list, compiled. Everything in it is in lower case.
 type secretList struct {
@@ -84,7 +78,7 @@ func (p *pathGlobOf) match(at, rest string, inHome bool) bool {
 // secrets compiles the list when it is first needed. It is part of the program, so that a mistake
 // in it is a defect.
 var secrets = sync.OnceValue(func() *secretList {
-	l, err := readSecrets(secretText)
+	l, err := readSecrets(secretlist.Text)
 	if err != nil {
 		panic(err)
 	}
@@ -157,33 +151,9 @@ func readSecrets(text string) (*secretList, error) {
 	return l, nil
 }
 
-// fold makes names equal that a file system may take for one.
-func fold(s string) string {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return strings.ToLower(strings.ToUpper(strings.Map(func(r rune) rune {
-				if hidden(r) || unicode.Is(unicode.Mn, r) {
-					return -1
-				}
-				return r
-			}, s)))
-		}
-	}
-	return strings.ToLower(s)
-}
-
-// code says whether a name is that of a program's source, of documentation or of a picture, which
-// may well have a word such as token in it.
-func code(name string) bool {
-	switch path.Ext(name) {
-	case ".go", ".py", ".pyi", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".vue", ".svelte", ".rb", ".erb", ".java", ".kt", ".kts", ".scala", ".groovy",
-		".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm", ".cs", ".fs", ".swift", ".rs", ".zig", ".php", ".pl", ".pm", ".lua", ".r", ".jl", ".ex", ".exs", ".erl", ".hrl", ".clj", ".cljs",
-		".hs", ".ml", ".mli", ".dart", ".sol", ".proto", ".graphql", ".gql", ".sql", ".tmpl", ".tpl", ".html", ".htm", ".css", ".scss", ".sass", ".less", ".md", ".mdx", ".rst", ".adoc", ".tex",
-		".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".woff", ".woff2", ".ttf", ".snap", ".golden", ".1", ".5", ".8", ".bats", ".feature", ".s", ".asm", ".nim", ".cr", ".d", ".v", ".vhd", ".rules", ".pub":
-		return true
-	}
-	return false
-}
+func fold(s string) string      { return secretlist.Fold(s) }
+func code(name string) bool     { return secretlist.Code(name) }
+func dataName(name string) bool { return secretlist.Data(name) }
 
 // nameIsSecret says whether a folded name is one of those in the list.
 func (l *secretList) nameIsSecret(name string) bool {
@@ -209,18 +179,6 @@ func (l *secretList) nameIsSecret(name string) bool {
 		i := strings.Index(name, w)
 		return i >= 0 && dataName(name)
 	})
-}
-
-// dataName says whether a name is that of a file with data: one with an extension of such files,
-// or without any.
-func dataName(name string) bool {
-	switch ext := path.Ext(name); ext {
-	case ".json", ".json5", ".jsonc", ".jsonl", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".config", ".cnf", ".properties", ".xml", ".plist", ".txt", ".text", ".csv", ".tsv", ".env", ".vars",
-		".db", ".sqlite", ".sqlite3", ".dat", ".data", ".bin", ".bak", ".old", ".orig", ".save", ".swp", ".tmp", ".enc", ".key", ".hcl", ".tf", ".sh", ".bash", ".zsh", ".fish", ".ps1", ".bat", ".cmd", ".log", ".out", ".dump", ".cache", ".pickle", ".pkl", ".b64", ".hex", ".html~":
-		return true
-	default:
-		return ext == "" || ext == name || strings.HasSuffix(name, "~")
-	}
 }
 
 // sameRoots are the beginnings of paths under which a system shows its files once more.

@@ -16,9 +16,11 @@ import (
 type testCase struct {
 	call Call
 	want hook.Action
-	rule string // the id of the rule that must have decided; empty: any
-	name string
-	at   *yaml.Node
+	// contain: it must be allowed contained, and no other way. Otherwise nothing can run so.
+	contain bool
+	rule    string // the id of the rule that must have decided; empty: any
+	name    string
+	at      *yaml.Node
 }
 
 // fileTests are the tests of one file, with the rules they are about.
@@ -47,6 +49,7 @@ func (s *Set) Test() []TestResult {
 		for _, t := range f.cases {
 			r := TestResult{File: f.file, Line: t.at.Line, Column: t.at.Column, Name: t.name, Want: t.want}
 			c := t.call
+			c.Contain = t.contain
 			c.Home = f.home
 			c.Project = f.home + "/project"
 			if c.Cwd == "" {
@@ -76,6 +79,8 @@ func (s *Set) Test() []TestResult {
 				} else {
 					r.Failed += ": " + r.Got.Reason
 				}
+			case t.contain && r.Got.Contain == "":
+				r.Failed = fmt.Sprintf("test %q: expected contain, got allow from the rule %s", short(t.name), r.Got.Rule)
 			case t.rule != "" && r.Got.Rule != t.rule:
 				r.Failed = fmt.Sprintf("test %q: expected the rule %q, got %q", short(t.name), short(t.rule), r.Got.Rule)
 			}
@@ -147,7 +152,10 @@ func (c *compiler) test(n *yaml.Node) testCase {
 			t.call.Time = at
 		},
 		"expect": func(n *yaml.Node) {
-			t.want = hook.Action(c.oneOf(n, "expect", string(hook.ActionAllow), string(hook.ActionAsk), string(hook.ActionDeny)))
+			const contain = "contain"
+			if t.want = hook.Action(c.oneOf(n, "expect", string(hook.ActionAllow), string(hook.ActionAsk), string(hook.ActionDeny), contain)); t.want == contain {
+				t.want, t.contain = hook.ActionAllow, true
+			}
 		},
 		"rule": text(&t.rule, "the id of a rule"),
 	})

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	secretlist "assent/internal/policy/secrets"
 )
 
 // Bounds of one file. A repository's file is foreign text.
@@ -180,16 +182,7 @@ func (r *reader) text(n *yaml.Node, what string) (word, bool) {
 	return word{n.Value, n}, true
 }
 
-// hidden are characters that make a text look like another one.
-func hidden(c rune) bool {
-	switch {
-	case c >= 0x80 && c < 0xa0, c == 0xad, c == 0x61c, c == 0x180e, c == 0xfeff,
-		c >= 0x200b && c <= 0x200f, c >= 0x2028 && c <= 0x202e, c >= 0x2060 && c <= 0x206f,
-		c >= 0xe0000 && c <= 0xe0fff:
-		return true
-	}
-	return false
-}
+func hidden(c rune) bool { return secretlist.Invisible(c) }
 
 // texts reads one scalar or a list of them.
 func (r *reader) texts(n *yaml.Node, what string) []word {

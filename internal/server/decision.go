@@ -55,7 +55,7 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if d.Behavior == hook.BehaviorAllow {
-			if d.Verification, who, ok = s.verify(ctx, w, r, by, s.stakeOf(&view.Request, d), auth.DecisionText(id, d), sent, false); !ok {
+			if d.Verification, who, ok = s.verify(ctx, w, r, by, func() stake { return s.stakeOf(&view.Request, d) }, auth.DecisionText(id, d), sent, false); !ok {
 				return
 			}
 		}

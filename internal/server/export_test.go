@@ -1,7 +1,14 @@
 package server
 
-import "golang.org/x/time/rate"
+import (
+	"net/http"
+
+	"golang.org/x/time/rate"
+)
 
 // LetGuess answers any number of wrong credentials, for tests that present more of them than the
 // bound lets through in their time. That bound has a test of its own.
 func (s *Server) LetGuess() { s.guesses.SetLimit(rate.Inf) }
+
+// FromHere reports whether a call came from this machine, and through no proxy.
+func (s *Server) FromHere(r *http.Request) bool { return s.fromHere(r) }

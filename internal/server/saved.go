@@ -110,7 +110,7 @@ func (s *Server) save(kind string) http.HandlerFunc {
 		// What is signed is saved once, whoever sends it again.
 		text := auth.AlwaysText(x.RequestID, x.InputSHA256, x.Digest, x.Kind, x.Bounds, x.Count)
 		var ok bool
-		if x.Verification, x.By, ok = s.verify(ctx, w, r, by, remembered, text, sent, true); !ok {
+		if x.Verification, x.By, ok = s.verify(ctx, w, r, by, func() stake { return remembered }, text, sent, true); !ok {
 			return
 		}
 		x.RequestID, x.Sentence, x.Rule, x.Tests = found.RequestID, found.Sentence, found.Rule, found.Tests

@@ -54,6 +54,8 @@ type Config struct {
 	// Rules returns the verdict of the rules in force on a request with this input, which may be another
 	// than the request's own. It must not block. nil means that there are no rules.
 	Rules func(req *hook.Request, input hook.JSON) hook.Verdict
+	// Contain has what a rule allows only contained run that way.
+	Contain intake.Contain
 	// Views is what requests are shown with; the zero value: nothing but themselves. Give the broker
 	// the Encode of the same one.
 	Views Views
@@ -220,7 +222,7 @@ func New(cfg Config) (*Server, error) {
 		enterAllow, paused = cfg.Halt.Enter, cfg.Halt.Paused
 	}
 	s.intake = intake.New(s.ctx, intake.Config{
-		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
+		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
 		Observed: cfg.Observed, Forgotten: cfg.Forgotten,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -32,8 +33,15 @@ func (k stake) words() string {
 	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant"}[k]
 }
 
-// stakeOf is what d says yes to: the worse of what was asked for and what is allowed in its place.
-func (s *Server) stakeOf(req *hook.Request, d hook.Decision) stake {
+// stakeOf is what d says yes to: the worse of what was asked for and what is allowed in its place. What
+// cannot be read is dangerous.
+func (s *Server) stakeOf(req *hook.Request, d hook.Decision) (what stake) {
+	defer func() {
+		if p := recover(); p != nil { // the value could quote a command
+			s.log.Error("the effects of a request could not be read", zap.String("id", req.ID), zap.String("panic", fmt.Sprintf("%T", p)))
+			what = dangerous
+		}
+	}()
 	if len(d.UpdatedPermissions) > 0 && string(d.UpdatedPermissions) != "[]" || s.cfg.Views.Effects == nil {
 		return dangerous
 	}
@@ -54,7 +62,7 @@ func (s *Server) stakeOf(req *hook.Request, d hook.Decision) stake {
 // verify checks that the person behind by is verified for text, where that is asked of them, and returns
 // the proof and by as they may be recorded. v is what was sent, nil if nothing was. It answers the call
 // and reports false otherwise: nothing may be allowed or saved then. again: see auth.Verify.
-func (s *Server) verify(ctx context.Context, w http.ResponseWriter, r *http.Request, by auth.Principal, what stake, text []byte, v *hook.Verification, again bool) (*hook.Verification, hook.Approver, bool) {
+func (s *Server) verify(ctx context.Context, w http.ResponseWriter, r *http.Request, by auth.Principal, what func() stake, text []byte, v *hook.Verification, again bool) (*hook.Verification, hook.Approver, bool) {
 	if v == nil {
 		why := s.unverified(r, by, what)
 		if why != "" {
@@ -86,13 +94,22 @@ func (s *Server) refuseVerification(w http.ResponseWriter, r *http.Request, by a
 }
 
 // unverified says why by may not say yes to what without a verification, and what to do; "" if they may.
-func (s *Server) unverified(r *http.Request, by auth.Principal, what stake) string {
+func (s *Server) unverified(r *http.Request, by auth.Principal, of func() stake) string {
+	state, err := auth.VerificationState{}, error(nil)
+	if by.Approver.Kind == "device" {
+		state, err = s.cfg.Auth.Verification(by.Approver.ID)
+	}
 	policy := s.cfg.RequireVerification()
+	if err == nil && state.Credential == "" && policy == "" {
+		return "" // as with most
+	}
+	what := of()
 	required := policy == hook.VerifyAlways || policy == hook.VerifyDanger && what != ordinary
 	if by.Approver.Kind == "device" {
-		state, err := s.cfg.Auth.Verification(by.Approver.ID)
 		switch {
-		case err == nil && state.Credential != "" && (required || what != ordinary):
+		case err != nil: // it is gone
+			return "this device is not paired any more"
+		case state.Credential != "" && (required || what != ordinary):
 			return "this device asks for your face, fingerprint or PIN before " + what.words() + ", and this came without; allow it again, and confirm when asked"
 		case required:
 			return "this broker asks for a face, fingerprint or PIN before " + what.words() + "; turn that on for this device under You, Devices, or answer on a device that has it"

@@ -25,6 +25,9 @@ func guarded(t *testing.T, require string, f func(t *testing.T, g *rig)) {
 			RequireVerification: func() string { return require },
 			Grants:              m.store, Suggest: m.proposer, Rules: m.book.Eval, InForce: m.book.InForce,
 			Views: server.Views{Effects: func(r *hook.Request) *hook.Effects {
+				if strings.Contains(string(r.ToolInput), `rm oops`) {
+					panic("oops")
+				}
 				if strings.Contains(string(r.ToolInput), `"rm`) {
 					return &hook.Effects{Risk: hook.Danger, Effects: []hook.Effect{}}
 				}
@@ -186,6 +189,7 @@ func TestVerifiedIsWhatIsAllowed(t *testing.T) {
 			d      hook.Decision
 			member string
 		}{
+			"unreadable":  {hook.Decision{UpdatedInput: hook.JSON(`{"command":"rm oops"}`)}, `,"updatedInput":{"command":"rm oops"}`},
 			"edited":      {hook.Decision{UpdatedInput: hook.JSON(`{"command":"rm -rf /"}`)}, `,"updatedInput":{"command":"rm -rf /"}`},
 			"permissions": {hook.Decision{UpdatedPermissions: hook.JSON(`[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`)}, `,"updatedPermissions":[{"type":"setMode","mode":"bypassPermissions","destination":"session"}]`},
 		} {
@@ -304,6 +308,32 @@ func TestVerificationOverHTTP(t *testing.T) {
 		g.enrol(p)
 		if status := end(g.tokens[auth.RoleAdmin], `{}`); status != http.StatusNoContent {
 			t.Errorf("an administrator: %d", status)
+		}
+	})
+}
+
+// TestOwnerIsOnThisMachine: who came through a proxy, or from elsewhere, is not.
+func TestOwnerIsOnThisMachine(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		for _, c := range []struct {
+			from, header string
+			want         bool
+		}{
+			{"127.0.0.1:5", "", true}, {"[::1]:5", "", true}, {"[::ffff:127.0.0.1]:5", "", true},
+			{"10.0.0.5:5", "", false}, {"pipe", "", false}, {"", "", false},
+			{"127.0.0.1:5", "X-Forwarded-For", false}, {"127.0.0.1:5", "X-Forwarded-Proto", false}, {"127.0.0.1:5", "Forwarded", false},
+		} {
+			r, err := http.NewRequest(http.MethodPost, origin, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.RemoteAddr = c.from
+			if c.header != "" {
+				r.Header.Set(c.header, "for=10.0.0.9")
+			}
+			if got := g.server.FromHere(r); got != c.want {
+				t.Errorf("%+v: %v", c, got)
+			}
 		}
 	})
 }

@@ -138,7 +138,12 @@ func effectsOf(v *broker.View, edited bool, of func(*hook.Request) *hook.Effects
 
 // newRequest has everything but what can be large.
 func newRequest(v broker.View) *api.Request {
+	contain := ""
+	if v.Decision != nil {
+		contain = v.Decision.Contain
+	}
 	return &api.Request{
+		Contained: contain,
 		Request:   v.Request,
 		Number:    v.AskedSeq,
 		State:     v.State,
@@ -154,7 +159,7 @@ func newRequest(v broker.View) *api.Request {
 
 // allowed is the part of d that differs from what was asked for.
 func allowed(r *hook.Request, d *hook.Decision) *show.Allowed {
-	if d == nil || d.Behavior != hook.BehaviorAllow {
+	if d == nil || d.Behavior != hook.BehaviorAllow || d.Contain != "" {
 		return nil
 	}
 	return describe.Edited(r.ToolName, r.ToolInput, d.UpdatedInput)

@@ -56,6 +56,12 @@ func Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	return a.Encode(d, r)
 }
 
+// Rewrites says whether the named agent, "" is the first, runs the input that an allow brings.
+func Rewrites(name string) bool {
+	a, err := Named(name)
+	return err == nil && a.Rewrites()
+}
+
 // Deny returns the bytes of a denial that nobody decided: the answer to a deadline where the hook
 // was told to deny.
 func Deny(name, message string) ([]byte, error) {

@@ -60,6 +60,9 @@ func (Agent) Check(d hook.Decision, r *hook.Request) error {
 	return nil
 }
 
+// Rewrites is true: an allow with updatedInput runs that, and its own deny rules see that.
+func (Agent) Rewrites() bool { return true }
+
 // checkKinds wants the members of a changed input to be what they were: a text a text, under the
 // same name. Rules that deny commands and paths look at texts, and what an agent makes of a list in
 // the place of a command nobody knows.

@@ -41,6 +41,8 @@ type Config struct {
 	// meaning. Options are those that such rules are loaded with.
 	OwnRules bool
 	Options  policy.LoadOptions
+	// NoContain is for who cannot have a command run contained: what would be allowed that way has to ask.
+	NoContain bool
 }
 
 // Evaluator answers lines. It is used by one goroutine.
@@ -64,8 +66,10 @@ func New(cfg Config) *Evaluator {
 type Answer struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Verdict hook.Action     `json:"verdict"`
-	Rule    string          `json:"rule,omitempty"`
-	Reason  string          `json:"reason"`
+	// Contain, of an allow, says that it holds only for a command that runs contained: "read".
+	Contain string `json:"contain,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason"`
 }
 
 // Run answers the lines of in until its end or until ctx is done, between two lines. It writes each
@@ -173,8 +177,9 @@ func (e *Evaluator) line(line []byte) (answer Answer) {
 		answer.Reason = err.Error()
 		return answer
 	}
+	call.Contain = !e.cfg.NoContain
 	v := set.Eval(call)
-	answer.Verdict, answer.Rule, answer.Reason = v.Action, v.Rule, v.Reason
+	answer.Verdict, answer.Contain, answer.Rule, answer.Reason = v.Action, v.Contain, v.Rule, v.Reason
 	return answer
 }
 

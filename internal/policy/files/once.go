@@ -60,6 +60,6 @@ func Call(req *hook.Request, input hook.JSON, home string) policy.Call {
 
 func (b *Book) call(req *hook.Request, input hook.JSON) policy.Call {
 	c := Call(req, input, b.cfg.Home)
-	c.Time, c.Elsewhere = time.Now(), !b.here(req)
+	c.Time, c.Elsewhere, c.Contain = time.Now(), !b.here(req), req.Contain
 	return c
 }

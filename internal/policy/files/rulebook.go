@@ -224,10 +224,12 @@ func stricter(x, y hook.Verdict) hook.Verdict {
 	rank := func(v *hook.Verdict) int {
 		switch {
 		case v.Action == hook.ActionDeny:
-			return 3
+			return 4
 		case v.Action == hook.ActionAsk && v.Rule != "":
-			return 2
+			return 3
 		case v.Action == hook.ActionAsk:
+			return 2
+		case v.Contain != "":
 			return 1
 		}
 		return 0

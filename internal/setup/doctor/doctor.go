@@ -37,7 +37,7 @@ func Broken(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Status == Fail })
 }
 
-// Config is what the doctor looks at, and through what. All functions are required.
+// Config is what the doctor looks at, and through what. All functions but Contain are required.
 type Config struct {
 	StateDir string
 	URL      string // of a broker elsewhere; "" for the one of StateDir
@@ -58,6 +58,8 @@ type Config struct {
 	Refused func(error) bool
 	// RuleProblem is one line about what is wrong with the rules, "" if nothing is.
 	RuleProblem func(*hook.InForce) string
+	// Contain returns the program that contains commands; nil: it is not looked at.
+	Contain func() (program string, err error)
 	// Service is the state of the service of StateDir.
 	Service func(context.Context) service.Status
 }
@@ -93,6 +95,7 @@ func answers(x *examination) bool  { return x.answers }
 func mayLook(x *examination) bool  { return x.mayLook }
 func located(x *examination) bool  { return x.agent != nil }
 func surveyed(x *examination) bool { return x.surveyed }
+func contains(x *examination) bool { return x.Contain != nil }
 
 // checksHere, checksElsewhere and checksAgent are the checks, in the order of the report: of the
 // broker of this machine, of one elsewhere, and of what there is on this machine in any case.
@@ -118,6 +121,7 @@ var (
 		{"claude", nil, (*examination).checkClients},
 		{"hooks", located, (*examination).checkHooks},
 		{"mode", surveyed, (*examination).checkMode},
+		{"contain", contains, (*examination).checkContain},
 	}
 )
 

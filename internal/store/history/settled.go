@@ -101,17 +101,19 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 			coalesce((SELECT message FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), ''),
 			coalesce((SELECT step FROM decisions WHERE request = r.id AND step IN ('delivered', 'confirmed', 'overruled') ORDER BY record DESC LIMIT 1), ''),
 			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'confirmed' ORDER BY record LIMIT 1), ''),
-			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('confirmed', 'overruled') ORDER BY record LIMIT 1), '')
+			coalesce((SELECT message FROM decisions WHERE request = r.id AND step IN ('confirmed', 'overruled') ORDER BY record LIMIT 1), ''),
+			coalesce((SELECT reason FROM decisions WHERE request = r.id AND step = 'decided' ORDER BY record LIMIT 1), '')
 			FROM requests r JOIN sessions s ON s.key = r.session WHERE `+where+` ORDER BY r.settled DESC, r.id DESC LIMIT ?`,
 			append(args, pageLimit(q.Limit)), func(row *sql.Rows) error {
 				var x hook.Settled
 				var by hook.Decider
 				var key, asked, settled int64
-				var ran, failure string
+				var ran, failure, how string
 				if err := row.Scan(&x.ID, &key, &x.SessionID, &x.ToolName, &x.Summary, &x.Repo, &asked, &settled, &x.Outcome, &by.Kind, &by.Name, &x.Reason,
-					&x.Edited, &x.Asked, &x.Answers, &x.Changes, &x.Unattended, &by.Verified, &x.Message, &x.Delivery, &ran, &failure); err != nil {
+					&x.Edited, &x.Asked, &x.Answers, &x.Changes, &x.Unattended, &by.Verified, &x.Message, &x.Delivery, &ran, &failure, &how); err != nil {
 					return err
 				}
+				x.Contained = how == reasonContained
 				x.CreatedAt, x.SettledAt = time.UnixMilli(asked).UTC(), time.UnixMilli(settled).UTC()
 				x.Failed, x.Failure = ran == hook.ReasonFailed || failure != "", show.Short(failure, maxSummary)
 				if by.Kind != "" {

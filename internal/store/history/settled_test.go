@@ -224,6 +224,33 @@ func testFormerLayout(t *testing.T, former int) {
 	}
 }
 
+// TestSettledContained: what was allowed contained is no edit, and its line is what was asked for.
+func TestSettledContained(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	for i, contain := range []string{"", hook.ContainRead} {
+		id := uuid.NewString()
+		input := fmt.Sprintf(`{"command":"cat %d"}`, i)
+		raw := fmt.Appendf(nil, `{"session_id":"one","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":%s}`, input)
+		seq := r.publish(hook.Event{ID: id, Type: "PermissionRequest", Raw: raw})
+		at := r.append(hook.Record{RequestID: id, Step: hook.StepAsked, Request: &hook.Request{
+			ID: id, SessionID: "one", ToolName: "Bash", ToolInput: hook.JSON(input), Agent: "claude", Raw: raw, CreatedAt: time.Now(), EventSeq: seq, EventTime: time.Now(),
+		}}, 0)
+		r.append(hook.Record{RequestID: id, Step: hook.StepDecided, Outcome: hook.Allowed, Decision: &hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(`{"command":"echo"}`), Contain: contain}}, at)
+	}
+	r.catchUp()
+	list, err := h.Settled(t.Context(), hook.SettledQuery{})
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if x := list[0]; !x.Contained || x.Edited || x.Summary != "cat 1" || x.Asked != "" || x.Changes != "" {
+		t.Errorf("contained: %+v", x)
+	}
+	if x := list[1]; x.Contained || !x.Edited {
+		t.Errorf("edited: %+v", x)
+	}
+}
+
 // What is kept of a request is what was allowed, with what was asked for beside it, what was
 // answered, and how the tool fared.
 func TestSettledAsEdited(t *testing.T) {
@@ -273,5 +300,21 @@ func TestSettledAsEdited(t *testing.T) {
 		if found, err := h.Settled(t.Context(), hook.SettledQuery{Words: words}); err != nil || len(found) != want {
 			t.Errorf("%q finds %d, want %d (%v)", words, len(found), want, err)
 		}
+	}
+}
+
+// What its approver's device verified is told apart from what it did not.
+func TestSettledSaysWhoWasVerified(t *testing.T) {
+	r := newRig(t)
+	h := r.start()
+	for _, verified := range []bool{false, true} {
+		id, at := r.request("one", "true")
+		r.append(hook.Record{RequestID: id, Step: hook.StepDecided, Outcome: hook.Allowed, Decision: &hook.Decision{Behavior: hook.BehaviorAllow},
+			By: &hook.Approver{Kind: "device", Name: "phone", Verified: verified}}, at)
+	}
+	r.catchUp()
+	list, err := h.Settled(t.Context(), hook.SettledQuery{By: "phone"})
+	if err != nil || len(list) != 2 || list[0].By.Verified == list[1].By.Verified {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

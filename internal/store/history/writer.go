@@ -211,6 +211,9 @@ func (w *writer) record(r hook.Record, after uint64) error {
 	return nil
 }
 
+// reasonContained is the reason of a decision that let a command run contained. Others have none.
+const reasonContained = "contained"
+
 // allowed keeps what was allowed of a request where it is not what was asked for; changes are the lines
 // that say how it differs.
 func (w *writer) allowed(id string, d *feed.PermissionDecisionData, changes string) error {
@@ -270,7 +273,11 @@ func (w *writer) requestSession(r *hook.Record) (*session, error) {
 	} else if r.Failure != "" {
 		message = r.Failure
 	}
-	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Who(), r.Outcome, r.Reason, message); err != nil {
+	reason := r.Reason
+	if r.Decision != nil && r.Decision.Contain != "" {
+		reason = reasonContained
+	}
+	if err := w.run(w.do.decision, r.RequestID, r.Seq, r.Step, r.Time.UnixMilli(), by.Kind, by.Who(), r.Outcome, reason, message); err != nil {
 		return nil, err
 	}
 	if r.Step == hook.StepDecided || r.Step == hook.StepEnded {

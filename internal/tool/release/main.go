@@ -117,7 +117,7 @@ func (a *archive) make(ctx context.Context, root, work string, o options, extras
 		return err
 	}
 	files := append(slices.Clone(extras), file{Path: "share/doc/assent/THIRD-PARTY-LICENSES.txt", Data: notices})
-	for _, name := range []string{"assent", "assent-hook"} {
+	for _, name := range programs {
 		data, err := os.ReadFile(filepath.Join(bin, name))
 		if err != nil {
 			return err

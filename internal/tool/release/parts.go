@@ -43,11 +43,14 @@ type parts struct {
 	page     map[string]string   // npm packages, by name: the version
 }
 
+// programs are what a release is about.
+var programs = []string{"assent", "assent-hook", "assent-contain"}
+
 // partsOf asks the built programs what is in them, and the go command where its license is.
 func partsOf(ctx context.Context, root, bin, goos, arch string) (*parts, error) {
 	p := &parts{platform: goos + "/" + arch, texts: map[string][]string{}, page: map[string]string{}}
 	seen := map[string]bool{}
-	for _, name := range []string{"assent", "assent-hook"} {
+	for _, name := range programs {
 		info, err := buildinfo.ReadFile(filepath.Join(bin, name))
 		if err != nil {
 			return nil, err
@@ -90,7 +93,7 @@ var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|
 // findLicenses reads the licenses beside the packages that were built in, and above them up to the
 // root of their module.
 func (p *parts) findLicenses(ctx context.Context, root, goos, arch string) error {
-	c := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}", "./cmd/assent", "./cmd/assent-hook")
+	c := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}", "./cmd/assent", "./cmd/assent-hook", "./cmd/assent-contain")
 	c.Dir, c.Env, c.Stderr = root, buildEnv(goos, arch), os.Stderr
 	out, err := c.Output()
 	if err != nil {
@@ -166,7 +169,7 @@ func (p *parts) bill(s source) ([]byte, error) {
 	b := cdx.NewBOM()
 	root := cdx.Component{
 		BOMRef: "assent", Type: cdx.ComponentTypeApplication, Name: "assent", Version: s.version,
-		Description: "assent and assent-hook for " + p.platform,
+		Description: "assent, assent-hook and assent-contain for " + p.platform,
 		Licenses:    &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 		Properties:  &[]cdx.Property{{Name: "commit", Value: s.commit}},
 	}

@@ -133,14 +133,17 @@ export async function decide(id: string, decision: Decision, asks: boolean): Pro
 /** Posts what is signed, with the proof that the owner of this device was verified for it: where asks says
  * that it will be wanted, or else when the broker wants it. */
 async function verified<T>(path: string, body: object, text: string, asks: boolean): Promise<T> {
-  const verify = async () => authorized<T>("POST", path, { ...body, verification: await (await import("../panels/panels")).verify(text) });
-  if (asks && verificationNow().credential) return verify();
-  try {
-    return await authorized<T>("POST", path, body);
-  } catch (e) {
-    if (!(e instanceof ApiError && e.problem.reason === "verification" && verificationNow().credential)) throw e;
-    return verify();
+  let why: unknown;
+  if (!asks || !verificationNow().credential) {
+    try {
+      return await authorized<T>("POST", path, body);
+    } catch (e) {
+      if (!(e instanceof ApiError && e.problem.reason === "verification" && ownDevice())) throw e;
+      why = e;
+    }
   }
+  const { verify } = await import("../panels/panels");
+  return authorized<T>("POST", path, { ...body, verification: await verify(text, why) });
 }
 
 /** Leaves a request to the agent's own prompt. */

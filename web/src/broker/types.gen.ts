@@ -161,6 +161,10 @@ export type FeedToolPost = FeedEventBase & {
   data: {
     tool_name: string;
     tool_input: unknown;
+    /**
+     * The call ran contained (read: it can read, and nothing else). tool_input is what was asked for.
+     */
+    contained?: "read";
     tool_use_id?: string;
     tool_response: unknown;
     duration_ms?: number;
@@ -174,6 +178,10 @@ export type FeedToolFailure = FeedEventBase & {
   data: {
     tool_name: string;
     tool_input: unknown;
+    /**
+     * The call ran contained (read: it can read, and nothing else). tool_input is what was asked for.
+     */
+    contained?: "read";
     tool_use_id?: string;
     error: string;
     is_interrupt?: boolean;
@@ -552,6 +560,10 @@ export type FeedPermissionDecision = FeedEventBase & {
      */
     edited?: boolean;
     /**
+     * updated_input is the same call, run contained (read: it can read, and nothing else).
+     */
+    contained?: "read";
+    /**
      * What was answered to questions, or in a form.
      */
     answers?: Answer[];
@@ -590,6 +602,10 @@ export type FeedPermissionOverruled = FeedEventBase & {
      * It was allowed as edited.
      */
     edited?: boolean;
+    /**
+     * It was allowed to run contained, and ran as it was asked for.
+     */
+    contained?: "read";
   };
 };
 /**
@@ -878,6 +894,10 @@ export interface PermissionRequest {
    */
   failure?: string;
   /**
+   * It was allowed to run contained (read: it can read, and nothing else). The response has the input by which it ran; nobody edited it.
+   */
+  contained?: "read";
+  /**
    * The payload, when it is valid UTF-8; not in lists and on the WebSocket.
    */
   raw?: string;
@@ -992,6 +1012,10 @@ export interface Verdict {
    * One sentence: why no rule allowed it.
    */
   reason?: string;
+  /**
+   * Of an allow: it holds only for a command that runs contained (read: it can read, and nothing else).
+   */
+  contain?: "read";
   /**
    * The rule's words for the approver.
    */
@@ -1719,6 +1743,10 @@ export interface Settled {
    * It was allowed as edited: summary is not what was asked for.
    */
   edited?: boolean;
+  /**
+   * It was allowed to run contained: it could read, and nothing else.
+   */
+  contained?: boolean;
   /**
    * Of an edited one, one line of what was asked for.
    */
@@ -4801,6 +4829,10 @@ export interface Verdict1 {
    */
   reason?: string;
   /**
+   * Of an allow: it holds only for a command that runs contained (read: it can read, and nothing else).
+   */
+  contain?: "read";
+  /**
    * The rule's words for the approver.
    */
   note?: string;
@@ -4852,6 +4884,10 @@ export interface Decision {
    * With an allow.
    */
   updatedPermissions?: PermissionUpdate[];
+  /**
+   * In the record only, of a rule's allow: updatedInput is the same command, run contained (read: it can read, and nothing else). Nobody edited it.
+   */
+  contain?: "read";
   /**
    * What the approver's device says that it showed of the request, as a JSON text of its own such as {"risk":"danger","sentence":"Deletes build/"}. At most 4 KiB; kept as it came, and part of what is signed.
    */

@@ -73,23 +73,27 @@ export async function turnOff(): Promise<VerificationState> {
   const { credential } = await verificationState();
   if (!device || !credential) return verificationState();
   const what = ["assent unverify v1", device.id, credential].join("\n");
-  await authorized("DELETE", path(), { signature: await sign(device.key, what), verification: await verify(what, w.notTurnedOff) });
+  await authorized("DELETE", path(), { signature: await sign(device.key, what), verification: await verify(what, undefined, w.notTurnedOff) });
   return verificationState();
 }
 
 let turn: Promise<unknown> = Promise.resolve();
 
 /** The proof that the owner of this device was verified for a text. One at a time: a browser asks one
- * question. Throws an Error with words: refusal, if the owner did not want to or ran out of time. */
-export function verify(what: string, refusal: string = w.refused): Promise<Verification> {
-  const next = turn.then(() => prove(what, refusal));
+ * question. Where this device has nothing to verify with, undefined, or why is thrown. Throws an Error with
+ * words, refusal, if the owner did not want to or ran out of time. */
+export function verify(what: string, why?: unknown, refusal: string = w.refused): Promise<Verification | undefined> {
+  const next = turn.then(() => prove(what, why, refusal));
   turn = next.catch(() => undefined);
   return next;
 }
 
-async function prove(what: string, refusal: string): Promise<Verification> {
-  const { credential } = await verificationState();
-  if (!credential) throw new Error(w.none);
+async function prove(what: string, why: unknown, refusal: string): Promise<Verification | undefined> {
+  const { credential } = await verificationState(); // another tab may have turned it on, or off
+  if (!credential) {
+    if (why) throw why;
+    return undefined; // the broker says whether it does without
+  }
   const challenge = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(what));
   const got = (await asked(
     navigator.credentials.get({

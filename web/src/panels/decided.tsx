@@ -50,7 +50,7 @@ export function Decided({ d, before, only }: Props) {
         )}
         {d.by?.verified && <span>{words.verify.confirmed}</span>}
         <span>{took < 3000 ? words.history.atOnce : words.history.took(since(took))}</span>
-        {d.delivery === "overruled" && <b>{d.outcome === "allowed" ? words.history.overruledEdit : words.history.overruled}</b>}
+        {d.delivery === "overruled" && <b>{d.outcome === "allowed" && !d.contained ? words.history.overruledEdit : words.history.overruled}</b>}
         <time class="age" dateTime={d.settledAt} title={at.toLocaleString()}>
           {agoWords(now.value - at.getTime())}
         </time>
@@ -96,7 +96,7 @@ export function Decided({ d, before, only }: Props) {
 /** What became of it: "Allowed as edited; failed". */
 function outcomeOf(d: Settled): string {
   const answered = d.outcome === "allowed" && !d.edited && (toolKind(d.toolName) === "question" || d.toolName === "Elicitation");
-  return (answered ? words.form.answered : (words.history.outcomes[d.outcome] ?? visibleLine(d.outcome))) + (d.edited ? words.history.edited : "") + (d.failed ? words.history.failed : "");
+  return (answered ? words.form.answered : (words.history.outcomes[d.outcome] ?? visibleLine(d.outcome))) + (d.edited ? words.history.edited : d.contained ? words.history.contained : "") + (d.failed ? words.history.failed : "");
 }
 
 /** Why it ended, where nobody decided. */

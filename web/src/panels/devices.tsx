@@ -41,7 +41,7 @@ export function Devices() {
           <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} renamed={load} />
         ))}
       </ul>
-      <VerificationSwitch />
+      <VerificationSwitch changed={load} />
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
       {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
       {list && (

@@ -13,7 +13,7 @@ import { Switch } from "./switch";
 const w = words.verify;
 
 /** The state, and what changes it; say is what became of the last change. */
-function useVerification() {
+function useVerification(changed?: () => void) {
   const [state, setState] = useState<VerificationState>();
   const [able, setAble] = useState<boolean>();
   const [busy, setBusy] = useState(false);
@@ -32,6 +32,7 @@ function useVerification() {
         (s) => {
           setState(s);
           say(on ? w.on : w.off);
+          changed?.();
         },
         (e: unknown) => {
           say("");
@@ -44,8 +45,8 @@ function useVerification() {
 }
 
 /** The switch, under this browser's devices. */
-export function VerificationSwitch() {
-  const { state, able, busy, said, error, set } = useVerification();
+export function VerificationSwitch({ changed }: { changed(): void }) {
+  const { state, able, busy, said, error, set } = useVerification(changed);
   if (!ownDevice() || !mayDecide()) return null;
   const on = !!state?.credential;
   const why = state?.why ? visibleLine(state.why) : able === false && !on ? w.cannot : "";

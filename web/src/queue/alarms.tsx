@@ -40,7 +40,7 @@ export function Overruled() {
       {overruled.value.map((i) => (
         <div class="overruled" data-ui="overruled" role="alert" key={i.request.id}>
           <p>
-            <Rich text={i.request.outcome === "allowed" ? words.desk.overruledEdit : words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
+            <Rich text={i.request.contained ? words.desk.overruledContained : i.request.outcome === "allowed" ? words.desk.overruledEdit : words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
           </p>
           <button type="button" onClick={() => (overruled.value = overruled.value.filter((o) => o !== i))}>
             {words.desk.seen}

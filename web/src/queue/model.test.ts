@@ -34,6 +34,10 @@ test("outcome lines", () => {
   assert.equal(line(ended({ outcome: "allowed", delivery: "confirmed" }, { attempt: taken })), "Allowed. The tool ran.");
   assert.equal(line(ended({ outcome: "denied", decidedBy: { kind: "device", name: "phone-2" } })), "Denied on “phone-2”.");
   assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "rule", id: "go-test", name: "go-test", file: "/home/dev/rules.yaml" } })), "Allowed by the rule go-test in /home/dev/rules.yaml.");
+  assert.equal(
+    line(ended({ outcome: "allowed", decidedBy: { kind: "device", name: "phone", verified: true } })),
+    "Allowed by phone, confirmed with face, fingerprint or PIN.",
+  );
   const device = (name: string) => line(ended({ outcome: "allowed", decidedBy: { kind: "device", id: "d", name } }));
   assert.equal(device("my phone"), "Allowed on “my phone”.");
   assert.equal(device("the rule go-test in /home/dev/rules.yaml"), "Allowed on “the rule go-test in /home/dev/rules.yaml”.");

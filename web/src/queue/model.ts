@@ -60,7 +60,7 @@ export interface Line {
 export function outcomeLine(item: Item, now: number): Line | undefined {
   const { request: r, attempt } = item;
   if (r.delivery === "overruled") {
-    return { text: r.outcome === "allowed" ? words.outcome.overruledEdit : words.outcome.overruled, tone: "loud" };
+    return { text: r.contained ? words.outcome.overruledContained : r.outcome === "allowed" ? words.outcome.overruledEdit : words.outcome.overruled, tone: "loud" };
   }
   const mine = attempt?.phase === "taken";
   switch (r.outcome) {
@@ -125,6 +125,7 @@ export function isForm(r: Request): boolean {
 function wordFor(r: Request, yes: boolean): string {
   if (isForm(r)) return yes ? words.form.answered : words.form.declined;
   if (yes && toolKind(r.toolName) === "question") return words.form.answered;
+  if (yes && r.contained) return words.outcome.contained;
   return yes ? (r.allowed?.changes ? words.outcome.edited : words.outcome.allowed) : words.outcome.denied;
 }
 

@@ -135,7 +135,7 @@ class Transcript {
       case "permission.delivery":
         return this.delivered(e, e.data.delivery, e.data.failure ?? "");
       case "permission.overruled":
-        return this.overruled(e, e.data.edited ?? false);
+        return this.overruled(e, e.data.edited ?? false, !!e.data.contained);
       case "permission.denied":
         return this.deniedByAgent(e);
       case "tool.post":
@@ -247,7 +247,7 @@ class Transcript {
         const answered = call.asks && toolKind(call.name) !== "plan";
         call.mark = "allowed";
         call.answers = d.answers ?? [];
-        call.answer = by(d.edited ? words.outcome.edited : answered ? words.form.answered : words.outcome.allowed);
+        call.answer = by(d.contained ? words.outcome.contained : d.edited ? words.outcome.edited : answered ? words.form.answered : words.outcome.allowed);
         if (d.edited) {
           call.difference = e.body ?? "";
           if (d.updated_input !== undefined) {
@@ -285,13 +285,13 @@ class Transcript {
     call.why = visibleText(failure);
   }
 
-  private overruled(e: FeedEvent, edited: boolean): void {
+  private overruled(e: FeedEvent, edited: boolean, contained: boolean): void {
     const call = this.parent(e);
     if (!call) return this.plain(e);
     this.link(e, call);
     call.mark = "overruled";
     if (edited) call.what = this.asks.get(call.id) ?? call.what;
-    call.why = edited ? words.history.overruledEdit : words.history.overruled;
+    call.why = contained ? words.outcome.overruledContained : edited ? words.history.overruledEdit : words.history.overruled;
   }
 
   private deniedByAgent(e: Extract<FeedEvent, { kind: "permission.denied" }>): void {

@@ -25,7 +25,6 @@ export const laterWords = {
     refused: "You did not confirm, so nothing was allowed",
     notTurnedOn: "You did not confirm, so it stays off",
     notTurnedOff: "You did not confirm, so it stays on",
-    none: "This device has nothing to confirm with. Turn it on under You, Devices",
     there: "This device still has a passkey for assent. Remove it in the device's settings, then try again",
     impossible: "This browser cannot ask for a face, fingerprint or PIN on this page",
     chip: "Confirms",

@@ -29,6 +29,7 @@ export const panelsWords = {
     overruled: "overruled in the terminal",
     overruledEdit: "ran as originally requested",
     edited: " as edited",
+    contained: ", contained",
     failed: "; failed",
     tools: { question: "Question", plan: "Plan", form: "Form" } as Readonly<Record<string, string>>,
     unattended: "the agent continued, or stopped",

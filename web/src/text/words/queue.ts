@@ -17,6 +17,7 @@ export const queueWords = {
     waiting: (count: number) => (count === 0 ? "none waiting" : `${count} waiting`),
     more: (count: number) => `${count} more · show the next`,
     overruledEdit: "**Overruled.** {what} in {where} was allowed as edited, but ran as originally requested.",
+    overruledContained: "**Overruled in the terminal.** {what} in {where} was allowed to run contained, but ran as originally requested.",
     overruled: "**Overruled in the terminal.** {what} in {where} was denied here, but ran anyway.",
     seen: "Seen",
   },

@@ -1,0 +1,125 @@
+//go:build linux && (amd64 || arm64)
+
+package contain
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestOlderKernels binds commands with what older kernels have of Landlock. Without its scopes, no
+// signal at all may be sent.
+func TestOlderKernels(t *testing.T) {
+	abi := ABI()
+	if err := Usable(abi); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for n := minABI; n <= abi; n++ {
+		r, err := newRules(n)
+		if err != nil {
+			t.Fatalf("ABI %d: %v", n, err)
+		}
+		if err := r.system(); err != nil {
+			t.Fatal(err)
+		}
+		out := make(chan string)
+		go func() {
+			runtime.LockOSThread() // and the thread ends with the goroutine
+			if err := r.restrictThread(); err != nil {
+				out <- err.Error()
+				return
+			}
+			if err := filterThread(assemble(table(os.Getpid(), n >= 6))); err != nil {
+				out <- err.Error()
+				return
+			}
+			b, _ := exec.Command("/bin/sh", "-c", "kill -0 $PPID; kill -0 $$ && echo self; echo x > "+dir+"/x; cat /etc/shadow; echo end").CombinedOutput() // its status says nothing
+			out <- string(b)
+		}()
+		got := <-out
+		unix.Close(r.fd)
+		if strings.Count(got, "ermi")+strings.Count(got, "annot") < 3 || !strings.Contains(got, "end") || strings.Contains(got, "self") != (n >= 6) {
+			t.Errorf("ABI %d: %s", n, got)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "x")); err == nil {
+			t.Errorf("ABI %d: a file was written", n)
+		}
+	}
+	if Usable(0) == nil || Usable(minABI-1) == nil || Usable(minABI) != nil {
+		t.Error("which ABI does")
+	}
+}
+
+// TestReadable: what is never opened, whoever asks.
+func TestReadable(t *testing.T) {
+	home := t.TempDir()
+	for dir, want := range map[string]bool{
+		"/": false, "/home": false, "/etc": false, "/var": false, "/var/lib": false, "/proc": false, "/proc/self": false, "/dev": false, "/sys": false, "/run": false, "/tmp": false,
+		home: false, filepath.Dir(home): false, home + "/.config": false, home + "/.config/x": false, home + "/.local/share/x": false, home + "/.cache/a/b": true, home + "/.ssh": false, home + "/work": true, home + "/work/.x": true,
+	} {
+		if strings.HasPrefix(dir, home+"/") {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := os.Stat(dir); err != nil {
+			continue
+		}
+		if dir == "/tmp" && !strings.HasPrefix(home, "/tmp/") {
+			continue
+		}
+		if _, err := readable(dir, []string{home}); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	link := filepath.Join(home, "work", "link")
+	if err := os.Symlink(home, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readable(link, []string{home}); err == nil {
+		t.Error("a link to a home")
+	}
+}
+
+// TestRepositoryOf: a work tree names its repository, and is believed only if that names it back.
+func TestRepositoryOf(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@example.com"}, args...)...)
+		c.Dir, c.Env = dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %s", args, out)
+		}
+	}
+	git("init", "-q", "main")
+	git("-C", "main", "commit", "-q", "--allow-empty", "-m", "x")
+	git("-C", "main", "worktree", "add", "-q", "../tree")
+	if got := repositoryOf(filepath.Join(dir, "tree")); got != filepath.Join(dir, "main", ".git") {
+		t.Errorf("a work tree's is %q", got)
+	}
+	if got := repositoryOf(filepath.Join(dir, "main")); got != "" {
+		t.Errorf("the repository itself: %q", got)
+	}
+	forged := filepath.Join(dir, "forged")
+	if err := os.Mkdir(forged, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"gitdir: " + dir + "/main/.git/worktrees/tree\n", "gitdir: " + dir + "/main/.git\n", "gitdir: /etc\n", "gitdir:\n", "gitdir: ../main/.git/worktrees/../worktrees/tree"} {
+		if err := os.WriteFile(filepath.Join(forged, ".git"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := repositoryOf(forged); got != "" {
+			t.Errorf("%q leads to %q", text, got)
+		}
+	}
+}

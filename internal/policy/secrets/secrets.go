@@ -1,0 +1,211 @@
+// Package secrets has the one list of files that hold keys, passwords or tokens, and finds them in a
+// tree. What the list says about a path anywhere, package policy knows; here only what lies below a
+// directory counts. The list as it is needed for that is part of the program's data (lists.gen.go), so
+// that a program that runs for each command has nothing to read as it starts:
+//
+//	go test ./internal/policy/secrets -run Lists -update
+package secrets
+
+import (
+	_ "embed"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Text is the list; its first lines say how it is read.
+//
+//go:embed secrets.txt
+var Text string
+
+// shape is a pattern for names.
+type shape struct {
+	src  string
+	word bool // src stands somewhere in the name, and the name is that of data
+}
+
+// gram are the shapes, by their places in the list, of which every match has some three characters.
+type gram struct {
+	key    uint32
+	shapes []uint16
+}
+
+func gramOf(s string) uint32 { return uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2]) }
+
+func gramBit(key uint32) (word, bit uint32) {
+	h := key * 0x9e3779b1 >> 17
+	return h >> 6, h & 63
+}
+
+// bitOf is where a text would be marked in exactBits: most names are on no list, and are known by it.
+func bitOf(s string) (word, bit uint32) {
+	h := uint32(2166136261)
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	h = h * 0x9e3779b1 >> 16
+	return h >> 6, h & 63
+}
+
+func maybe(s string) bool {
+	w, b := bitOf(s)
+	return exactBits[w]&(1<<b) != 0
+}
+
+func has(sorted []string, s string) bool {
+	if !maybe(s) {
+		return false
+	}
+	_, ok := slices.BinarySearch(sorted, s)
+	return ok
+}
+
+// Directory says whether nothing below a directory of this name is shown, nor a file of it.
+func Directory(name string) bool { return directory(Fold(name)) }
+
+func directory(name string) bool {
+	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) })
+}
+
+// Name says whether a file of this name may hold a secret, wherever it lies.
+func Name(name string) bool { return file(Fold(name)) }
+
+func file(name string) bool {
+	if has(names, name) {
+		return true
+	}
+	for i := 1; i < len(name); i++ {
+		if name[i] == '.' && has(kinds, name[i:]) {
+			return true
+		}
+	}
+	for _, i := range shapesWithout {
+		if shapes[i].match(name) {
+			return true
+		}
+	}
+	for i := 0; i+2 < len(name); i++ {
+		key := gramOf(name[i:])
+		if w, b := gramBit(key); gramBits[w]&(1<<b) == 0 {
+			continue
+		}
+		n, ok := slices.BinarySearchFunc(grams, key, func(g gram, k uint32) int { return int(g.key) - int(k) })
+		if ok && slices.ContainsFunc(grams[n].shapes, func(i uint16) bool { return shapes[i].match(name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *shape) match(name string) bool {
+	harmless := func() bool { return Code(name) && !strings.HasPrefix(name, ".env") }
+	if s.word {
+		return strings.Contains(name, s.src) && !harmless() && !strings.Contains(name, "tokeniz") && Data(name)
+	}
+	return fits(s.src, name) && !(strings.HasSuffix(s.src, "*") && harmless())
+}
+
+// A Place is where in a tree one is, for the patterns of the list that are paths.
+type Place struct {
+	parts []string // folded
+	may   []uint16 // patterns of which a part of the path is that which is spelled out
+}
+
+// Top is the place of an absolute path.
+func Top(dir string) Place {
+	p := Place{}
+	for part := range strings.SplitSeq(strings.Trim(path.Clean(dir), "/"), "/") {
+		p = p.Below(part)
+	}
+	return p
+}
+
+// Below is the place of an entry.
+func (p Place) Below(name string) Place {
+	name = Fold(name)
+	q := Place{parts: append(p.parts[:len(p.parts):len(p.parts)], name), may: p.may}
+	if more := byPart(name); len(more) > 0 {
+		q.may = append(p.may[:len(p.may):len(p.may)], more...)
+	}
+	return q
+}
+
+// Depth is how many directories lie above.
+func (p Place) Depth() int { return len(p.parts) }
+
+// Secret says whether an entry of a place is not shown: a file, or a directory with all below it.
+func (p Place) Secret(name string, isFile bool) bool {
+	name = Fold(name)
+	return directory(name) || isFile && file(name) || p.listed(name)
+}
+
+// listed says whether an entry is one of those that are listed with their whole path.
+func (p Place) listed(name string) bool {
+	more := byPart(name)
+	if len(p.may)+len(more) == 0 {
+		return false
+	}
+	var few [32]string
+	parts := append(append(few[:0], p.parts...), name)
+	match := func(i uint16) bool {
+		return below(paths[i], parts) && !(Code(name) && slices.Contains(paths[i], "secrets"))
+	}
+	return slices.ContainsFunc(p.may, match) || slices.ContainsFunc(more, match)
+}
+
+// part are the patterns for paths that have a part.
+type part struct {
+	name  string
+	paths []uint16
+}
+
+// byPart are the patterns of which a name fits the part that says most.
+func byPart(name string) []uint16 {
+	for i := range manyParts { // few, and each for few names
+		if fits(manyParts[i].name, name) {
+			return append(exactPart(name), manyParts[i].paths...)
+		}
+	}
+	return exactPart(name)
+}
+
+func exactPart(name string) []uint16 {
+	if !maybe(name) {
+		return nil
+	}
+	if i, ok := slices.BinarySearchFunc(pathParts, name, func(p part, s string) int { return strings.Compare(p.name, s) }); ok {
+		return slices.Clip(pathParts[i].paths)
+	}
+	return nil
+}
+
+// below matches the parts of a path with those of a pattern, in which ** stands for any number of them.
+func below(pattern, parts []string) bool {
+	for len(pattern) > 0 {
+		if pattern[0] == "**" {
+			if len(pattern) == 1 {
+				return true
+			}
+			for i := 0; i <= len(parts); i++ {
+				if below(pattern[1:], parts[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(parts) == 0 || !fits(pattern[0], parts[0]) {
+			return false
+		}
+		pattern, parts = pattern[1:], parts[1:]
+	}
+	return len(parts) == 0
+}
+
+// fits compares a name, which has no slash; a pattern that cannot be read fits everything.
+func fits(pattern, name string) bool {
+	if name != "" && pattern[0] != name[0] && pattern[0] != '*' && pattern[0] != '?' && pattern[0] != '[' {
+		return false
+	}
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil
+}

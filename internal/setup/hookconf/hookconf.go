@@ -1,0 +1,108 @@
+// Package hookconf writes what assent itself knows into the user's own hook.conf, which hook clients
+// read: that commands can run contained on this machine. Every other line stays as it is.
+package hookconf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxConf bounds the file, as the hook client does.
+const maxConf = 64 << 10
+
+// Path is the file's place in the directory of assent's configuration.
+func Path(dir string) string { return filepath.Join(dir, "hook.conf") }
+
+// ABI asks assent-contain for the Landlock ABI of this machine. An error says why nothing can run
+// contained here.
+func ABI(ctx context.Context, program string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "--abi")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		if line, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n"); line != "" {
+			return 0, errors.New(line)
+		}
+		return 0, err
+	}
+	abi, err := strconv.ParseUint(strings.TrimSpace(string(out)), 10, 16)
+	if err != nil || abi == 0 {
+		return 0, fmt.Errorf("%s --abi printed no number", program)
+	}
+	return int(abi), nil
+}
+
+// SetContain has hook clients say that commands can run contained, by this program; with abi 0 that they
+// cannot. It reports whether that changed the file, which it makes where it is needed.
+func SetContain(file string, abi int, program string) (changed bool, err error) {
+	fi, err := os.Lstat(file)
+	mode := os.FileMode(0o600)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if abi == 0 {
+			return false, nil
+		}
+	case err != nil:
+		return false, err
+	case !fi.Mode().IsRegular() || fi.Size() > maxConf:
+		return false, fmt.Errorf("%s is no file of a sensible size", file)
+	default:
+		mode = fi.Mode().Perm()
+	}
+	have, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	if strings.ContainsAny(program, "\n\r") {
+		return false, errors.New("the program's path holds a line break")
+	}
+	want := ""
+	if abi > 0 {
+		want = fmt.Sprintf("contain = %d %s\n", abi, program)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(have)) {
+		if name, _, is := strings.Cut(line, "="); is && strings.TrimSpace(name) == "contain" {
+			b.WriteString(want)
+			want = ""
+			continue
+		}
+		b.WriteString(line)
+	}
+	text := b.String()
+	if want != "" && text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if text += want; text == string(have) {
+		return false, nil
+	}
+	if text == "" {
+		return true, os.Remove(file)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return false, err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".hook.conf-*")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
+	_, err = tmp.WriteString(text)
+	if err == nil {
+		err = tmp.Chmod(mode)
+	}
+	if err = errors.Join(err, tmp.Close()); err == nil {
+		err = os.Rename(tmp.Name(), file)
+	}
+	return err == nil, err
+}
