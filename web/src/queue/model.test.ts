@@ -36,7 +36,7 @@ test("outcome lines", () => {
   assert.equal(line(ended({ outcome: "allowed", decidedBy: { kind: "rule", id: "go-test", name: "go-test", file: "/home/dev/rules.yaml" } })), "Allowed by the rule go-test in /home/dev/rules.yaml.");
   assert.equal(
     line(ended({ outcome: "allowed", decidedBy: { kind: "device", name: "phone", verified: true } })),
-    "Allowed by phone, confirmed with face, fingerprint or PIN.",
+    "Allowed on “phone”, confirmed with face, fingerprint or PIN.",
   );
   const device = (name: string) => line(ended({ outcome: "allowed", decidedBy: { kind: "device", id: "d", name } }));
   assert.equal(device("my phone"), "Allowed on “my phone”.");

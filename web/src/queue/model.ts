@@ -148,7 +148,7 @@ function withdrawn(reason: string | undefined): string {
 /** "Denied on “desk”", "Allowed from the terminal": word is what was done, by whomever. */
 export function settledBy(word: string, by: Approver | undefined): string {
   if (by?.kind === "owner-cli") return words.outcome.fromTerminal(word);
-  return by?.kind === "device" ? words.outcome.on(word, visibleLine(by.name || by.id || "")) : words.outcome.by(word, approver(by));
+  return by?.kind === "device" ? words.outcome.on(word, visibleLine(by.name || by.id || "")) + (by.verified ? words.outcome.verified : "") : words.outcome.by(word, approver(by));
 }
 
 export function approver(by: Approver | undefined): string {
