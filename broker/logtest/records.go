@@ -58,9 +58,20 @@ func Ended(id string) hook.Record {
 	}
 }
 
+// must appends until the log is there to take it: on a machine that is held up one passes for
+// unavailable, and is back soon. What comes twice has one id, and is stored once.
 func must(t *testing.T, l broker.Log, rec hook.Record, after uint64) uint64 {
 	t.Helper()
 	seq, err := l.Append(t.Context(), rec, after)
+	for end := time.Now().Add(time.Minute); errors.Is(err, broker.ErrUnavailable) && time.Now().Before(end); {
+		<-time.After(time.Millisecond)
+		seq, err = l.Append(t.Context(), rec, after)
+	}
+	return appended(t, rec, after, seq, err)
+}
+
+func appended(t *testing.T, rec hook.Record, after, seq uint64, err error) uint64 {
+	t.Helper()
 	if err != nil {
 		t.Fatalf("append %s after %d: %v", rec.Step, after, err)
 	}

@@ -177,7 +177,8 @@ func lostAck(t *testing.T, l broker.Log) {
 	}
 	asked := Asked()
 	loser.LoseNextAck()
-	seq := must(t, l, asked, 0)
+	seq, err := l.Append(t.Context(), asked, 0) // once: it must find its own record
+	appended(t, asked, 0, seq, err)
 	recs := recordsOf(t, l, asked.RequestID)
 	if len(recs) != 1 || recs[0].ID != asked.ID || recs[0].Seq != seq {
 		t.Fatalf("after a lost acknowledgement: sequence %d, records %+v", seq, recs)

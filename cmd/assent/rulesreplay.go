@@ -79,6 +79,11 @@ func longDuration(text string) (time.Duration, error) {
 
 // replay has r judge the requests that ended since then, newest first.
 func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) error {
+	return c.ended(ctx, since, r.Judge)
+}
+
+// ended calls visit with the requests that ended since then, newest first, until it fails.
+func (c *client) ended(ctx context.Context, since time.Time, visit func(*replay.Past) error) error {
 	after := ""
 	for {
 		path := "/v1/requests?state=ended&limit=1000"
@@ -97,7 +102,7 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 			if q.CreatedAt.Before(since) {
 				continue
 			}
-			if err := r.Judge(pastOf(q)); err != nil {
+			if err := visit(pastOf(q)); err != nil {
 				return err
 			}
 		}

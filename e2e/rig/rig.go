@@ -45,10 +45,13 @@ func TempDir(t *testing.T) string {
 	return dir
 }
 
-// Eventually calls ok until it is true; within bounds only a hang and says nothing about speed.
+// Eventually calls ok until it is true; within bounds only a hang and says nothing about speed. It looks
+// often at first, then less: what is looked at works on the same processors.
 func Eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
+	const first, longest = 5 * time.Millisecond, 25 * time.Millisecond
+	pause := first
+	tick := time.NewTimer(pause)
 	defer tick.Stop()
 	end := time.After(within)
 	for !ok() {
@@ -57,6 +60,8 @@ func Eventually(t *testing.T, within time.Duration, what string, ok func() bool)
 		case <-end:
 			t.Fatalf("not within %v: %s", within, what)
 		}
+		pause = min(pause*9/8, longest)
+		tick.Reset(pause)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestBashRunsTheSame(t *testing.T) {
 	bashtest.Mutants(seeds, *mutantSeed, func(text string) bool {
 		tried++
 		add(text)
-		return tried < *mutantCount/4
+		return tried < *mutantCount/10
 	})
 	flush()
 	t.Logf("%d mutants, %d without doubt, %d programs run, %d of them not read", tried, certain, ran, bad)
