@@ -28,7 +28,7 @@ func (a *app) effectsCmd() *cobra.Command {
 (reads, inside the project), normal (writes there), attention (network, publishing, installing,
 outside the project, or unknown) or danger (cannot be undone, secrets, more rights, the agent's or
 assent's own settings, code from the network). It is what a request shows to people; no rule allows
-because of it. No broker is needed, nothing is run. Give the command in quotes, as one argument.
+because of it. No broker is needed, and nothing is run. Give the command in quotes, as one argument.
 
 With --file the command is read from a file, - being standard input. If the file holds lines of
 JSON, as assent rules eval reads them ({"id"?, "command"} or {"id"?, "tool", "input"}, with "cwd"?),

@@ -21,9 +21,9 @@ func (a *app) eventsCmd() *cobra.Command {
 		Use:   "events",
 		Short: "Follow the agents' hook events",
 		Long: `Follow the agents' hook events, live or from the past, until Ctrl-C. If the broker goes
-away, assent waits for it and goes on where it was.
+away, assent waits for it and continues where it was.
 
-With --durable the broker keeps this reader's place under a name, and the next run goes on
+With --durable the broker keeps this reader's place under a name, and the next run continues
 where this one stopped. Give each program a name of its own: a second reader of the same name
 is refused on this machine.
 

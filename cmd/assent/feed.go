@@ -31,8 +31,8 @@ is an id, the beginning or the end of one (from 4 characters on, as the page sho
 title that only one session has. What a subagent does is indented. With --follow a call is printed when
 it is over, and before that if it waits for an answer.
 
-With --lines each event is a line of its own, in the order in which they came. Left out is what says
-nothing to a person, unless --all; that also names the id of each request, for assent trace.`,
+With --lines each event is a line of its own, in the order in which they came. Events of
+no interest to a person are left out, unless --all; that also names the id of each request, for assent trace.`,
 		Example: "  assent feed 25e5a0e9\n  assent feed \"mend the door\" -f\n  assent feed 25e5a0e9 --lines --all\n  assent feed 25e5a0e9 --json | jq .title",
 		Args:    oneSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ nothing to a person, unless --all; that also names the id of each request, for a
 			return f.follow(ctx, b, s.SessionID)
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as it happens, until Ctrl-C")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow live, until Ctrl-C")
 	c.Flags().BoolVar(&f.lines, "lines", false, "a line for each event")
 	c.Flags().BoolVar(&f.all, "all", false, "a line for each event, also for what is hidden, and all of each text")
 	c.Flags().BoolVar(&a.json, "json", false, "each event as one line of JSON, hidden ones too")
@@ -328,8 +328,8 @@ func (a *app) searchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search WORDS",
 		Short: "Find events of all sessions by their words",
-		Long: `Find the events of all sessions that have all words, newest first. A word is also found as
-the beginning of a longer one; words in double quotes must stand together.`,
+		Long: `Find the events of all sessions that have all words, newest first. A word also matches
+the beginning of a longer one; words in double quotes must be adjacent.`,
 		Example: "  assent search migration\n  assent search '\"not on a Friday\"'\n  assent search out.txt --json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
@@ -374,7 +374,7 @@ the beginning of a longer one; words in double quotes must stand together.`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 30, "at most this many")
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
 }

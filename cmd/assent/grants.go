@@ -90,7 +90,7 @@ they are changed in the file.`,
 			return a.printSaved(list)
 		},
 	}
-	c.Flags().BoolVar(&over, "all", false, "also those that are over")
+	c.Flags().BoolVar(&over, "all", false, "also expired and revoked ones")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	c.AddCommand(a.grantsRevokeCmd())
 	return c

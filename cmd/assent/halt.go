@@ -19,8 +19,8 @@ func (a *app) stopCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop --all | --lift",
 		Short: "Stop everything: deny what waits, and let no rule allow anything",
-		Long: `Deny everything that waits, and suspend all rules and grants that allow, until somebody lifts
-that: each new request then waits for a person. Rules that deny go on denying. It holds for every
+		Long: `Deny everything that is waiting, and suspend all rules and grants that allow, until somebody lifts
+that: each new request then waits for a person. Rules that deny still apply. It holds for every
 broker that shares the record, survives a restart, and ends a pause. The agents are not ended: each
 is told who stopped it, with its denial.
 
@@ -55,7 +55,7 @@ Needs the role approve. The page has a button for the same.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "stop everything")
 	c.Flags().BoolVar(&lift, "lift", false, "let rules and grants allow again")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: how it stands now")
+	c.Flags().BoolVar(&a.json, "json", false, "print the resulting state as JSON")
 	return c
 }
 
@@ -65,8 +65,8 @@ func (a *app) pauseCmd() *cobra.Command {
 		Use:   "pause DURATION | --end",
 		Short: "Leave new requests to the agents' own prompts, for a time",
 		Long: `Hand every new request back at once, for at most 24 hours, so that the agent's own prompt in its
-terminal decides, as if assent were not there. What rules deny stays denied. What waits already goes
-on waiting, here and on the page. A second pause takes the place of the first.
+terminal decides, as if assent were not there. Rules that deny still apply. Requests that are already
+waiting keep waiting, here and on the page. A second pause replaces the first.
 
 An agent without a terminal, such as claude -p, has nobody at its prompt: what it asks is denied.
 Needs the role approve.`,
@@ -101,7 +101,7 @@ Needs the role approve.`,
 		},
 	}
 	c.Flags().BoolVar(&end, "end", false, "end the pause now")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: how it stands now")
+	c.Flags().BoolVar(&a.json, "json", false, "print the resulting state as JSON")
 	return c
 }
 

@@ -38,7 +38,7 @@ func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
-	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if it is not the one who runs the hooks")
+	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
 	fl.StringVar(&f.url, "url", "", "URL of a broker on another machine, instead of a socket")
 	f.addMode(fl)
 	fl.StringVar(&f.claudeVersion, "claude-version", "", "the version that will read the settings, instead of asking the claude on this machine")
@@ -67,8 +67,8 @@ func (a *app) installCmd() *cobra.Command {
 		Use:   "install",
 		Short: "Install assent's hooks into Claude Code's settings",
 		Long: `Write assent's hooks into Claude Code's settings: for permission requests, and for the
-events by which assent follows a session. Shows the change and asks first. What is in the file
-already stays as it is, other tools' hooks too. A second install changes nothing; assent
+events by which assent follows a session. Shows the change and asks first. Everything already in
+the file stays as it is, including other tools' hooks. A second install changes nothing; assent
 uninstall removes everything again.
 
 Only events that the installed Claude Code knows are written: an unknown one would make it ask
@@ -92,7 +92,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
 		},
 	}
 	f.add(c.Flags())
-	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
+	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff")
 	return c
 }
@@ -103,7 +103,7 @@ func (a *app) uninstallCmd() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Remove assent's hooks from Claude Code's settings",
 		Long: `Remove what assent install wrote: the hooks, and the permission rules and the mode if it
-added them. If nobody has changed the file since, it is then what it was before, byte for byte.
+added them. If the file has not been changed since, it is restored byte for byte.
 Shows the change and asks first.`,
 		Example: "  assent uninstall\n  assent uninstall --scope local --yes",
 		Args:    noArgs,
@@ -112,7 +112,7 @@ Shows the change and asks first.`,
 		},
 	}
 	f.addWhere(c.Flags())
-	c.Flags().BoolVar(&f.print, "print", false, "print the file as it would be, and change nothing")
+	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff")
 	return c
 }

@@ -22,7 +22,7 @@ func (a *app) pendingCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pending",
 		Short: "List the requests that wait for an answer",
-		Long: `List the requests that wait for an answer: the number of each, how long it waits, its project, how
+		Long: `List the waiting requests: the number of each, how long it has been waiting, its project, how
 risky it is (· calm, • normal, ! attention, !! danger) and what it would do. Where standard output is
 no terminal, each is one line that ends with the whole id.`,
 		Example: "  assent pending\n  assent pending --json",

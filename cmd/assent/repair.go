@@ -16,13 +16,13 @@ func (a *app) repairCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repair",
 		Short: "Fix a damaged record, and say what is lost",
-		Long: `Compare the record with its mark, and if they differ, make the record what is left of it.
-The broker must not run. Every message that is lost is named with its file, place and time. Tokens,
+		Long: `Compare the record with its mark, and if they differ, rebuild the record from what is left.
+The broker must not be running. Every lost message is named with its file, place and time. Tokens,
 devices, grants and saved rules whose last state is lost no longer count; if the mark itself is lost,
-none do. Requests of which a record is lost and that look as if they waited are ended: perhaps
-they were decided. The damaged files stay in the directory damaged, as they were.
+none do. Requests that look as if they were waiting, but of which a record is lost, are ended: they may
+have been decided. The damaged files stay in the directory damaged, as they were.
 
-A record that is whole is left alone. serve --repair does the same before it starts.`,
+An intact record is left alone. serve --repair does the same before it starts.`,
 		Example: "  assent repair\n  assent repair --json --state-dir /var/lib/assent",
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -263,7 +263,7 @@ well, and Claude Code then drops the words.`,
 			})
 		},
 	}
-	c.Flags().StringVarP(&d.Message, "message", "m", "", "words for the agent")
+	c.Flags().StringVarP(&d.Message, "message", "m", "", "message for the agent")
 	c.Flags().BoolVar(&d.Interrupt, "interrupt", false, "stop the agent's turn")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
 	return c

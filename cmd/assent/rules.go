@@ -20,9 +20,9 @@ func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "Check, test and try out rule files",
-		Long: `Work with the files of rules that answer requests without a person. Where a command is not told
-a file, it takes those that the broker would load: the machine's, yours, assent's own, and that of
-the repository around the current directory. With --rules FILE it takes that file and no other.`,
+		Long: `Work with the rule files that answer requests without a person. Without a file, a command takes
+those that the broker would load: the machine's, yours, assent's own, and that of
+the repository around the current directory. With --rules FILE it takes only that file.`,
 		Example: `  assent rules check
   assent rules explain -- 'git push -f'
   assent rules replay --since 7d --rules new.yaml`,

@@ -13,7 +13,7 @@ func (a *app) rulesEvalCmd() *cobra.Command {
 		Use:   "eval",
 		Short: "Evaluate many commands for a program, as lines of JSON",
 		Long: `Read calls from standard input, one JSON object on each line, and write what the rules make of
-each, one line for one line and in the same order, at once. No broker is needed, nothing is run.
+each, one line for one line and in the same order, at once. No broker is needed, and nothing is run.
 
   in   {"id"?, "command"} or {"id"?, "tool", "input"}, with "cwd"? (default the current directory)
        and as in the tests of a file "agent"?, "mode"?, "repo"?, "branch"?, "label"?, "time"?, and

@@ -49,7 +49,7 @@ func (a *app) serveCmd() *cobra.Command {
 		Short: "Run the broker in the foreground",
 		Long: `Run the broker: it takes hooks on a unix socket, keeps every request until it is
 answered, and serves the page and the API on a loopback address. Stop it with Ctrl-C; waiting
-hooks stay and come back to the next one.
+hooks reconnect to the next broker.
 
 Beyond loopback it needs a certificate, or a proxy in front of it that has one (--trusted-proxy).`,
 		Example: `  assent serve

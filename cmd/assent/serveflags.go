@@ -47,11 +47,11 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.StringVar(&f.requireVerification, "require-verification", "", `whom devices must verify, by face, fingerprint or PIN, before they allow: "danger" (also for rules and grants) or "always"`)
-	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is kept; later: assent pair")
+	fl.BoolVar(&f.noLink, "no-link", false, "print no pairing link, for output that is stored; later: assent pair")
 	fl.IntVar(&f.historyDays, "history-days", 90, "how many days sessions and their feeds are kept")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "log warnings and errors only")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "log every request too")
-	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: an object a line")
+	fl.StringVar(&f.logFormat, "log-format", "text", "text for people, json for programs: one object per line")
 }
 
 // addListen declares the flags that say where hooks and browsers reach the broker.
@@ -61,13 +61,13 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
 	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
-	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that terminates TLS for the broker; without a certificate nobody else beyond this machine is served")
+	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that terminates TLS for the broker; without a certificate only this proxy is served from beyond this machine")
 }
 
 // addMutations declares the flags that say who else hears what tools did to files.
 func (f *serveFlags) addMutations(fl *pflag.FlagSet) {
 	fl.StringVar(&f.amqpURL, "amqp-url", "", "RabbitMQ that gets every tool call that may change files, amqp:// or amqps:// (default $ASSENT_AMQP_URL)")
-	fl.BoolVar(&f.ledger, "ledger", false, "write in each git work tree which agent changed what: .hookd/mutations.db, kept out of git")
-	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls RabbitMQ and ledgers get, in any case; a name may end in *, and * stands for all")
-	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and its like, such as $XDG_RUNTIME_DIR/hookd.sock")
+	fl.BoolVar(&f.ledger, "ledger", false, "record in each git work tree which agent changed what: .hookd/mutations.db, not committed")
+	fl.StringSliceVar(&f.mutationTools, "mutation-tools", claude.DefaultMutationNames(), "tools whose calls are sent to RabbitMQ and ledgers, in any case; a name may end in *, and * alone means all")
+	fl.StringVar(&f.hookdSocket, "hookd-socket", "", "unix socket for hookd-emit and compatible programs, such as $XDG_RUNTIME_DIR/hookd.sock")
 }

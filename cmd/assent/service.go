@@ -23,7 +23,7 @@ func (a *app) serviceCmd() *cobra.Command {
 		Use:   "service",
 		Short: "Keep the broker running after this terminal closes",
 		Long: `Have your own service manager (systemd's user instance, or launchd) start the broker now and
-at every login, and start it again when it fails. Nothing of it needs root.`,
+at every login, and start it again when it fails. None of this needs root.`,
 		Example: "  assent service install\n  assent service status\n  assent service uninstall",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,

@@ -83,8 +83,8 @@ func (a *app) sessionsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Short: "List the agents' sessions and what each does now",
-		Long: `List the agents' sessions, most recent first: what each does now, how many of its requests wait,
-and what it is about.`,
+		Long: `List the agents' sessions, most recent first: what each one is doing, how many of its requests are
+waiting, and what it is about.`,
 		Example: "  assent sessions\n  assent sessions --limit 5\n  assent sessions --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -128,7 +128,7 @@ and what it is about.`,
 			return nil
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 30, "at most so many")
+	c.Flags().IntVar(&limit, "limit", 30, "at most this many")
 	c.Flags().BoolVar(&a.json, "json", false, "the API's JSON")
 	return c
 }

@@ -57,7 +57,7 @@ Without a terminal it asks nothing: the flags are the answers, and nothing else 
 	f.install.addMode(fl)
 	fl.BoolVar(&f.service, "service", false, "have the system keep the broker running after this terminal closes")
 	fl.BoolVar(&f.noService, "no-service", false, "run the broker in this terminal")
-	fl.StringVar(&f.role, "role", f.role, "what the paired browser may do: view, approve or admin")
+	fl.StringVar(&f.role, "role", f.role, "role of the paired browser: view, approve or admin")
 	f.serve.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults of the others
 	f.serve.addListen(fl)
 	f.serve.addMutations(fl)

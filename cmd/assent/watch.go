@@ -28,12 +28,13 @@ func (a *app) watchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow the requests live and answer them from this terminal",
-		Long: `Follow the requests live. At a terminal it fills the screen: a list of what waits, and all of the
-request that is selected. Keys:
+		Long: `Follow the requests live. At a terminal it fills the screen: a list of what is waiting, and the
+selected request in full. Keys:
   a    allow; what is dangerous needs the key twice, and all of it on the screen before
-  d    deny                            m    deny, with words for the agent
-  e    edit it in $EDITOR, then a      ↵    show the request without the list
-  j k  the next, the one before        space, pgup    scroll
+  d    deny                            m    deny, with a message for the agent
+  e    edit it in $EDITOR, then a      A    allow, and save a rule made of it
+  ↵    show the request without the list
+  j k  next, previous                  space, pgup    scroll
   q    quit
 A key counts half a second after a request has come up, so that it never answers what has just
 appeared.
@@ -41,7 +42,7 @@ appeared.
 With --lines, or where input or output is no terminal, each request is printed with its number, and
 answered by typing a line:
   a 417              allow request 417 (a question: see assent allow --help)
-  d 417 not today    deny it, with words for the agent
+  d 417 not today    deny it, with a message for the agent
   s 417              show all of it, where rows of it are hidden
   q                  quit`,
 		Example: "  assent watch\n  assent watch --lines\n  assent watch --json",
@@ -58,7 +59,7 @@ answered by typing a line:
 			return w.run(cmd.Context())
 		},
 	}
-	c.Flags().BoolVar(&lines, "lines", false, "print and read lines, at a terminal, too")
+	c.Flags().BoolVar(&lines, "lines", false, "print and read lines, at a terminal too")
 	c.Flags().BoolVar(&a.json, "json", false, "every WebSocket message as one line of JSON; answers are not read")
 	return c
 }
@@ -250,7 +251,7 @@ func (w *watch) say(format string, args ...any) {
 	io.WriteString(w.out, hang(fmt.Sprintf(format, args...), 6, columns(w.out)))
 }
 
-// printInput prints what is asked, at most so many rows of it; 0: all.
+// printInput prints what is asked, at most this many rows of it; 0: all.
 func (w *watch) printInput(n int, r *api.Request, most int) {
 	if r.Uninspectable != "" {
 		w.say("    ! cannot be shown faithfully: %s; its raw text: assent trace --json %s\n", show.Line(r.Uninspectable), show.Line(r.ID))

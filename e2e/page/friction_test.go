@@ -437,7 +437,7 @@ func TestEachFoldedPartIsOpened(t *testing.T) {
 	one := d.Asks(t.Context(), "s", "/home/dev/app", "MultiEdit", input(1))
 	d.WaitPending(1)
 	b.See(say, rig.Word("card.folded", "2"))
-	more := `[...document.querySelectorAll("` + rig.Open + ` [data-part] .more")]`
+	more := `[...document.querySelectorAll("` + rig.Open + ` [data-part] [data-action=more]")]`
 	if n := rig.Value(b, chromedp.Evaluate[int](more+`.length`)); n != 2 {
 		t.Fatalf("%d parts are folded, want 2", n)
 	}

@@ -73,6 +73,7 @@ func TestCardOfEveryOtherKind(t *testing.T) {
 			}
 			b.Accessible("answer-" + mode)
 		}
+		b.Tap(rig.Open + " [data-action=back]") // the last one has no Deny
 	})
 	show("multiedit", permission("MultiEdit", map[string]any{"file_path": "/a/main.go", "edits": []map[string]any{
 		{"old_string": "a := 1", "new_string": "a := 2"}, {"old_string": "b", "new_string": "b\n\n\n\n\n\n\n\nc", "replace_all": true},

@@ -366,7 +366,7 @@ func (t *Transcript) decided(e *feed.Event, d *feed.PermissionDecisionData) {
 		if d.By == nil {
 			return word
 		}
-		return word + " by " + approver(d.By)
+		return settledBy(word, d.By)
 	}
 	r.startTS = e.TS
 	switch d.DecisionType {
@@ -393,6 +393,9 @@ func (t *Transcript) decided(e *feed.Event, d *feed.PermissionDecisionData) {
 		t.mark(r, MarkDenied)
 	case feed.DecideAsk:
 		r.Answer = "Handed back to the agent's own prompt"
+		if d.Reason == hook.ReasonPerson {
+			r.Answer = by("Left to the terminal")
+		}
 		t.mark(r, MarkRunning)
 	default:
 		// It was answered in the terminal, or will be: what follows says whether it ran.
@@ -584,6 +587,21 @@ func gist(input hook.JSON) string {
 	return show.Short(compact(input), longGist)
 }
 
+// settledBy says who did what word says: "Denied on “desk”", "Allowed from the terminal".
+func settledBy(word string, by *hook.Approver) string {
+	switch by.Kind {
+	case hook.KindOwner:
+		return word + " from the terminal"
+	case "device":
+		name := show.Line(by.Name)
+		if name == "" {
+			name = show.Line(by.ID)
+		}
+		return word + " on “" + name + "”"
+	}
+	return word + " by " + approver(by)
+}
+
 // approver is who answered, in words.
 func approver(by *hook.Approver) string {
 	name := show.Line(by.Name)
@@ -591,8 +609,6 @@ func approver(by *hook.Approver) string {
 		name = show.Line(by.ID)
 	}
 	switch {
-	case by.Kind == hook.KindOwner:
-		return "a command on the machine"
 	case by.Kind == hook.KindRule && by.File != "":
 		return "the rule " + name + " in " + show.Line(by.File)
 	case by.Kind == hook.KindRule:
@@ -606,4 +622,4 @@ func approver(by *hook.Approver) string {
 }
 
 // others are words for those who are no device: one may call itself that.
-var others = regexp.MustCompile(`(?i)rule|on the machine|somebody|owner-cli`)
+var others = regexp.MustCompile(`(?i)rule|terminal|somebody|owner-cli`)

@@ -175,21 +175,21 @@ func TestTranscriptThatIsFollowed(t *testing.T) {
 	s.event("permission.decision", `{"decision_type":"allow","by":{"kind":"device","name":"iPhone"}}`, "cause", asked)
 	s.wants("allowed, and not over")
 	s.event("tool.failure", `{"tool_name":"Bash","tool_input":{"command":"make"},"error":"Exit code 2\n\u001b[2Jno rule","duration_ms":61000}`, "cause", pre)
-	s.wants("over", "✗ Bash  make  · allowed by iPhone · failed, 1 min 1 s: Exit code 2", "  ⟦U+001B⟧[2Jno rule")
+	s.wants("over", "✗ Bash  make  · allowed on “iPhone” · failed, 1 min 1 s: Exit code 2", "  ⟦U+001B⟧[2Jno rule")
 	s.event("run.end", `{"status":"failed","counters":{}}`, "title", "■ Failed: 1 tool call")
 	s.wants("its end", "■ Failed: 1 tool call")
 
 	asked = s.event("permission.request", makeCall, "title", "⚠ Permission: Bash(make)")
 	denied := s.event("permission.decision", `{"decision_type":"deny","message":"not now","by":{"kind":"owner-cli"}}`, "cause", asked)
-	s.wants("denied", "⊘ Bash  make  · denied by a command on the machine: not now")
+	s.wants("denied", "⊘ Bash  make  · denied from the terminal: not now")
 	s.event("permission.overruled", `{}`, "cause", denied)
-	s.wants("overruled after that", "‼ Bash  make  · denied by a command on the machine · ran all the same: overruled in the terminal")
+	s.wants("overruled after that", "‼ Bash  make  · denied from the terminal · ran all the same: overruled in the terminal")
 
 	asked = s.event("permission.request", makeCall, "title", "⚠ Permission: Bash(make)")
 	s.event("permission.decision", `{"decision_type":"allow","edited":true,"updated_input":{"command":"make -n\u202e"},"by":{"kind":"device","name":"the rule x"}}`,
 		"cause", asked, "body", "command (changed)\n- make\n+ make -n")
 	s.event("tool.post", `{"tool_name":"Bash","tool_input":{"command":"make -n\u202e"},"tool_response":{}}`)
-	s.wants("edited", "✓ Bash  make -n⟦U+202E⟧  · allowed as edited by the device “the rule x” · ran, 1 s", "  command (changed)", "  - make", "  + make -n")
+	s.wants("edited", "✓ Bash  make -n⟦U+202E⟧  · allowed as edited on “the rule x” · ran, 1 s", "  command (changed)", "  - make", "  + make -n")
 
 	s.event("user.prompt", `{"prompt":"<x>do it</x>","cwd":"/","source":"session_message","from":"ci","summary":"do it"}`)
 	s.wants("another session's prompt", "❯ from ci: do it")

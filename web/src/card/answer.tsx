@@ -221,8 +221,8 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
         </div>
         <div class="two" data-ui="answers">
           {mode === "handback" ? (
-            <button type="button" class="deny" data-action="handback" data-state={sending === "handback" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(words.answer.terminal, nameOf(item))} onClick={leave}>
-              <span class="long">{words.answer.terminal}</span>
+            <button type="button" class="neither" data-action="handback" data-state={sending === "handback" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(words.answer.terminal, nameOf(item))} onClick={leave}>
+              <span>{words.answer.terminal}</span>
             </button>
           ) : (
           <>

@@ -206,7 +206,7 @@ export const cardWords = {
 
   edit: {
     noJSON: (name: string) => `The text in ${name} is not valid JSON.`,
-    unseen: "This text contains characters that cannot be seen. The box keeps them as they are; the changes are shown below it.",
+    unseen: "This text contains invisible characters. The box keeps them; the changes are shown below it.",
   },
 
   question: {
@@ -224,14 +224,14 @@ export const cardWords = {
     decline: "Decline",
     dismiss: "Dismiss",
     dismissMode: "Dismiss",
-    dismissHint: "Closes the form without an answer. The server is told that it was neither accepted nor declined.",
+    dismissHint: "Closes the form without an answer: neither accepted nor declined.",
     dismissBlocks: "This closes the form. To send it, go back.",
     required: "required",
     optional: "optional",
     yes: "Yes",
     no: "No",
     none: "No answer",
-    closely: "Look closely. This is what will be sent, with the characters that cannot be seen in the box:",
+    closely: "Look closely. This will be sent, invisible characters included:",
     sent: "Sent to the MCP server:",
     answered: "Answered",
     declined: "Declined",
