@@ -33,7 +33,7 @@ func TestPageWithAClockAnHourOff(t *testing.T) {
 		code := b.Code("")
 		s := b.Text("main")
 		took := time.Since(start)
-		m := regexp.MustCompile(`good for (\d+):(\d\d)`).FindStringSubmatch(s)
+		m := regexp.MustCompile(`valid for (\d+):(\d\d)`).FindStringSubmatch(s)
 		if m == nil {
 			t.Fatalf("clock off by %s ms: a fresh code shows %q", off, s)
 		}

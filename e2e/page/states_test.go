@@ -70,11 +70,11 @@ func TestPageSaysHowItStands(t *testing.T) {
 	h.Wait()
 	says("echo denied", "Denied")
 	ran("echo denied")
-	b.See("[data-ui=overruled]", "was denied here and has run all the same")
+	b.See("[data-ui=overruled]", "was denied here, but ran anyway")
 	b.See(rig.Over+" [data-ui=outcome]", "Overruled")
 	b.Accessible("state-overruled")
 	b.Gone()
-	b.See("[data-ui=overruled]", "was denied here and has run all the same") // until somebody has seen it
+	b.See("[data-ui=overruled]", "was denied here, but ran anyway") // until somebody has seen it
 	b.Tap("[data-ui=overruled] button")
 
 	ctx, hangUp := context.WithCancel(t.Context())

@@ -81,7 +81,7 @@ func TestPageTellsTheTruth(t *testing.T) {
 	if trace := d.Command("trace", r.ID); !containsAll(trace, asked, "- "+asked, "+ "+ran, "as edited", "the tool failed: Exit code 1") {
 		t.Errorf("the trace says\n%s", trace)
 	}
-	if feed := d.Command("feed", "truth"); !containsAll(feed, "✗ Bash  "+ran+"  · allowed as edited by ", "- "+asked, "+ "+ran, "failed: Exit code 1", "Blue") {
+	if feed := d.Command("feed", "truth"); !containsAll(feed, "✗ Bash  "+ran+"  · allowed as edited from the terminal", "- "+asked, "+ "+ran, "failed: Exit code 1", "Blue") {
 		t.Errorf("the feed says\n%s", feed)
 	}
 }

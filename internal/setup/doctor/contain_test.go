@@ -29,7 +29,8 @@ func TestContain(t *testing.T) {
 		{script("bad", "echo 'assent-contain: it could write' >&2; exit 125"), "each is asked about: it could write"},
 		{script("odd", "exit 1"), "exit status 1"},
 	} {
-		x := &examination{Config: Config{Contain: c.program}}
+		env := func(name string) string { return map[string]string{"HOME": dir}[name] }
+		x := &examination{Config: Config{Contain: c.program, Env: env}}
 		got := x.checkContain(t.Context())
 		if len(got) != 1 || got[0].Status != OK || contain.Usable(contain.ABI()) == nil && !strings.Contains(got[0].Detail, c.want) {
 			t.Errorf("%+v; want %s", got, c.want)
