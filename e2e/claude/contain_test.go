@@ -94,7 +94,7 @@ func TestClaudeRunsContained(t *testing.T) {
 	}
 	rig.Eventually(t, rig.Soon, "the feed to have it", func() bool {
 		said := a.Said("feed", contained.SessionID)
-		return strings.Contains(said, "Allowed, contained: ") && strings.Contains(said, "Bash (contained) failed") && !strings.Contains(said, "assent-contain")
+		return strings.Contains(said, "allowed contained by") && strings.Contains(said, "failed") && !strings.Contains(said, "assent-contain")
 	})
 }
 

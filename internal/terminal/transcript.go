@@ -373,6 +373,8 @@ func (t *Transcript) decided(e *feed.Event, d *feed.PermissionDecisionData) {
 	case feed.DecideAllow:
 		r.Answers = d.Answers
 		switch {
+		case d.Contained != "":
+			r.Answer = by("Allowed contained")
 		case d.Edited:
 			r.Answer, r.Difference = by("Allowed as edited"), e.Body
 			if len(d.UpdatedInput) > 0 {
@@ -418,7 +420,10 @@ func (t *Transcript) overruled(e *feed.Event, d *feed.PermissionOverruledData) {
 	}
 	t.link(e, r)
 	r.Why = "overruled in the terminal"
-	if d.Edited {
+	switch {
+	case d.Contained != "":
+		r.Why = "overruled in the terminal: it was allowed to run contained"
+	case d.Edited:
 		r.Why = "ran as it was asked for"
 		if r.asked != "" {
 			r.What = r.asked

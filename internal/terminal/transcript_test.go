@@ -191,6 +191,11 @@ func TestTranscriptThatIsFollowed(t *testing.T) {
 	s.event("tool.post", `{"tool_name":"Bash","tool_input":{"command":"make -n\u202e"},"tool_response":{}}`)
 	s.wants("edited", "✓ Bash  make -n⟦U+202E⟧  · allowed as edited on “the rule x” · ran, 1 s", "  command (changed)", "  - make", "  + make -n")
 
+	asked = s.event("permission.request", makeCall, "title", "⚠ Permission: Bash(make)")
+	contained := s.event("permission.decision", `{"decision_type":"allow","contained":"read","updated_input":{"command":"'/bin/assent-contain' read -- 'make'"},"by":{"kind":"rule","id":"x","name":"x"}}`, "cause", asked)
+	s.event("permission.overruled", `{"contained":"read"}`, "cause", contained)
+	s.wants("contained, and overruled", "‼ Bash  make  · allowed contained by the rule x · ran all the same: overruled in the terminal: it was allowed to run contained")
+
 	s.event("user.prompt", `{"prompt":"<x>do it</x>","cwd":"/","source":"session_message","from":"ci","summary":"do it"}`)
 	s.wants("another session's prompt", "❯ from ci: do it")
 }
