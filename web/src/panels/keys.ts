@@ -96,10 +96,11 @@ function step(by: 1 | -1): boolean {
   return true;
 }
 
-/** Gives the card the focus when it is drawn. */
+/** Gives the card the focus when it is drawn, unless a key pressed since then has put it into the card. */
 function focusSoon(tries = 10): void {
   requestAnimationFrame(() => {
     const shown = document.querySelector<HTMLElement>(card);
+    if (shown?.contains(document.activeElement) && shown !== document.activeElement) return;
     if (shown && (preferences.peek().many || shown.dataset["request"] === shownId.peek())) focusOn(shown);
     else if (tries > 0) focusSoon(tries - 1);
   });
