@@ -221,6 +221,7 @@ func TestCorporaContained(t *testing.T) {
 			}
 			switch {
 			case v.Action != hook.ActionAllow:
+			case v.Contain == "" && row.Expected == "ask" && filepath.Base(file) == "rippy.jsonl" && substitutes.MatchString(row.Command): // as in TestCorpora
 			case v.Contain == "" && !row.Disputed && row.Rules == nil:
 				t.Errorf("%s: neither certain nor contained: %s", filepath.Base(file), row.Command)
 			case v.Contain != "":
