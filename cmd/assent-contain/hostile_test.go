@@ -359,8 +359,10 @@ func TestHostileForReal(t *testing.T) {
 		{"stop", `kill -STOP {PID}`},
 	} {
 		t.Run(fmt.Sprintf("%s-%d", c.way, i), func(t *testing.T) {
-			if strings.Contains(c.text, "python3") && !has("python3") || strings.Contains(c.text, "xxd") && !has("xxd") {
-				t.Skip("a program is missing")
+			for _, program := range []string{"python3", "xxd"} {
+				if strings.Contains(c.text, program) && !has(program) {
+					t.Skip("no " + program + " on this machine")
+				}
 			}
 			x := newTarget(t)
 			before := x.hash(t)
