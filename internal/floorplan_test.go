@@ -48,6 +48,10 @@ var plan = []struct {
 		internal/policy/importer
 		internal/policy/replay
 		internal/policy/suggest
+		internal/relay
+		internal/relay/certificate
+		internal/relay/tunnel
+		internal/relay/uplink
 		internal/reqcontext
 		internal/server
 		internal/setup/doctor
@@ -133,6 +137,11 @@ var plan = []struct {
 		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
+	{"internal/relay", "internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
+	{"internal/relay/certificate", "", "it keeps a certificate, whoever serves with it"},
+	{"internal/relay/tunnel", "internal/text/digest", "it is what both ends have in common"},
+	{"internal/relay/uplink", "internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
+
 	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
 
 	{"internal/server", `
@@ -195,7 +204,8 @@ var modules = []struct {
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
+	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
@@ -213,10 +223,11 @@ var modules = []struct {
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
+	{"golang.org/x/crypto", "internal/relay/certificate", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
-	{"golang.org/x/time", "internal/server", ""},
+	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},
 }

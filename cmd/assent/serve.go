@@ -55,6 +55,7 @@ Beyond loopback it needs a certificate, or a proxy in front of it that has one (
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --relay wss://relay.example.org --relay-token-file box.token
   assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
   assent serve --ledger --mutation-tools 'Write,Edit,Bash,mcp__files__*'
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
@@ -92,6 +93,13 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	sugar := log.Sugar()
+	relay, err := newRelayed(a.stateDir, &f, log)
+	if err != nil {
+		return err
+	}
+	if relay != nil {
+		f.publicURLs = append(slices.Clone(f.publicURLs), relay.up.URL())
+	}
 	socket, err := f.socketPath(a.stateDir)
 	if err != nil {
 		return err
@@ -282,6 +290,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if ledgers != nil {
 		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }
 	}
+	listeners := map[string]*server.Slots{"socket": sockets, "tcp": pages}
+	if relay != nil {
+		listeners["relay"] = relay.slots
+	}
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
@@ -290,7 +302,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(listeners), relay.metrics(), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -308,7 +320,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	})
 
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
-	// schemas, notifications, the spool, memory, the two listeners.
+	// schemas, notifications, the spool, memory, the two listeners, the relay.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -350,6 +362,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		}
 		return page.Serve(pages)
 	})
+	ends := []*http.Server{hooks, page}
+	if relay != nil {
+		relay.run(g, srv, page.Handler)
+		ends = append(ends, relay.http)
+	}
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err = writeRuntime(a.stateDir, info); err == nil {
@@ -365,7 +382,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
 	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())
-	finish(hooks, page)
+	finish(ends...)
 	return errors.Join(err, g.wait())
 }
 

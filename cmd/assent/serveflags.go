@@ -28,6 +28,8 @@ type serveFlags struct {
 	mutates                      claude.MutationTools // of mutationTools; set by check
 	ledger                       bool
 	hookdSocket                  string
+	relay, relayTokenFile        string
+	relayACME                    string
 }
 
 // add declares the flags.
@@ -61,6 +63,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
 	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
+	f.addRelay(fl)
 	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that terminates TLS for the broker; without a certificate only this proxy is served from beyond this machine")
 }
 

@@ -141,7 +141,7 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	if f.socket, err = f.socketPath(a.stateDir); err != nil {
 		return service.Spec{}, err
 	}
-	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket} {
+	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket, &f.relayTokenFile} {
 		if *path == "" {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -222,7 +221,7 @@ func (f *fort) clearStarts() {
 // started is a device that waits.
 func (f *fort) started() auth.Start {
 	f.clearStarts()
-	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", netip.Addr{})
+	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", auth.Caller{})
 	f.must(err)
 	return s
 }
