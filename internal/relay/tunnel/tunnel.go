@@ -11,6 +11,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -81,7 +82,15 @@ func (e *RefusedError) Error() string {
 // Dial connects a broker to a relay, a wss URL without a path. The system's proxy settings hold
 // (HTTPS_PROXY). tlsConfig may be nil.
 func Dial(ctx context.Context, relay *url.URL, token Token, tlsConfig *tls.Config) (*Session, error) {
+	return DialAt(ctx, "", relay, token, tlsConfig)
+}
+
+// DialAt is Dial to an address HOST:PORT, whatever the DNS says; empty: as the DNS says.
+func DialAt(ctx context.Context, address string, relay *url.URL, token Token, tlsConfig *tls.Config) (*Session, error) {
 	d := websocket.Dialer{
+		NetDialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, cmp.Or(address, to))
+		},
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, HandshakeTimeout: 20 * time.Second,
 		Subprotocols: []string{protocol}, ReadBufferSize: 16 << 10, WriteBufferSize: 16 << 10,
 	}

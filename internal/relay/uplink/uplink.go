@@ -43,6 +43,8 @@ type Config struct {
 	Known
 	// Dir holds the certificate, its key and the account at the authority, for the owner only.
 	Dir string
+	// Address is where the relay is, HOST:PORT, whatever the DNS says; empty: as it says.
+	Address string
 	// TLS is for the connection to the relay; nil: the system's roots.
 	TLS *tls.Config
 	// Logf and Warnf say what a person should know; nil: nobody is told.
@@ -155,7 +157,7 @@ func nextWait(last, took time.Duration, err error) time.Duration {
 func (u *Uplink) dial(ctx context.Context) (*tunnel.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	return tunnel.Dial(ctx, u.relay, u.token, u.cfg.TLS)
+	return tunnel.DialAt(ctx, u.cfg.Address, u.relay, u.token, u.cfg.TLS)
 }
 
 // serve accepts streams until the session ends.
@@ -202,7 +204,7 @@ func (u *Uplink) open(stream net.Conn) {
 		return
 	}
 	_ = stream.SetDeadline(time.Time{})
-	if !u.listener.give(&conn{Conn: stream, from: from}) {
+	if !u.listener.give(&conn{Conn: tunnel.Stream{Conn: stream}, from: from}) {
 		_ = stream.Close()
 	}
 }
