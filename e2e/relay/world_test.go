@@ -137,6 +137,12 @@ func (w *world) served(name string) {
 	client := rig.Trusting(w.t, w.root())
 	host := name + "." + domain
 	client.Transport.(*http.Transport).TLSClientConfig.ServerName = host
+	last := ""
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("%s at last: %s", host, last)
+		}
+	})
 	rig.Eventually(w.t, rig.Soon, host+" is served", func() bool {
 		req, err := http.NewRequest("GET", "https://"+w.listen+"/readyz", nil)
 		if err != nil {
@@ -145,9 +151,11 @@ func (w *world) served(name string) {
 		req.Host = strings.TrimPrefix(w.page(name), "https://")
 		res, err := client.Do(req)
 		if err != nil {
+			last = err.Error()
 			return false
 		}
 		_ = res.Body.Close()
+		last = res.Status
 		return res.StatusCode == http.StatusNoContent
 	})
 }
