@@ -2,10 +2,24 @@
 package relay
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"assent/e2e/rig"
 )
 
-func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
+// toolDir holds the authority's programs. It ends with the tests.
+var toolDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "assent-e2e-tools-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	toolDir = dir
+	code := rig.Main(m)
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -27,7 +26,8 @@ const domain = "relay.example"
 type world struct {
 	t      *testing.T
 	dir    string
-	listen string // of the relay
+	listen string // the relay's address, for everybody
+	behind string // where it listens; listen unless a tap is before it
 	acme   string // the authority's directory
 	roots  string // file: whom brokers, the relay and browsers trust
 	proxy  string // URL of a proxy for brokers
@@ -39,6 +39,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, dir: rig.TempDir(t), listen: rig.FreePort(t)}
+	w.behind = w.listen
 	certFile, keyFile := rig.Certificate(t, w.dir)
 	api, manage, dns := rig.FreePort(t), rig.FreePort(t), rig.FreePort(t)
 	config := filepath.Join(w.dir, "pebble.json")
@@ -82,6 +83,13 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// tap has all connections of the relay pass a tap. It comes before start.
+func (w *world) tap() *tap {
+	w.t.Helper()
+	w.behind = rig.FreePort(w.t)
+	return tapped(w.t, w.listen, w.behind)
+}
+
 // root is the file of the authority's root, for browsers.
 func (w *world) root() string { return filepath.Join(w.dir, "root.pem") }
 
@@ -91,7 +99,7 @@ func (w *world) state() string { return filepath.Join(w.dir, "relay") }
 // start starts the relay (again) and waits until it has its certificate.
 func (w *world) start() {
 	w.t.Helper()
-	args := append([]string{"relay", "--state-dir", w.state(), "--domain", domain, "--listen", w.listen, "--acme", w.acme}, w.args...)
+	args := append([]string{"relay", "--state-dir", w.state(), "--domain", domain, "--listen", w.behind, "--acme", w.acme}, w.args...)
 	w.relay = run(w.t, rig.Program("assent"), []string{"SSL_CERT_FILE=" + w.roots}, args...)
 	rig.Eventually(w.t, rig.Soon, "the relay's certificate", func() bool {
 		c, err := tls.Dial("tcp", w.listen, &tls.Config{ServerName: domain, InsecureSkipVerify: true}) // is it there?
@@ -202,8 +210,7 @@ func tool(t *testing.T, name string) string {
 	t.Helper()
 	tools.Lock()
 	defer tools.Unlock()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assent-e2e-relay-%d", os.Getpid()))
-	path := filepath.Join(dir, name)
+	path := filepath.Join(toolDir, name)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
