@@ -173,7 +173,7 @@ var plan = []struct {
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
