@@ -217,6 +217,7 @@ var modules = []struct {
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
+	{"go.starlark.net", "internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
