@@ -15,14 +15,17 @@ import (
 
 func (a *app) rulesImportCmd() *cobra.Command {
 	var write, everywhere bool
-	var to, from string
+	var to string
+	from := importer.FromClaude
 	c := &cobra.Command{
 		Use:   "import [SETTINGS]",
 		Short: "Create a rule file from an agent's settings",
 		Long: `Create a rule file from the permissions in Claude Code's settings (default
 ~/.claude/settings.json) and print it, or with --write put it where your rules stand. The settings
-stay as they are. With --from codex, read Codex's files of rules (default ~/.codex/rules/*.rules):
-calls of prefix_rule with literal words, for the files are not run.
+stay as they are.
+
+--from codex reads Codex's rules ($CODEX_HOME/rules, else ~/.codex/rules; or a file *.rules, or its
+config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its settings.json).
 
 Nothing is allowed that was not allowed there. What cannot be carried over is said, line by line,
 and so is what a wide rule such as Bash(python:*) means. What a project's settings allow holds in
@@ -31,7 +34,8 @@ that project only, but your file of rules counts everywhere: it is left out unle
 		Example: `  assent rules import
   assent rules import ~/.claude/settings.json --write
   assent rules import .claude/settings.local.json --everywhere > more.yaml
-  assent rules import --from codex`,
+  assent rules import --from codex
+  assent rules import --from gemini ~/.gemini/settings.json --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("takes one file of settings, got %d", len(args))
@@ -39,7 +43,22 @@ that project only, but your file of rules counts everywhere: it is left out unle
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			m, err := a.readImport(from, everywhere, args)
+			o, err := a.agentOptions()
+			if err != nil {
+				return err
+			}
+			userDir := o.ConfigDir
+			if userDir == "" {
+				userDir = filepath.Join(o.Home, ".claude")
+			}
+			path := filepath.Join(userDir, "settings.json")
+			if len(args) == 1 {
+				path = args[0]
+			}
+			if len(args) == 0 && from != importer.FromClaude {
+				path = policyDir(from, o.Home, os.Getenv)
+			}
+			m, err := importer.ReadFrom(from, importer.Config{Settings: path, UserDir: userDir, Everywhere: everywhere})
 			if err != nil {
 				return err
 			}
@@ -76,48 +95,23 @@ that project only, but your file of rules counts everywhere: it is left out unle
 			return nil
 		},
 	}
-	c.Flags().StringVar(&from, "from", "claude", "whose settings: claude or codex")
 	c.Flags().BoolVar(&write, "write", false, "write it to your file of rules, if there is none yet")
 	c.Flags().StringVar(&to, "to", "", "write it to this file, if there is none yet")
+	c.Flags().StringVar(&from, "from", from, "whose settings: claude, codex or gemini")
 	c.Flags().BoolVar(&everywhere, "everywhere", false, "let what a project's settings allow hold everywhere")
 	c.Flags().BoolVar(&a.json, "json", false, "the file and what became of each entry, as JSON")
 	return c
 }
 
-// readImport reads the settings of an agent: those that args name, else the user's own.
-func (a *app) readImport(from string, everywhere bool, args []string) (*importer.Import, error) {
-	o, err := a.agentOptions()
-	if err != nil {
-		return nil, err
+// policyDir is where an agent of this user keeps its rules.
+func policyDir(agent, home string, env func(string) string) string {
+	if agent == importer.FromGemini {
+		return filepath.Join(home, ".gemini", "policies")
 	}
-	switch from {
-	case "claude":
-		userDir := o.ConfigDir
-		if userDir == "" {
-			userDir = filepath.Join(o.Home, ".claude")
-		}
-		path := filepath.Join(userDir, "settings.json")
-		if len(args) == 1 {
-			path = args[0]
-		}
-		return importer.Read(importer.Config{Settings: path, UserDir: userDir, Everywhere: everywhere})
-	case "codex":
-		userDir := os.Getenv("CODEX_HOME")
-		if userDir == "" {
-			userDir = filepath.Join(o.Home, ".codex")
-		}
-		c := importer.Config{Settings: filepath.Join(userDir, "rules"), UserDir: userDir, Everywhere: everywhere}
-		if len(args) == 1 {
-			c.Settings = args[0]
-			return importer.ReadCodex(c, args)
-		}
-		paths, err := filepath.Glob(filepath.Join(c.Settings, "*.rules"))
-		if err != nil || len(paths) == 0 {
-			return nil, fmt.Errorf("there is no file of rules %s; name one: assent rules import --from codex FILE", filepath.Join(c.Settings, "*.rules"))
-		}
-		return importer.ReadCodex(c, paths)
+	if dir := env("CODEX_HOME"); dir != "" {
+		return filepath.Join(dir, "rules")
 	}
-	return nil, usagef("--from takes claude or codex, not %q", from)
+	return filepath.Join(home, ".codex", "rules")
 }
 
 // importReport is what import says as JSON.
