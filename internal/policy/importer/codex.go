@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -112,7 +113,11 @@ func (m *Import) codexRule(source string, call *syntax.CallExpr) {
 	for _, w := range combinations(words) {
 		rule, ok := prefixRuleString(w)
 		if !ok {
-			m.foreign(action, source, nil, programRule(w), "a word of it has characters that a rule string cannot hold")
+			instead := programRule(w)
+			if len(words[0]) > 1 {
+				instead = tools.Bash // the rule is about several programs
+			}
+			m.foreign(action, source, nil, instead, "a word of it has characters that a rule string cannot hold")
 			return
 		}
 		rules = append(rules, rule)
@@ -223,4 +228,18 @@ func (m *Import) codexConfig(path string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// allowNothingBesideUnread leaves out what Codex's rules allow where a statement is not understood: it may forbid
+// or ask about some of that.
+func (m *Import) allowNothingBesideUnread() {
+	unread := slices.ContainsFunc(m.Entries, func(e Entry) bool {
+		known := strings.HasPrefix(e.Text, "host_executable(") || strings.HasPrefix(e.Text, "network_rule(")
+		return e.State == Left && (e.Action == "rule" && !known || e.Action == string(hook.ActionDeny) || e.Action == string(hook.ActionAsk))
+	})
+	for i, e := range m.Entries {
+		if unread && e.Action == string(hook.ActionAllow) && e.State != Left {
+			m.Entries[i] = Entry{Action: e.Action, Text: e.Text, State: Left, Why: "a statement beside it is not understood, and may forbid what this one allows"}
+		}
+	}
 }
