@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -11,6 +12,9 @@ import (
 	"assent/internal/hook"
 )
 
+// maxNesting is how deep brackets may be nested in a file of Codex's rules.
+const maxNesting = 200
+
 // codexRules reads a file of Codex's rules: Starlark of which only calls of prefix_rule with literal arguments
 // are understood. Nothing is evaluated. Everything else is named and left out.
 //
@@ -19,6 +23,18 @@ import (
 // https://developers.openai.com/codex/rules describes them: decision is allow, prompt or forbidden; each element
 // of pattern is a word, or a list of which one word has to stand there; a command matches by its first words.
 func (m *Import) codexRules(path string, text []byte) error {
+	depth := 0
+	for _, b := range text { // the parser descends by nesting
+		switch b {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth = max(0, depth-1)
+		}
+		if depth > maxNesting {
+			return fmt.Errorf("read rules %s: brackets are nested more than %d deep", path, maxNesting)
+		}
+	}
 	file, err := (&syntax.FileOptions{}).Parse(path, text, 0)
 	if err != nil {
 		return fmt.Errorf("read rules %w", err) // says file, line and column
@@ -97,7 +113,11 @@ func (m *Import) codexRule(source string, call *syntax.CallExpr) {
 	for _, w := range combinations(words) {
 		rule, ok := prefixRuleString(w)
 		if !ok {
-			m.foreign(action, source, nil, programRule(w), "a word of it has characters that a rule string cannot hold")
+			instead := programRule(w)
+			if len(words[0]) > 1 {
+				instead = tools.Bash // the rule is about several programs
+			}
+			m.foreign(action, source, nil, instead, "a word of it has characters that a rule string cannot hold")
 			return
 		}
 		rules = append(rules, rule)
@@ -208,4 +228,18 @@ func (m *Import) codexConfig(path string, text []byte) error {
 		}
 	}
 	return nil
+}
+
+// allowNothingBesideUnread leaves out what Codex's rules allow where a statement is not understood: it may forbid
+// or ask about some of that.
+func (m *Import) allowNothingBesideUnread() {
+	unread := slices.ContainsFunc(m.Entries, func(e Entry) bool {
+		known := strings.HasPrefix(e.Text, "host_executable(") || strings.HasPrefix(e.Text, "network_rule(")
+		return e.State == Left && (e.Action == "rule" && !known || e.Action == string(hook.ActionDeny) || e.Action == string(hook.ActionAsk))
+	})
+	for i, e := range m.Entries {
+		if unread && e.Action == string(hook.ActionAllow) && e.State != Left {
+			m.Entries[i] = Entry{Action: e.Action, Text: e.Text, State: Left, Why: "a statement beside it is not understood, and may forbid what this one allows"}
+		}
+	}
 }

@@ -72,6 +72,9 @@ func ReadFrom(agent string, c Config) (*Import, error) {
 			return nil, fmt.Errorf("read %s: more than %d entries", c.Settings, maxSettingsEntries)
 		}
 	}
+	if agent == FromCodex {
+		m.allowNothingBesideUnread()
+	}
 	slices.SortStableFunc(m.Entries, func(a, b Entry) int { return rank(a.Action) - rank(b.Action) })
 	return m, nil
 }
