@@ -20,15 +20,23 @@ func (a *app) interactive() bool { return terminal.IsTerminal(a.in) && terminal.
 // confirm puts a question that Enter answers with def. The end of input is a no; so is Ctrl-C,
 // which ends ctx.
 func (a *app) confirm(ctx context.Context, question string, def bool) (bool, error) {
+	return a.confirmOr(ctx, question, def, nil)
+}
+
+// confirmOr is confirm with a third answer, d, which shows details and asks again; nil: there are none.
+func (a *app) confirmOr(ctx context.Context, question string, def bool, details func()) (bool, error) {
 	if !a.interactive() {
 		return false, errNoAnswer
 	}
-	choice := "[y/N]"
+	choice, want := "y/N", "y or n"
 	if def {
-		choice = "[Y/n]"
+		choice = "Y/n"
 	}
-	for range 3 {
-		fmt.Fprintf(a.out, "%s %s ", question, choice)
+	if details != nil {
+		choice, want = choice+"/d", "y, n or d"
+	}
+	for wrong := 0; wrong < 3; wrong++ {
+		fmt.Fprintf(a.out, "%s [%s] ", question, choice)
 		text, err := a.readLine(ctx)
 		if err != nil {
 			fmt.Fprintln(a.out)
@@ -41,8 +49,14 @@ func (a *app) confirm(ctx context.Context, question string, def bool) (bool, err
 			return true, nil
 		case "n", "no":
 			return false, nil
+		case "d":
+			if details != nil {
+				details()
+				wrong--
+				continue
+			}
 		}
-		fmt.Fprintln(a.out, "Please answer y or n.")
+		fmt.Fprintf(a.out, "Please answer %s.\n", want)
 	}
 	return false, nil
 }
