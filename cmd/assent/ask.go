@@ -61,28 +61,40 @@ func (a *app) confirmOr(ctx context.Context, question string, def bool, details 
 	return false, nil
 }
 
-// readLine reads one line of a.in, or returns with ctx. A read cannot be called off, so the
-// goroutine that reads may outlive ctx; the process then ends.
+// inputLine is a line that a person typed, or why there is none.
+type inputLine struct {
+	text string
+	err  error
+}
+
+// readLine reads one line of a.in, or returns with ctx.
 func (a *app) readLine(ctx context.Context) (string, error) {
-	if a.lines == nil {
-		a.lines = bufio.NewReader(a.in)
-	}
-	type line struct {
-		text string
-		err  error
-	}
-	got := make(chan line, 1)
-	go func() {
-		text, err := a.lines.ReadString('\n')
-		got <- line{text, err}
-	}()
 	select {
-	case l := <-got:
-		if errors.Is(l.err, io.EOF) && l.text != "" {
-			l.err = nil
-		}
+	case l := <-a.nextLine():
+		a.reading = nil
 		return l.text, l.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
+}
+
+// nextLine is where the next line of a.in will come. Who takes it sets a.reading to nil. A read cannot be
+// called off: one for which nobody waits any more is that of who waits next, and may outlive the command.
+func (a *app) nextLine() <-chan inputLine {
+	if a.reading != nil {
+		return a.reading
+	}
+	if a.lines == nil {
+		a.lines = bufio.NewReader(a.in)
+	}
+	got := make(chan inputLine, 1)
+	a.reading = got
+	go func() {
+		text, err := a.lines.ReadString('\n')
+		if errors.Is(err, io.EOF) && text != "" {
+			err = nil
+		}
+		got <- inputLine{text, err}
+	}()
+	return got
 }

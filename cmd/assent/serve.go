@@ -252,10 +252,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
+	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -290,7 +292,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages, "phone": phones}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -307,8 +309,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
+	door.reach = srv.Reach
+	door.look(time.Now())
+
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
-	// schemas, notifications, the spool, memory, the two listeners.
+	// schemas, notifications, the spool, memory, the listeners.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -351,6 +356,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return page.Serve(pages)
 	})
 
+	phonePage := srv.HTTPServer(srv.TCP())
+	phonePage.TLSConfig = door.tls()
+	g.run("door", door.run)
+	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
+
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err = writeRuntime(a.stateDir, info); err == nil {
 		ready(who, srv.URL(), info)
@@ -362,10 +372,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	unix.remove()
 	unix.Close()
 	pages.Close()
+	phones.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
 	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())
-	finish(hooks, page)
+	finish(hooks, page, phonePage)
 	return errors.Join(err, g.wait())
 }
 
