@@ -16,6 +16,7 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/setup/phone"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -98,7 +99,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		}
 	}()
 	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
-	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser} {
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser, u.addPhone} {
 		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
 		}
@@ -279,6 +280,30 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 		u.ended = nil
 		return errors.Join(err, ctx.Err())
 	}
+}
+
+// addPhone offers to set a phone up, where somebody can be asked and a browser is paired. Without a phone all
+// works, so what goes wrong there ends nothing.
+func (u *up) addPhone(ctx context.Context) error {
+	if !u.interactive() || u.f.install.yes || !u.paired {
+		return nil
+	}
+	u.title("Phone: answer from anywhere in the house, or further")
+	if door, err := phone.Load(u.stateDir); err == nil {
+		fmt.Fprintf(u.out, "Phones reach the page at %s. To add one: %s phone\n", show.Line(door.URL), typed())
+		return nil
+	}
+	yes, err := u.confirm(ctx, "Set up a phone now? It takes a minute or two; later: "+typed()+" phone.", false)
+	if err != nil || !yes {
+		return err
+	}
+	fmt.Fprintln(u.out)
+	err = (&phoning{app: u.app, f: phoneFlags{role: "approve"}}).run(ctx)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(u.out, "%s\nEverything else works. To try again: %s phone\n", readable("That did not work: "+err.Error()), typed())
+		return nil
+	}
+	return err
 }
 
 // next says what to do now, the most important last: one sentence that is true.
