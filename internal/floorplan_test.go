@@ -221,6 +221,7 @@ var modules = []struct {
 	{"golang.org/x/time", "internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},
+	{"rsc.io/qr", "internal/server", ""},
 }
 
 // jsonReader is below internal/text/strictjson, and so below whoever takes an object apart. It reads

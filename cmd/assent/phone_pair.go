@@ -85,7 +85,7 @@ func (p *phoning) trust(ctx context.Context) error {
 	}
 	fmt.Fprintln(p.out, "\nThe phone has to trust the certificate, once. In the same network, scan this with its camera:")
 	p.showCode("http://" + guide.Host)
-	fmt.Fprintf(p.out, "The phone shows each step. Compare before you install, SHA-256 of the certificate:\n  %s\nWaiting for it ...%s\n", phone.Fingerprint(guide.Root), goOn)
+	fmt.Fprintf(p.out, "The phone shows each step. Before you install it there, compare in its details the SHA-256 of the certificate:\n  %s\nWaiting for it ...%s\n", phone.Fingerprint(guide.Root), goOn)
 	return p.awaitTrust(ctx, guide, steps)
 }
 

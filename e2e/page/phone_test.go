@@ -81,6 +81,12 @@ func (c *command) end() {
 func TestPhoneAtHome(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t)
+	desk := rig.NewBrowser(t)
+	desk.Pair(d)
+	desk.Tap("[data-action=settings]")
+	desk.Tap(rig.Action("add-phone"))
+	desk.See(rig.Part("add-phone"), "assent phone")
+	desk.Looks("phone-add-none")
 	waiting := d.Hook(rig.Bash("before", "touch before"))
 	early := d.WaitPending(1)[0]
 	at := rig.FreePort(t)
@@ -119,7 +125,7 @@ func TestPhoneAtHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.says(`downloaded`)
-	if shown := c.says(`SHA-256 of the certificate:\s+([0-9A-F:]+)`); shown != phone.Fingerprint(get("/assent-root.crt")) {
+	if shown := c.says(`the SHA-256 of the certificate:\s+([0-9A-F:]+)`); shown != phone.Fingerprint(get("/assent-root.crt")) {
 		t.Errorf("the terminal shows the fingerprint %s", shown)
 	}
 	if strings.Contains(c.said.Tail(1<<20), "trusted:") {
@@ -155,6 +161,17 @@ func TestPhoneAtHome(t *testing.T) {
 	if _, err := http.Get(guide); err == nil {
 		t.Error("the page with the certificate outlives the command")
 	}
+
+	// A page says the same to who looks there: the address only, and no code that pairs.
+	b.Tap("[data-action=settings]")
+	b.Tap(rig.Action("add-phone"))
+	b.See(rig.Part("add-phone"), "It opens "+page+".")
+	b.See(rig.Part("add-phone"), "assent pair CODE")
+	if !b.Has(rig.Part("add-phone") + " svg.qr path[d^=M]") {
+		t.Error("there is no code to scan")
+	}
+	b.Accessible("add-phone")
+	b.Looks("phone-add")
 
 	// The way is there for the next broker, too.
 	d.Kill()
@@ -288,10 +305,10 @@ esac
 
 	c := phoneCommand(t, d, path, "--yes")
 	runs := c.says(`assent would run\s+(\S.*)\n`)
+	link := c.says(`(` + regexp.QuoteMeta(page) + `/#pair=\S+)`)
 	if want := fmt.Sprintf("tailscale serve --bg --https=%d %s", port, own); !strings.HasSuffix(runs, want) || !strings.Contains(calls(), strings.TrimPrefix(want, "tailscale ")+"\n") {
 		t.Errorf("it says %q and did\n%s", runs, calls())
 	}
-	link := c.says(`(` + regexp.QuoteMeta(page) + `/#pair=\S+)`)
 	b := rig.NewBrowser(t, root)
 	b.Do(chromedp.Navigate(link))
 	c.says(`A sample request, number \d+, waits on`)

@@ -17,6 +17,7 @@ type names struct {
 	origins map[string]bool
 	proxies []netip.Prefix
 	url     string // for people
+	phone   string // for people with a phone: the first that is https, of those that came last; "" without one
 }
 
 // Reach replaces the further addresses under which this server is reached, and the further peers whose
@@ -26,12 +27,15 @@ func (s *Server) Reach(urls []string, proxies []netip.Prefix) error {
 	if err != nil {
 		return err
 	}
-	for _, u := range urls {
+	for _, u := range slices.Concat(urls, s.cfg.PublicURLs) {
 		scheme, host, err := splitURL(u)
 		if err != nil {
 			return err
 		}
 		n.add(scheme, host)
+		if scheme == "https" && n.phone == "" {
+			n.phone = "https://" + strings.TrimSuffix(strings.ToLower(host), ":443")
+		}
 	}
 	n.proxies = slices.Concat(s.cfg.TrustedProxies, proxies)
 	s.named.Store(&n)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"assent/internal/api"
 	"assent/internal/server"
 )
 
@@ -42,6 +43,10 @@ func TestReachAddsAndTakesAway(t *testing.T) {
 		}
 		if r := g.call(call{path: "/v1/requests", host: "box.example", token: g.tokens["view"]}); r.status != http.StatusOK {
 			t.Errorf("%s, the public name: %d", when, r.status)
+		}
+		open := decode[api.PhoneAddress](t, g.call(call{path: "/v1/phone", token: g.tokens["view"]}).body).URL
+		if phones := map[bool]string{true: own, false: "https://box.example"}[there]; open != phones {
+			t.Errorf("%s, phones open %q, want %q", when, open, phones)
 		}
 		if g.server.URL() != "https://box.example" {
 			t.Errorf("%s, the page is at %s", when, g.server.URL())

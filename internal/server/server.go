@@ -350,6 +350,7 @@ func (s *Server) TCP() http.Handler {
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)
 	admin.Delete("/v1/pair/{code}", s.refusePairing)
+	view.Get("/v1/phone", s.getPhone)
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
 	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)

@@ -49,7 +49,7 @@ var guidePage = template.Must(template.New("guide").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>assent on this phone</title><style>` + guideStyle + `</style></head><body>
 <h1>Have this phone trust your assent</h1>
 <p>A certificate of your own machine, once. It counts for <code>{{.For}}</code> and nothing else.</p>
-<p><small>Compare before you install: the terminal shows the same SHA-256.<br><code>{{.SHA256}}</code></small></p>
+<p><small>Before you install it, look at its details on this phone: its SHA-256 has to be the one in the terminal.</small></p>
 {{define "apple"}}
 <a class="do" href="/assent-root.mobileconfig">Download the profile</a>
 <ol><li>Allow the download.</li><li>Settings → <b>Profile Downloaded</b> → Install.</li><li>Settings → General → About → <b>Certificate Trust Settings</b>: switch it on.</li></ol>{{end}}
@@ -84,7 +84,7 @@ func (g *Guide) Handler() http.Handler {
 		g.saw(Opened, r)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_ = guidePage.Execute(w, map[string]any{ // the phone may be gone
-			"For": hostname(g.Host), "Check": g.Check, "SHA256": Fingerprint(g.Root), "Android": strings.Contains(r.UserAgent(), "Android"),
+			"For": hostname(g.Host), "Check": g.Check, "Android": strings.Contains(r.UserAgent(), "Android"),
 		})
 	})
 	mux.HandleFunc("GET /guide.js", func(w http.ResponseWriter, _ *http.Request) {

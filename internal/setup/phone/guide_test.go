@@ -33,7 +33,8 @@ func TestGuideServesPublicThings(t *testing.T) {
 		return w.Result(), string(body)
 	}
 	res, page := ask(g.Handler(), "GET", g.Host, "/")
-	if res.StatusCode != 200 || !strings.Contains(page, Fingerprint(g.Root)) || !strings.Contains(page, `href="https://127.0.0.1:7720/"`) {
+	// The page could be anybody's, so it is no place to compare the fingerprint with.
+	if res.StatusCode != 200 || strings.Contains(page, Fingerprint(g.Root)) || !strings.Contains(page, `href="https://127.0.0.1:7720/"`) {
 		t.Errorf("%s\n%s", res.Status, page)
 	}
 	if csp := res.Header.Get("Content-Security-Policy"); strings.Contains(csp, "unsafe") || !strings.Contains(csp, "connect-src https://127.0.0.1:7720") {
