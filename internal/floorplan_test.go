@@ -28,10 +28,12 @@ var plan = []struct {
 		internal/ci
 		internal/ci/report
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/contain
 		internal/host/gitrepo
+		internal/host/inbox
 		internal/mcp
 		internal/outlet/hookd
 		internal/outlet/ledger
@@ -92,12 +94,15 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
+	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
@@ -145,6 +150,7 @@ var plan = []struct {
 		internal/auth
 		internal/auth/passkey
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/peercred
@@ -169,7 +175,7 @@ var plan = []struct {
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 

@@ -50,9 +50,9 @@ pair from there. Look at the name and the address before you agree.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch f.Role {
-			case "view", "approve", "admin":
+			case "view", "approve", "operate", "admin":
 			default:
-				return usagef("--role: want view, approve or admin")
+				return usagef("--role: want view, approve, operate or admin")
 			}
 			b, err := a.broker()
 			if err != nil {
@@ -73,7 +73,7 @@ pair from there. Look at the name and the address before you agree.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve or admin")
+	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve, operate or admin")
 	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called)")
 	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: url, code, expiresAt; with CODE the device")
@@ -121,8 +121,10 @@ func mayDo(role string) string {
 	switch role {
 	case "view":
 		return "see requests, not answer them"
+	case "operate":
+		return "answer requests and send text to agents, which together is a shell on their machines"
 	case "admin":
-		return "answer requests and revoke devices"
+		return "answer requests, send text to agents and revoke devices"
 	}
 	return "answer requests"
 }

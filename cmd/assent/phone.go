@@ -70,7 +70,7 @@ address has changed. --off takes everything back. See docs/phone.md.`,
 	fl.StringVar(&f.address, "address", "", "at home: this machine's address that the phone reaches (default: the one it reaches others by)")
 	fl.StringVar(&f.name, "name", "", "at home: a name for that address that the phone knows, such as box.local")
 	fl.IntVar(&f.port, "port", 0, fmt.Sprintf("at home: port for phones (default %d, or a free one)", phonePort))
-	fl.StringVar(&f.role, "role", f.role, "what the phone may do: view, approve or admin")
+	fl.StringVar(&f.role, "role", f.role, "what the phone may do: view, approve, operate or admin")
 	fl.BoolVar(&f.anew, "renew", false, "at home: make a new certificate now; each phone has to trust it anew")
 	fl.BoolVar(&f.noSample, "no-sample", false, "send no sample request")
 	fl.BoolVar(&f.off, "off", false, "take it back: phones reach the page no more; they stay paired")
@@ -81,9 +81,9 @@ address has changed. --off takes everything back. See docs/phone.md.`,
 
 func (f *phoneFlags) check() error {
 	switch f.role {
-	case "view", "approve", "admin":
+	case "view", "approve", "operate", "admin":
 	default:
-		return usagef("--role: want view, approve or admin")
+		return usagef("--role: want view, approve, operate or admin")
 	}
 	switch phone.Way(f.way) {
 	case "", phone.Tailscale, phone.Home:

@@ -30,6 +30,8 @@ var objects = map[string]any{ // read-only
 	"Device":             api.Device{},
 	"Found":              api.Found{},
 	"Halt":               api.Halt{},
+	"Message":            hook.Message{},
+	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},
 	"NewPause":           api.NewHalt{},
 	"HandBack":           hook.HandBack{},
@@ -68,6 +70,7 @@ var objects = map[string]any{ // read-only
 // beyond are the fields that a schema does not have: one that is never set, and those of types that
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
+	"Message":           {"submitter", "write"},
 	"NewPairing":        {"code"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},
