@@ -58,6 +58,7 @@ var plan = []struct {
 		internal/server
 		internal/setup/doctor
 		internal/setup/hookconf
+		internal/setup/phone
 		internal/setup/service
 		internal/store/history
 		internal/store/integrity
@@ -174,8 +175,9 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
+	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
@@ -210,7 +212,7 @@ var modules = []struct {
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
 	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
@@ -238,6 +240,7 @@ var modules = []struct {
 	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},
+	{"rsc.io/qr", "internal/server", ""},
 }
 
 // jsonReader is below internal/text/strictjson, and so below whoever takes an object apart. It reads

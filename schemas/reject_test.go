@@ -50,6 +50,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"NewPairing":          {{`{"role":"submit"}`, "/role"}, {`{"rolle":"view"}`, ""}},
 	"NewSession":          {{`{"nonce":null}`, ""}, {`{"signature":1}`, "/signature"}},
 	"NewToken":            {{`{"role":"root"}`, "/role"}, {`{"name":null}`, ""}},
+	"PhoneAddress":        {{`{"url":"http://box.example"}`, "/url"}, {`{"uri":"https://box.example"}`, ""}, {`{"qr":["1x0"]}`, "/qr/0"}},
 	"PollPairing":         {{`{"secret":null}`, ""}},
 	"RedeemPairing":       {{`{"code":null}`, ""}, {`{"publicKey":{"crv":"P-384"}}`, "/publicKey/crv"}},
 	"SchemaMismatches":    {{`{"checked":-1}`, "/checked"}, {`{"mismatches":[{"event":"Stop"}]}`, "/mismatches/0"}},

@@ -54,6 +54,7 @@ func (a *app) completeWords(root *cobra.Command) {
 	flags := map[string]map[string][]string{
 		"pair":         {"role": roles},
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
+		"phone":        {"role": roles, "way": {"tailscale", "home"}},
 		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
 		"install":      {"scope": {"user", "project", "local"}, "agent": {"claude"}},
 		"uninstall":    {"scope": {"user", "project", "local"}, "agent": {"claude"}},

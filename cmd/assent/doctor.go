@@ -20,7 +20,7 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the setup and suggest fixes",
-		Long: `Check the broker, its socket, its rules, who is notified, each Claude Code on this machine, the hooks
+		Long: `Check the broker, its socket, its rules, who is notified, the way to the phone, each Claude Code on this machine, the hooks
 in their settings (yours, and those of the project in the current directory), and the permission
 mode, and whether commands can be contained. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
 settings here.`,
@@ -107,6 +107,7 @@ func (a *app) doctorConfig() doctor.Config {
 		},
 		RuleProblem: ruleTrouble,
 		Contain:     containProgram,
+		Phone:       a.phoneState,
 		Service:     a.serviceStatus,
 	}
 }

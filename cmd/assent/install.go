@@ -260,6 +260,9 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 		done.Notes = []install.Note{}
 	}
 	if !a.json {
+		if !a.asks(f) || !done.Changed {
+			a.showChange(plan)
+		}
 		a.showPlan(plan, o)
 	}
 	if done.Changed {
@@ -288,13 +291,20 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 	return done.Applied, nil
 }
 
-// showPlan prints the change and the notes.
-func (a *app) showPlan(plan install.Plan, o install.Options) {
+// asks reports whether a person is asked before a file is written.
+func (a *app) asks(f installFlags) bool { return a.interactive() && !f.yes && !a.json }
+
+// showChange prints each line that changes.
+func (a *app) showChange(plan install.Plan) {
 	if !plan.Changed() {
 		fmt.Fprintf(a.out, "Nothing to do: %s is as it should be.\n", show.Line(plan.Path))
 	} else {
 		fmt.Fprint(a.out, show.Text(strings.ReplaceAll(plan.Diff(), "\r\n", "\n")))
 	}
+}
+
+// showPlan prints the notes, and the change in short.
+func (a *app) showPlan(plan install.Plan, o install.Options) {
 	for _, n := range plan.Notes {
 		fmt.Fprintln(a.out, "\n"+strings.Join(terminal.Wrap("Note: "+show.Line(n.Text)+".", columns(a.out), 2), "\n"))
 	}
@@ -324,11 +334,11 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 	if f.yes {
 		return nil
 	}
-	if a.json || !a.interactive() {
+	if !a.asks(f) {
 		return usagef("nobody can be asked here, so nothing was changed: --yes writes %s, --print shows it", plan.Path)
 	}
 	fmt.Fprintln(a.out)
-	yes, err := a.confirm(ctx, "Write this to "+show.Line(plan.Target)+"?", true)
+	yes, err := a.confirmOr(ctx, "Write this to "+show.Line(plan.Target)+"? (d shows each line)", true, func() { a.showChange(plan) })
 	if err != nil || !yes {
 		return errDeclined // the end of input, and Ctrl-C, are a no
 	}

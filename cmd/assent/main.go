@@ -47,7 +47,8 @@ type app struct {
 	helpErr     error // help was asked for something that is not there
 	shown       shownFile
 	in          io.Reader
-	lines       *bufio.Reader // over in, once a question was put
+	lines       *bufio.Reader  // over in, once a question was put
+	reading     chan inputLine // gets the next of them; nil: none is read
 	out, err    io.Writer
 }
 
@@ -99,6 +100,7 @@ hands the answer back to the waiting agent. Without a command it prints what wai
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
 client always exits with 0.`,
 		Example: `  assent up                         set everything up, step by step
+  assent phone                      answer on a phone
   assent simulate                   raise a sample request, without an agent
   assent                            what waits, and where
   assent allow 417                  allow request 417
@@ -127,7 +129,7 @@ client always exits with 0.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
+		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.phoneCmd(), a.doctorCmd(), a.simulateCmd()}},
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},

@@ -90,7 +90,7 @@ func (a *app) printPairing(p api.Pairing, force bool) {
 	}
 	fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
 	if here {
-		fmt.Fprintln(a.err, "It leads to this machine only. A phone needs an https address: see docs/phone.md.")
+		fmt.Fprintf(a.err, "It leads to this machine only. For a phone: %s phone\n", typed())
 	}
 }
 

@@ -266,10 +266,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
+	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -296,7 +298,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if ledgers != nil {
 		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }
 	}
-	listeners := map[string]*server.Slots{"socket": sockets, "tcp": pages}
+	listeners := map[string]*server.Slots{"socket": sockets, "tcp": pages, "phone": phones}
 	if relay != nil {
 		listeners["relay"] = relay.slots
 	}
@@ -326,8 +328,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
+	door.reach = srv.Reach
+	door.look(time.Now())
+
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
-	// schemas, notifications, the spool, memory, the two listeners, the relay.
+	// schemas, notifications, the spool, memory, the listeners, the relay.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -376,6 +381,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		ends = append(ends, relay.http)
 	}
 
+	phonePage := srv.HTTPServer(srv.TCP())
+	ends = append(ends, phonePage)
+	phonePage.TLSConfig = door.tls()
+	g.run("door", door.run)
+	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
+
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err = writeRuntime(a.stateDir, info); err == nil {
 		ready(who, srv.URL(), info)
@@ -387,6 +398,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	unix.remove()
 	unix.Close()
 	pages.Close()
+	phones.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
 	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())

@@ -23,7 +23,7 @@ func localOnly(c *cobra.Command) bool {
 		c = c.Parent()
 	}
 	switch c.Name() {
-	case "up", "install", "notices", "uninstall", "serve", "service", "relay", "repair", "hook", "events", "nats-info", "ledger":
+	case "up", "phone", "install", "notices", "uninstall", "serve", "service", "relay", "repair", "hook", "events", "nats-info", "ledger":
 		return true
 	}
 	return false

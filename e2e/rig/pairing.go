@@ -148,7 +148,7 @@ func (d *Daemon) Signed(id string) {
 }
 
 // WaitingDevice shows a code and wants to be let in.
-type WaitingDevice struct{ Code, Name string }
+type WaitingDevice struct{ Code, Name, From string }
 
 // WaitingDevices are those that show a code and want to be let in.
 func (d *Daemon) WaitingDevices() (list []WaitingDevice) {

@@ -77,3 +77,11 @@ type Ticket struct {
 type PairingPoll struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
+
+// PhoneAddress is where phones open the page (schema PhoneAddress). URL is https, without a path; empty where
+// no further machine reaches it. QR is its QR code: rows of equal length, 1 for black and 0 for white, without
+// the white edge.
+type PhoneAddress struct {
+	URL string   `json:"url,omitempty"`
+	QR  []string `json:"qr,omitempty"`
+}

@@ -45,6 +45,7 @@ var objects = map[string]any{ // read-only
 	"PairingStart":       api.PairingStart{},
 	"PairingWaiting":     api.PairingWaiting{},
 	"PermissionRequest":  api.Request{},
+	"PhoneAddress":       api.PhoneAddress{},
 	"PermissionResponse": api.Response{},
 	"Problem":            api.Problem{},
 	"Proposals":          api.Proposals{},

@@ -174,6 +174,7 @@ var targets = map[string]target{
 	"GET /v1/stop":    {need: auth.RoleView, ready: get("/v1/stop"), want: 200, byDevice: true},
 	"POST /v1/stop":   {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltLift); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
 	"DELETE /v1/stop": {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltStop); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
+	"GET /v1/phone":   {need: auth.RoleView, ready: get("/v1/phone"), want: 200, byDevice: true},
 	"GET /v1/pause":   {need: auth.RoleView, ready: get("/v1/pause"), want: 200, byDevice: true},
 	"POST /v1/pause": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		f.halted(hook.HaltLift, hook.HaltResume)

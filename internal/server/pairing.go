@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"go.uber.org/zap"
+	"rsc.io/qr"
 
 	"assent/internal/api"
 	"assent/internal/auth"
@@ -76,6 +77,36 @@ func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.writeJSON(w, r, http.StatusOK, d)
 	}
+}
+
+// getPhone is GET /v1/phone: where phones open the page. It says nothing that who reaches it does not know.
+func (s *Server) getPhone(w http.ResponseWriter, r *http.Request) {
+	at := api.PhoneAddress{URL: s.named.Load().phone}
+	if at.URL != "" {
+		code, err := qr.Encode(at.URL, qr.M)
+		if err != nil { // longer than a code can hold
+			s.fail(w, r, err)
+			return
+		}
+		at.QR = rowsOf(code)
+	}
+	s.writeJSON(w, r, http.StatusOK, at)
+}
+
+// rowsOf writes a code as rows of 1 for black and 0 for white.
+func rowsOf(code *qr.Code) []string {
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := make([]byte, code.Size)
+		for x := range row {
+			row[x] = '0'
+			if code.Black(x, y) {
+				row[x] = '1'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows
 }
 
 // listWaiting is GET /v1/pair: the devices that wait to be let in.

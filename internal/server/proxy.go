@@ -51,7 +51,7 @@ func peer(r *http.Request) netip.Addr {
 func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 func (s *Server) trusted(a netip.Addr) bool {
-	return a.IsValid() && slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return a.IsValid() && slices.ContainsFunc(s.named.Load().proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // plain reports whether a proxy on the way was spoken to without TLS. What is not understood

@@ -69,6 +69,7 @@ var routes = []route{
 	{"GET", "/v1/tokens", "", auth.RoleAdmin, []int{200}},
 	{"POST", "/v1/tokens", `{"role":"view","name":"x"}`, auth.RoleAdmin, []int{201}},
 	{"DELETE", "/v1/tokens/x", "", auth.RoleAdmin, []int{404}},
+	{"GET", "/v1/phone", "", auth.RoleView, []int{200}},
 	{"GET", "/v1/devices", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/devices", `{"code":"x"}`, auth.RoleAdmin, []int{404}},
 	{"DELETE", "/v1/devices/x", "", auth.RoleView, []int{404}},

@@ -131,7 +131,7 @@ type Server struct {
 	agents      agentProcesses
 	index       sessionIndex
 	log         *zap.Logger
-	names       names
+	named       atomic.Pointer[names]
 	metrics     metrics
 	assets      map[string]asset
 	description func() (asset, error) // of the API
@@ -207,7 +207,7 @@ func New(cfg Config) (*Server, error) {
 	s.senders.burst = messageBurst
 	s.guesses = rate.NewLimiter(guessEvery, guessBurst)
 	var err error
-	if s.names, err = newNames(cfg.URL, cfg.PublicURLs, cfg.AllowedHosts); err != nil {
+	if err = s.Reach(nil, nil); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
@@ -287,7 +287,7 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 }
 
 // URL is where a person's browser finds the page: the first public URL, or the listener's.
-func (s *Server) URL() string { return s.names.url }
+func (s *Server) URL() string { return s.named.Load().url }
 
 // Unix serves hooks on the unix socket, which only submits. It needs no token: every user
 // who may open the socket may ask.
@@ -371,6 +371,7 @@ func (s *Server) TCP() http.Handler {
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)
 	admin.Delete("/v1/pair/{code}", s.refusePairing)
+	view.Get("/v1/phone", s.getPhone)
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
 	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
+	"assent/internal/setup/phone"
 	"assent/internal/setup/service"
 )
 
@@ -60,6 +61,8 @@ type Config struct {
 	RuleProblem func(*hook.InForce) string
 	// Contain returns the program that contains commands; nil: it is not looked at.
 	Contain func() (program string, err error)
+	// Phone returns how phones reach the page, nil if no way was set up, and why that does not work now.
+	Phone func(context.Context) (*phone.Door, error)
 	// Service is the state of the service of StateDir.
 	Service func(context.Context) service.Status
 }
@@ -107,6 +110,7 @@ var (
 		{"stopped", answers, (*examination).checkHalt},
 		{"notifications", answers, (*examination).checkNotifications},
 		{"schemas", answers, (*examination).checkSchemas},
+		{"phone", answers, (*examination).checkPhone},
 		{"service", nil, (*examination).checkService},
 	}
 	checksElsewhere = []check{

@@ -717,6 +717,7 @@ export interface Everything {
   Verdict: Verdict1;
   RuleProblem: RuleProblem;
   PairingStart: PairingStart;
+  PhoneAddress: PhoneAddress;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
@@ -4858,6 +4859,44 @@ export interface PairingStart {
    */
   secret: string;
   expiresAt: string;
+}
+/**
+ * Where phones open the page.
+ */
+export interface PhoneAddress {
+  /**
+   * Absent where no other machine reaches the page.
+   */
+  url?: string;
+  /**
+   * The QR code of url: rows of equal length, 1 for black, without the white edge.
+   *
+   * @minItems 21
+   */
+  qr?: [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    ...string[]
+  ];
 }
 /**
  * The body of POST /v1/requests/{id}/decision, and the decision in a record.

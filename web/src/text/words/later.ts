@@ -10,6 +10,13 @@ export const laterWords = {
     saved: "Renamed.",
     failed: (why: string) => `Not renamed: ${why}.`,
   },
+  phone: {
+    add: "Add a phone",
+    run: "No phone reaches this broker yet. On its machine run `assent phone`: it finds a way, shows a code to scan, and tries it out.",
+    code: (url: string) => `QR code of ${url}`,
+    steps: (url: string) => [`Scan this with the phone's camera. It opens ${url}.`, "On the phone tap **Pair from here**. It shows a code.", "On the broker's machine run `assent pair CODE` with that code."],
+    orRun: "If the phone warns of the certificate, run `assent phone` there instead: it does all of this, and shows how the phone trusts it.",
+  },
   verify: {
     label: "Confirm dangerous requests with Face ID, fingerprint or PIN",
     why: "Before this device allows something dangerous, or saves a rule or a grant, it asks for you. No script in this page can answer that.",

@@ -187,7 +187,7 @@ export const panelsWords = {
     none: "No browser is paired.",
     token: "This page uses a token, until it is closed.",
     keepsNothing: "This browser stores nothing: it stays paired until the page is closed.",
-    addHere: "This address leads to this machine only. To add another browser here, run `assent pair`. For a phone see docs/phone.md.",
+    addHere: "This address leads to this machine only. To add another browser here, run `assent pair`.",
     addThere: "To add a device, open this address on it, or run `assent pair` on the machine where assent runs.",
     roles: { view: "Can view", approve: "Can answer", admin: "Can answer and revoke any device" } as Readonly<Record<string, string>>,
     thisBrowser: "this browser",
