@@ -52,7 +52,9 @@ var plan = []struct {
 		internal/server
 		internal/setup/doctor
 		internal/setup/hookconf
+		internal/setup/programs
 		internal/setup/service
+		internal/setup/update
 		internal/store/history
 		internal/store/integrity
 		internal/store/reader
@@ -161,7 +163,9 @@ var plan = []struct {
 
 	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
+	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
@@ -185,6 +189,7 @@ var modules = []struct {
 	may  string
 	why  string
 }{
+	{"aead.dev/minisign", "internal/setup/update", ""},
 	{"charm.land/bubbletea", "internal/terminal", ""},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/aymanbagabas/go-udiff", "internal/terminal", ""},
@@ -193,7 +198,7 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream internal/setup/update", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
@@ -213,6 +218,7 @@ var modules = []struct {
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
+	{"golang.org/x/mod", "internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},

@@ -11,6 +11,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
 	"assent/internal/host/gitrepo"
+	"assent/internal/setup/programs"
 )
 
 // whereabouts is where the person stands.
@@ -85,9 +86,9 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 	if f.socketOwner != "" && f.url != "" {
 		return nil, usagef("--socket-owner is for a socket; over --url the certificate says who answers")
 	}
-	self, err := os.Executable()
+	self, err := lasting(!f.print)
 	if err != nil {
-		return nil, fmt.Errorf("path of this program: %w", err)
+		return nil, err
 	}
 	if f.url != "" {
 		if _, err := hookclient.ParseURL(f.url); err != nil {
@@ -96,7 +97,7 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 		return []string{stable(self), "hook", "--url", f.url}, nil
 	}
 	program := filepath.Join(filepath.Dir(self), "assent-hook")
-	if fi, err := os.Stat(program); err != nil || fi.Mode()&0o111 == 0 {
+	if fi, err := os.Stat(program); (err != nil || fi.Mode()&0o111 == 0) && filepath.Base(filepath.Dir(self)) != programs.InUse {
 		if program, err = exec.LookPath("assent-hook"); err != nil {
 			return nil, fmt.Errorf("assent-hook is neither beside %s nor on PATH; build it (make build) or install it there", self)
 		}
@@ -120,6 +121,25 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 		command = append(command, "--socket-owner", f.socketOwner)
 	}
 	return command, nil
+}
+
+// lasting is the path of this program under which it can be named for good. From a cache of npm's, which
+// is emptied now and then, the programs are copied to where they stay, if keep is said.
+func lasting(keep bool) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("path of this program: %w", err)
+	}
+	data := programs.DataHome(os.Getenv)
+	if keep {
+		if _, err := programs.Keep(self, data, version()); err != nil {
+			return "", err
+		}
+	}
+	if dir := programs.Lasting(self, data); dir != "" {
+		return filepath.Join(dir, "assent"), nil
+	}
+	return self, nil
 }
 
 // stable prefers the name under which a program is on PATH: a package manager's link there

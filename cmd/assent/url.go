@@ -23,7 +23,7 @@ func localOnly(c *cobra.Command) bool {
 		c = c.Parent()
 	}
 	switch c.Name() {
-	case "up", "install", "notices", "uninstall", "serve", "service", "repair", "hook", "events", "nats-info", "ledger":
+	case "up", "install", "notices", "uninstall", "serve", "service", "update", "repair", "hook", "events", "nats-info", "ledger":
 		return true
 	}
 	return false
