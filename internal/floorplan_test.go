@@ -39,6 +39,7 @@ var plan = []struct {
 		internal/outlet/rabbit
 		internal/policy
 		internal/intake
+		internal/machines
 		internal/policy/batch
 		internal/policy/contain
 		internal/policy/contained
@@ -105,6 +106,8 @@ var plan = []struct {
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
+	{"internal/machines", "internal/hook", "it counts what it is told, and keeps nothing"},
+
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
@@ -151,6 +154,7 @@ var plan = []struct {
 		internal/host/peercred
 		internal/host/process
 		internal/intake
+		internal/machines
 		internal/outlet/notify
 		internal/policy/grants
 		internal/policy/suggest
@@ -161,7 +165,7 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
@@ -218,7 +222,7 @@ var modules = []struct {
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
-	{"golang.org/x/mod", "internal/setup/update", ""},
+	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},

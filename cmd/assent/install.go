@@ -215,6 +215,9 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" {
 		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
 	}
+	if err == nil && !f.print {
+		err = a.forgetJoined(f.scope)
+	}
 	if gone && !a.json {
 		a.leftOver()
 	}
@@ -340,7 +343,7 @@ func (a *app) nextSteps(f installFlags, done outcome) {
 	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
 	switch _, err := a.runtime(); {
 	case f.url != "":
-		fmt.Fprintln(a.out, "Next: put the token for the broker into the hook's configuration: assent hook --help")
+		fmt.Fprintln(a.out, "Next: the token of the broker, if this machine has none: assent join does both, see docs/join.md")
 	case err != nil:
 		fmt.Fprintln(a.out, "Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
 	default:

@@ -106,6 +106,7 @@ var (
 		{"rules", answers, (*examination).checkRules},
 		{"stopped", answers, (*examination).checkHalt},
 		{"notifications", answers, (*examination).checkNotifications},
+		{"machines", answers, (*examination).checkMachines},
 		{"schemas", answers, (*examination).checkSchemas},
 		{"service", nil, (*examination).checkService},
 	}
@@ -114,6 +115,7 @@ var (
 		{"token", answers, (*examination).checkToken},
 		{"rules", mayLook, (*examination).checkRules},
 		{"stopped", mayLook, (*examination).checkHalt},
+		{"machines", mayLook, (*examination).checkMachines},
 		{"schemas", mayLook, (*examination).checkSchemas},
 	}
 	checksAgent = []check{
