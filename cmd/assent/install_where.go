@@ -36,15 +36,22 @@ func (a *app) installOptions(f installFlags) (install.Options, whereabouts, erro
 	scope := install.Scope(f.scope)
 	switch scope {
 	case install.User, install.Project, install.Local:
+		if f.managedOnly {
+			return install.Options{}, whereabouts{}, usagef("--managed-only goes with --scope managed")
+		}
+	case install.Managed:
+		if !f.print && os.Geteuid() != 0 {
+			return install.Options{}, whereabouts{}, usagef("--scope managed is for all users of this machine: run it as root, with sudo; --print shows the file")
+		}
 	default:
-		return install.Options{}, whereabouts{}, usagef("--scope %s: want user, project or local", f.scope)
+		return install.Options{}, whereabouts{}, usagef("--scope %s: want user, project, local or managed", f.scope)
 	}
 	w, err := here()
 	if err != nil {
 		return install.Options{}, w, err
 	}
 	o, err := a.agentOptions()
-	o.Scope, o.Dir, o.CI = scope, w.dir(), f.ci
+	o.Scope, o.Dir, o.CI, o.OnlyManaged = scope, w.dir(), f.ci, f.managedOnly
 	return o, w, err
 }
 
@@ -80,6 +87,23 @@ func (a *app) versions(ctx context.Context, f installFlags, o *install.Options) 
 
 // hookCommand is the argv that the hooks run, with absolute paths.
 func (a *app) hookCommand(f installFlags) ([]string, error) {
+	if f.scope != string(install.Managed) {
+		return a.hookArgv(f)
+	}
+	if f.url == "" && f.socket == "" {
+		return nil, usagef("--scope managed: say --url, or --socket with --socket-owner: root's own broker is not everybody's")
+	}
+	argv, err := a.hookArgv(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := install.RootsAlone(argv[0]); err != nil && !f.print {
+		return nil, fmt.Errorf("all users would run %s, and %w; install assent for the machine, as with sh install.sh --prefix /usr/local", argv[0], err)
+	}
+	return argv, nil
+}
+
+func (a *app) hookArgv(f installFlags) ([]string, error) {
 	if f.socket != "" && f.url != "" {
 		return nil, usagef("--socket and --url exclude each other; give one")
 	}
