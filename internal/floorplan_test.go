@@ -28,10 +28,12 @@ var plan = []struct {
 		internal/ci
 		internal/ci/report
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/contain
 		internal/host/gitrepo
+		internal/host/inbox
 		internal/mcp
 		internal/outlet/hookd
 		internal/outlet/ledger
@@ -94,12 +96,15 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
+	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
@@ -149,6 +154,7 @@ var plan = []struct {
 		internal/auth
 		internal/auth/passkey
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/peercred

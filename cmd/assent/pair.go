@@ -57,8 +57,8 @@ pair from there. Look at the name and the address before you agree.`,
 				return usagef("--join goes with --name alone: say which machine it is for")
 			case f.join:
 				f.Role = "submit"
-			case f.Role != "view" && f.Role != "approve" && f.Role != "admin":
-				return usagef("--role: want view, approve or admin")
+			case f.Role != "view" && f.Role != "approve" && f.Role != "operate" && f.Role != "admin":
+				return usagef("--role: want view, approve, operate or admin")
 			}
 			b, err := a.broker()
 			if err != nil {
@@ -83,7 +83,7 @@ pair from there. Look at the name and the address before you agree.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve or admin")
+	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve, operate or admin")
 	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called), or of the machine that joins")
 	c.Flags().BoolVar(&f.join, "join", false, "a link for a machine with agents, which may only ask")
 	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
@@ -141,8 +141,10 @@ func mayDo(role string) string {
 	switch role {
 	case "view":
 		return "see requests, not answer them"
+	case "operate":
+		return "answer requests and send text to agents, which together is a shell on their machines"
 	case "admin":
-		return "answer requests and revoke devices"
+		return "answer requests, send text to agents and revoke devices"
 	}
 	return "answer requests"
 }

@@ -23,6 +23,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
@@ -219,6 +220,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err := once.Sweep(ctx); err != nil {
 		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
 	}
+	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Self: self, Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "messages", messages.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
 	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
@@ -286,7 +292,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
-		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
@@ -302,6 +308,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.HaltChanged()
 		ring.Halted(stops.State())
 	})
+	messages.Notify(srv.MessagesChanged)
 	saved.Notify(func() {
 		book.Reload()
 		srv.RulesChanged()
@@ -336,6 +343,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}
+	g.run("messages", messages.Run)
 	g.run("schemas", schema.Run)
 	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)

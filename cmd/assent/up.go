@@ -57,7 +57,7 @@ Without a terminal it asks nothing: the flags are the answers, and nothing else 
 	f.install.addMode(fl)
 	fl.BoolVar(&f.service, "service", false, "have the system keep the broker running after this terminal closes")
 	fl.BoolVar(&f.noService, "no-service", false, "run the broker in this terminal")
-	fl.StringVar(&f.role, "role", f.role, "role of the paired browser: view, approve or admin")
+	fl.StringVar(&f.role, "role", f.role, "role of the paired browser: view, approve, operate or admin")
 	f.serve.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults of the others
 	f.serve.addListen(fl)
 	f.serve.addMutations(fl)
@@ -114,9 +114,9 @@ func (u *up) run(ctx context.Context) (err error) {
 // begin finds out, before anything is done, what would fail later.
 func (u *up) begin(ctx context.Context) error {
 	switch u.f.role {
-	case "view", "approve", "admin":
+	case "view", "approve", "operate", "admin":
 	default:
-		return usagef("--role: want view, approve or admin")
+		return usagef("--role: want view, approve, operate or admin")
 	}
 	if u.f.service && u.f.noService {
 		return usagef("--service and --no-service exclude each other; give one")

@@ -33,6 +33,8 @@ var objects = map[string]any{ // read-only
 	"Halt":               api.Halt{},
 	"Join":               api.Join{},
 	"Machine":            machines.Machine{},
+	"Message":            hook.Message{},
+	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},
 	"NewPause":           api.NewHalt{},
 	"HandBack":           hook.HandBack{},
@@ -70,6 +72,7 @@ var objects = map[string]any{ // read-only
 // beyond are the fields that a schema does not have: one that is never set, and those of types that
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
+	"Message":           {"submitter", "write"},
 	"NewPairing":        {"code"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},

@@ -25,6 +25,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/auth/passkey"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -57,6 +58,7 @@ type fort struct {
 	client  *http.Client
 
 	halt   *halt.Store
+	fleet  *fleet.Store
 	mu     sync.Mutex
 	events int // guarded by mu; published
 }
@@ -80,13 +82,16 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.halt, err = halt.Open(ctx, halt.Config{KV: f.kv, Logf: t.Logf})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.fleet, err = fleet.Open(ctx, fleet.Config{KV: f.kv, Logf: t.Logf, Inbox: func(context.Context, string) (fleet.Line, error) { return deaf{}, nil }})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
 		return uint64(f.events), nil
 	}})
 	f.must(err)
+	srv.LetSend()
 	srv.LetGuess() // all attacks together present more wrong credentials than get an answer in a minute
 	f.handler = srv.TCP()
 	served := srv.HTTPServer(f.handler)
@@ -105,12 +110,14 @@ func newFort(t *testing.T) *fort {
 		_ = f.auth.Close()
 		_ = f.push.Close()
 		_ = f.halt.Close()
+		_ = f.fleet.Close()
 	})
 
 	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
 		f.tokens[role], _, err = f.auth.CreateToken(ctx, role, string(role), 0)
 		f.must(err)
 	}
+	f.tokens[auth.RoleOperate] = f.tokens[auth.RoleAdmin] // no token has that role by itself
 	f.stolen, _, _, _ = f.signedIn()
 	bearer, d, nonce, _ := f.signedIn()
 	f.must(f.auth.RevokeDevice(ctx, d.ID))
@@ -132,6 +139,23 @@ func (f *fort) must(err error) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// deaf is a line to a session that nothing is sent on: nobody runs the store.
+type deaf struct{}
+
+func (deaf) Send(string, string) error { return nil }
+func (deaf) Close()                    {}
+
+// sent is a message that waits to be handed over.
+func (f *fort) sent() hook.Message {
+	for _, old := range f.fleet.Messages("s1") { // few may wait
+		_, err := f.fleet.TakeBack(context.Background(), old.ID)
+		f.must(err)
+	}
+	m, err := f.fleet.Send(context.Background(), hook.Message{ID: uuid.NewString(), Agent: "terminal@x", SessionID: "s1", Kind: "prompt", Prompt: "x"})
+	f.must(err)
+	return m
 }
 
 // halted does these acts, each of which may have been done already.

@@ -31,6 +31,10 @@ var routes = []route{
 	{"DELETE", "/v1/sessions/x", "", auth.RoleAdmin, []int{503}},
 	{"GET", "/v1/sessions/x/feed", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/sessions/x/feed/1", "", auth.RoleView, []int{503}},
+	{"GET", "/v1/sessions/x/messages", "", auth.RoleView, []int{200}},
+	{"GET", "/v1/sessions/x/messages/y", "", auth.RoleView, []int{404}},
+	{"POST", "/v1/sessions/x/messages", `{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":"x"}`, auth.RoleOperate, []int{503}}, // none are sent here
+	{"DELETE", "/v1/sessions/x/messages/y", "", auth.RoleOperate, []int{404}},
 	{"GET", "/v1/search", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/decisions", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/stats", "", auth.RoleView, []int{503}},

@@ -34,8 +34,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"assent/broker"
+	"assent/internal/agent/agents"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
@@ -76,6 +78,9 @@ type Config struct {
 	// Halt keeps whether everything is stopped or paused; nil means that nothing can be. Call
 	// HaltChanged when it has news.
 	Halt *halt.Store
+	// Messages hands people's messages to sessions; nil means that there are none. Call MessagesChanged
+	// when it has news.
+	Messages *fleet.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
 	// RequireVerification says for which allows everybody has to be verified by their device:
@@ -149,6 +154,8 @@ type Server struct {
 	snap         snapshotCache
 	ruleNews     news
 	haltNews     news
+	messageNews  news
+	senders      senders // of messages, and how fast they may send
 
 	pingEvery, deadAfter, writeWait time.Duration
 }
@@ -157,7 +164,8 @@ type Server struct {
 const (
 	maxHookBody = 16 << 20
 	maxBody     = 64 << 10
-	maxDecision = 4 << 20 // an updatedInput may be as large as a request, and JSON may escape it
+	maxMessage  = 512 << 10 // JSON may escape each byte of a text
+	maxDecision = 4 << 20   // an updatedInput may be as large as a request, and JSON may escape it
 )
 
 // New returns a server, or says what of cfg is unusable.
@@ -198,6 +206,7 @@ func New(cfg Config) (*Server, error) {
 		writeWait: 10 * time.Second,
 	}
 	s.arriving.max = cmp.Or(cfg.MaxArriving, 64<<20)
+	s.senders.burst = messageBurst
 	s.guesses = rate.NewLimiter(guessEvery, guessBurst)
 	var err error
 	if s.names, err = newNames(cfg.URL, cfg.PublicURLs, cfg.AllowedHosts); err != nil {
@@ -224,10 +233,16 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Halt != nil {
 		enterAllow, paused = cfg.Halt.Enter, cfg.Halt.Paused
 	}
+	var reply func(context.Context, *hook.Event, *hook.Payload) []byte
+	if cfg.Messages != nil {
+		reply = func(ctx context.Context, e *hook.Event, p *hook.Payload) []byte {
+			return cfg.Messages.Event(ctx, e, p, func() hook.Detail { return agents.Reader(e.Agent).Detail(e.Type, e.Raw) })
+		}
+	}
 	s.intake = intake.New(s.ctx, intake.Config{
 		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
-		Observed: s.observed, Forgotten: cfg.Forgotten,
+		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
@@ -323,6 +338,8 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
+	view.Get("/v1/sessions/{id}/messages", s.listMessages)
+	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
 	view.Get("/v1/stop", s.getHalt)
@@ -346,6 +363,10 @@ func (s *Server) TCP() http.Handler {
 	approve.Delete("/v1/stop", s.haltAct(hook.HaltLift))
 	approve.Post("/v1/pause", s.haltAct(hook.HaltPause))
 	approve.Delete("/v1/pause", s.haltAct(hook.HaltResume))
+
+	operate := route(maxMessage, auth.RoleOperate)
+	operate.Post("/v1/sessions/{id}/messages", s.sendMessage)
+	operate.Delete("/v1/sessions/{id}/messages/{message}", s.takeBackMessage)
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)

@@ -27,10 +27,11 @@ const (
 	ordinary   stake = iota // an allow of what is not dangerous
 	dangerous               // an allow of what is, or one that changes the agent's permissions
 	remembered              // a rule or a grant
+	message                 // text for an agent
 )
 
 func (k stake) words() string {
-	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant"}[k]
+	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant", "sending a message to an agent"}[k]
 }
 
 // stakeOf is what d says yes to: the worse of what was asked for and what is allowed in its place. What
