@@ -16,7 +16,6 @@ export const cardWords = {
     notFetched: (why: string) => `The whole request could not be fetched: ${why}. `,
     detached: "The agent is not connected; waiting for it to come back.",
     rawOf: "Raw text of the request",
-    callsItself: (host: string) => `calls itself ${host}`,
     atCommit: (sha: string) => `at ${sha}`,
     subagent: (type: string) => `subagent${type && ` ${type}`}`,
     secondsLeft: (seconds: number) => `${seconds} s left`,
