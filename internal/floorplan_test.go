@@ -181,7 +181,7 @@ var plan = []struct {
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
@@ -201,6 +201,7 @@ var modules = []struct {
 }{
 	{"aead.dev/minisign", "internal/setup/update", ""},
 	{"charm.land/bubbletea", "internal/terminal", ""},
+	{"github.com/BurntSushi/toml", "internal/policy/importer", "policies of other agents"},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/aymanbagabas/go-udiff", "internal/terminal", ""},
 	{"github.com/charmbracelet/colorprofile", "internal/terminal", ""},
@@ -226,6 +227,7 @@ var modules = []struct {
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
+	{"go.starlark.net", "internal/policy/importer", "rules of another agent are parsed, never run"},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
