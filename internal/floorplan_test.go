@@ -41,6 +41,7 @@ var plan = []struct {
 		internal/outlet/rabbit
 		internal/policy
 		internal/intake
+		internal/machines
 		internal/policy/batch
 		internal/policy/contain
 		internal/policy/contained
@@ -59,7 +60,9 @@ var plan = []struct {
 		internal/setup/doctor
 		internal/setup/hookconf
 		internal/setup/phone
+		internal/setup/programs
 		internal/setup/service
+		internal/setup/update
 		internal/store/history
 		internal/store/integrity
 		internal/store/reader
@@ -113,6 +116,8 @@ var plan = []struct {
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
 
+	{"internal/machines", "internal/hook", "it counts what it is told, and keeps nothing"},
+
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
@@ -165,6 +170,7 @@ var plan = []struct {
 		internal/host/peercred
 		internal/host/process
 		internal/intake
+		internal/machines
 		internal/outlet/notify
 		internal/policy/grants
 		internal/policy/suggest
@@ -175,10 +181,12 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
 	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
+	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
@@ -202,6 +210,7 @@ var modules = []struct {
 	may  string
 	why  string
 }{
+	{"aead.dev/minisign", "internal/setup/update", ""},
 	{"charm.land/bubbletea", "internal/terminal", ""},
 	{"github.com/BurntSushi/toml", "internal/policy/importer", "policies of other agents"},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
@@ -211,7 +220,7 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream internal/setup/update", ""},
 	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
 	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
@@ -234,6 +243,7 @@ var modules = []struct {
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
+	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},

@@ -48,7 +48,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // openPairing are the routes of pairing for who has no credential yet.
-var openPairing = []string{"/v1/pair/redeem", "/v1/pair/start", "/v1/pair/poll"}
+var openPairing = []string{"/v1/pair/redeem", "/v1/join", "/v1/pair/start", "/v1/pair/poll"}
 
 func TestOperations(t *testing.T) {
 	ops, err := Operations()

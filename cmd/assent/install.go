@@ -21,6 +21,7 @@ import (
 type installFlags struct {
 	scope, agent  string
 	ci            bool
+	managedOnly   bool
 	socket, url   string
 	socketOwner   string
 	ask           string // "default", or rules with commas between
@@ -36,6 +37,7 @@ const defaultAsk = "default"
 // add declares the flags that a command which installs has.
 func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
+	fl.BoolVar(&f.managedOnly, "managed-only", false, "with --scope managed: no hooks run on this machine but managed ones")
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
@@ -53,7 +55,7 @@ func (f *installFlags) addMode(fl *pflag.FlagSet) {
 
 // addWhere declares the flags that say which file is meant, and whether to ask.
 func (f *installFlags) addWhere(fl *pflag.FlagSet) {
-	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours)")
+	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours), managed (all users of this machine; for root)")
 	fl.StringVar(&f.agent, "agent", "claude", "which agent's settings")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 }
@@ -81,6 +83,7 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
   assent install --default-mode default --yes
   assent install --ask='Bash(git push:*),WebFetch'
   assent install --socket /run/assent/hook.sock --socket-owner assent
+  sudo assent install --scope managed --managed-only --url https://box.example.net
   assent install --print                             show the file, change nothing`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -192,7 +195,7 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
-	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print {
+	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print && f.scope != string(install.Managed) {
 		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
 			fmt.Fprintln(a.err, "note:", n.Text)
 		}
@@ -212,8 +215,11 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	}
 	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
 	gone, err := a.carryOut(ctx, f, plan, o)
-	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" {
+	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" && f.scope != string(install.Managed) {
 		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
+	}
+	if err == nil && !f.print {
+		err = a.forgetJoined(f.scope)
 	}
 	if gone && !a.json {
 		a.leftOver()
@@ -350,7 +356,7 @@ func (a *app) nextSteps(f installFlags, done outcome) {
 	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
 	switch _, err := a.runtime(); {
 	case f.url != "":
-		fmt.Fprintln(a.out, "Next: put the token for the broker into the hook's configuration: assent hook --help")
+		fmt.Fprintln(a.out, "Next: the token of the broker, if this machine has none: assent join does both, see docs/join.md")
 	case err != nil:
 		fmt.Fprintln(a.out, "Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
 	default:

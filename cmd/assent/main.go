@@ -43,6 +43,7 @@ func usagef(format string, args ...any) error {
 type app struct {
 	stateDir    string // "" with url
 	url, caCert string // of a broker elsewhere, see locate
+	credential  string // for it, where ASSENT_TOKEN is not set
 	json        bool
 	helpErr     error // help was asked for something that is not there
 	shown       shownFile
@@ -129,11 +130,11 @@ client always exits with 0.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.phoneCmd(), a.doctorCmd(), a.simulateCmd()}},
+		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.phoneCmd(), a.joinCmd(), a.doctorCmd(), a.simulateCmd()}},
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
-		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
+		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.containCmd(), a.mcpCmd(), a.ciCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {

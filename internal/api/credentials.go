@@ -27,6 +27,11 @@ type NewPairing struct {
 	Name string `json:"name,omitempty"`
 }
 
+// Join is what a machine sends that was invited; the answer is a CreatedToken (schema Join).
+type Join struct {
+	Code string `json:"code"`
+}
+
 // RenameDevice is what is sent to give a device another name (schema RenameDevice).
 type RenameDevice struct {
 	Name string `json:"name"`

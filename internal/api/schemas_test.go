@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/conformance"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/machines"
 	"assent/internal/outlet/notify"
 	"assent/schemas"
 )
@@ -30,6 +31,8 @@ var objects = map[string]any{ // read-only
 	"Device":             api.Device{},
 	"Found":              api.Found{},
 	"Halt":               api.Halt{},
+	"Join":               api.Join{},
+	"Machine":            machines.Machine{},
 	"Message":            hook.Message{},
 	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},

@@ -180,6 +180,8 @@ type Arrival struct {
 	// Event is what is known without reading the payload, with the payload in Raw. Type is what the
 	// hook calls the event, which the payload may contradict.
 	Event hook.Event
+	// Machine is what whoever made the token of the hook's machine called it; "" for a hook without one.
+	Machine string
 	// Channel is how the hook reached the broker, At when: its timeout runs from there, however long
 	// it took to read the payload.
 	Channel hook.Channel

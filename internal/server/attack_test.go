@@ -110,6 +110,7 @@ var targets = map[string]target{
 	"GET /v1/decisions":         {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
 	"GET /v1/stats":             {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
 	"GET /v1/rules":             {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
+	"GET /v1/machines":          {need: auth.RoleView, ready: get("/v1/machines"), want: 200, byDevice: true},
 	"GET /v1/schema-mismatches": {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
 	"GET /v1/grants":            {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},
 	"POST /v1/rules":            {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules", body: f.saving(nil)} }, want: 201, changes: true},
@@ -189,6 +190,9 @@ var targets = map[string]target{
 	"DELETE /v1/pair/{code}": {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/pair/" + f.started().Code} }, want: 204, changes: true, byDevice: true},
 	"POST /v1/pair/redeem": {ready: func(f *fort) strike {
 		return strike{path: "/v1/pair/redeem", body: mustJSON(fields{"code": f.invited(), "publicKey": authtest.NewKey().JWK()})}
+	}, want: 201, changes: true},
+	"POST /v1/join": {ready: func(f *fort) strike {
+		return strike{path: "/v1/join", body: mustJSON(fields{"code": f.invitedMachine()})}
 	}, want: 201, changes: true},
 	"POST /v1/pair/start": {ready: func(f *fort) strike {
 		f.clearStarts()

@@ -25,6 +25,7 @@ var bodies = map[string][]string{
 	"DELETE /v1/pause":                     nil,
 	"POST /v1/pair":                        nil,
 	"POST /v1/pair/redeem":                 {"code", "publicKey"},
+	"POST /v1/join":                        {"code"},
 	"POST /v1/pair/start":                  {"publicKey"},
 	"POST /v1/pair/poll":                   {"secret"},
 	"POST /v1/devices":                     {"code"},

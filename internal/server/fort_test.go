@@ -177,6 +177,12 @@ func (f *fort) invited() string {
 	return p.Code
 }
 
+func (f *fort) invitedMachine() string {
+	p, err := f.auth.NewPairing(auth.RoleSubmit, "laptop", f.url)
+	f.must(err)
+	return p.Code
+}
+
 func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
 	p, err := f.auth.NewPairing(role, "", f.url)
 	f.must(err)

@@ -41,6 +41,7 @@ import (
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
+	"assent/internal/machines"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
@@ -133,6 +134,7 @@ type Server struct {
 	log         *zap.Logger
 	named       atomic.Pointer[names]
 	metrics     metrics
+	machines    *machines.Register
 	assets      map[string]asset
 	description func() (asset, error) // of the API
 	intake      *intake.Intake
@@ -214,7 +216,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.description = sync.OnceValues(newDescription) // few ever ask
-	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
+	s.machines = machines.New(cfg.Version)
+	s.metrics = newMetrics(cfg.Version, s.machines, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
@@ -239,7 +242,7 @@ func New(cfg Config) (*Server, error) {
 	s.intake = intake.New(s.ctx, intake.Config{
 		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
-		Observed: cfg.Observed, Forgotten: cfg.Forgotten, Reply: reply,
+		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
@@ -342,6 +345,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/stop", s.getHalt)
 	view.Get("/v1/pause", s.getHalt)
 	view.Get("/v1/schema-mismatches", s.getMismatches)
+	view.Get("/v1/machines", s.listMachines)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
@@ -395,6 +399,7 @@ func (s *Server) TCP() http.Handler {
 
 	open := route(maxBody, "")
 	open.Post("/v1/pair/redeem", s.redeemPairing)
+	open.Post("/v1/join", s.join)
 	open.Post("/v1/pair/start", s.startPairing)
 	open.Post("/v1/pair/poll", s.pollPairing)
 	open.Post("/v1/auth/challenge", s.newChallenge)

@@ -109,6 +109,7 @@ var (
 		{"rules", answers, (*examination).checkRules},
 		{"stopped", answers, (*examination).checkHalt},
 		{"notifications", answers, (*examination).checkNotifications},
+		{"machines", answers, (*examination).checkMachines},
 		{"schemas", answers, (*examination).checkSchemas},
 		{"phone", answers, (*examination).checkPhone},
 		{"service", nil, (*examination).checkService},
@@ -118,6 +119,7 @@ var (
 		{"token", answers, (*examination).checkToken},
 		{"rules", mayLook, (*examination).checkRules},
 		{"stopped", mayLook, (*examination).checkHalt},
+		{"machines", mayLook, (*examination).checkMachines},
 		{"schemas", mayLook, (*examination).checkSchemas},
 	}
 	checksAgent = []check{

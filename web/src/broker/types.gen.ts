@@ -860,6 +860,10 @@ export interface PermissionRequest {
    */
   toolUseId?: string;
   /**
+   * The name of the token with which the hook came: who made the token said which machine it is for. Absent where there was none.
+   */
+  machine?: string;
+  /**
    * Whom the broker took it from: token:ID, or user:UID@HOST for a user of the broker's machine, whose id is new at each start of the machine. Only their events settle it. Absent in records of earlier versions.
    */
   submitter?: string;
