@@ -2,6 +2,16 @@
 import { n } from "./count";
 
 export const panelsWords = {
+  alarms: {
+    noneInForce: "The rules cannot be used: no rule allows anything.",
+    oldInForce: "A rules file cannot be used in its current form.",
+    everythingWaits: "Every request waits for you, unless a rule denies it.",
+    beforeInForce: "What it said before is still in force.",
+    more: (count: number) => `and ${count} more`,
+    overruledEdit: "**Overruled.** {what} in {where} was allowed as edited, but ran as originally requested.",
+    overruledContained: "**Overruled in the terminal.** {what} in {where} was allowed to run contained, but ran as originally requested.",
+    overruled: "**Overruled in the terminal.** {what} in {where} was denied here, but ran anyway.",
+  },
   history: {
     head: "Past decisions",
     search: "Search decisions",
