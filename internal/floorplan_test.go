@@ -71,11 +71,12 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
-	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
-	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent", "internal/agent/tool internal/hook internal/text/show", "it says what an agent is, and knows none"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook internal/text/show", "it is the list of agents"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
-	{"internal/agent/claude/install", "internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/events", "", "data only"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
@@ -122,7 +123,7 @@ var plan = []struct {
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 	{"internal/policy/suggest", `
-		internal/agent/claude/describe
+		internal/agent/agents
 		internal/agent/claude/tools
 		internal/agent/tool
 		internal/hook

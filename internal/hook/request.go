@@ -29,8 +29,10 @@ type Request struct {
 	Event string `json:"event,omitempty"`
 	// ToolName and ToolInput are the tool call. For an MCP server's form, which is no
 	// call, the name is EventElicitation, and the input what claude.Form made.
-	ToolName  string `json:"toolName"`
-	ToolInput JSON   `json:"toolInput,omitempty"`
+	// Both are in assent's words; NativeTool is the agent's own name of the tool where that is another.
+	ToolName   string `json:"toolName"`
+	NativeTool string `json:"nativeToolName,omitempty"`
+	ToolInput  JSON   `json:"toolInput,omitempty"`
 	// InputSHA256 must be repeated by a decision.
 	InputSHA256 string    `json:"inputSha256"`
 	Agent       string    `json:"agent"`

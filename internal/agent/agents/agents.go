@@ -4,11 +4,13 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
 var all = []agent.Agent{claude.Agent{}} // read-only
@@ -19,13 +21,12 @@ func Named(name string) (agent.Agent, error) {
 	if name == "" {
 		return all[0], nil
 	}
-	names := make([]string, len(all))
-	for i, a := range all {
-		if names[i] = a.Name(); names[i] == name {
+	for _, a := range all {
+		if a.Name() == name {
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(Names(), ", "))
 }
 
 // Reader returns what reads the payloads of the named agent. Those of an unknown agent are read as
@@ -54,6 +55,47 @@ func Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 		return nil, err
 	}
 	return a.Encode(d, r)
+}
+
+// Names are the names of the agents, the one of hooks that do not say first.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.Name()
+	}
+	return names
+}
+
+// Events are the types of the events of all agents' hooks, sorted.
+func Events() []string {
+	var types []string
+	for _, a := range all {
+		types = append(types, a.Facts().Events...)
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// Races says whether the named agent asks at its own prompt too, meanwhile; see agent.Facts. What is
+// known of an unknown agent is nothing, so its events say nothing about its requests.
+func Races(name string) bool {
+	a, err := Named(name)
+	return err == nil && a.Facts().Race
+}
+
+// Can is what an answer to the named agent may hold; nil for an unknown one, which takes no answer.
+func Can(name string) *hook.Can {
+	a, err := Named(name)
+	if err != nil {
+		return nil
+	}
+	can := a.Facts().Can
+	return &can
+}
+
+// Describe tells a person what a call of one of the named agent's tools does.
+func Describe(name, tool string, input []byte) (verb string, fields []show.Field) {
+	return Reader(name).Describe(tool, input)
 }
 
 // Rewrites says whether the named agent, "" is the first, runs the input that an allow brings.

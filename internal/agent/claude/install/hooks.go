@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"assent/internal/agent/claude/events"
 )
 
 // hookRef names one hook of assent in a document.
@@ -154,8 +156,8 @@ func (d *document) hook(names []string, o Options) []string {
 
 // unwanted reports whether a hook for this event is not written, but left where a person put one.
 func unwanted(name string, versions []string) bool {
-	return slices.ContainsFunc(events, func(e event) bool {
-		return e.name == name && e.unwanted != "" && e.known(versions)
+	return slices.ContainsFunc(events.All, func(e events.Event) bool {
+		return e.Name == name && e.Unwanted != "" && known(e, versions)
 	})
 }
 
@@ -167,14 +169,14 @@ func (d *document) oursOutside(names []string) map[string]string {
 		return nil
 	}
 	for _, p := range ours(hooks) {
-		i := slices.IndexFunc(events, func(e event) bool { return e.name == p.event })
+		i := slices.IndexFunc(events.All, func(e events.Event) bool { return e.Name == p.event })
 		switch {
 		case slices.Contains(names, p.event):
 		case i < 0:
 			out[p.event] = "Claude Code knows no such event"
-		case events[i].never != "":
-			out[p.event] = events[i].never
-		case events[i].unwanted == "":
+		case events.All[i].Never != "":
+			out[p.event] = events.All[i].Never
+		case events.All[i].Unwanted == "":
 			out[p.event] = "not every Claude Code that reads the file knows the event"
 		}
 	}
