@@ -128,12 +128,12 @@ func TestWatchStops(t *testing.T) {
 
 // The one denial that is phrased here is what the broker would have sent for the same words.
 func TestDenialIsTheCodecs(t *testing.T) {
-	for _, agent := range []string{"claude", "", "codex", "nobody"} {
+	for _, agent := range append(agents.Names(), "", "nobody") {
 		for _, words := range []string{hook.FailureWords(""), hook.TimeoutWords(300 * time.Second)} {
 			got := denial(agent, words)
 			if got == nil {
-				if agent == "claude" {
-					t.Error("no denial for claude")
+				if asks[agent] != "" {
+					t.Errorf("no denial for %s", agent)
 				}
 				continue
 			}

@@ -268,6 +268,7 @@ const (
 	ReasonSession   = "session_over" // withdrawn: SessionEnd
 	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
 	ReasonPaused    = "paused"       // handed back: everything is paused
+	ReasonNobody    = "nobody_there" // handed back: nobody could be told, and the agent shows no prompt meanwhile
 	ReasonPerson    = "person"       // handed back: an approver leaves it to the agent's own prompt
 	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )

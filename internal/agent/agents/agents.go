@@ -9,11 +9,12 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
+	"assent/internal/agent/codex"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
 // agent.ErrUnknown.
