@@ -21,6 +21,7 @@ var plan = []struct {
 		internal/agent/claude/describe
 		internal/agent/claude/install
 		internal/agent/claude/tools
+		internal/agent/codex/install
 		internal/agent/conformance
 		internal/agent/tool
 		internal/api
@@ -79,6 +80,7 @@ var plan = []struct {
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/codex/patch", "", "it reads a text"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
 	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},

@@ -55,8 +55,8 @@ func (a *app) completeWords(root *cobra.Command) {
 		"pair":         {"role": roles},
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
 		"token create": {"role": append([]string{"submit"}, roles...)},
-		"install":      {"scope": {"user", "project", "local"}, "agent": {"claude"}},
-		"uninstall":    {"scope": {"user", "project", "local"}, "agent": {"claude"}},
+		"install":      {"scope": {"user", "project", "local"}, "agent": installable},
+		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installable},
 	}
 	args := map[string]cobra.CompletionFunc{
 		"allow": a.completePending, "deny": a.completePending, "hand-back": a.completePending, "trace": a.completePending,

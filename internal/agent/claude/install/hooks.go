@@ -124,7 +124,7 @@ func (d *document) hook(names []string, o Options) []string {
 	present := map[string]bool{}
 	var gone []hookRef
 	for _, p := range ours(hooks) {
-		optional := p.event != "" && unwanted(p.event, o.Versions)
+		optional := p.event != "" && o.Format == nil && unwanted(p.event, o.Versions)
 		fits := slices.Contains(names, p.event) && p.whole || optional
 		if !fits || present[p.event] {
 			gone = append(gone, p)
@@ -135,7 +135,7 @@ func (d *document) hook(names []string, o Options) []string {
 			written = append(written, p.event)
 		}
 		h := &at(hooks, p).Elements[p.handler]
-		if want := o.handler(p.event).line(); !sameJSON(h.Clone(), want) {
+		if want := o.line(p.event); !sameJSON(h.Clone(), want) {
 			h.Value = value(want)
 		}
 	}
@@ -144,7 +144,7 @@ func (d *document) hook(names []string, o Options) []string {
 		if present[name] {
 			continue
 		}
-		group := `{"hooks": [` + o.handler(name).line() + `]}`
+		group := `{"hooks": [` + o.line(name) + `]}`
 		if v := last(hooks, name); v != nil {
 			d.addElement(v.Value.(*hujson.Array), d.indent(2), group)
 		} else {
@@ -162,7 +162,7 @@ func unwanted(name string, versions []string) bool {
 }
 
 // oursOutside returns the events whose hooks of assent have to go, with the reason.
-func (d *document) oursOutside(names []string) map[string]string {
+func (d *document) oursOutside(o Options, names []string) map[string]string {
 	out := map[string]string{}
 	hooks := d.hooks()
 	if hooks == nil {
@@ -172,8 +172,8 @@ func (d *document) oursOutside(names []string) map[string]string {
 		i := slices.IndexFunc(events.All, func(e events.Event) bool { return e.Name == p.event })
 		switch {
 		case slices.Contains(names, p.event):
-		case i < 0:
-			out[p.event] = "Claude Code knows no such event"
+		case i < 0 || o.Format != nil:
+			out[p.event] = o.agent() + " knows no such event"
 		case events.All[i].Never != "":
 			out[p.event] = events.All[i].Never
 		case events.All[i].Unwanted == "":
@@ -188,7 +188,7 @@ func (d *document) oursOutside(names []string) map[string]string {
 // how long to wait are every install's own.
 func (d *document) flagsThatGo(o Options) string {
 	hooks := d.hooks()
-	if hooks == nil {
+	if hooks == nil || o.Format != nil {
 		return ""
 	}
 	want := o.handler("PermissionRequest").Args
