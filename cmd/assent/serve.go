@@ -235,7 +235,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Every hook's event is held against its schema once it is published, and nothing waits for it.
-	schema := conformance.New()
+	schema := conformance.New(agents.Contract)
 	publish := schema.Watch(streams.Publish)
 
 	// Events that waited in the spool while no broker ran come before any new one.

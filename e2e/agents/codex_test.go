@@ -214,7 +214,13 @@ func TestCodexEscape(t *testing.T) {
 func TestCodexHeadless(t *testing.T) {
 	t.Parallel()
 	c := codex(t, true)
+	if out := c.Said("doctor"); !strings.Contains(out, "Codex does not run 12 hooks of assent") {
+		t.Errorf("doctor says\n%s", out)
+	}
 	codexTerminal(c) // trusts the hooks
+	if out := c.Said("doctor"); !strings.Contains(out, "and Codex trusts them") {
+		t.Errorf("doctor says\n%s", out)
+	}
 	run := c.Run
 	run.Argv = append(append([]string(nil), run.Argv...), "exec", "--skip-git-repo-check", "--approve-for-me", "please run it")
 	c.Model.Script(codexRun("touch " + c.Path("made")))

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +110,14 @@ func (c *Coder) Assent(args ...string) string {
 		c.T.Fatalf("assent %q: %v\n%s", args, err, out)
 	}
 	return string(out)
+}
+
+// Said runs the command as the user of the agent, and returns what it says, whatever its exit code.
+func (c *Coder) Said(args ...string) string {
+	cmd := exec.CommandContext(c.Ctx, Program("assent"), append(args, "--state-dir", c.State)...)
+	cmd.Dir, cmd.Env = c.Run.Work, append(slices.Clone(c.Run.Env), "PATH="+filepath.Dir(c.Run.Argv[0])+":"+os.Getenv("PATH"))
+	out, _ := cmd.CombinedOutput()
+	return strings.Join(strings.Fields(string(out)), " ") // it is wrapped
 }
 
 // Terminal opens the agent in a terminal.

@@ -99,6 +99,20 @@ func Describe(name, tool string, input []byte) (verb string, fields []show.Field
 	return Reader(name).Describe(tool, input)
 }
 
+// Contract says what of an event is not as the named agent is known to send it; nil where all is, or the
+// agent is not known.
+func Contract(name, event string, raw []byte) error {
+	a, err := Named(name)
+	if err != nil {
+		return nil
+	}
+	if !slices.Contains(a.Facts().Events, event) {
+		return fmt.Errorf("%s is not known to have this event", a.Facts().Title)
+	}
+	_, err = a.Decode(event, raw)
+	return err
+}
+
 // Rewrites says whether the named agent, "" is the first, runs the input that an allow brings.
 func Rewrites(name string) bool {
 	a, err := Named(name)

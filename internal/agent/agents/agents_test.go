@@ -37,3 +37,20 @@ func TestNamed(t *testing.T) {
 		t.Errorf("Deny: %s, %v", out, err)
 	}
 }
+
+// TestContract: what an agent is not known to send is said, and nothing is said of an unknown agent.
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		agent, event, raw string
+		ok                bool
+	}{
+		{"codex", "Stop", `{"session_id":"s","hook_event_name":"Stop"}`, true},
+		{"codex", "Notification", `{"session_id":"s","hook_event_name":"Notification"}`, false},
+		{"codex", "PermissionRequest", `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"cmd":"ls"}}`, false},
+		{"nobody", "x", `y`, true},
+	} {
+		if err := Contract(c.agent, c.event, []byte(c.raw)); (err == nil) != c.ok {
+			t.Errorf("%s %s: %v", c.agent, c.event, err)
+		}
+	}
+}
