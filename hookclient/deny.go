@@ -5,8 +5,10 @@ import "assent/internal/hook"
 // asks is the event in which each agent asks for permission, by the agent's own name for it. What is not
 // here is not known, and waits for nothing.
 var asks = map[string]string{ // read-only
-	"claude": hook.EventPermissionRequest,
-	"codex":  hook.EventPermissionRequest,
+	"claude":   hook.EventPermissionRequest,
+	"codex":    hook.EventPermissionRequest,
+	"opencode": hook.EventPermissionRequest,
+	"kilo":     hook.EventPermissionRequest,
 }
 
 // waits reports whether an event of this agent's own name for it waits for an answer.
@@ -17,7 +19,7 @@ func waits(agent, event string) bool { return event != "" && asks[agent] == even
 // are ASCII without quotes and backslashes.
 func denial(agent, words string) []byte {
 	switch agent {
-	case "claude", "codex":
+	case "claude", "codex", "opencode", "kilo":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
 			`"message":"` + words + `"}}}`)
 	}

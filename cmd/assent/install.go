@@ -77,7 +77,7 @@ about its settings at every start.
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
 --default-mode change that; without them it stays as it is.
 
-AGENT names another agent: codex. Codex runs hooks only once you have trusted them; the command says
+AGENT names another agent: codex, opencode, kilo. Codex runs hooks only once you have trusted them; the command says
 how. What each agent can do is in docs/agents.md.`,
 		Example: `  assent install
   assent install --scope local --ask
@@ -85,7 +85,8 @@ how. What each agent can do is in docs/agents.md.`,
   assent install --ask='Bash(git push:*),WebFetch'
   assent install --socket /run/assent/hook.sock --socket-owner assent
   assent install --print                             show the file, change nothing
-  assent install codex`,
+  assent install codex
+  assent install opencode --ask`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: installable,
 		RunE: func(cmd *cobra.Command, args []string) error {

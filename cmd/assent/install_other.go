@@ -6,13 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"assent/internal/agent"
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
 	codexinstall "assent/internal/agent/codex/install"
+	opencodeinstall "assent/internal/agent/opencode/install"
 )
 
 // installable are the agents whose settings assent writes.
-var installable = []string{"claude", "codex"} // read-only
+var installable = []string{"claude", "codex", "opencode", "kilo"} // read-only
 
 // named takes the agent that was named on the command line, in the place of --agent.
 func (f *installFlags) named(args []string) error {
@@ -25,7 +27,7 @@ func (f *installFlags) named(args []string) error {
 	if f.agent == "claude" {
 		return nil
 	}
-	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "", "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User)} {
+	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "" && (f.agent != "opencode" || f.ask != defaultAsk), "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User)} {
 		if given {
 			return usagef("%s is for Claude Code", flag)
 		}
@@ -36,11 +38,24 @@ func (f *installFlags) named(args []string) error {
 // otherOptions are those of an install for another agent than Claude Code. command may be nil for an
 // uninstall.
 func (a *app) otherOptions(f installFlags, command []string) (install.Options, error) {
-	home, err := codexinstall.Home(os.Getenv)
-	if err != nil {
-		return install.Options{}, usagef("%w", err)
+	var o install.Options
+	var err error
+	switch f.agent {
+	case "codex":
+		var home string
+		if home, err = codexinstall.Home(os.Getenv); err == nil {
+			o = codexinstall.Options(home, a.stateDir, command)
+		}
+	default:
+		var of agent.Agent
+		if of, err = agents.Named(f.agent); err == nil {
+			o, err = opencodeinstall.Options(f.agent, of.Facts().Title, os.Getenv, a.stateDir, command, f.ask != "")
+		}
 	}
-	return codexinstall.Options(home, a.stateDir, command), nil
+	if err != nil {
+		return o, usagef("%w", err)
+	}
+	return o, nil
 }
 
 // installOther is install for another agent than Claude Code.

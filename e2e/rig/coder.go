@@ -182,6 +182,20 @@ func (c *Coder) PressUntil(term *coder.Terminal, pattern, key string) {
 	}
 }
 
+// PressUntilOver presses a key in a dialog, which the terminal shows by now, until the request is over.
+func (c *Coder) PressUntilOver(term *coder.Terminal, id, shows, key string) {
+	c.T.Helper()
+	c.Shows(term, shows)
+	for c.Request(id).State == "pending" {
+		if c.Ctx.Err() != nil {
+			c.T.Fatal("the request is not over")
+		}
+		c.Press(term, key)
+		for end := time.Now().Add(2 * time.Second); c.Request(id).State == "pending" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		}
+	}
+}
+
 // Prompt has the agent's model make these calls, one step after the other.
 func (c *Coder) Prompt(term *coder.Terminal, steps ...coder.Step) {
 	c.T.Helper()

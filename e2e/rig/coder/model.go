@@ -93,6 +93,10 @@ type turn struct {
 
 // ServeHTTP answers as the script says.
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodConnect || r.URL.Host != "" { // it is the agent's proxy, too: nothing leaves the machine
+		http.Error(w, "no way out", http.StatusForbidden)
+		return
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil || r.Method != http.MethodPost {
 		answer(w, "application/json", `{"object":"list","data":[{"id":"mock-model","object":"model"}],"models":[]}`)

@@ -10,11 +10,12 @@ import (
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/codex"
+	"assent/internal/agent/opencode"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}, codex.New()} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
 // agent.ErrUnknown.

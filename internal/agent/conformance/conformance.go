@@ -88,7 +88,7 @@ type kind struct{ event, path string }
 func New(contract func(agent, event string, raw []byte) error) *Checker {
 	c := &Checker{
 		contract: contract,
-		queue: make(chan item, maxEvents), types: map[string]bool{}, kinds: map[kind]*Mismatch{},
+		queue:    make(chan item, maxEvents), types: map[string]bool{}, kinds: map[kind]*Mismatch{},
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "assent_schema_mismatches_total", Help: "Hook events that are not as their schema describes them. Nothing is refused for it.",
 		}, []string{"event"}),

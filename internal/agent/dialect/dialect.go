@@ -73,7 +73,7 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	case t.varied != "":
 		p.Uninspectable = "another spelling of member " + t.varied
 	case asks && t.renamed: // what was ambiguous may not be any more
-		if why := strictjson.Ambiguous(raw, maxDepth); why != nil {
+		if why := strictjson.Ambiguous(t.plain, maxDepth); why != nil {
 			p.Uninspectable = "repeated or case-varied member " + why.Key
 		}
 	}
@@ -166,6 +166,7 @@ type translated struct {
 	event, tool string // tool is the agent's own name, where it is another
 	text        []byte
 	renamed     bool   // text is not the payload itself
+	plain       []byte // the payload without members of the input that say what another one says
 	input       string // digest of the input, or of the payload, as it came
 	varied      string // a member that stands there in another spelling, too
 }
@@ -173,7 +174,7 @@ type translated struct {
 // translate renames what a payload names in the agent's words. What is no JSON object stays as it is.
 func (a Agent) translate(event string, raw []byte) translated {
 	w := &a.Words
-	t := translated{event: rename(w.Events, event), text: raw, input: digest.Of(raw)}
+	t := translated{event: rename(w.Events, event), text: raw, plain: raw, input: digest.Of(raw)}
 	members, err := strictjson.Object(raw)
 	if err != nil {
 		return t
@@ -221,7 +222,10 @@ func (a Agent) translate(event string, raw []byte) translated {
 		case i == name && t.tool != "":
 			value = quote(as.Name)
 		case i == input && as.Members != nil:
-			value = as.renamed(value)
+			var plain []byte
+			if value, plain = as.renamed(value); plain != nil {
+				t.plain = slices.Concat(raw[:m.At], plain, raw[m.At+len(m.Value):])
+			}
 		}
 		open(&b, i, m, key)
 		b.Write(value)
@@ -260,13 +264,14 @@ func (w *Words) tool(native string) Tool {
 }
 
 // renamed returns an input with assent's names of its members. Of two that get one name and say the
-// same, one is left; of two that differ both are, which no rule allows.
-func (t Tool) renamed(input []byte) []byte {
+// same, one is left; of two that differ both are, which no rule allows. plain is the input without
+// those that were left out, in the agent's names; nil where none was.
+func (t Tool) renamed(input []byte) (as, plain []byte) {
 	members, err := strictjson.Object(input)
 	if err != nil {
-		return input
+		return input, nil
 	}
-	var b bytes.Buffer
+	var b, own bytes.Buffer
 	seen := map[string][]byte{}
 	n := 0
 	for _, m := range members {
@@ -277,13 +282,19 @@ func (t Tool) renamed(input []byte) []byte {
 		seen[key] = m.Value
 		open(&b, n, m, key)
 		b.Write(m.Value)
+		open(&own, n, m, m.Key)
+		own.Write(m.Value)
 		n++
 	}
 	if n == 0 {
-		return input
+		return input, nil
 	}
 	b.WriteByte('}')
-	return b.Bytes()
+	own.WriteByte('}')
+	if n < len(members) {
+		plain = own.Bytes()
+	}
+	return b.Bytes(), plain
 }
 
 func rename(names map[string]string, name string) string {

@@ -10,6 +10,8 @@ type Format struct {
 	Events []string // a hook is written for each
 	// Handler is the hook of an event, as JSON on one line.
 	Handler func(event string) string
+	// Whole is the text of a file that is assent's alone, in the place of Handler.
+	Whole []byte
 	// Notes are what a person should know besides.
 	Notes []Note
 }

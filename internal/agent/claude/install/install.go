@@ -72,6 +72,9 @@ func Install(o Options) (Plan, error) {
 	if err := o.check(); err != nil {
 		return Plan{}, err
 	}
+	if o.Format != nil && o.Format.Whole != nil {
+		return o.installWhole()
+	}
 	events, err := o.events()
 	if err != nil {
 		return Plan{}, err
@@ -125,6 +128,9 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 // Uninstall plans to take out what is assent's. Of the options it needs Scope, Home, ConfigDir,
 // Dir, Format and StateDir.
 func Uninstall(o Options) (Plan, error) {
+	if o.Format != nil && o.Format.Whole != nil {
+		return o.uninstallWhole()
+	}
 	p, m, err := o.open()
 	if err != nil {
 		return Plan{}, err
