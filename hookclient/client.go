@@ -166,6 +166,8 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		return nil
 	}
 	p := scanPayload(raw)
+	cfg.foundOut(&p)
+	c.cfg.Agent = cfg.Agent
 	if cfg.Event != "" {
 		p.event = cfg.Event
 	}

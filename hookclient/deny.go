@@ -9,6 +9,19 @@ var asks = map[string]string{ // read-only
 	"codex":    hook.EventPermissionRequest,
 	"opencode": hook.EventPermissionRequest,
 	"kilo":     hook.EventPermissionRequest,
+	"copilot":  copilotAsks,
+}
+
+// copilotAsks is Copilot's own name of the event.
+const copilotAsks = "permissionRequest"
+
+// foundOut is the agent that really runs a hook which was registered for Claude Code: Copilot runs the hooks
+// of a repository's .claude/settings.json, with its own payload, and takes an answer in Claude Code's shape
+// for none.
+func (c *Config) foundOut(p *payload) {
+	if c.Agent == "claude" && c.Event == "" && p.event == "" && p.hookName == copilotAsks && p.hasSessionID {
+		c.Agent, c.Event = "copilot", copilotAsks
+	}
 }
 
 // waits reports whether an event of this agent's own name for it waits for an answer.
@@ -22,6 +35,9 @@ func denial(agent, words string) []byte {
 	case "claude", "codex", "opencode", "kilo":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
 			`"message":"` + words + `"}}}`)
+	}
+	if agent == "copilot" {
+		return []byte(`{"behavior":"deny","message":"` + words + `"}`)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ var plan = []struct {
 		internal/agent/claude/tools
 		internal/agent
 		internal/agent/codex/install
+		internal/agent/copilot/install
 		internal/agent/opencode/install
 		internal/agent/conformance
 		internal/agent/tool
@@ -75,7 +76,7 @@ var plan = []struct {
 	{"web", "", ""},
 
 	{"internal/agent", "internal/agent/tool internal/hook internal/text/show", "it says what an agent is, and knows none"},
-	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/opencode internal/hook internal/text/show", "it is the list of agents"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/hook internal/text/show", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
@@ -86,6 +87,8 @@ var plan = []struct {
 	{"internal/agent/codex/patch", "", "it reads a text"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
 	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
+	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot", "it writes one file"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
 	{"internal/agent/toolset", "internal/agent/claude/tools internal/agent/codex/tools internal/agent/tool", "data only"},

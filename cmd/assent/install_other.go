@@ -10,11 +10,12 @@ import (
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
 	codexinstall "assent/internal/agent/codex/install"
+	copilotinstall "assent/internal/agent/copilot/install"
 	opencodeinstall "assent/internal/agent/opencode/install"
 )
 
 // installable are the agents whose settings assent writes.
-var installable = []string{"claude", "codex", "opencode", "kilo"} // read-only
+var installable = []string{"claude", "codex", "opencode", "kilo", "copilot"} // read-only
 
 // named takes the agent that was named on the command line, in the place of --agent.
 func (f *installFlags) named(args []string) error {
@@ -46,6 +47,8 @@ func (a *app) otherOptions(f installFlags, command []string) (install.Options, e
 		if home, err = codexinstall.Home(os.Getenv); err == nil {
 			o = codexinstall.Options(home, a.stateDir, command)
 		}
+	case "copilot":
+		o, err = copilotinstall.Options(os.Getenv, a.stateDir, command)
 	default:
 		var of agent.Agent
 		if of, err = agents.Named(f.agent); err == nil {

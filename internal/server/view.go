@@ -180,7 +180,7 @@ func response(v broker.View) *api.Response {
 	if v.Decision == nil {
 		return nil
 	}
-	out, err := agents.Encode(*v.Decision, &v.Request)
+	out, err := agents.Shown(*v.Decision, &v.Request)
 	if err != nil {
 		return nil // an agent that another version of us knew
 	}

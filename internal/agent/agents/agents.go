@@ -10,12 +10,13 @@ import (
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/codex"
+	"assent/internal/agent/copilot"
 	"assent/internal/agent/opencode"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo()} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
 // agent.ErrUnknown.
@@ -118,6 +119,15 @@ func Contract(name, event string, raw []byte) error {
 func Rewrites(name string) bool {
 	a, err := Named(name)
 	return err == nil && a.Rewrites()
+}
+
+// Shown returns an answer as the API shows it: in Claude Code's shape, whatever the agent's own is.
+func Shown(d hook.Decision, r *hook.Request) ([]byte, error) {
+	out, err := Encode(d, r)
+	if err == nil && !Races(r.Agent) {
+		out, err = claude.Agent{}.Encode(d, &hook.Request{ToolInput: r.ToolInput, Suggestions: r.Suggestions})
+	}
+	return out, err
 }
 
 // Deny returns the bytes of a denial that nobody decided: the answer to a deadline where the hook
