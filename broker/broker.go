@@ -26,6 +26,10 @@ type Config struct {
 	CallKey func(tool string, input []byte) string
 	// Encode turns a View into the JSON that watchers send, once a change; nil means none.
 	Encode func(View) []byte
+	// Races says whether an agent's own prompt is up while its request waits, so that its events tell how
+	// that was answered. The requests of others end with their hooks, by a decision or by their time, and
+	// by no event. nil: every agent's is.
+	Races func(agent string) bool
 	// Recorded is called with every step that is recorded from now on, and the state of its request
 	// after that step. It is called under the broker's lock: it must not block or call the broker. It
 	// may be nil.

@@ -15,7 +15,7 @@ import (
 // Nothing is ever approved here. A tool that ran confirms a request we allowed, or retires one
 // that waited, or shows that the terminal overruled a denial, or that an input an approver had
 // edited ran as it was asked for; in that order, oldest first, one event for one request. The end
-// of a turn retires what the agent still waited for. Events of another submitter say nothing about a
+// of a turn retires what the agent still waited for, where its own prompt was up (Config.Races). Events of another submitter say nothing about a
 // request, whatever session they name.
 func (b *Broker) Observe(ev hook.Event, p hook.Payload) {
 	b.mu.Lock()
@@ -82,6 +82,9 @@ func proves(ev hook.Event, e *entry) bool {
 	return ev.Seq > e.EventSeq && !ev.Time.Before(e.EventTime) && e.acceptsEventsFrom(ev.Submitter)
 }
 
+// races reports whether events may end e while it waits, see Config.Races.
+func (b *Broker) races(e *entry) bool { return b.cfg.Races == nil || b.cfg.Races(e.Agent) }
+
 // expects reports whether a tool call with this key is the one e is about.
 func (e *entry) expects(callKey string) bool {
 	return e.CallKey == callKey || e.updatedKey == callKey
@@ -116,7 +119,9 @@ func (b *Broker) toolRanLocked(t *turn, ev hook.Event, p hook.Payload, failed bo
 		}
 		switch {
 		case e.open():
-			oldest(&waited, e)
+			if b.races(e) {
+				oldest(&waited, e)
+			}
 		case e.Outcome == hook.Allowed && (!e.edited() || callKey == e.updatedKey):
 			oldest(&allowed, e)
 		case e.denies():
@@ -179,7 +184,7 @@ func (b *Broker) turnEndedLocked(t *turn, ev hook.Event, reason string) {
 		case !proves(ev, e):
 		case !e.open():
 			b.forgetLocked(e)
-		case e.turnOver == 0:
+		case e.turnOver == 0 && b.races(e):
 			e.turnOver = ev.Seq
 			b.endLocked(e, ending{outcome: hook.Withdrawn, reason: reason, eventSeq: ev.Seq})
 		}

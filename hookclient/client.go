@@ -165,19 +165,22 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	raw, why := readPayload(w.ctx, stdin, c.deadline)
 	if why != "" {
 		cfg.Warn(why)
-		if w.ctx.Err() == nil && (cfg.Event == hook.EventPermissionRequest || cfg.Event == "" && eventOf(raw) == hook.EventPermissionRequest) {
+		if w.ctx.Err() == nil && (waits(cfg.Agent, cfg.Event) || cfg.Event == "" && waits(cfg.Agent, eventOf(raw))) {
 			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
 		}
 		return nil
 	}
 	p := scanPayload(raw)
+	cfg.foundOut(&p)
+	c.cfg.Agent = cfg.Agent
 	if cfg.Event != "" {
 		p.event = cfg.Event
 	}
+	asks := waits(cfg.Agent, p.event)
 	c.session = p.session
 	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
-	if p.event == hook.EventPermissionRequest {
+	if asks {
 		c.event.Contain = cfg.Contain
 	}
 	if cfg.Asking != nil {
@@ -190,19 +193,19 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	}
 	if fault != nil {
 		cfg.Warn(fault.Error())
-		if p.event == hook.EventPermissionRequest {
+		if asks {
 			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
 		}
 		return nil
 	}
-	if p.event == hook.EventPermissionRequest {
+	if asks {
 		read := c.readTail(p)
-		c.event.Origin = origin(cfg.Env)
+		c.event.Origin = origin(cfg.Agent, cfg.Env)
 		c.tail = read()
 		return c.ask(w)
 	}
-	c.event.Origin = origin(cfg.Env)
-	if p.event == hook.EventElicitation {
+	c.event.Origin = origin(cfg.Agent, cfg.Env)
+	if p.event == hook.EventElicitation && cfg.Agent == "claude" {
 		return c.elicit(w)
 	}
 	out := c.deliver(w)

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -128,12 +129,12 @@ func TestWatchStops(t *testing.T) {
 
 // The one denial that is phrased here is what the broker would have sent for the same words.
 func TestDenialIsTheCodecs(t *testing.T) {
-	for _, agent := range []string{"claude", "", "codex", "nobody"} {
+	for _, agent := range append(agents.Names(), "", "nobody") {
 		for _, words := range []string{hook.FailureWords(""), hook.TimeoutWords(300 * time.Second)} {
 			got := denial(agent, words)
 			if got == nil {
-				if agent == "claude" {
-					t.Error("no denial for claude")
+				if asks[agent] != "" {
+					t.Errorf("no denial for %s", agent)
 				}
 				continue
 			}
@@ -185,6 +186,42 @@ func TestDialTLS(t *testing.T) {
 					return d.DialContext(ctx, "tcp", srv.Listener.Addr().String())
 				}}, in, out)
 			if got, err := os.ReadFile(out.Name()); err != nil || string(got) != c.want {
+				t.Errorf("printed %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// Copilot runs hooks that were registered for Claude Code, and takes an answer of another shape.
+func TestCopilotRunsAHookOfClaudeCode(t *testing.T) {
+	const asked = `{"hookName":"permissionRequest","sessionId":"s","cwd":"/p","toolName":"bash","toolInput":{"command":"ls"}}`
+	for _, c := range []struct {
+		name, payload, agent, event, want string
+	}{
+		{"found out", asked, "", "", `{"behavior":"deny",`},
+		{"told", asked, "copilot", "permissionRequest", `{"behavior":"deny",`},
+		{"another event", `{"hookName":"preToolUse","sessionId":"s"}`, "", "", ""},
+		{"Claude Code's own", `{"hook_event_name":"PermissionRequest","session_id":"s","hookName":"permissionRequest","sessionId":"s"}`, "", "", `{"hookSpecificOutput":`},
+		{"of another agent", asked, "codex", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "in"), []byte(c.payload), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			in, err := os.Open(filepath.Join(dir, "in"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			out, err := os.Create(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			Run(Config{Agent: c.agent, Event: c.event, Socket: filepath.Join(dir, "none"), OnFailure: hook.Deny, Env: func(string) string { return "" }}, in, out)
+			got, err := os.ReadFile(out.Name())
+			if err != nil || c.want == "" && len(got) > 0 || !strings.HasPrefix(string(got), c.want) {
 				t.Errorf("printed %q, %v", got, err)
 			}
 		})

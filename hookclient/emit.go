@@ -131,7 +131,7 @@ func envelope(cfg *EmitConfig, raw []byte, now time.Time) net.Buffers {
 		raw = appendText(nil, string(raw))
 	}
 	oneLine(raw)
-	o := origin(cfg.Env)
+	o := origin("claude", cfg.Env)
 	head := append(make([]byte, 0, 256), `{"event_type":`...)
 	head = appendText(head, cfg.Type)
 	head = append(head, `,"tool_name":`...)

@@ -13,7 +13,13 @@ import (
 
 // origin gathers what only this process knows. Of the environment it reads the named
 // variables and no others: the agent's API key stands there too.
-func origin(env func(string) string) hook.Origin {
+//
+// Claude Code's variables say nothing of another agent: that may be running within it, or its hooks
+// within a daemon that another terminal started.
+func origin(agent string, env func(string) string) hook.Origin {
+	if agent != "claude" {
+		env = func(string) string { return "" }
+	}
 	o := hook.Origin{
 		AgentLabel: env("CLAUDE_AGENT_ID"),
 		ProjectDir: env("CLAUDE_PROJECT_DIR"),

@@ -9,6 +9,9 @@ type payload struct {
 	session    string // session_id, empty likewise
 	transcript string // transcript_path
 	agentID    string // agent_id, a subagent's
+
+	hookName     string // hookName, of Copilot's
+	hasSessionID bool   // sessionId is there: the same
 }
 
 // scanPayload reads the top-level members that payload names. It is strict where a
@@ -20,7 +23,8 @@ func scanPayload(raw []byte) payload {
 	if !s.document() {
 		return payload{}
 	}
-	return payload{event: s.event.text(maxName), session: s.session.text(maxName), transcript: s.transcript.text(maxPath), agentID: s.agentID.text(maxName)}
+	return payload{event: s.event.text(maxName), session: s.session.text(maxName), transcript: s.transcript.text(maxPath), agentID: s.agentID.text(maxName),
+		hookName: s.hookName.text(maxName), hasSessionID: s.sessionID.seen > 0}
 }
 
 // eventOf reads hook_event_name in the beginning of a payload. The rest could contradict it, so
@@ -65,7 +69,7 @@ type scanner struct {
 	depth   int
 	objects [maxDepth/8 + 1]byte // bit d: the container at depth d is an object
 
-	event, session, transcript, agentID member
+	event, session, transcript, agentID, hookName, sessionID member
 
 	anyKey bool // keys may have escapes, for their meaning is not looked at
 }
@@ -189,6 +193,10 @@ func (s *scanner) key() (name *member, ok bool) {
 			name = &s.transcript
 		case "agent_id":
 			name = &s.agentID
+		case "hookName":
+			name = &s.hookName
+		case "sessionId":
+			name = &s.sessionID
 		}
 	}
 	return name, true

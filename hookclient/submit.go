@@ -98,7 +98,7 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 		e.Attempt = 1
 	}
 	if e.ID == "" {
-		e.ID, e.Agent, e.Time, e.Origin = newID(), cfg.Agent, time.Now(), origin(cfg.Env)
+		e.ID, e.Agent, e.Time, e.Origin = newID(), cfg.Agent, time.Now(), origin(cfg.Agent, cfg.Env)
 	}
 	c := &client{cfg: cfg, event: e, deadline: time.Now().Add(cfg.Timeout), secret: newSecret()}
 	if cfg.Fault != nil {

@@ -21,6 +21,10 @@ var plan = []struct {
 		internal/agent/claude/describe
 		internal/agent/claude/install
 		internal/agent/claude/tools
+		internal/agent
+		internal/agent/codex/install
+		internal/agent/copilot/install
+		internal/agent/opencode/install
 		internal/agent/conformance
 		internal/agent/tool
 		internal/api
@@ -81,12 +85,23 @@ var plan = []struct {
 	{"schemas", "", "schemas are for tests and for readers"},
 	{"web", "", ""},
 
-	{"internal/agent", "internal/agent/tool internal/hook", "it says what an agent is, and knows none"},
-	{"internal/agent/agents", "internal/agent internal/agent/claude internal/hook", "it is the list of agents"},
-	{"internal/agent/claude", "internal/agent internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent", "internal/agent/tool internal/hook internal/text/show", "it says what an agent is, and knows none"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/hook internal/text/show", "it is the list of agents"},
+	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
-	{"internal/agent/claude/install", "internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/events", "", "data only"},
+	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
+	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/codex/patch", "", "it reads a text"},
+	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
+	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
+	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot", "it writes one file"},
+	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
+	{"internal/agent/toolset", "internal/agent/claude/tools internal/agent/codex/tools internal/agent/tool", "data only"},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 
 	{"internal/agent/tool", "", ""},
@@ -125,11 +140,11 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
-	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
+	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
 	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/text/layout internal/text/show", ""},
@@ -137,7 +152,7 @@ var plan = []struct {
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
 	{"internal/policy/suggest", `
-		internal/agent/claude/describe
+		internal/agent/agents
 		internal/agent/claude/tools
 		internal/agent/tool
 		internal/hook
@@ -181,7 +196,7 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
 	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},

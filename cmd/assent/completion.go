@@ -56,8 +56,8 @@ func (a *app) completeWords(root *cobra.Command) {
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
 		"phone":        {"role": roles, "way": {"tailscale", "home"}},
 		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
-		"install":      {"scope": {"user", "project", "local"}, "agent": {"claude"}},
-		"uninstall":    {"scope": {"user", "project", "local"}, "agent": {"claude"}},
+		"install":      {"scope": {"user", "project", "local"}, "agent": installable},
+		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installable},
 	}
 	args := map[string]cobra.CompletionFunc{
 		"allow": a.completePending, "deny": a.completePending, "hand-back": a.completePending, "trace": a.completePending,

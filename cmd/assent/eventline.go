@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"assent/internal/agent/agents"
-	"assent/internal/agent/claude/describe"
 	"assent/internal/hook"
 	"assent/internal/store/reader"
 	"assent/internal/text/show"
@@ -84,7 +83,7 @@ func claimsMarker(raw []byte) bool {
 // eventLine is one event for a person: when, what, where, and what it was about.
 func eventLine(e hook.Event) string {
 	p, err := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what cannot be read stays empty
-	about := aboutEvent(p, e.Raw)
+	about := aboutEvent(e.Agent, p, e.Raw)
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)
 	}
@@ -125,12 +124,12 @@ var telling = []string{
 }
 
 // aboutEvent is what an event was about, on one row.
-func aboutEvent(p hook.Payload, raw []byte) string {
+func aboutEvent(agent string, p hook.Payload, raw []byte) string {
 	const width = 100
 	var parts []string
 	if p.ToolName != "" {
 		text := show.Line(p.ToolName)
-		_, fields := describe.Call(p.ToolName, p.ToolInput)
+		_, fields := agents.Describe(agent, p.ToolName, p.ToolInput)
 		for _, f := range fields {
 			if f.Kind != show.KindWords {
 				text += ": " + oneRow(f.Text)

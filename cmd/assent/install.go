@@ -66,8 +66,8 @@ var errDeclined = errors.New("nothing was changed")
 func (a *app) installCmd() *cobra.Command {
 	var f installFlags
 	c := &cobra.Command{
-		Use:   "install",
-		Short: "Install assent's hooks into Claude Code's settings",
+		Use:   "install [AGENT]",
+		Short: "Install assent's hooks into the settings of Claude Code, or of another agent",
 		Long: `Write assent's hooks into Claude Code's settings: for permission requests, and for the
 events by which assent follows a session. Shows the change and asks first. Everything already in
 the file stays as it is, including other tools' hooks. A second install changes nothing; assent
@@ -77,16 +77,29 @@ Only events that the installed Claude Code knows are written: an unknown one wou
 about its settings at every start.
 
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
---default-mode change that; without them it stays as it is.`,
+--default-mode change that; without them it stays as it is.
+
+AGENT names another agent: codex, opencode, kilo, copilot. Codex runs hooks only once you have trusted them; the command says
+how. What each agent can do is in docs/agents.md.`,
 		Example: `  assent install
   assent install --scope local --ask
   assent install --default-mode default --yes
   assent install --ask='Bash(git push:*),WebFetch'
   assent install --socket /run/assent/hook.sock --socket-owner assent
   sudo assent install --scope managed --managed-only --url https://box.example.net
-  assent install --print                             show the file, change nothing`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  assent install --print                             show the file, change nothing
+  assent install codex
+  assent install opencode --ask`,
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: installable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.named(args); err != nil {
+				return err
+			}
+			if f.agent != "claude" {
+				_, err := a.installOther(cmd.Context(), f)
+				return shown(err)
+			}
 			done, err := a.install(cmd.Context(), f)
 			if done.changed && !a.json {
 				a.nextSteps(f, done)
@@ -103,14 +116,21 @@ In a terminal Claude Code starts in auto mode, where most calls reach no hook. -
 func (a *app) uninstallCmd() *cobra.Command {
 	var f installFlags
 	c := &cobra.Command{
-		Use:   "uninstall",
-		Short: "Remove assent's hooks from Claude Code's settings",
+		Use:   "uninstall [AGENT]",
+		Short: "Remove assent's hooks from the settings of Claude Code, or of another agent",
 		Long: `Remove what assent install wrote: the hooks, and the permission rules and the mode if it
 added them. If the file has not been changed since, it is restored byte for byte.
 Shows the change and asks first.`,
-		Example: "  assent uninstall\n  assent uninstall --scope local --yes",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Example:   "  assent uninstall\n  assent uninstall --scope local --yes\n  assent uninstall codex",
+		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: installable,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.named(args); err != nil {
+				return err
+			}
+			if f.agent != "claude" {
+				return shown(a.uninstallOther(cmd.Context(), f))
+			}
 			return a.uninstall(cmd.Context(), f)
 		},
 	}
@@ -320,6 +340,8 @@ func (a *app) showPlan(plan install.Plan, o install.Options) {
 		fmt.Fprintln(a.out, "\nIn short: the file goes. assent install had made it, and nothing else is in it.")
 	case len(plan.Events) == 0: // an uninstall
 		fmt.Fprintln(a.out, "\nIn short: what assent install added is taken out. The rest of the file stays.")
+	case o.Format != nil:
+		fmt.Fprintf(a.out, "\nIn short: the hook runs for %s of %s. %s\n", counted(len(plan.Events), "event"), o.Format.Agent, otherFacts(o))
 	default:
 		waits := "It waits for an answer to permission\nrequests, and for two minutes at most to forms of MCP servers. If assent is away it leaves them\nto the terminal."
 		if o.CI {

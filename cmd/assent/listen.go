@@ -30,6 +30,12 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if v := f.requireVerification; v != "" && v != hook.VerifyDanger && v != hook.VerifyAlways {
 		return nil, usagef("--require-verification %s: want danger or always", v)
 	}
+	if v := f.unattended; v != "" && v != unattendedHandBack && v != unattendedHold {
+		return nil, usagef("--unattended %s: want handback or hold", v)
+	}
+	if f.hold < 0 {
+		return nil, usagef("--hold %s: want a duration such as 10m", f.hold)
+	}
 	if err := f.checkAMQP(); err != nil {
 		return nil, err
 	}

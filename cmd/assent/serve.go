@@ -176,7 +176,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The broker, on the record. It has caught up when New returns.
 	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey,
+		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.Races,
 		Recorded: recorded(requests.recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 
 	// Every hook's event is held against its schema once it is published, and nothing waits for it.
-	schema := conformance.New()
+	schema := conformance.New(agents.Contract)
 	publish := schema.Watch(streams.Publish)
 
 	// Events that waited in the spool while no broker ran come before any new one.
@@ -305,7 +305,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check,
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),

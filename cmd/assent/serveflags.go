@@ -1,10 +1,13 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
 	"assent/internal/agent/claude"
+	"assent/internal/intake"
 )
 
 // serveFlags are the flags of assent serve.
@@ -30,7 +33,15 @@ type serveFlags struct {
 	hookdSocket                  string
 	relay, relayTokenFile        string
 	relayACME                    string
+	hold                         time.Duration
+	unattended                   string // unattendedHandBack or unattendedHold
 }
+
+// What becomes of a request of an agent that shows no prompt meanwhile, while nobody can be told of it.
+const (
+	unattendedHandBack = "handback"
+	unattendedHold     = "hold"
+)
 
 // add declares the flags.
 func (f *serveFlags) add(fl *pflag.FlagSet) {
@@ -46,6 +57,8 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	f.addMutations(fl)
+	fl.DurationVar(&f.hold, "hold", intake.DefaultHold, "how long a request waits at most of an agent that shows no prompt of its own meanwhile, such as Codex: nobody can go on at its terminal until then")
+	fl.StringVar(&f.unattended, "unattended", unattendedHandBack, `such a request while nobody can be told of it, by page, push, notice or assent watch: "handback" leaves it to the agent's own prompt at once, "hold" keeps it`)
 	fl.BoolVar(&f.repair, "repair", false, "fix a damaged record before starting, as assent repair does, and log what is lost")
 	fl.BoolVar(&f.noOwnerToken, "no-owner-token", false, "keep no token for local commands; decide with tokens and devices only")
 	fl.StringVar(&f.requireVerification, "require-verification", "", `whom devices must verify, by face, fingerprint or PIN, before they allow: "danger" (also for rules and grants) or "always"`)

@@ -33,7 +33,7 @@ func installClient(version string) (string, error) {
 	return claude.Install(ctx, cache, version)
 }
 
-// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest",
+// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest", "codex", "opencode", "kilo", "copilot",
 // "tmux", "rabbitmq", "axe", "gitlab-schema", "landlock" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func Need(t *testing.T, what string) string {
 	t.Helper()
@@ -57,6 +57,8 @@ func find(what string) (string, error) {
 	switch what {
 	case "claude":
 		return installed()
+	case "codex", "opencode", "kilo", "copilot":
+		return coderProgram(what)
 	case "claude-oldest":
 		return oldest()
 	case "landlock":

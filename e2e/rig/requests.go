@@ -17,7 +17,11 @@ type Request struct {
 	ToolInput   json.RawMessage `json:"toolInput"`
 	InputSHA256 string          `json:"inputSha256"`
 	AgentID     string          `json:"agentId"`
+	Agent       string          `json:"agent"`
 	AgentType   string          `json:"agentType"`
+	Shown       struct {
+		Verb string `json:"verb"`
+	} `json:"shown"`
 	Suggestions json.RawMessage `json:"permissionSuggestions"`
 	State       string          `json:"state"`
 	Detached    bool            `json:"detached"`

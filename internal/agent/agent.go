@@ -1,6 +1,7 @@
 // Package agent is what assent wants of a coding agent: that its payloads are read, that answers
-// are written in its words, and that its tool calls are known for what they do. A folder below it
-// stands for each agent; package agents has the list.
+// are written in its words, that its tool calls are known for what they do and told to people, and
+// that what it cannot do is known. A folder below it stands for each agent; package agents has the
+// list.
 //
 // What an agent's settings look like, and what somebody is asked before they are changed, differs
 // too much to be a method: the command install talks to claude/install itself.
@@ -11,6 +12,7 @@ import (
 
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
 // Agent is one coding agent. Its methods keep no state and may be called from any goroutine.
@@ -45,6 +47,12 @@ type Agent interface {
 
 	// Tool returns what is known of a tool, by its exact name.
 	Tool(name string) tool.Tool
+	// Describe tells a person what a call of a tool does: a sentence, and fields in which every value of
+	// the input stands. Every text in them went through package show.
+	Describe(name string, input []byte) (verb string, fields []show.Field)
+
+	// Facts is what else is known of it, as data.
+	Facts() Facts
 }
 
 var (

@@ -93,8 +93,10 @@ type Payload struct {
 	CWD            string
 	PermissionMode string
 	ToolName       string
-	ToolInput      JSON // raw bytes of the last tool_input member; nil if absent
-	Suggestions    JSON // raw bytes of permission_suggestions; nil if absent
+	// NativeTool is the agent's own name of the tool, where ToolName is assent's; empty where they are one.
+	NativeTool  string
+	ToolInput   JSON // raw bytes of the last tool_input member; nil if absent
+	Suggestions JSON // raw bytes of permission_suggestions; nil if absent
 	// ToolUseID is the agent's name of the tool call; Claude Code's hook sends none with a
 	// PermissionRequest.
 	ToolUseID string

@@ -29,8 +29,10 @@ type Request struct {
 	Event string `json:"event,omitempty"`
 	// ToolName and ToolInput are the tool call. For an MCP server's form, which is no
 	// call, the name is EventElicitation, and the input what claude.Form made.
-	ToolName  string `json:"toolName"`
-	ToolInput JSON   `json:"toolInput,omitempty"`
+	// Both are in assent's words; NativeTool is the agent's own name of the tool where that is another.
+	ToolName   string `json:"toolName"`
+	NativeTool string `json:"nativeToolName,omitempty"`
+	ToolInput  JSON   `json:"toolInput,omitempty"`
 	// InputSHA256 must be repeated by a decision.
 	InputSHA256 string    `json:"inputSha256"`
 	Agent       string    `json:"agent"`
@@ -269,6 +271,7 @@ const (
 	ReasonSession   = "session_over" // withdrawn: SessionEnd
 	ReasonTooLarge  = "too_large"    // handed back: larger than MaxRequest
 	ReasonPaused    = "paused"       // handed back: everything is paused
+	ReasonNobody    = "nobody_there" // handed back: nobody could be told, and the agent shows no prompt meanwhile
 	ReasonPerson    = "person"       // handed back: an approver leaves it to the agent's own prompt
 	ReasonFailed    = "tool_failed"  // of a confirmed record: the allowed tool ran, and failed
 )

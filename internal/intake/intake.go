@@ -11,6 +11,7 @@
 //	duplicate.go  does the agent ask about this call already, in its other way?
 //	judge.go      what do the rules say?
 //	halt.go       everything is stopped, or paused
+//	hold.go       may it wait, and for how long, where the agent shows no prompt meanwhile?
 //	grants.go     what approvers saved is counted when it allows
 //	contain.go    what is allowed only contained: what then runs, and whether it did before
 //	context.go    what else should a person know? prompts.go, place.go
@@ -28,6 +29,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -79,6 +81,10 @@ type Config struct {
 	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
 	// means that nobody would.
 	FormsSeen func() bool
+	// Reachable reports whether somebody who may decide can be told of a request now. Agents that show no
+	// prompt of their own meanwhile wait for nobody else, and for Hold at most. nil: somebody always can.
+	Reachable func() bool
+	Hold      time.Duration // 0 means DefaultHold
 	// MaxWaiting bounds the hooks that wait, MaxRemote those of them that did not come on the unix
 	// socket.
 	MaxWaiting, MaxRemote int
@@ -94,6 +100,10 @@ type Log interface {
 	Warnw(msg string, keysAndValues ...any)
 	Errorw(msg string, keysAndValues ...any)
 }
+
+// DefaultHold is how long a request of an agent that shows no prompt meanwhile waits: whoever sits at
+// its terminal can do nothing else until then.
+const DefaultHold = 10 * time.Minute
 
 // Count are functions that count; nil ones do not.
 type Count struct {
@@ -151,6 +161,10 @@ func New(ctx context.Context, cfg Config) *Intake {
 	if cfg.Paused == nil {
 		cfg.Paused = func() bool { return false }
 	}
+	if cfg.Reachable == nil {
+		cfg.Reachable = func() bool { return true }
+	}
+	cfg.Hold = cmp.Or(cfg.Hold, DefaultHold)
 	if cfg.FormsSeen == nil {
 		cfg.FormsSeen = func() bool { return false }
 	}
@@ -230,7 +244,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 		req, about := in.look(ctx, &a, newForm(&a, &e, p))
 		return in.record(req, about, nil, time.Time{})
 	}
-	req := newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload))
+	req := in.bounded(&a, newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload)))
 	defer in.calls.recorded(req) // however this ends, the broker holds it by then, or will not
 	if pending, err := in.attach(req); pending != nil || err != nil {
 		return pending, err
@@ -251,6 +265,9 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	req, allowed := in.judge(req)
 	var about *hook.Context
 	if !req.Verdict.Decides() { // somebody will look at it
+		if in.unattended(ctx, req) {
+			return in.handBack(ctx, req, hook.ReasonNobody), nil
+		}
 		req, about = in.look(ctx, &a, req)
 	}
 	return in.record(req, about, allowed, looked)

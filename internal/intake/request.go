@@ -18,6 +18,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		SessionID:      p.SessionID,
 		CWD:            p.CWD,
 		ToolName:       p.ToolName,
+		NativeTool:     p.NativeTool,
 		ToolInput:      p.ToolInput,
 		InputSHA256:    p.InputSHA256,
 		Agent:          e.Agent,

@@ -9,6 +9,7 @@ import (
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/agent/toolset"
 	"assent/internal/hook"
 	"assent/internal/policy/shell"
 	"assent/internal/text/strictjson"
@@ -203,6 +204,13 @@ func (s *Set) Eval(c Call) hook.Verdict { return s.eval(&c, false).Verdict }
 func (s *Set) Explain(c Call) Explanation { return s.eval(&c, true) }
 
 func (s *Set) eval(c *Call, explain bool) Explanation {
+	if t := toolset.Of(c.Agent, c.Tool); t.Kind == tool.Patch && s.protect != nil {
+		return s.patch(c, t, explain)
+	}
+	return s.evalOne(c, explain)
+}
+
+func (s *Set) evalOne(c *Call, explain bool) Explanation {
 	if s.protect == nil { // the zero Set
 		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}

@@ -43,6 +43,7 @@ func unchanged() []string {
 	return []string{
 		"**/.git/**", "**/*.git/**", "**/.gitconfig", "**/.config/git/**", "/etc/gitconfig",
 		"**/.claude/*.*", "**/.claude/agents/**", "**/.claude/commands/**", "**/.claude/skills/**", "**/.claude/plugins/**", "**/.claude/output-styles/**", "**/.claude/rules/**", "**/.claude/workflows/**",
+		"**/.github/hooks/**", // Copilot's
 	}
 }
 
@@ -63,7 +64,10 @@ func newProtection(own []string, home string) (*protection, error) {
 	} {
 		p.addSign(s)
 	}
-	for _, s := range wellKnown() {
+	for _, s := range otherAgentSigns {
+		p.addSign(s)
+	}
+	for _, s := range append(wellKnown(), otherAgents()...) {
 		ps, err := pathPatterns(s)
 		if err != nil {
 			return nil, err

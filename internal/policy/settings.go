@@ -81,13 +81,16 @@ var lookingGit = []string{
 // ownSettings finds commands that change settings without naming their file: those of the
 // repository with git config, those of the agent with its own program.
 func ownSettings(u *shell.Unit) string {
-	switch u.Base {
-	case "claude":
+	switch {
+	case agentProgram(u.Base):
 		if len(u.Argv) == 2 && u.Argv[1].Static && (u.Argv[1].Text == "--version" || u.Argv[1].Text == "--help") {
 			return ""
 		}
+		if u.Base != "claude" {
+			return quote(u.Base) + " is a coding agent, which no rule allows to start or to change"
+		}
 		return "`claude` is the agent itself, which no rule allows to start or to change"
-	case "git":
+	case u.Base == "git":
 		words := u.Argv[min(1, len(u.Argv)):]
 		for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
 			words = words[1:]

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/machines"
 )
@@ -109,16 +110,8 @@ func (m *metrics) watches(kind string) (ends func()) {
 	return g.Dec
 }
 
-// eventTypes are Claude Code's 33 hook events; another one is counted as "other".
-var eventTypes = []string{
-	"ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult",
-	"FileChanged", "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied",
-	"PermissionRequest", "PostCompact", "PostModelSwitch", "PostToolBatch", "PostToolUse",
-	"PostToolUseFailure", "PreCompact", "PreModelSwitch", "PreToolUse", "SessionEnd",
-	"SessionStart", "Setup", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
-	"TaskCompleted", "TaskCreated", "TeammateIdle", "UserPromptExpansion", "UserPromptSubmit",
-	"WorktreeCreate", "WorktreeRemove",
-}
+// eventTypes are the events of all agents' hooks, sorted; another one is counted as "other".
+var eventTypes = agents.Events()
 
 func (m *metrics) event(eventType string) {
 	if _, ok := slices.BinarySearch(eventTypes, eventType); !ok {

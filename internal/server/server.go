@@ -114,6 +114,12 @@ type Config struct {
 	Collectors []prometheus.Collector
 	// HostID names the broker's machine in the submitters of its own users, see Local.
 	HostID string
+	// Told reports whether anybody is told of requests who need not look at the page: by push, by a
+	// service. nil: nobody is. Hold and HoldUnseen say how long agents that show no prompt of their own
+	// meanwhile wait, 0 for intake.DefaultHold, and whether they do so although nobody can be told.
+	Told       func() bool
+	Hold       time.Duration
+	HoldUnseen bool
 	// MaxSockets bounds the open WebSockets; 0 means 1024. MaxWaiting bounds the hooks that
 	// wait, 0 means 20,000, and MaxRemote those of them that came over TCP, 0 means MaxWaiting. What
 	// comes beyond gets 503.
@@ -143,6 +149,7 @@ type Server struct {
 	guesses     *rate.Limiter // of credentials, see unknown
 	warned      atomic.Int64  // when one was answered with 429, in Unix seconds
 	pages       atomic.Int64  // open WebSockets of devices that may decide
+	watchers    atomic.Int64  // those of everybody who may
 
 	ctx          context.Context // done when the server closes; ends WebSockets
 	stop         context.CancelFunc
@@ -244,6 +251,8 @@ func New(cfg Config) (*Server, error) {
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
 		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
+		Reachable:  func() bool { return cfg.HoldUnseen || s.watchers.Load() > 0 || cfg.Told != nil && cfg.Told() },
+		Hold:       cfg.Hold,
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
 			Event: s.metrics.event, Unreadable: s.metrics.unreadable.Inc, TooLarge: s.metrics.oversize.Inc,

@@ -108,7 +108,7 @@ func requestOfView(v broker.View, whole bool, l Views) *api.Request {
 		j.Suggestions = v.Request.Suggestions
 	}
 	j.Response = response(v)
-	verb, fields := describe.Call(v.ToolName, v.Request.ToolInput)
+	verb, fields := agents.Describe(v.Agent, v.ToolName, v.Request.ToolInput)
 	if fields == nil {
 		fields = []show.Field{}
 	}
@@ -154,6 +154,8 @@ func newRequest(v broker.View) *api.Request {
 		SettledAt: v.SettledAt,
 		Delivery:  v.Delivery,
 		Failure:   show.Short(v.Failure, maxFailure),
+		Can:       agents.Can(v.Agent),
+		Race:      agents.Races(v.Agent),
 	}
 }
 
@@ -178,7 +180,7 @@ func response(v broker.View) *api.Response {
 	if v.Decision == nil {
 		return nil
 	}
-	out, err := agents.Encode(*v.Decision, &v.Request)
+	out, err := agents.Shown(*v.Decision, &v.Request)
 	if err != nil {
 		return nil // an agent that another version of us knew
 	}

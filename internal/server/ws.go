@@ -86,6 +86,8 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	defer s.metrics.sockets.Dec()
 	if p.Role.Includes(auth.RoleApprove) && !q.Has("feed") {
 		defer s.metrics.watches(p.Approver.Kind)()
+		s.watchers.Add(1)
+		defer s.watchers.Add(-1)
 		if p.Approver.Kind == "device" {
 			s.pages.Add(1)
 			defer s.pages.Add(-1)

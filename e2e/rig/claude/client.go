@@ -6,20 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assent/internal/agent/claude/events"
 )
 
 // key is no credential: the model server takes any text.
 const key = "sk-ant-dummy-00000000000000000000000000000000"
-
-// events are the hook events that are registered. WorktreeCreate and WorktreeRemove are not: a
-// hook there replaces git.
-var events = []string{
-	"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "Notification", "UserPromptSubmit",
-	"UserPromptExpansion", "SessionStart", "SessionEnd", "Stop", "StopFailure", "SubagentStart", "SubagentStop",
-	"PreCompact", "PostCompact", "PreModelSwitch", "PostModelSwitch", "PermissionRequest", "PermissionDenied",
-	"Setup", "TeammateIdle", "TaskCreated", "TaskCompleted", "Elicitation", "ElicitationResult", "ConfigChange",
-	"InstructionsLoaded", "CwdChanged", "FileChanged", "DirectoryAdded", "MessageDisplay",
-}
 
 // Config says how to run a client. Program, Dir and ModelURL are required, and Hook or Own.
 type Config struct {
@@ -127,7 +119,10 @@ func (c Config) prepare() error {
 		args = []string{} // present, though empty: exec form, no shell in between
 	}
 	hooks := map[string]any{}
-	for _, e := range events {
+	for _, e := range events.Names() {
+		if e == "WorktreeCreate" || e == "WorktreeRemove" {
+			continue // a hook there replaces git
+		}
 		hooks[e] = []any{map[string]any{"hooks": []any{map[string]any{
 			"type": "command", "command": c.Hook, "args": args, "timeout": timeout,
 		}}}}

@@ -4,14 +4,19 @@ package agents
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
+	"assent/internal/agent/codex"
+	"assent/internal/agent/copilot"
+	"assent/internal/agent/opencode"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
 // agent.ErrUnknown.
@@ -19,13 +24,12 @@ func Named(name string) (agent.Agent, error) {
 	if name == "" {
 		return all[0], nil
 	}
-	names := make([]string, len(all))
-	for i, a := range all {
-		if names[i] = a.Name(); names[i] == name {
+	for _, a := range all {
+		if a.Name() == name {
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(Names(), ", "))
 }
 
 // Reader returns what reads the payloads of the named agent. Those of an unknown agent are read as
@@ -56,10 +60,74 @@ func Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	return a.Encode(d, r)
 }
 
+// Names are the names of the agents, the one of hooks that do not say first.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.Name()
+	}
+	return names
+}
+
+// Events are the types of the events of all agents' hooks, sorted.
+func Events() []string {
+	var types []string
+	for _, a := range all {
+		types = append(types, a.Facts().Events...)
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// Races says whether the named agent asks at its own prompt too, meanwhile; see agent.Facts. What is
+// known of an unknown agent is nothing, so its events say nothing about its requests.
+func Races(name string) bool {
+	a, err := Named(name)
+	return err == nil && a.Facts().Race
+}
+
+// Can is what an answer to the named agent may hold; nil for an unknown one, which takes no answer.
+func Can(name string) *hook.Can {
+	a, err := Named(name)
+	if err != nil {
+		return nil
+	}
+	can := a.Facts().Can
+	return &can
+}
+
+// Describe tells a person what a call of one of the named agent's tools does.
+func Describe(name, tool string, input []byte) (verb string, fields []show.Field) {
+	return Reader(name).Describe(tool, input)
+}
+
+// Contract says what of an event is not as the named agent is known to send it; nil where all is, or the
+// agent is not known.
+func Contract(name, event string, raw []byte) error {
+	a, err := Named(name)
+	if err != nil {
+		return nil
+	}
+	if !slices.Contains(a.Facts().Events, event) {
+		return fmt.Errorf("%s is not known to have this event", a.Facts().Title)
+	}
+	_, err = a.Decode(event, raw)
+	return err
+}
+
 // Rewrites says whether the named agent, "" is the first, runs the input that an allow brings.
 func Rewrites(name string) bool {
 	a, err := Named(name)
 	return err == nil && a.Rewrites()
+}
+
+// Shown returns an answer as the API shows it: in Claude Code's shape, whatever the agent's own is.
+func Shown(d hook.Decision, r *hook.Request) ([]byte, error) {
+	out, err := Encode(d, r)
+	if err == nil && !Races(r.Agent) {
+		out, err = claude.Agent{}.Encode(d, &hook.Request{ToolInput: r.ToolInput, Suggestions: r.Suggestions})
+	}
+	return out, err
 }
 
 // Deny returns the bytes of a denial that nobody decided: the answer to a deadline where the hook

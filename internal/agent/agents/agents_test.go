@@ -12,7 +12,7 @@ import (
 // read all the same.
 func TestUnknown(t *testing.T) {
 	r, allow := &hook.Request{Agent: "nobody"}, hook.Decision{Behavior: hook.BehaviorAllow}
-	if _, err := Encode(allow, r); !errors.Is(err, agent.ErrUnknown) || err.Error() != `unknown agent "nobody"; known: claude` {
+	if _, err := Encode(allow, r); !errors.Is(err, agent.ErrUnknown) || err.Error() != `unknown agent "nobody"; known: claude, codex, opencode, kilo, copilot` {
 		t.Errorf("Encode: %v", err)
 	}
 	if err := Check(allow, r); !errors.Is(err, agent.ErrUnknown) {
@@ -35,5 +35,22 @@ func TestNamed(t *testing.T) {
 	}
 	if out, err := Deny("", "no"); err != nil || len(out) == 0 {
 		t.Errorf("Deny: %s, %v", out, err)
+	}
+}
+
+// TestContract: what an agent is not known to send is said, and nothing is said of an unknown agent.
+func TestContract(t *testing.T) {
+	for _, c := range []struct {
+		agent, event, raw string
+		ok                bool
+	}{
+		{"codex", "Stop", `{"session_id":"s","hook_event_name":"Stop"}`, true},
+		{"codex", "Notification", `{"session_id":"s","hook_event_name":"Notification"}`, false},
+		{"codex", "PermissionRequest", `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"cmd":"ls"}}`, false},
+		{"nobody", "x", `y`, true},
+	} {
+		if err := Contract(c.agent, c.event, []byte(c.raw)); (err == nil) != c.ok {
+			t.Errorf("%s %s: %v", c.agent, c.event, err)
+		}
 	}
 }

@@ -36,6 +36,9 @@ const (
 // maxKinds is how many pairs of event and path are kept apart.
 const maxKinds = 200
 
+// claude is the agent whose events there are schemas of.
+const claude = "claude"
+
 // Other is the event of what has no schema of its own.
 const Other = "other"
 
@@ -65,6 +68,7 @@ type Checker struct {
 	queued    atomic.Int64 // bytes in queue
 	unchecked atomic.Uint64
 	types     map[string]bool // events with a schema
+	contract  func(agent, event string, raw []byte) error
 	counts    *prometheus.CounterVec
 
 	mu      sync.Mutex
@@ -73,16 +77,18 @@ type Checker struct {
 }
 
 type item struct {
-	event string
-	raw   []byte
+	agent, event string
+	raw          []byte
 }
 
 type kind struct{ event, path string }
 
-// New returns a Checker; Run makes it work.
-func New() *Checker {
+// New returns a Checker; Run makes it work. contract says what of an event is not as another agent than
+// Claude Code, of which there are schemas, sends it; nil: the events of others are not checked.
+func New(contract func(agent, event string, raw []byte) error) *Checker {
 	c := &Checker{
-		queue: make(chan item, maxEvents), types: map[string]bool{}, kinds: map[kind]*Mismatch{},
+		contract: contract,
+		queue:    make(chan item, maxEvents), types: map[string]bool{}, kinds: map[kind]*Mismatch{},
 		counts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "assent_schema_mismatches_total", Help: "Hook events that are not as their schema describes them. Nothing is refused for it.",
 		}, []string{"event"}),
@@ -102,19 +108,19 @@ func New() *Checker {
 func (c *Checker) Watch(publish func(context.Context, hook.Event) (uint64, error)) func(context.Context, hook.Event) (uint64, error) {
 	return func(ctx context.Context, e hook.Event) (uint64, error) {
 		seq, err := publish(ctx, e)
-		if err == nil && e.Agent == "claude" && !e.Emitted && e.Source == "" {
-			c.note(e.Type, e.Raw)
+		if err == nil && (e.Agent == claude || c.contract != nil) && !e.Emitted && e.Source == "" {
+			c.note(e.Agent, e.Type, e.Raw)
 		}
 		return seq, err
 	}
 }
 
 // note queues an event, whose payload must not change any more, and never waits.
-func (c *Checker) note(event string, raw []byte) {
+func (c *Checker) note(agent, event string, raw []byte) {
 	size := int64(len(raw))
 	if size <= maxEvent && c.queued.Add(size) <= maxQueued {
 		select {
-		case c.queue <- item{event, raw}:
+		case c.queue <- item{agent, event, raw}:
 			return
 		default:
 		}
@@ -143,7 +149,12 @@ func (c *Checker) check(x item) {
 	if !c.types[event] {
 		event = Other
 	}
-	path, problem, differs := first(event, x.raw)
+	path, problem, differs := "", "", false
+	if x.agent == claude {
+		path, problem, differs = first(event, x.raw)
+	} else if err := c.contract(x.agent, x.event, x.raw); err != nil {
+		problem, differs = short(x.agent+": "+err.Error()), true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.checked++

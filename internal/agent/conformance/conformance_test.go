@@ -26,7 +26,7 @@ func run(t *testing.T, events ...hook.Event) (Report, map[string]float64) {
 	var r Report
 	counts := map[string]float64{}
 	synctest.Test(t, func(t *testing.T) {
-		c := New()
+		c := New(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- c.Run(ctx) }()
@@ -149,7 +149,7 @@ func TestOnlyHooksAreChecked(t *testing.T) {
 	if r, _ := run(t, emitted, via, other); r.Checked+r.Unchecked != 0 {
 		t.Errorf("%+v", r)
 	}
-	c := New()
+	c := New(nil)
 	refused := errors.New("no room")
 	if _, err := c.Watch(func(context.Context, hook.Event) (uint64, error) { return 0, refused })(t.Context(), bad); !errors.Is(err, refused) {
 		t.Error(err)
@@ -163,11 +163,11 @@ func TestOnlyHooksAreChecked(t *testing.T) {
 // back.
 func TestQueueIsBounded(t *testing.T) {
 	for _, size := range []int{0, 2, 64 << 10, maxEvent, maxEvent + 1, 16 << 20} {
-		c := New()
+		c := New(nil)
 		raw := make([]byte, size)
 		const n = 5000
 		for range n {
-			c.note("Stop", raw)
+			c.note("claude", "Stop", raw)
 		}
 		if c.queued.Load() > maxQueued || len(c.queue) > maxEvents || int(c.unchecked.Load())+len(c.queue) != n || size > maxEvent && len(c.queue) > 0 || size <= maxEvent && len(c.queue) == 0 {
 			t.Errorf("%d bytes: %d bytes in %d events, %d unchecked", size, c.queued.Load(), len(c.queue), c.unchecked.Load())
@@ -212,17 +212,40 @@ func BenchmarkCheck(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := New()
+	c := New(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.check(item{"PreToolUse", raw})
+		c.check(item{"claude", "PreToolUse", raw})
 	}
 }
 
 func BenchmarkNote(b *testing.B) {
-	c := New()
+	c := New(nil)
 	raw := make([]byte, 1000)
 	for b.Loop() {
-		c.note("PreToolUse", raw)
+		c.note("claude", "PreToolUse", raw)
+	}
+}
+
+// Of agents without schemas their contract is asked.
+func TestContract(t *testing.T) {
+	c := New(func(agent, event string, _ []byte) error {
+		if agent == "other" && event == "Stop" {
+			return errors.New("no\nsuch thing")
+		}
+		return nil
+	})
+	publish := c.Watch(func(context.Context, hook.Event) (uint64, error) { return 1, nil })
+	for _, e := range []hook.Event{{Agent: "other", Type: "Stop"}, {Agent: "other", Type: "SessionEnd"}, {Agent: "other", Type: "Stop", Emitted: true}} {
+		if _, err := publish(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		c.check(<-c.queue)
+	}
+	r := c.Report()
+	if r.Checked != 2 || len(r.Mismatches) != 1 || r.Mismatches[0].Event != "Stop" || r.Mismatches[0].Problem != "other: no⟦U+000A⟧such thing" && !strings.Contains(r.Mismatches[0].Problem, "other: no") {
+		t.Errorf("%+v", r)
 	}
 }

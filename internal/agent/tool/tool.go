@@ -31,6 +31,7 @@ const (
 	Question       // asks the person questions, and goes on with the answers
 	Plan           // asks the person to approve a plan
 	PlanMode       // asks the person whether to plan first
+	Patch          // changes many files at once, by a patch in the member Title
 )
 
 // Tool is one tool.
@@ -79,7 +80,9 @@ type List struct {
 func (t Tool) NeedsAnswer() bool { return t.Kind == Question || t.Kind == Plan }
 
 // MayWrite says that a call may change files, one by one or by a command.
-func (t Tool) MayWrite() bool { return t.Kind == Edit || t.Kind == Write || t.Kind == Command }
+func (t Tool) MayWrite() bool {
+	return t.Kind == Edit || t.Kind == Write || t.Kind == Command || t.Kind == Patch
+}
 
 // AboutFiles says that a rule Name(specifier) is about files, by a pattern of paths.
 func (t Tool) AboutFiles() bool {

@@ -29,6 +29,13 @@ type TargetStatus struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
+// Tells reports whether anybody is told of requests: a device that subscribed, or a service.
+func (p *Push) Tells() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.notices) > 0 || p.subscribedLocked() > 0
+}
+
 // Overview returns how sending has gone since the broker started.
 func (p *Push) Overview() Overview {
 	p.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/claude/describe"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
+	"assent/internal/agent/toolset"
 	"assent/internal/hook"
 	"assent/internal/policy"
 	"assent/internal/text/show"
@@ -144,7 +145,7 @@ func (r *reader) begin(req *hook.Request) *found {
 	if e.where.project == "" {
 		e.where.project = e.where.cwd
 	}
-	e.tool = tools.Of(req.ToolName)
+	e.tool = toolset.Of(req.Agent, req.ToolName)
 	return e
 }
 
@@ -159,6 +160,8 @@ func (e *found) gather() {
 		} else {
 			e.add(effect{kind: "unknown", text: "Runs a command that cannot be read", risk: hook.Attention})
 		}
+	case e.tool.Kind == tool.Patch:
+		e.patch()
 	default:
 		e.other()
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"assent/internal/agent/claude/describe"
+	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/hook"
@@ -75,7 +75,7 @@ func (x *prepared) near(req *hook.Request) bool {
 
 func pastRequest(req *hook.Request, outcome hook.Outcome) hook.PastRequest {
 	text := ""
-	_, fields := describe.Call(req.ToolName, req.ToolInput)
+	_, fields := agents.Describe(req.Agent, req.ToolName, req.ToolInput)
 	for _, f := range fields {
 		if f.Kind != "words" {
 			text = strings.NewReplacer("\n", "⏎", "\t", " ").Replace(f.Text)

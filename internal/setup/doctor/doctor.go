@@ -127,6 +127,7 @@ var (
 		{"claude", nil, (*examination).checkClients},
 		{"hooks", located, (*examination).checkHooks},
 		{"mode", surveyed, (*examination).checkMode},
+		{"codex", nil, (*examination).checkCodex},
 		{"contain", contains, (*examination).checkContain},
 	}
 )

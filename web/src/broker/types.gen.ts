@@ -746,6 +746,10 @@ export interface PermissionRequest {
    */
   toolName?: string;
   /**
+   * What the agent calls the tool, where toolName is assent's name for it.
+   */
+  nativeToolName?: string;
+  /**
    * Tool-specific input parameters, as received. Absent where it is no JSON that can be repeated; see shown and rawBase64.
    */
   toolInput?: {
@@ -767,6 +771,35 @@ export interface PermissionRequest {
    * The coding agent.
    */
   agent?: string;
+  /**
+   * What the agent takes in an answer beside a plain yes and no. What it does not take is refused. Absent of an agent that this broker does not know.
+   */
+  can?: {
+    /**
+     * The message of a denial reaches the model.
+     */
+    words: boolean;
+    /**
+     * A denial may stop the agent's turn.
+     */
+    interrupt: boolean;
+    /**
+     * updatedInput runs in the place of what was asked for.
+     */
+    edit: boolean;
+    /**
+     * The agent's own "don't ask again": updatedPermissions.
+     */
+    always: boolean;
+    /**
+     * Its questions can be answered.
+     */
+    question: boolean;
+  };
+  /**
+   * The agent's own prompt is up meanwhile, and the first answer counts. Absent: nobody at its terminal is asked as long as this request waits.
+   */
+  race?: boolean;
   /**
    * The subagent's id; absent in the main thread.
    */

@@ -73,7 +73,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   useLayoutEffect(() => {
     if (asked?.id !== r.id) return;
     if (asked.mode === "words") box.current?.focus({ preventScroll: true });
-    else if (asked.mode === "handback" ? hasPrompt(r) : !form && (asked.mode !== "edit" || source.toolInput)) setMode(asked.mode);
+    else if (asked.mode === "handback" ? hasPrompt(r) : !form && takes(r, asked.mode) && (asked.mode !== "edit" || source.toolInput)) setMode(asked.mode);
     wanted.value = undefined;
   }, [asked, r.id]);
 
@@ -100,8 +100,8 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const rules = !question && !plan && !form;
   const modes: Exclude<Mode, "">[] = [];
   if (!form && (suggestions.length > 0 || rules)) modes.push("always");
-  if (!question && !form && source.toolInput) modes.push("edit");
-  modes.push("stop");
+  if (!question && !form && source.toolInput && takes(r, "edit")) modes.push("edit");
+  if (takes(r, "stop")) modes.push("stop");
   if (hasPrompt(r)) modes.push("handback");
 
   const members = others && !question ? others.membersOf(source, fields) : undefined;
@@ -247,6 +247,11 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
       </div>
     </>
   );
+}
+
+/** Whether the agent takes such an answer. */
+function takes({ can }: Request, mode: Mode): boolean {
+  return mode === "edit" ? can?.edit !== false : mode !== "stop" || can?.interrupt !== false;
 }
 
 /** Whether a terminal would ask if assent did not. */

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"assent/internal/agent/claude/events"
 )
 
 // The example in the documentation is what install writes into a new file.
@@ -27,9 +29,9 @@ func TestExampleInTheDocs(t *testing.T) {
 			t.Errorf("docs/hooks.md does not name the rule %s", r)
 		}
 	}
-	for _, e := range events {
-		if (e.never != "" || e.unwanted != "" || e.since != "") && !strings.Contains(string(doc), "`"+e.name+"`") {
-			t.Errorf("docs/hooks.md does not say why or when there is no hook for %s", e.name)
+	for _, e := range events.All {
+		if (e.Never != "" || e.Unwanted != "" || e.Since != "") && !strings.Contains(string(doc), "`"+e.Name+"`") {
+			t.Errorf("docs/hooks.md does not say why or when there is no hook for %s", e.Name)
 		}
 	}
 }

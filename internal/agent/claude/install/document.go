@@ -41,11 +41,11 @@ func parse(path string, b []byte) (*document, error) {
 	}
 	tree, err := hujson.Parse(d.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, Claude Code ignores the whole file as it is",
+		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, the agent ignores the whole file as it is",
 			path, short(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
 	if _, ok := tree.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf("%s holds no JSON object, {…}; fix it first, Claude Code ignores the whole file as it is", path)
+		return nil, fmt.Errorf("%s holds no JSON object, {…}; fix it first, the agent ignores the whole file as it is", path)
 	}
 	d.tree = tree
 	d.style()
@@ -135,7 +135,7 @@ func (d *document) strict() error {
 		if d.text[at] == ',' {
 			what = "a comma with nothing after it"
 		}
-		return d.fault(at, "%s, for which Claude Code ignores the whole file; take it out first", what)
+		return d.fault(at, "%s, for which the agent ignores the whole file; take it out first", what)
 	}
 	root := d.root()
 	if err := d.unique(root, "at the top"); err != nil {
@@ -155,7 +155,7 @@ func (d *document) strict() error {
 	}
 	events, ok := hooks.Value.(*hujson.Object)
 	if !ok {
-		return d.fault(hooks.StartOffset, "hooks must be an object, {…}; Claude Code runs none of them as it is")
+		return d.fault(hooks.StartOffset, "hooks must be an object, {…}; the agent runs none of them as it is")
 	}
 	for _, m := range events.Members {
 		name := short(m.Name.Value.(hujson.Literal).String())
@@ -229,7 +229,7 @@ func (d *document) unique(o *hujson.Object, where string) error {
 	for _, m := range o.Members {
 		name := m.Name.Value.(hujson.Literal).String()
 		if seen[name] {
-			return d.fault(m.Name.StartOffset, "%q stands twice %s; Claude Code takes the last one only; leave one", short(name), where)
+			return d.fault(m.Name.StartOffset, "%q stands twice %s; the agent takes the last one only; leave one", short(name), where)
 		}
 		seen[name] = true
 	}

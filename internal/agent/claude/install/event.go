@@ -5,39 +5,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"assent/internal/agent/claude/events"
 )
 
 // The versions of Claude Code that were tried. Older ones than Oldest are refused.
 const (
-	Oldest = "2.1.197"
-	Newest = "2.1.329"
+	Oldest = events.Oldest
+	Newest = events.Newest
 )
-
-// event is a hook event of Claude Code.
-type event struct {
-	name  string
-	since string // the first version known to have it; empty: Oldest
-	// never says why no hook may run for it, unwanted why none is written for it though one may.
-	never, unwanted string
-}
-
-// events are all 33 of 2.1.329, in the order that a session meets them.
-var events = []event{
-	{name: "PermissionRequest"},
-	{name: "SessionStart"}, {name: "Setup"}, {name: "InstructionsLoaded"}, {name: "ConfigChange"},
-	{name: "UserPromptSubmit"}, {name: "UserPromptExpansion"},
-	{name: "PreToolUse"}, {name: "PostToolUse"}, {name: "PostToolUseFailure"}, {name: "PostToolBatch"},
-	{name: "PermissionDenied"}, {name: "Notification"}, {name: "Elicitation"}, {name: "ElicitationResult"},
-	{name: "SubagentStart"}, {name: "SubagentStop"},
-	{name: "TeammateIdle"}, {name: "TaskCreated"}, {name: "TaskCompleted"},
-	{name: "PreCompact"}, {name: "PostCompact"},
-	{name: "PreModelSwitch", since: Newest}, {name: "PostModelSwitch", since: Newest},
-	{name: "CwdChanged"}, {name: "DirectoryAdded", since: Newest}, {name: "WorktreeRemove"},
-	{name: "Stop"}, {name: "StopFailure"}, {name: "SessionEnd"},
-	{name: "FileChanged", unwanted: "it fires only for files that its matcher names"},
-	{name: "MessageDisplay", unwanted: "it fires for every piece of an answer"},
-	{name: "WorktreeCreate", never: "a hook there replaces git, and work trees would no longer be made"},
-}
 
 // Events returns the events that hooks are written for: those that all versions know, without
 // the ones that no observer should listen to.
@@ -51,9 +27,9 @@ func Events(versions []string) ([]string, error) {
 		}
 	}
 	var names []string
-	for _, e := range events {
-		if e.never == "" && e.unwanted == "" && e.known(versions) {
-			names = append(names, e.name)
+	for _, e := range events.All {
+		if e.Never == "" && e.Unwanted == "" && known(e, versions) {
+			names = append(names, e.Name)
 		}
 	}
 	return names, nil
@@ -64,15 +40,15 @@ func Events(versions []string) ([]string, error) {
 func Unknown(names, versions []string) []string {
 	var unknown []string
 	for _, n := range names {
-		if i := slices.IndexFunc(events, func(e event) bool { return e.name == n }); i < 0 || !events[i].known(versions) {
+		if i := slices.IndexFunc(events.All, func(e events.Event) bool { return e.Name == n }); i < 0 || !known(events.All[i], versions) {
 			unknown = append(unknown, n)
 		}
 	}
 	return unknown
 }
 
-func (e event) known(versions []string) bool {
-	return e.since == "" || !slices.ContainsFunc(versions, func(v string) bool { return Older(v, e.since) })
+func known(e events.Event, versions []string) bool {
+	return e.Since == "" || !slices.ContainsFunc(versions, func(v string) bool { return Older(v, e.Since) })
 }
 
 var versionPattern = regexp.MustCompile(`^\d{1,9}\.\d{1,9}\.\d{1,9}`)

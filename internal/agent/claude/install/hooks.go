@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"assent/internal/agent/claude/events"
 )
 
 // hookRef names one hook of assent in a document.
@@ -122,7 +124,7 @@ func (d *document) hook(names []string, o Options) []string {
 	present := map[string]bool{}
 	var gone []hookRef
 	for _, p := range ours(hooks) {
-		optional := p.event != "" && unwanted(p.event, o.Versions)
+		optional := p.event != "" && o.Format == nil && unwanted(p.event, o.Versions)
 		fits := slices.Contains(names, p.event) && p.whole || optional
 		if !fits || present[p.event] {
 			gone = append(gone, p)
@@ -133,7 +135,7 @@ func (d *document) hook(names []string, o Options) []string {
 			written = append(written, p.event)
 		}
 		h := &at(hooks, p).Elements[p.handler]
-		if want := o.handler(p.event).line(); !sameJSON(h.Clone(), want) {
+		if want := o.line(p.event); !sameJSON(h.Clone(), want) {
 			h.Value = value(want)
 		}
 	}
@@ -142,7 +144,7 @@ func (d *document) hook(names []string, o Options) []string {
 		if present[name] {
 			continue
 		}
-		group := `{"hooks": [` + o.handler(name).line() + `]}`
+		group := `{"hooks": [` + o.line(name) + `]}`
 		if v := last(hooks, name); v != nil {
 			d.addElement(v.Value.(*hujson.Array), d.indent(2), group)
 		} else {
@@ -154,27 +156,27 @@ func (d *document) hook(names []string, o Options) []string {
 
 // unwanted reports whether a hook for this event is not written, but left where a person put one.
 func unwanted(name string, versions []string) bool {
-	return slices.ContainsFunc(events, func(e event) bool {
-		return e.name == name && e.unwanted != "" && e.known(versions)
+	return slices.ContainsFunc(events.All, func(e events.Event) bool {
+		return e.Name == name && e.Unwanted != "" && known(e, versions)
 	})
 }
 
 // oursOutside returns the events whose hooks of assent have to go, with the reason.
-func (d *document) oursOutside(names []string) map[string]string {
+func (d *document) oursOutside(o Options, names []string) map[string]string {
 	out := map[string]string{}
 	hooks := d.hooks()
 	if hooks == nil {
 		return nil
 	}
 	for _, p := range ours(hooks) {
-		i := slices.IndexFunc(events, func(e event) bool { return e.name == p.event })
+		i := slices.IndexFunc(events.All, func(e events.Event) bool { return e.Name == p.event })
 		switch {
 		case slices.Contains(names, p.event):
-		case i < 0:
-			out[p.event] = "Claude Code knows no such event"
-		case events[i].never != "":
-			out[p.event] = events[i].never
-		case events[i].unwanted == "":
+		case i < 0 || o.Format != nil:
+			out[p.event] = o.agent() + " knows no such event"
+		case events.All[i].Never != "":
+			out[p.event] = events.All[i].Never
+		case events.All[i].Unwanted == "":
 			out[p.event] = "not every Claude Code that reads the file knows the event"
 		}
 	}
@@ -186,7 +188,7 @@ func (d *document) oursOutside(names []string) map[string]string {
 // how long to wait are every install's own.
 func (d *document) flagsThatGo(o Options) string {
 	hooks := d.hooks()
-	if hooks == nil {
+	if hooks == nil || o.Format != nil {
 		return ""
 	}
 	want := o.handler("PermissionRequest").Args

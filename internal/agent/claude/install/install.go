@@ -58,6 +58,9 @@ type Options struct {
 	// leaves them alone.
 	AskRules    []string
 	DefaultMode string
+	// Format says that the file is another agent's; nil: Claude Code's. Then Scope is User, and of the
+	// rest Command and StateDir count.
+	Format *Format
 	// StateDir is assent's own; memory and backups go to install/ in it.
 	StateDir string
 }
@@ -74,7 +77,10 @@ func Install(o Options) (Plan, error) {
 	if err := o.check(); err != nil {
 		return Plan{}, err
 	}
-	events, err := Events(o.Versions)
+	if o.Format != nil && o.Format.Whole != nil {
+		return o.installWhole()
+	}
+	events, err := o.events()
 	if err != nil {
 		return Plan{}, err
 	}
@@ -133,8 +139,11 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 }
 
 // Uninstall plans to take out what is assent's. Of the options it needs Scope, Home, ConfigDir,
-// Dir and StateDir.
+// Dir, Format and StateDir.
 func Uninstall(o Options) (Plan, error) {
+	if o.Format != nil && o.Format.Whole != nil {
+		return o.uninstallWhole()
+	}
 	p, m, err := o.open()
 	if err != nil {
 		return Plan{}, err
@@ -152,7 +161,7 @@ func Uninstall(o Options) (Plan, error) {
 
 // check says what is wrong with the options.
 func (o Options) check() error {
-	if len(o.Versions) == 0 {
+	if len(o.Versions) == 0 && o.Format == nil {
 		return errors.New("install hooks: the version of the agent is not known")
 	}
 	if len(o.Command) == 0 || !filepath.IsAbs(o.Command[0]) {

@@ -29,9 +29,12 @@ func (d *document) notes(o Options, p Plan, events []string) []Note {
 	if flags := d.flagsThatGo(o); flags != "" {
 		add("flags-removed", "the hook for PermissionRequest had %s; install writes flags of its own, with --ci those that deny when nobody answers", flags)
 	}
-	gone := d.oursOutside(events)
+	gone := d.oursOutside(o, events)
 	for _, event := range slices.Sorted(maps.Keys(gone)) {
 		add("event-removed", "assent's hook for %s goes: %s", short(event), gone[event])
+	}
+	if o.Format != nil {
+		notes = append(notes, o.Format.Notes...)
 	}
 	for _, v := range o.Versions {
 		switch {

@@ -30,6 +30,7 @@ type Plan struct {
 	attributes attributes
 	memoryDir  string
 	memory     *memory // nil: forget
+	whole      bool    // the file is assent's alone
 	madeDir    bool    // the directory is not there yet; for uninstall: was made by install
 }
 
@@ -54,7 +55,7 @@ func (p Plan) Diff() string {
 
 // Writable says why the plan cannot be carried out, as far as can be told before; nil if it can.
 func (p Plan) Writable() error {
-	if !p.Changed() {
+	if !p.Changed() || p.whole && p.Before == nil { // its directories are made
 		return nil
 	}
 	return writable(p.Target, p.Before != nil)
@@ -113,7 +114,10 @@ func (p Plan) Apply() (backup string, err error) {
 
 // unchanged reads the file once more, and refuses if somebody else wrote it since.
 func (p Plan) unchanged() ([]byte, error) {
-	t, err := target(p.Path)
+	t, err := p.Target, error(nil)
+	if !p.whole {
+		t, err = target(p.Path)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +135,9 @@ func (p Plan) unchanged() ([]byte, error) {
 
 // put writes, or removes, the file itself.
 func (p Plan) put() error {
+	if p.whole {
+		return p.putWhole()
+	}
 	dir := filepath.Dir(p.Target)
 	if p.After == nil {
 		if err := os.Remove(p.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"assent/internal/text/digest"
+
+	"assent/internal/agent/claude/events"
 )
 
 func TestEvents(t *testing.T) {
@@ -44,12 +46,12 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	// As the schemas name them.
-	if schemas, err := filepath.Glob("../../../../schemas/hooks/*.json"); err != nil || len(schemas) < len(events) {
-		t.Errorf("%d events, %d schemas, %v", len(events), len(schemas), err)
+	if schemas, err := filepath.Glob("../../../../schemas/hooks/*.json"); err != nil || len(schemas) < len(events.All) {
+		t.Errorf("%d events, %d schemas, %v", len(events.All), len(schemas), err)
 	}
-	for _, e := range events {
-		if files, _ := filepath.Glob("../../../../schemas/hooks/" + e.name + ".json"); len(files) != 1 {
-			t.Errorf("no schema is named %s", e.name)
+	for _, e := range events.All {
+		if files, _ := filepath.Glob("../../../../schemas/hooks/" + e.Name + ".json"); len(files) != 1 {
+			t.Errorf("no schema is named %s", e.Name)
 		}
 	}
 }

@@ -22,7 +22,7 @@ export const answerWords = {
     more: "More answers",
     back: "Back",
     modes: { edit: "Edit…", always: "Always…", stop: "Deny and stop…", handback: "Answer at the terminal…" },
-    agent: (agent: string | undefined) => (agent === undefined || agent === "claude" ? "Claude" : "the agent"),
+    agent: (agent: string | undefined) => (agent ? agent[0]!.toUpperCase() + agent.slice(1) : "Claude"),
     instead: (agent: string) => `Tell ${agent} what to do instead…`,
     allowEdited: "Allow as edited",
     approveEdited: "Approve as edited",

@@ -1,0 +1,85 @@
+package agents
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/e2e/rig"
+	"assent/e2e/rig/coder"
+)
+
+// openCode prepares an OpenCode or a Kilo with the plugin that assent install wrote.
+func openCode(t *testing.T, name string) (*rig.Coder, *coder.Terminal) {
+	t.Helper()
+	c := rig.NewCoder(t, name, false)
+	permission := ""
+	if name == "kilo" {
+		permission = `,"permission":{"bash":"ask","edit":"ask","webfetch":"ask"}`
+	}
+	c.Write(".config/"+name+"/"+name+".json", fmt.Sprintf(`{"autoupdate":false,"share":"disabled","model":"mock/mock-model","small_model":"mock/mock-model",
+"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"mock","options":{"baseURL":"%s/v1","apiKey":"dummy"},"models":{"mock-model":{"name":"mock","tool_call":true,"limit":{"context":100000,"output":8000}}}}}%s}`, c.Model.URL(), permission))
+	c.Run.Env = append(c.Run.Env, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		"KILO_DISABLE_AUTOUPDATE=1", "KILO_DISABLE_MODELS_FETCH=1", "KILO_TELEMETRY_LEVEL=off")
+	args := []string{"install", name, "--yes", "--socket", c.Socket}
+	if name == "opencode" {
+		args = append(args, "--ask")
+	}
+	c.Assent(args...)
+	term := c.Terminal()
+	c.Shows(term, `Ask anything|ctrl\+p|commands`)
+	return c, term
+}
+
+func openCodeRun(command string) coder.Step {
+	return coder.Step{Calls: []coder.Call{{Tool: "bash", Args: map[string]any{"command": command, "description": "make a file"}}}}
+}
+
+func TestOpenCode(t *testing.T) { testOpenCode(t, "opencode") }
+
+func TestKilo(t *testing.T) { testOpenCode(t, "kilo") }
+
+// The prompt in the terminal is up, and the first answer counts.
+func testOpenCode(t *testing.T, name string) {
+	t.Parallel()
+	c, term := openCode(t, name)
+
+	c.Prompt(term, openCodeRun("touch "+c.Path("made")))
+	r := c.WaitPending(1)[0]
+	if r.ToolName != "Bash" || r.Agent != name || !strings.Contains(string(r.ToolInput), c.Path("made")) {
+		t.Errorf("%+v", r)
+	}
+	c.Shows(term, `Allow once`)
+	status, body, err := c.Try("POST", "/v1/requests/"+r.ID+"/decision", map[string]any{"behavior": "allow", "inputSha256": r.InputSHA256, "updatedInput": map[string]string{"command": "ls"}})
+	if err != nil || status != 400 && status != 422 || !strings.Contains(string(body), "updatedInput") {
+		t.Errorf("an edited input: %d %s %v", status, body, err)
+	}
+	c.Allow(r)
+	c.ModelDone(1)
+	if !c.Exists("made") {
+		t.Error("the allowed command did not run")
+	}
+
+	c.Prompt(term, openCodeRun("touch "+c.Path("terminal")))
+	r = c.WaitPending(1)[0]
+	c.PressUntilOver(term, r.ID, `Allow once`, "Enter")
+	r = c.Until(r.ID, "withdrawn", func(r rig.Request) bool { return r.Outcome == "withdrawn" })
+	c.ModelDone(2)
+	if !c.Exists("terminal") {
+		t.Error("the command allowed in the terminal did not run")
+	}
+
+	c.Prompt(term, openCodeRun("touch "+c.Path("other")))
+	c.Deny(c.WaitPending(1)[0], `not <now> & "never"`)
+	if c.Exists("other") {
+		t.Error("the denied command ran")
+	}
+	c.ModelReads(`not <now> & "never"`)
+
+	c.Assent("uninstall", name, "--yes")
+	if _, err := os.Stat(filepath.Join(c.Home, ".config", name, "plugin")); !os.IsNotExist(err) {
+		t.Error("the plugin is still there")
+	}
+}

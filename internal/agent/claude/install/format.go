@@ -1,0 +1,46 @@
+package install
+
+import "strings"
+
+// Format is a file of hooks of another agent than Claude Code, in the same shape: an object hooks, with a
+// list of groups for each event.
+type Format struct {
+	Agent  string   // its name for people
+	Path   string   // absolute
+	Events []string // a hook is written for each
+	// Handler is the hook of an event, as JSON on one line.
+	Handler func(event string) string
+	// Whole is the text of a file that is assent's alone, in the place of Handler.
+	Whole []byte
+	// Notes are what a person should know besides.
+	Notes []Note
+}
+
+// line is the hook of an event, on one line.
+func (o Options) line(event string) string {
+	if o.Format != nil {
+		return o.Format.Handler(event)
+	}
+	return o.handler(event).line()
+}
+
+// agent is the name of the agent, for people.
+func (o Options) agent() string {
+	if o.Format != nil {
+		return o.Format.Agent
+	}
+	return "Claude Code"
+}
+
+// events are those that hooks are written for.
+func (o Options) events() ([]string, error) {
+	if o.Format != nil {
+		return o.Format.Events, nil
+	}
+	return Events(o.Versions)
+}
+
+// Quote makes a text one word of a POSIX shell, for agents that run their hooks by one.
+func Quote(word string) string {
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,80 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"assent/internal/text/digest"
+)
+
+// A file that is assent's alone is written as a whole, and removed.
+
+// ownMark stands in every such file.
+var ownMark = []byte("assent")
+
+// installWhole plans to write the file of o.Format, which is assent's alone.
+func (o Options) installWhole() (Plan, error) {
+	p, old, err := o.openWhole()
+	if err != nil {
+		return Plan{}, err
+	}
+	if p.Before != nil && digest.Of(p.Before) != old.After && !bytes.Contains(p.Before, ownMark) {
+		return Plan{}, fmt.Errorf("%s is there, and not assent's; move it away", p.Path)
+	}
+	p.After, p.Events, p.Notes = o.Format.Whole, o.Format.Events, o.Format.Notes
+	p.memory = &memory{Path: p.Target, Created: true, After: digest.Of(p.After)}
+	return p, nil
+}
+
+// uninstallWhole plans to remove it. What somebody else wrote there stays.
+func (o Options) uninstallWhole() (Plan, error) {
+	p, old, err := o.openWhole()
+	if err != nil {
+		return Plan{}, err
+	}
+	if p.Before != nil && digest.Of(p.Before) != old.After && !bytes.Contains(p.Before, ownMark) {
+		p.After = p.Before
+		p.Notes = append(p.Notes, Note{Key: "not-ours", Text: p.Path + " is not what assent install wrote, and stays"})
+	}
+	return p, nil
+}
+
+// openWhole is open for such a file, below directories that may not be there yet.
+func (o Options) openWhole() (Plan, memory, error) {
+	p := Plan{Path: o.Format.Path, memoryDir: o.memoryDir(), attributes: attributes{mode: 0o600}, whole: true}
+	p.Target = p.Path
+	t, err := filepath.EvalSymlinks(p.Path)
+	switch {
+	case err == nil:
+		p.Target = t
+	case !errors.Is(err, fs.ErrNotExist):
+		return p, memory{}, fmt.Errorf("file %s: %w", p.Path, err)
+	case isLink(p.Path):
+		return p, memory{}, fmt.Errorf("%s is a link to nothing; remove it", p.Path)
+	}
+	if p.Before, err = read(p.Target, &p.attributes); err != nil {
+		return p, memory{}, err
+	}
+	return p, readMemory(p.memoryDir, p.Target), nil
+}
+
+// putWhole writes or removes such a file; directories that are empty then, and may be install's own, go
+// with it.
+func (p Plan) putWhole() error {
+	dir := filepath.Dir(p.Target)
+	if p.After != nil {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		return write(p.Target, p.After, p.attributes)
+	}
+	if err := os.Remove(p.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_ = os.Remove(dir) // unless something else is in it
+	return nil
+}
