@@ -56,6 +56,8 @@ const (
 // Config says how one hook event is handed over. The zero value is that of an agent "claude"
 // and no broker to talk to; ReadConfig fills in what the user configured.
 type Config struct {
+	// Version is of the program that runs; the broker says where it is not its own.
+	Version string
 	// Agent is the coding agent that runs the hook; empty means "claude".
 	Agent string
 	// Event is the type of the event; empty means that the payload's hook_event_name says it.
@@ -66,6 +68,9 @@ type Config struct {
 	// SocketOwner is the user, by name or number, whose broker listens on Socket; empty means our
 	// own. Nothing is sent to anybody else's socket.
 	SocketOwner string
+	// CACert is a file of certificates to trust for URL instead of the system's, an absolute path or "":
+	// for whoever makes Dial.
+	CACert string
 	// Token is the bearer token sent to URL.
 	Token string
 	// Timeout is how long a PermissionRequest waits for its answer; 0 means DefaultTimeout.

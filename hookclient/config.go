@@ -22,7 +22,7 @@ const maxConf = 64 << 10
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
 	socket, socketOwner, url, token, timeout,
-	onTimeout, onFailure, agent, event, transcript, contain string
+	onTimeout, onFailure, agent, event, transcript, contain, cacert string
 }
 
 // field returns where the setting of a name is kept, nil if there is no such name.
@@ -50,36 +50,51 @@ func (s *settings) field(name string) *string {
 		return &s.transcript
 	case "contain":
 		return &s.contain
+	case "cacert":
+		return &s.cacert
 	}
 	return nil
 }
 
-// ReadConfig reads the configuration of one run: the flags in args, then the user's own
+// SystemConf is the file of the machine's administrator. It counts only while nobody but root can write it.
+const SystemConf = "/etc/assent/hook.conf"
+
+// ReadConfig reads the configuration of one run: the flags in args, then SystemConf, then the user's own
 // $XDG_CONFIG_HOME/assent/hook.conf, then the environment (ASSENT_SOCKET,
 // ASSENT_SOCKET_OWNER, ASSENT_URL, ASSENT_TOKEN, ASSENT_TIMEOUT, ASSENT_ON_TIMEOUT, ASSENT_ON_FAILURE, ASSENT_AGENT); what is
 // named first wins. Nothing is read from the working directory.
 //
 // Socket and URL are one setting: the first layer that has either decides, so that an
 // environment which a repository brings cannot redirect a client that was told where to go.
-// For the same reason a token from the file goes only to a URL that does not come from the
+// For the same reason a token from a file goes only to a URL that does not come from the
 // environment, and who may own the socket is read from the environment only if the socket is. Whether
-// the transcript may be read, and whether commands can run contained, is not read from the environment at all.
+// the transcript may be read, which certificates are trusted, and whether commands can run contained, is not
+// read from the environment at all.
 //
 // Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
 // because an agent is waiting and what the flags say about failures must hold.
 func ReadConfig(args []string, env func(string) string) (Config, error) {
+	return readConfig(args, env, SystemConf, 0)
+}
+
+// readConfig is ReadConfig with another file for SystemConf, of the user admin.
+func readConfig(args []string, env func(string) string, systemConf string, admin uint32) (Config, error) {
 	flags, err := readFlags(args)
 	if err != nil {
 		return Config{}, err
 	}
 	cfg := Config{Env: env, Spool: SpoolDir(env)}
-	file, fault := readFile(env)
+	system, fault := readFile(systemConf, &admin)
 	cfg.Fault = fault
-	environment := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), socketOwner: env("ASSENT_SOCKET_OWNER"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
+	file, fault := readFile(userConf(env), nil)
+	if cfg.Fault == nil {
+		cfg.Fault = fault
+	}
+	outside := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), socketOwner: env("ASSENT_SOCKET_OWNER"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
 		timeout: env("ASSENT_TIMEOUT"), onTimeout: env("ASSENT_ON_TIMEOUT"), onFailure: env("ASSENT_ON_FAILURE"), agent: env("ASSENT_AGENT")}
 
-	layers := []*settings{flags, file, &environment}
-	var faults [3]error
+	layers := []*settings{flags, system, file, &outside}
+	var faults [4]error
 	for i := len(layers) - 1; i >= 0; i-- {
 		faults[i] = cfg.apply(layers[i])
 	}
@@ -121,6 +136,13 @@ func (c *Config) apply(s *settings) (fault error) {
 		c.Transcript = "off" // as long as nobody can tell what was meant
 		bad("transcript", s.transcript, "want on or off")
 	}
+	switch {
+	case s.cacert == "":
+	case path.IsAbs(s.cacert):
+		c.CACert = path.Clean(s.cacert)
+	default:
+		bad("cacert", s.cacert, "want an absolute path")
+	}
 	if s.contain != "" {
 		abi, _, _ := strings.Cut(s.contain, " ")
 		n, err := strconv.ParseUint(abi, 10, 16)
@@ -154,6 +176,9 @@ func (c *Config) apply(s *settings) (fault error) {
 	return fault
 }
 
+// environment is the layer that a repository may bring.
+const environment = 3
+
 // address decides where to send, and with which token.
 func (c *Config) address(layers []*settings, env func(string) string) error {
 	at := 0
@@ -161,7 +186,7 @@ func (c *Config) address(layers []*settings, env func(string) string) error {
 		at++
 	}
 	for i, t := range layers {
-		if t.socketOwner != "" && (i <= 1 || at == i) {
+		if t.socketOwner != "" && (i < environment || at == i) {
 			c.SocketOwner = t.socketOwner
 			break
 		}
@@ -185,9 +210,9 @@ func (c *Config) address(layers []*settings, env func(string) string) error {
 		c.Socket = path.Join(dir, s.socket)
 	default:
 		c.URL = s.url
-		// The first token, but the file's only if its owner chose the URL too.
+		// The first token, but a file's only if no stranger to the files chose the URL.
 		for i, t := range layers {
-			if t.token != "" && (i > 1 || at <= 1) {
+			if t.token != "" && (i == environment || at < environment) {
 				c.Token = t.token
 				break
 			}
@@ -245,19 +270,26 @@ func readFlags(args []string) (*settings, error) {
 	return s, nil
 }
 
-// readFile reads hook.conf: lines of `name = value`, # begins a comment line.
-func readFile(env func(string) string) (*settings, error) {
-	s := &settings{}
+// userConf is the user's own file, "" where there is no home.
+func userConf(env func(string) string) string {
 	dir := env("XDG_CONFIG_HOME")
 	if !path.IsAbs(dir) {
 		if dir = env("HOME"); !path.IsAbs(dir) {
-			return s, nil
+			return ""
 		}
 		dir = path.Join(dir, ".config")
 	}
-	name := path.Join(dir, "assent", "hook.conf")
-	s.from = name + ": "
-	b, err := readConf(name)
+	return path.Join(dir, "assent", "hook.conf")
+}
+
+// readFile reads a hook.conf: lines of `name = value`, # begins a comment line. With an owner the file has
+// to be that user's, and nobody else's to write.
+func readFile(name string, owner *uint32) (*settings, error) {
+	s := &settings{from: name + ": "}
+	if name == "" {
+		return s, nil
+	}
+	b, err := readConf(name, owner)
 	if err != nil {
 		return s, errors.New(name + ": " + err.Error())
 	}
@@ -273,7 +305,7 @@ func readFile(env func(string) string) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain, cacert = value")
 			}
 			continue
 		}
@@ -284,7 +316,7 @@ func readFile(env func(string) string) (*settings, error) {
 }
 
 // readConf reads the file, which may be missing.
-func readConf(name string) ([]byte, error) {
+func readConf(name string, owner *uint32) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not stop us
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -296,6 +328,9 @@ func readConf(name string) ([]byte, error) {
 	fi, err := f.Stat()
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConf {
 		return nil, errors.New("is no file of a sensible size")
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); owner != nil && (!ok || st.Uid != *owner || fi.Mode()&0o022 != 0) {
+		return nil, errors.New("others than the administrator can write it")
 	}
 	b := make([]byte, fi.Size())
 	for n := 0; n < len(b); {

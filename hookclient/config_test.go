@@ -134,3 +134,66 @@ func TestReadConfigWorkingDirectory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestSystemConf: the administrator's file stands between the flags and the user's, and counts only while
+// it is the administrator's.
+func TestSystemConf(t *testing.T) {
+	dir := t.TempDir()
+	system, user := filepath.Join(dir, "system.conf"), filepath.Join(dir, "assent/hook.conf")
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := func(name string) string {
+		return map[string]string{"XDG_CONFIG_HOME": dir, "ASSENT_URL": "http://127.0.0.1:1", "ASSENT_TOKEN": "env", "ASSENT_ON_FAILURE": "abstain"}[name]
+	}
+	me := uint32(os.Getuid())
+	read := func(args ...string) Config {
+		t.Helper()
+		c, err := readConfig(args, env, system, me)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if c := read(); c.URL != "http://127.0.0.1:1" || c.Token != "env" || c.Fault != nil {
+		t.Errorf("no file: %+v", c)
+	}
+	write(user, "url = https://user.example\ntoken = user\non-failure = abstain\ntimeout = 5s\ncacert = /user.pem\n")
+	write(system, "url = https://system.example\non-failure = deny\ncacert = /system.pem\n")
+	c := read()
+	if c.URL != "https://system.example" || c.OnFailure != hook.Deny || c.Timeout != 5*time.Second || c.Token != "user" || c.CACert != "/system.pem" || c.Fault != nil {
+		t.Errorf("the administrator's wins: %+v", c)
+	}
+	write(system, "token = system\n")
+	if c := read(); c.URL != "https://user.example" || c.Token != "system" {
+		t.Errorf("%+v", c)
+	}
+	if c := read("--socket", "/flag.sock", "--on-failure", "deny"); c.Socket != "/flag.sock" || c.URL != "" || c.OnFailure != hook.Deny {
+		t.Errorf("flags win: %+v", c)
+	}
+	if err := os.Remove(user); err != nil {
+		t.Fatal(err)
+	}
+	if c := read(); c.URL != "http://127.0.0.1:1" || c.Token != "env" { // the file's token is not for whom a repository names
+		t.Errorf("%+v", c)
+	}
+	if err := os.Chmod(system, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if c := read(); c.Fault == nil || c.Token == "system" {
+		t.Errorf("a file that others can write counts: %+v", c)
+	}
+	if err := os.Chmod(system, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := readConfig(nil, env, system, me+1); c.Fault == nil || c.Token == "system" {
+		t.Errorf("another user's file counts: %+v", c)
+	}
+	write(system, "cacert = relative.pem\n")
+	if c := read(); c.Fault == nil || c.CACert != "" {
+		t.Errorf("%+v", c)
+	}
+}

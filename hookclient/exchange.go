@@ -55,6 +55,7 @@ func (q *request) head() []byte {
 	if q.to.token != "" {
 		b = append(b, "Authorization: Bearer "+q.to.token+"\r\n"...)
 	}
+	b = appendHeader(b, hook.HeaderVersion, q.to.version)
 	b = appendEvent(b, *q.event)
 	if q.remaining > 0 {
 		b = appendHeader(b, hook.HeaderRemaining, strconv.FormatInt(q.remaining.Milliseconds(), 10))

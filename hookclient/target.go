@@ -11,12 +11,13 @@ import (
 
 // target is where a broker listens.
 type target struct {
-	name   string // socket path or URL: what the spool files an event under
-	host   string // Host header
-	path   string // of the request line
-	token  string
-	remote bool
-	dial   func(context.Context) (net.Conn, error)
+	version string // of this program
+	name    string // socket path or URL: what the spool files an event under
+	host    string // Host header
+	path    string // of the request line
+	token   string
+	remote  bool
+	dial    func(context.Context) (net.Conn, error)
 }
 
 var (
@@ -35,7 +36,7 @@ func newTarget(cfg *Config) (target, error) {
 			return target{}, err
 		}
 		addr := &net.UnixAddr{Name: cfg.Socket, Net: "unix"}
-		return target{name: cfg.Socket, host: "assent", path: "/v1/hooks",
+		return target{name: cfg.Socket, host: "assent", path: "/v1/hooks", version: cfg.Version,
 			dial: func(context.Context) (net.Conn, error) {
 				// A unix socket connects at once or not at all.
 				conn, err := net.DialUnix("unix", nil, addr)
@@ -56,7 +57,7 @@ func newTarget(cfg *Config) (target, error) {
 	if !plainToken(cfg.Token) {
 		return target{}, errors.New("the token holds characters that no token has")
 	}
-	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, remote: true, dial: u.dialPlain}
+	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true, dial: u.dialPlain}
 	if cfg.Dial != nil {
 		t.dial = func(ctx context.Context) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, newRetry)

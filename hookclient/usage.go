@@ -6,14 +6,16 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
   --socket PATH                the broker's socket ($XDG_RUNTIME_DIR/assent/hook.sock)
   --socket-owner USER          whose broker listens there, by name or number (the user who runs the hook)
   --url URL                    a broker elsewhere: http to loopback here, https with "assent hook"
+  --cacert FILE                certificates to trust for an https URL, instead of the system's
   --timeout DURATION           how long a permission request waits (590s)
   --on-timeout abstain|deny    its answer when the time is up (abstain: the agent's own prompt decides)
   --on-failure abstain|deny    its answer when no broker can be asked (abstain)
   --transcript on|off          whether the broker is shown the end of the agent's transcript with a
                                permission request (on with a socket, off with a URL)
 
-What no flag says is read from $XDG_CONFIG_HOME/assent/hook.conf (lines like "timeout = 590s";
-also "token = ..." and "contain = ABI PATH", which assent install writes), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+What no flag says is read from /etc/assent/hook.conf, then from $XDG_CONFIG_HOME/assent/hook.conf (lines
+like "timeout = 590s"; also "token = ...", which assent join writes, and "contain = ABI PATH", which assent
+install writes), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
 
 // Usage is the help text of the command called name.
 func Usage(name string) string {

@@ -33,10 +33,12 @@ var plan = []struct {
 		internal/ci
 		internal/ci/report
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/contain
 		internal/host/gitrepo
+		internal/host/inbox
 		internal/mcp
 		internal/outlet/hookd
 		internal/outlet/ledger
@@ -44,6 +46,7 @@ var plan = []struct {
 		internal/outlet/rabbit
 		internal/policy
 		internal/intake
+		internal/machines
 		internal/policy/batch
 		internal/policy/contain
 		internal/policy/contained
@@ -53,11 +56,18 @@ var plan = []struct {
 		internal/policy/importer
 		internal/policy/replay
 		internal/policy/suggest
+		internal/relay
+		internal/relay/certificate
+		internal/relay/tunnel
+		internal/relay/uplink
 		internal/reqcontext
 		internal/server
 		internal/setup/doctor
 		internal/setup/hookconf
+		internal/setup/phone
+		internal/setup/programs
 		internal/setup/service
+		internal/setup/update
 		internal/store/history
 		internal/store/integrity
 		internal/store/reader
@@ -109,17 +119,22 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
+	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
 	{"internal/intake", "broker internal/agent internal/agent/agents internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/host/ondisk internal/policy/contained internal/reqcontext internal/text/digest internal/text/show", "an event's journey knows no protocol; rules, grants and the stream are handed in"},
+
+	{"internal/machines", "internal/hook", "it counts what it is told, and keeps nothing"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
@@ -151,6 +166,11 @@ var plan = []struct {
 		internal/text/digest
 		internal/text/show`, "it makes rules of requests, and holds none"},
 
+	{"internal/relay", "internal/relay/certificate internal/relay/tunnel", "it passes bytes on, and knows nothing of what a broker is"},
+	{"internal/relay/certificate", "", "it keeps a certificate, whoever serves with it"},
+	{"internal/relay/tunnel", "internal/text/digest", "it is what both ends have in common"},
+	{"internal/relay/uplink", "internal/relay/certificate internal/relay/tunnel", "it brings connections, and knows nobody who serves them"},
+
 	{"internal/reqcontext", "broker internal/hook", "what it holds goes nowhere but into answers: it knows no store, no stream and no log"},
 
 	{"internal/server", `
@@ -162,11 +182,13 @@ var plan = []struct {
 		internal/auth
 		internal/auth/passkey
 		internal/feed
+		internal/fleet
 		internal/halt
 		internal/hook
 		internal/host/peercred
 		internal/host/process
 		internal/intake
+		internal/machines
 		internal/outlet/notify
 		internal/policy/grants
 		internal/policy/suggest
@@ -177,15 +199,18 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/service internal/text/show", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
+	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
+	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},
+	{"internal/setup/update", "internal/setup/programs", "it knows files and signatures, and no broker"},
 
 	{"internal/store/history", "internal/feed internal/hook internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
-	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/text/digest", ""},
+	{"internal/store/stream", "broker internal/hook internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 
 	{"internal/terminal", "internal/agent/claude/tools internal/agent/tool internal/api internal/feed internal/hook internal/text/layout internal/text/show", "it shows what the API says; whoever asks the broker is handed in"},
 
@@ -203,7 +228,9 @@ var modules = []struct {
 	may  string
 	why  string
 }{
+	{"aead.dev/minisign", "internal/setup/update", ""},
 	{"charm.land/bubbletea", "internal/terminal", ""},
+	{"github.com/BurntSushi/toml", "internal/policy/importer", "policies of other agents"},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
 	{"github.com/aymanbagabas/go-udiff", "internal/terminal", ""},
 	{"github.com/charmbracelet/colorprofile", "internal/terminal", ""},
@@ -211,9 +238,10 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "internal/api internal/server", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream internal/setup/update", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
+	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
@@ -229,14 +257,18 @@ var modules = []struct {
 	{"github.com/spf13/cobra", "cmd/assent", ""},
 	{"github.com/spf13/pflag", "cmd/assent", ""},
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
+	{"go.starlark.net", "internal/policy/importer", "rules of another agent are parsed, never run"},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
 	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
+	{"golang.org/x/crypto", "internal/relay/certificate", ""},
+	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
 	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
-	{"golang.org/x/time", "internal/server", ""},
+	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},
 	{"mvdan.cc/sh", "internal/policy/shell", "whoever else parsed shell text would trust a tree that is not what bash runs"},
+	{"rsc.io/qr", "internal/server", ""},
 }
 
 // jsonReader is below internal/text/strictjson, and so below whoever takes an object apart. It reads

@@ -46,7 +46,7 @@ func run(args []string) {
 		warn(err.Error())
 		return
 	}
-	cfg.Warn = warn
+	cfg.Warn, cfg.Version = warn, built
 	hookclient.Run(cfg, os.Stdin, os.Stdout)
 }
 

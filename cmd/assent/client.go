@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -59,7 +60,7 @@ func (a *app) broker() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.Token = os.Getenv("ASSENT_TOKEN")
+	config.Token = cmp.Or(os.Getenv("ASSENT_TOKEN"), a.credential)
 	if config.Token == "" && a.url != "" {
 		return nil, errors.New("no credential: set ASSENT_TOKEN to a token of that broker (there: assent token create)")
 	}

@@ -50,11 +50,12 @@ The packages install it; with assent from source, do it once:
 // completeWords says what the words after the commands may be. Where nothing is said here, neither
 // argument nor flag is a file, except for the rules, which stand in files.
 func (a *app) completeWords(root *cobra.Command) {
-	roles := []string{"view", "approve", "admin"}
+	roles := []string{"view", "approve", "operate", "admin"}
 	flags := map[string]map[string][]string{
 		"pair":         {"role": roles},
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
-		"token create": {"role": append([]string{"submit"}, roles...)},
+		"phone":        {"role": roles, "way": {"tailscale", "home"}},
+		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
 		"install":      {"scope": {"user", "project", "local"}, "agent": installable},
 		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installable},
 	}

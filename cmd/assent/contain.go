@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/host/contain"
+	"assent/internal/setup/programs"
 )
 
 // containCmd becomes assent-contain, which stands beside this program and starts faster.
@@ -43,7 +44,9 @@ func containProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real, err := filepath.EvalSymlinks(self); err == nil {
+	if dir := programs.Lasting(self, programs.DataHome(os.Getenv)); dir != "" && sameFile(filepath.Join(dir, "assent"), self) {
+		self = filepath.Join(dir, "assent")
+	} else if real, err := filepath.EvalSymlinks(self); err == nil {
 		self = real
 	}
 	program := filepath.Join(filepath.Dir(self), "assent-contain")

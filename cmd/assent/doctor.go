@@ -12,6 +12,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/setup/doctor"
+	"assent/internal/setup/hookconf"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -20,14 +21,14 @@ func (a *app) doctorCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the setup and suggest fixes",
-		Long: `Check the broker, its socket, its rules, who is notified, each Claude Code on this machine, the hooks
+		Long: `Check the broker, its socket, its rules, who is notified, the way to the phone, each Claude Code on this machine, the hooks
 in their settings (yours, and those of the project in the current directory), and the permission
 mode, and whether commands can be contained. Changes nothing. Exits 1 when something is broken. With --url it checks that broker, and the
-settings here.`,
+settings here. On a machine that joined a broker elsewhere (assent join) it checks that one.`,
 		Example: "  assent doctor\n  assent doctor --json\n  assent doctor --url https://box.example.net",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			findings := doctor.Examine(cmd.Context(), a.doctorConfig())
+			findings := doctor.Examine(cmd.Context(), a.whereJoined().doctorConfig())
 			if a.json {
 				if err := a.printJSON(findings); err != nil {
 					return err
@@ -43,6 +44,24 @@ settings here.`,
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, fix")
 	return c
+}
+
+// whereJoined is a for the broker that this machine joined, if it joined one and none runs here.
+func (a *app) whereJoined() *app {
+	if _, err := a.runtime(); a.url != "" || err == nil {
+		return a
+	}
+	j, err := a.joined()
+	if err != nil || j.URL == "" {
+		return a
+	}
+	far, dir := *a, configDir(os.Getenv)
+	far.url = j.URL
+	if _, err := os.Stat(caFile(dir)); err == nil {
+		far.caCert = caFile(dir)
+	}
+	far.credential, _ = hookconf.Get(hookconf.Path(dir), "token") // without it the doctor says so
+	return &far
 }
 
 // printFindings prints a line for each, and one for what would help.
@@ -107,6 +126,7 @@ func (a *app) doctorConfig() doctor.Config {
 		},
 		RuleProblem: ruleTrouble,
 		Contain:     containProgram,
+		Phone:       a.phoneState,
 		Service:     a.serviceStatus,
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -39,7 +40,12 @@ Its flags are those of assent-hook:
 				cmd.PrintErrln("assent hook:", err)
 				return nil
 			}
-			cfg.Dial = dialTLS(cfg.URL, &tls.Config{MinVersion: tls.VersionTLS12})
+			roots, err := trusted(cfg.CACert)
+			if err != nil && cfg.Fault == nil {
+				cfg.Fault = fmt.Errorf("cacert: %w", err)
+			}
+			cfg.Dial = dialTLS(cfg.URL, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
+			cfg.Version = version()
 			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
 			return nil

@@ -21,6 +21,7 @@ import (
 type installFlags struct {
 	scope, agent  string
 	ci            bool
+	managedOnly   bool
 	socket, url   string
 	socketOwner   string
 	ask           string // "default", or rules with commas between
@@ -36,6 +37,7 @@ const defaultAsk = "default"
 // add declares the flags that a command which installs has.
 func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
+	fl.BoolVar(&f.managedOnly, "managed-only", false, "with --scope managed: no hooks run on this machine but managed ones")
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
@@ -53,7 +55,7 @@ func (f *installFlags) addMode(fl *pflag.FlagSet) {
 
 // addWhere declares the flags that say which file is meant, and whether to ask.
 func (f *installFlags) addWhere(fl *pflag.FlagSet) {
-	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours)")
+	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours), managed (all users of this machine; for root)")
 	fl.StringVar(&f.agent, "agent", "claude", "which agent's settings")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 }
@@ -84,6 +86,7 @@ how. What each agent can do is in docs/agents.md.`,
   assent install --default-mode default --yes
   assent install --ask='Bash(git push:*),WebFetch'
   assent install --socket /run/assent/hook.sock --socket-owner assent
+  sudo assent install --scope managed --managed-only --url https://box.example.net
   assent install --print                             show the file, change nothing
   assent install codex
   assent install opencode --ask`,
@@ -212,7 +215,7 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
-	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print {
+	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print && f.scope != string(install.Managed) {
 		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
 			fmt.Fprintln(a.err, "note:", n.Text)
 		}
@@ -232,8 +235,11 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
 	}
 	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
 	gone, err := a.carryOut(ctx, f, plan, o)
-	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" {
+	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" && f.scope != string(install.Managed) {
 		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
+	}
+	if err == nil && !f.print {
+		err = a.forgetJoined(f.scope)
 	}
 	if gone && !a.json {
 		a.leftOver()
@@ -280,6 +286,9 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 		done.Notes = []install.Note{}
 	}
 	if !a.json {
+		if !a.asks(f) || !done.Changed {
+			a.showChange(plan)
+		}
 		a.showPlan(plan, o)
 	}
 	if done.Changed {
@@ -308,13 +317,20 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 	return done.Applied, nil
 }
 
-// showPlan prints the change and the notes.
-func (a *app) showPlan(plan install.Plan, o install.Options) {
+// asks reports whether a person is asked before a file is written.
+func (a *app) asks(f installFlags) bool { return a.interactive() && !f.yes && !a.json }
+
+// showChange prints each line that changes.
+func (a *app) showChange(plan install.Plan) {
 	if !plan.Changed() {
 		fmt.Fprintf(a.out, "Nothing to do: %s is as it should be.\n", show.Line(plan.Path))
 	} else {
 		fmt.Fprint(a.out, show.Text(strings.ReplaceAll(plan.Diff(), "\r\n", "\n")))
 	}
+}
+
+// showPlan prints the notes, and the change in short.
+func (a *app) showPlan(plan install.Plan, o install.Options) {
 	for _, n := range plan.Notes {
 		fmt.Fprintln(a.out, "\n"+strings.Join(terminal.Wrap("Note: "+show.Line(n.Text)+".", columns(a.out), 2), "\n"))
 	}
@@ -346,11 +362,11 @@ func (a *app) agree(ctx context.Context, f installFlags, plan install.Plan) erro
 	if f.yes {
 		return nil
 	}
-	if a.json || !a.interactive() {
+	if !a.asks(f) {
 		return usagef("nobody can be asked here, so nothing was changed: --yes writes %s, --print shows it", plan.Path)
 	}
 	fmt.Fprintln(a.out)
-	yes, err := a.confirm(ctx, "Write this to "+show.Line(plan.Target)+"?", true)
+	yes, err := a.confirmOr(ctx, "Write this to "+show.Line(plan.Target)+"? (d shows each line)", true, func() { a.showChange(plan) })
 	if err != nil || !yes {
 		return errDeclined // the end of input, and Ctrl-C, are a no
 	}
@@ -362,7 +378,7 @@ func (a *app) nextSteps(f installFlags, done outcome) {
 	fmt.Fprintln(a.out, "Claude Code runs these hooks from now on, in open sessions too.")
 	switch _, err := a.runtime(); {
 	case f.url != "":
-		fmt.Fprintln(a.out, "Next: put the token for the broker into the hook's configuration: assent hook --help")
+		fmt.Fprintln(a.out, "Next: the token of the broker, if this machine has none: assent join does both, see docs/join.md")
 	case err != nil:
 		fmt.Fprintln(a.out, "Next: start the broker, with assent serve. Until then Claude Code asks in its terminal only.")
 	default:

@@ -11,6 +11,7 @@ import (
 	"assent/hookclient"
 	"assent/internal/agent/claude/install"
 	"assent/internal/host/gitrepo"
+	"assent/internal/setup/programs"
 )
 
 // whereabouts is where the person stands.
@@ -35,15 +36,22 @@ func (a *app) installOptions(f installFlags) (install.Options, whereabouts, erro
 	scope := install.Scope(f.scope)
 	switch scope {
 	case install.User, install.Project, install.Local:
+		if f.managedOnly {
+			return install.Options{}, whereabouts{}, usagef("--managed-only goes with --scope managed")
+		}
+	case install.Managed:
+		if !f.print && os.Geteuid() != 0 {
+			return install.Options{}, whereabouts{}, usagef("--scope managed is for all users of this machine: run it as root, with sudo; --print shows the file")
+		}
 	default:
-		return install.Options{}, whereabouts{}, usagef("--scope %s: want user, project or local", f.scope)
+		return install.Options{}, whereabouts{}, usagef("--scope %s: want user, project, local or managed", f.scope)
 	}
 	w, err := here()
 	if err != nil {
 		return install.Options{}, w, err
 	}
 	o, err := a.agentOptions()
-	o.Scope, o.Dir, o.CI = scope, w.dir(), f.ci
+	o.Scope, o.Dir, o.CI, o.OnlyManaged = scope, w.dir(), f.ci, f.managedOnly
 	return o, w, err
 }
 
@@ -79,15 +87,32 @@ func (a *app) versions(ctx context.Context, f installFlags, o *install.Options) 
 
 // hookCommand is the argv that the hooks run, with absolute paths.
 func (a *app) hookCommand(f installFlags) ([]string, error) {
+	if f.scope != string(install.Managed) {
+		return a.hookArgv(f)
+	}
+	if f.url == "" && f.socket == "" {
+		return nil, usagef("--scope managed: say --url, or --socket with --socket-owner: root's own broker is not everybody's")
+	}
+	argv, err := a.hookArgv(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := install.RootsAlone(argv[0]); err != nil && !f.print {
+		return nil, fmt.Errorf("all users would run %s, and %w; install assent for the machine, as with sh install.sh --prefix /usr/local", argv[0], err)
+	}
+	return argv, nil
+}
+
+func (a *app) hookArgv(f installFlags) ([]string, error) {
 	if f.socket != "" && f.url != "" {
 		return nil, usagef("--socket and --url exclude each other; give one")
 	}
 	if f.socketOwner != "" && f.url != "" {
 		return nil, usagef("--socket-owner is for a socket; over --url the certificate says who answers")
 	}
-	self, err := os.Executable()
+	self, err := lasting(!f.print)
 	if err != nil {
-		return nil, fmt.Errorf("path of this program: %w", err)
+		return nil, err
 	}
 	if f.url != "" {
 		if _, err := hookclient.ParseURL(f.url); err != nil {
@@ -96,7 +121,7 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 		return []string{stable(self), "hook", "--url", f.url}, nil
 	}
 	program := filepath.Join(filepath.Dir(self), "assent-hook")
-	if fi, err := os.Stat(program); err != nil || fi.Mode()&0o111 == 0 {
+	if fi, err := os.Stat(program); (err != nil || fi.Mode()&0o111 == 0) && filepath.Base(filepath.Dir(self)) != programs.InUse {
 		if program, err = exec.LookPath("assent-hook"); err != nil {
 			return nil, fmt.Errorf("assent-hook is neither beside %s nor on PATH; build it (make build) or install it there", self)
 		}
@@ -120,6 +145,25 @@ func (a *app) hookCommand(f installFlags) ([]string, error) {
 		command = append(command, "--socket-owner", f.socketOwner)
 	}
 	return command, nil
+}
+
+// lasting is the path of this program under which it can be named for good. From a cache of npm's, which
+// is emptied now and then, the programs are copied to where they stay, if keep is said.
+func lasting(keep bool) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("path of this program: %w", err)
+	}
+	data := programs.DataHome(os.Getenv)
+	if keep {
+		if _, err := programs.Keep(self, data, version()); err != nil {
+			return "", err
+		}
+	}
+	if dir := programs.Lasting(self, data); dir != "" {
+		return filepath.Join(dir, "assent"), nil
+	}
+	return self, nil
 }
 
 // stable prefers the name under which a program is on PATH: a package manager's link there

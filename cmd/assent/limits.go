@@ -18,6 +18,7 @@ const minFiles = 128
 // cannot open their files are worse than a page that cannot be opened, or a hook that abstains.
 type connLimits struct {
 	unix, tcp       int // connections
+	phone           int // connections of phones that come by a listener of their own
 	waiting, remote int // hooks that wait: on both, and of them over TCP
 	sockets         int // WebSockets, over TCP too
 	readers, hookd  int // connections to the event stream and to the hookd socket
@@ -34,6 +35,8 @@ func limitsOf(files uint64) (connLimits, error) {
 	var r connLimits
 	r.tcp = int(min(22_000, rest/3))
 	r.unix = int(min(24_000, rest-rest/3))
+	r.phone = min(256, max(5, r.unix/16))
+	r.unix -= r.phone
 	r.remote, r.sockets = r.tcp/2, min(1024, r.tcp/4)
 	r.waiting = min(20_000, r.unix-r.unix/8)
 	r.readers, r.hookd = int(min(1024, own/4)), int(min(128, own/4))

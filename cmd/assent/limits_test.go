@@ -10,10 +10,10 @@ func TestLimitsOf(t *testing.T) {
 		if err != nil {
 			t.Errorf("%d: %v", files, err)
 		}
-		if own := int64(files) - int64(r.unix+r.tcp+r.readers+r.hookd); own < 32 {
+		if own := int64(files) - int64(r.unix+r.tcp+r.phone+r.readers+r.hookd); own < 32 {
 			t.Errorf("%d files: %d are left, %+v", files, own, r)
 		}
-		for _, n := range []int{r.unix, r.tcp, r.waiting, r.remote, r.sockets, r.readers, r.hookd} {
+		for _, n := range []int{r.unix, r.tcp, r.phone, r.waiting, r.remote, r.sockets, r.readers, r.hookd} {
 			if n < 5 {
 				t.Errorf("%d files: %+v", files, r)
 			}

@@ -39,6 +39,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if err := f.checkAMQP(); err != nil {
 		return nil, err
 	}
+	if _, err := f.namedRelay(); err != nil {
+		return nil, err
+	}
 	f.mutates = claude.DefaultMutationTools()
 	if f.mutationTools != nil {
 		tools, err := claude.ParseMutationTools(f.mutationTools)

@@ -43,11 +43,13 @@ func usagef(format string, args ...any) error {
 type app struct {
 	stateDir    string // "" with url
 	url, caCert string // of a broker elsewhere, see locate
+	credential  string // for it, where ASSENT_TOKEN is not set
 	json        bool
 	helpErr     error // help was asked for something that is not there
 	shown       shownFile
 	in          io.Reader
-	lines       *bufio.Reader // over in, once a question was put
+	lines       *bufio.Reader  // over in, once a question was put
+	reading     chan inputLine // gets the next of them; nil: none is read
 	out, err    io.Writer
 }
 
@@ -99,6 +101,7 @@ hands the answer back to the waiting agent. Without a command it prints what wai
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no broker runs, 4 the broker refused. The hook
 client always exits with 0.`,
 		Example: `  assent up                         set everything up, step by step
+  assent phone                      answer on a phone
   assent simulate                   raise a sample request, without an agent
   assent                            what waits, and where
   assent allow 417                  allow request 417
@@ -127,11 +130,11 @@ client always exits with 0.`,
 		title    string
 		commands []*cobra.Command
 	}{
-		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.doctorCmd(), a.simulateCmd()}},
+		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.phoneCmd(), a.joinCmd(), a.doctorCmd(), a.simulateCmd()}},
 		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
-		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
-		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.repairCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
+		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
+		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.noticesCmd()}},
 		{"For programs:", []*cobra.Command{a.eventsCmd(), a.natsInfoCmd(), a.healthCmd(), a.hookCmd(), a.containCmd(), a.mcpCmd(), a.ciCmd()}},
 		{aboutGroup, []*cobra.Command{a.versionCmd(), a.completionCmd(), a.manCmd()}},
 	} {

@@ -28,7 +28,7 @@ func deviceTitle(w api.PairingWaiting) string {
 
 type pairFlags struct {
 	api.NewPairing
-	qr bool
+	qr, join bool
 }
 
 func (a *app) pairCmd() *cobra.Command {
@@ -39,9 +39,12 @@ func (a *app) pairCmd() *cobra.Command {
 		Long: `Without CODE: print a link that pairs one browser with this broker. It works once, within
 five minutes; open it in the browser that will approve.
 
+With --join: print a link by which one machine with agents joins this broker, once: there, assent join
+LINK. It may only ask; its requests are shown under the name that you give it here.
+
 With CODE: pair the browser that shows this code. The page shows one when you choose to
 pair from there. Look at the name and the address before you agree.`,
-		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone",
+		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone\n  assent pair --join --name anas-laptop",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return errors.New("want one CODE, or none for a link")
@@ -49,10 +52,13 @@ pair from there. Look at the name and the address before you agree.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch f.Role {
-			case "view", "approve", "admin":
-			default:
-				return usagef("--role: want view, approve or admin")
+			switch {
+			case f.join && (len(args) > 0 || cmd.Flags().Changed("role") || f.Name == ""):
+				return usagef("--join goes with --name alone: say which machine it is for")
+			case f.join:
+				f.Role = "submit"
+			case f.Role != "view" && f.Role != "approve" && f.Role != "operate" && f.Role != "admin":
+				return usagef("--role: want view, approve, operate or admin")
 			}
 			b, err := a.broker()
 			if err != nil {
@@ -69,12 +75,17 @@ pair from there. Look at the name and the address before you agree.`,
 			if a.json {
 				return a.printJSON(p)
 			}
+			if f.join {
+				a.printInvitation(p)
+				return nil
+			}
 			a.printPairing(p, f.qr)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve or admin")
-	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called)")
+	c.Flags().StringVar(&f.Role, "role", f.Role, "what the browser may do: view, approve, operate or admin")
+	c.Flags().StringVar(&f.Name, "name", "", "name of the device (default: what its browser is called), or of the machine that joins")
+	c.Flags().BoolVar(&f.join, "join", false, "a link for a machine with agents, which may only ask")
 	c.Flags().BoolVar(&f.qr, "qr", false, "print a QR code of the link even where no phone could use it")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: url, code, expiresAt; with CODE the device")
 	return c
@@ -90,7 +101,16 @@ func (a *app) printPairing(p api.Pairing, force bool) {
 	}
 	fmt.Fprintln(a.err, "Open this link within five minutes; it works once.")
 	if here {
-		fmt.Fprintln(a.err, "It leads to this machine only. A phone needs an https address: see docs/phone.md.")
+		fmt.Fprintf(a.err, "It leads to this machine only. For a phone: %s phone\n", typed())
+	}
+}
+
+// printInvitation prints the link for a machine, and what to do with it.
+func (a *app) printInvitation(p api.Pairing) {
+	fmt.Fprintln(a.out, show.Line(p.URL))
+	fmt.Fprintln(a.err, "On that machine, within five minutes; it works once: assent join LINK")
+	if loopbackURL(p.URL) {
+		fmt.Fprintln(a.err, "It leads to this machine only. Another one needs an https address: see docs/join.md.")
 	}
 }
 
@@ -121,8 +141,10 @@ func mayDo(role string) string {
 	switch role {
 	case "view":
 		return "see requests, not answer them"
+	case "operate":
+		return "answer requests and send text to agents, which together is a shell on their machines"
 	case "admin":
-		return "answer requests and revoke devices"
+		return "answer requests, send text to agents and revoke devices"
 	}
 	return "answer requests"
 }

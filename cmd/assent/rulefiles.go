@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"assent/internal/policy/files"
+	"assent/internal/setup/programs"
 )
 
 // managedRules is the administrator's file of rules.
@@ -43,6 +44,9 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 	}
 	if self, err := os.Executable(); err == nil {
 		cfg.Protected = append(cfg.Protected, self, filepath.Join(filepath.Dir(self), "assent-hook"), filepath.Join(filepath.Dir(self), "assent-contain"))
+		if dir := programs.Lasting(self, programs.DataHome(os.Getenv)); dir != "" {
+			cfg.Protected = append(cfg.Protected, filepath.Dir(dir))
+		}
 	}
 	return cfg
 }

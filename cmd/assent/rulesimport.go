@@ -16,12 +16,16 @@ import (
 func (a *app) rulesImportCmd() *cobra.Command {
 	var write, everywhere bool
 	var to string
+	from := importer.FromClaude
 	c := &cobra.Command{
 		Use:   "import [SETTINGS]",
-		Short: "Create a rule file from Claude Code's settings",
+		Short: "Create a rule file from an agent's settings",
 		Long: `Create a rule file from the permissions in Claude Code's settings (default
 ~/.claude/settings.json) and print it, or with --write put it where your rules stand. The settings
 stay as they are.
+
+--from codex reads Codex's rules ($CODEX_HOME/rules, else ~/.codex/rules; or a file *.rules, or its
+config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its settings.json).
 
 Nothing is allowed that was not allowed there. What cannot be carried over is said, line by line,
 and so is what a wide rule such as Bash(python:*) means. What a project's settings allow holds in
@@ -29,7 +33,9 @@ that project only, but your file of rules counts everywhere: it is left out unle
 --everywhere.`,
 		Example: `  assent rules import
   assent rules import ~/.claude/settings.json --write
-  assent rules import .claude/settings.local.json --everywhere > more.yaml`,
+  assent rules import .claude/settings.local.json --everywhere > more.yaml
+  assent rules import --from codex
+  assent rules import --from gemini ~/.gemini/settings.json --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("takes one file of settings, got %d", len(args))
@@ -49,7 +55,10 @@ that project only, but your file of rules counts everywhere: it is left out unle
 			if len(args) == 1 {
 				path = args[0]
 			}
-			m, err := importer.Read(importer.Config{Settings: path, UserDir: userDir, Everywhere: everywhere})
+			if len(args) == 0 && from != importer.FromClaude {
+				path = policyDir(from, o.Home, os.Getenv)
+			}
+			m, err := importer.ReadFrom(from, importer.Config{Settings: path, UserDir: userDir, Everywhere: everywhere})
 			if err != nil {
 				return err
 			}
@@ -88,9 +97,21 @@ that project only, but your file of rules counts everywhere: it is left out unle
 	}
 	c.Flags().BoolVar(&write, "write", false, "write it to your file of rules, if there is none yet")
 	c.Flags().StringVar(&to, "to", "", "write it to this file, if there is none yet")
+	c.Flags().StringVar(&from, "from", from, "whose settings: claude, codex or gemini")
 	c.Flags().BoolVar(&everywhere, "everywhere", false, "let what a project's settings allow hold everywhere")
 	c.Flags().BoolVar(&a.json, "json", false, "the file and what became of each entry, as JSON")
 	return c
+}
+
+// policyDir is where an agent of this user keeps its rules.
+func policyDir(agent, home string, env func(string) string) string {
+	if agent == importer.FromGemini {
+		return filepath.Join(home, ".gemini", "policies")
+	}
+	if dir := env("CODEX_HOME"); dir != "" {
+		return filepath.Join(dir, "rules")
+	}
+	return filepath.Join(home, ".codex", "rules")
 }
 
 // importReport is what import says as JSON.

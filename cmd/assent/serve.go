@@ -23,6 +23,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
@@ -55,6 +56,7 @@ Beyond loopback it needs a certificate, or a proxy in front of it that has one (
 		Example: `  assent serve
   assent serve --listen 127.0.0.1:0 --state-dir /tmp/assent --socket /tmp/assent/hook.sock
   assent serve --public-url https://box.example.net
+  assent serve --relay wss://relay.example.org --relay-token-file box.token
   assent serve --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"
   assent serve --ledger --mutation-tools 'Write,Edit,Bash,mcp__files__*'
   assent serve --amqp-url amqp://guest:guest@127.0.0.1:5672/
@@ -92,6 +94,13 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	sugar := log.Sugar()
+	relay, err := newRelayed(a.stateDir, &f, log)
+	if err != nil {
+		return err
+	}
+	if relay != nil {
+		f.publicURLs = append(slices.Clone(f.publicURLs), relay.up.URL())
+	}
 	socket, err := f.socketPath(a.stateDir)
 	if err != nil {
 		return err
@@ -219,6 +228,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err := once.Sweep(ctx); err != nil {
 		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
 	}
+	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Self: self, Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "messages", messages.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
 	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
@@ -252,10 +266,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
+	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(f.publicURLs, url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
@@ -282,15 +298,19 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if ledgers != nil {
 		followers["ledger"] = func() uint64 { return ledgers.Stats().Seq }
 	}
+	listeners := map[string]*server.Slots{"socket": sockets, "tcp": pages, "phone": phones}
+	if relay != nil {
+		listeners["relay"] = relay.slots
+	}
 	health := &readiness{streams: streams, socket: unix}
 
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check,
-		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(map[string]*server.Slots{"socket": sockets, "tcp": pages}), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			processMetrics(), server.SlotMetrics(listeners), relay.metrics(), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
 			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
 		),
 	})
@@ -302,13 +322,17 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.HaltChanged()
 		ring.Halted(stops.State())
 	})
+	messages.Notify(srv.MessagesChanged)
 	saved.Notify(func() {
 		book.Reload()
 		srv.RulesChanged()
 	})
 
+	door.reach = srv.Reach
+	door.look(time.Now())
+
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
-	// schemas, notifications, the spool, memory, the two listeners.
+	// schemas, notifications, the spool, memory, the listeners, the relay.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
 		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
@@ -336,6 +360,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })
 	}
+	g.run("messages", messages.Run)
 	g.run("schemas", schema.Run)
 	g.run("notifications", ring.Run)
 	g.run("spool", spool.watch)
@@ -350,6 +375,17 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		}
 		return page.Serve(pages)
 	})
+	ends := []*http.Server{hooks, page}
+	if relay != nil {
+		relay.run(g, srv, page.Handler)
+		ends = append(ends, relay.http)
+	}
+
+	phonePage := srv.HTTPServer(srv.TCP())
+	ends = append(ends, phonePage)
+	phonePage.TLSConfig = door.tls()
+	g.run("door", door.run)
+	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
 	if err = writeRuntime(a.stateDir, info); err == nil {
@@ -362,10 +398,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	unix.remove()
 	unix.Close()
 	pages.Close()
+	phones.Close()
 	// The broker first: its waiters go without an answer, and nothing is recorded for them. What
 	// else is being answered, such as a decision or a plain event, is finished.
 	err = errors.Join(err, b.Close())
-	finish(hooks, page)
+	finish(ends...)
 	return errors.Join(err, g.wait())
 }
 

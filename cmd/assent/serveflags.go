@@ -33,6 +33,8 @@ type serveFlags struct {
 	hookdSocket                  string
 	hold                         time.Duration
 	unattended                   string // unattendedHandBack or unattendedHold
+	relay, relayTokenFile        string
+	relayACME                    string
 }
 
 // What becomes of a request of an agent that shows no prompt meanwhile, while nobody can be told of it.
@@ -74,6 +76,7 @@ func (f *serveFlags) addListen(fl *pflag.FlagSet) {
 	fl.StringVar(&f.tlsCert, "tls-cert", "", "certificate file")
 	fl.StringVar(&f.tlsKey, "tls-key", "", "key file")
 	fl.StringSliceVar(&f.publicURLs, "public-url", nil, "https URL under which browsers reach the page, beside the loopback ones")
+	f.addRelay(fl)
 	fl.StringSliceVar(&f.trustedProxies, "trusted-proxy", nil, "address or network of the proxy that terminates TLS for the broker; without a certificate only this proxy is served from beyond this machine")
 }
 

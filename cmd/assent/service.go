@@ -58,7 +58,7 @@ assent install wrote reach it.`,
 				return err
 			}
 			if print {
-				text, err := a.serviceText(f)
+				text, err := a.serviceText(f, false)
 				if err == nil {
 					fmt.Fprint(a.out, text)
 				}
@@ -111,15 +111,16 @@ func (a *app) service() (*service.Service, error) {
 	}}, nil
 }
 
-// serviceText is the file for the service manager of this system.
-func (a *app) serviceText(f serveFlags) (string, error) {
+// serviceText is the file for the service manager of this system. keep sees to it that the program which
+// it names is there, see lasting.
+func (a *app) serviceText(f serveFlags, keep bool) (string, error) {
 	s, err := a.service()
 	if err != nil {
 		return "", err
 	}
-	self, err := os.Executable()
+	self, err := lasting(keep)
 	if err != nil {
-		return "", fmt.Errorf("path of this program: %w", err)
+		return "", err
 	}
 	if runtime.GOOS == "darwin" && !f.verbose {
 		f.quiet = true // launchd never deletes its log
@@ -141,7 +142,7 @@ func (a *app) serviceSpec(program string, f serveFlags, env func(string) string)
 	if f.socket, err = f.socketPath(a.stateDir); err != nil {
 		return service.Spec{}, err
 	}
-	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket} {
+	for _, path := range []*string{&f.tlsCert, &f.tlsKey, &f.rules, &f.hookdSocket, &f.relayTokenFile} {
 		if *path == "" {
 			continue
 		}
@@ -204,7 +205,7 @@ func (f serveFlags) args() []string {
 // installService makes the service what f says and waits until its broker is ready. changed is
 // false if there was nothing to do. After an error the service is the previous one, or none.
 func (a *app) installService(ctx context.Context, f serveFlags) (changed bool, err error) {
-	text, err := a.serviceText(f)
+	text, err := a.serviceText(f, true)
 	if err != nil {
 		return false, err
 	}

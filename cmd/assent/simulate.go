@@ -99,45 +99,9 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 }
 
 func (a *app) simulate(ctx context.Context, kind string, cfg hookclient.Config) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("the directory we are in: %w", err)
-	}
-	event := claude.Sample(kind, "simulated-"+uuid.NewString(), dir, os.Getenv("HOME"))
-	payload, err := json.Marshal(event)
-	if err != nil {
-		return fmt.Errorf("encode the sample: %w", err)
-	}
-	in, err := pipeWith(payload)
+	id, b, err := raiseSample(kind, cfg, func(id string) { a.announceSample(ctx, kind, id) })
 	if err != nil {
 		return err
-	}
-	defer in.Close()
-	answer, err := os.CreateTemp("", "assent-simulate-*")
-	if err != nil {
-		return fmt.Errorf("file for the answer: %w", err)
-	}
-	defer os.Remove(answer.Name())
-	defer answer.Close()
-	asked, id := cfg, ""
-	announced := make(chan struct{})
-	asked.Asking = func(given string) {
-		id = given
-		go func() {
-			defer close(announced)
-			a.announceSample(ctx, kind, given)
-		}()
-	}
-	hookclient.Run(asked, in, answer)
-	if id != "" {
-		<-announced
-	}
-	if err := sampleOver(cfg, event); err != nil {
-		return err
-	}
-	b, err := os.ReadFile(answer.Name())
-	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
 	}
 	if len(b) == 0 {
 		fmt.Fprintln(a.err, "No answer: an agent would now show its own prompt.")
@@ -153,6 +117,51 @@ func (a *app) simulate(ctx context.Context, kind string, cfg hookclient.Config) 
 		fmt.Fprintln(a.err, words)
 	}
 	return nil
+}
+
+// raiseSample puts a sample request, waits, and returns its id and what the agent would have been told,
+// which is empty where nobody answered. announce is called, beside the wait, once the broker is asked.
+func raiseSample(kind string, cfg hookclient.Config, announce func(id string)) (id string, answered []byte, err error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", nil, fmt.Errorf("the directory we are in: %w", err)
+	}
+	event := claude.Sample(kind, "simulated-"+uuid.NewString(), dir, os.Getenv("HOME"))
+	payload, err := json.Marshal(event)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode the sample: %w", err)
+	}
+	in, err := pipeWith(payload)
+	if err != nil {
+		return "", nil, err
+	}
+	defer in.Close()
+	answer, err := os.CreateTemp("", "assent-simulate-*")
+	if err != nil {
+		return "", nil, fmt.Errorf("file for the answer: %w", err)
+	}
+	defer os.Remove(answer.Name())
+	defer answer.Close()
+	asked := cfg
+	announced := make(chan struct{})
+	asked.Asking = func(given string) {
+		id = given
+		go func() {
+			defer close(announced)
+			announce(given)
+		}()
+	}
+	hookclient.Run(asked, in, answer)
+	if id != "" {
+		<-announced
+	}
+	if err := sampleOver(cfg, event); err != nil {
+		return id, nil, err
+	}
+	if answered, err = os.ReadFile(answer.Name()); err != nil {
+		return id, nil, fmt.Errorf("read the answer: %w", err)
+	}
+	return id, answered, nil
 }
 
 // announceSample says that the sample waits, and how to answer it.

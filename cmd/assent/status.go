@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/feed"
+	"assent/internal/machines"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -61,6 +63,7 @@ func (a *app) status(ctx context.Context) error {
 		parts = append(parts, deviceWords(devices))
 	}
 	fmt.Fprintln(a.out, strings.Join(parts, " · "))
+	a.warnOfVersions(ctx, b)
 	if len(waiting) > 0 {
 		a.printWaiting(waiting)
 		return nil
@@ -72,6 +75,20 @@ func (a *app) status(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// warnOfVersions says which machines' hooks are of another version than the broker. It is only a
+// remark: what cannot be found out is not said.
+func (a *app) warnOfVersions(ctx context.Context, b *client) {
+	var list []machines.Machine
+	if b.call(ctx, "GET", "/v1/machines", nil, &list) != nil {
+		return // an older broker
+	}
+	for _, m := range list {
+		if m.Differs {
+			fmt.Fprintf(a.err, "The hooks of %s are %s, the broker is another version (%s): %s doctor says what to run.\n", show.Line(cmp.Or(m.Name, m.Host, "a machine")), show.Line(m.HookVersion), show.Line(cmp.Or(b.info.Version, "it is elsewhere")), typed())
+		}
+	}
 }
 
 func waitWords(n int) string {

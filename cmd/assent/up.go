@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -17,6 +16,7 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/setup/phone"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
 )
@@ -26,6 +26,7 @@ type upFlags struct {
 	install            installFlags
 	serve              serveFlags
 	service, noService bool
+	noBrowser          bool
 	role               string
 }
 
@@ -35,9 +36,11 @@ func (a *app) upCmd() *cobra.Command {
 		Use:   "up",
 		Short: "Set everything up, step by step, and run the broker",
 		Long: `The first run, in one command: write the hooks into Claude Code's settings, start the broker,
-pair a browser. It shows what it is about to do and asks; Ctrl-C stops it at any point and
-leaves nothing half done. Steps that are done already are skipped, so you can run it again at any
-time.
+pair a browser, and your phone if you like. It shows what it is about to do and asks, and Enter takes
+the recommended answer; Ctrl-C stops it at any point and leaves nothing half done. Steps that are
+done already are skipped, so you can run it again at any time.
+
+Where there is a display it opens the browser itself.
 
 Without a terminal it asks nothing: the flags are the answers, and nothing else is changed.`,
 		Example: `  assent up
@@ -57,7 +60,8 @@ Without a terminal it asks nothing: the flags are the answers, and nothing else 
 	f.install.addMode(fl)
 	fl.BoolVar(&f.service, "service", false, "have the system keep the broker running after this terminal closes")
 	fl.BoolVar(&f.noService, "no-service", false, "run the broker in this terminal")
-	fl.StringVar(&f.role, "role", f.role, "role of the paired browser: view, approve or admin")
+	fl.BoolVar(&f.noBrowser, "no-browser", false, "open no browser; print the link only")
+	fl.StringVar(&f.role, "role", f.role, "role of the paired browser: view, approve, operate or admin")
 	f.serve.add(pflag.NewFlagSet("", pflag.ContinueOnError)) // the defaults of the others
 	f.serve.addListen(fl)
 	f.serve.addMutations(fl)
@@ -75,6 +79,7 @@ type up struct {
 	hooks      outcome
 	declined   bool       // the hooks were not wanted
 	invited    bool       // a link was shown
+	paired     bool       // a browser is paired
 	ended      chan error // gets the end of the broker that runs in this process; else nil
 	log        heldLog    // what that one logs until the steps are done
 }
@@ -94,7 +99,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		}
 	}()
 	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
-	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser} {
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser, u.addPhone} {
 		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
 		}
@@ -114,9 +119,9 @@ func (u *up) run(ctx context.Context) (err error) {
 // begin finds out, before anything is done, what would fail later.
 func (u *up) begin(ctx context.Context) error {
 	switch u.f.role {
-	case "view", "approve", "admin":
+	case "view", "approve", "operate", "admin":
 	default:
-		return usagef("--role: want view, approve or admin")
+		return usagef("--role: want view, approve, operate or admin")
 	}
 	if u.f.service && u.f.noService {
 		return usagef("--service and --no-service exclude each other; give one")
@@ -211,8 +216,8 @@ func (u *up) wantsService(ctx context.Context) (bool, error) {
 	if !u.interactive() || u.f.install.yes {
 		return false, nil
 	}
-	fmt.Fprintln(u.out, "It can run in this terminal until you close it, or in the background, also after every login.")
-	return u.confirm(ctx, "Keep it running in the background (a "+s.Kind()+" service of yours)?", false)
+	fmt.Fprintln(u.out, "It can run in the background, also after every login, or in this terminal until you close it.")
+	return u.confirm(ctx, "Keep it running in the background (recommended; a "+s.Kind()+" service of yours)?", true)
 }
 
 // keepRunning starts the service that is installed, as it is, or installs one.
@@ -251,6 +256,9 @@ func (u *up) keepRunning(ctx context.Context) error {
 // inThisTerminal runs the broker in this process and returns when it is ready.
 func (u *up) inThisTerminal(ctx context.Context) error {
 	u.f.serve.quiet = true
+	if listenable(u.f.serve.natsListen) != nil {
+		u.f.serve.natsListen = "127.0.0.1:0" // nobody chose the default port, and readers find any
+	}
 	log, err := newLogger(u.err, u.f.serve)
 	if err != nil {
 		return err
@@ -274,35 +282,56 @@ func (u *up) inThisTerminal(ctx context.Context) error {
 	}
 }
 
-// next says what to do now that all is set up.
+// addPhone offers to set a phone up, where somebody can be asked and a browser is paired. Without a phone all
+// works, so what goes wrong there ends nothing.
+func (u *up) addPhone(ctx context.Context) error {
+	if !u.interactive() || u.f.install.yes || !u.paired {
+		return nil
+	}
+	u.title("Phone: answer from anywhere in the house, or further")
+	if door, err := phone.Load(u.stateDir); err == nil {
+		fmt.Fprintf(u.out, "Phones reach the page at %s. To add one: %s phone\n", show.Line(door.URL), typed())
+		return nil
+	}
+	yes, err := u.confirm(ctx, "Set up a phone now? It takes a minute or two; later: "+typed()+" phone.", false)
+	if err != nil || !yes {
+		return err
+	}
+	fmt.Fprintln(u.out)
+	err = (&phoning{app: u.app, f: phoneFlags{role: "approve"}}).run(ctx)
+	if err != nil && ctx.Err() == nil {
+		fmt.Fprintf(u.out, "%s\nEverything else works. To try again: %s phone\n", readable("That did not work: "+err.Error()), typed())
+		return nil
+	}
+	return err
+}
+
+// next says what to do now, the most important last: one sentence that is true.
 func (u *up) next() {
 	where := ""
 	if u.ended != nil {
 		where = ", in another terminal"
 	}
 	fmt.Fprintln(u.out)
-	switch {
-	case u.noAgent:
-		fmt.Fprintln(u.out, "The broker is ready, but no Claude Code asks it yet. Once claude is on PATH: assent up again, or assent install")
-	case u.declined:
-		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
-	case u.hooks.silent:
-		fmt.Fprint(u.out, "The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up.\n"+
-			"To change that: assent install --ask, or assent install --default-mode default\n")
-	default:
-		fmt.Fprintln(u.out, "All is well. Now start claude in a project and have it run a command.")
-	}
 	if u.hooks.manual {
 		fmt.Fprintln(u.out, keepManual)
 	}
-	fmt.Fprintf(u.out, "To try it without an agent%s: assent simulate\n", where)
-	if _, err := exec.LookPath("assent"); err != nil {
-		if self, err := os.Executable(); err == nil {
-			fmt.Fprintf(u.out, "assent is not on your PATH; write %s for it.\n", show.Line(self))
-		}
-	}
+	fmt.Fprintf(u.out, "To try it without an agent%s: %s simulate\n", where, typed())
 	if u.ended != nil {
 		fmt.Fprintln(u.out, "The broker runs until you press Ctrl-C here or close this terminal.")
+	}
+	fmt.Fprintln(u.out)
+	switch {
+	case u.noAgent:
+		fmt.Fprintf(u.out, "The broker is ready, but no Claude Code asks it yet. Once claude is on PATH: %s up again.\n", typed())
+	case u.declined:
+		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
+	case u.hooks.silent:
+		fmt.Fprintf(u.out, "The broker is ready, but Claude Code is in auto mode: hardly anything it does will show up. To change that: %s install --ask\n", typed())
+	case !u.paired:
+		fmt.Fprintf(u.out, "Claude Code asks assent from now on, but no browser is paired yet: %s pair\n", typed())
+	default:
+		fmt.Fprintln(u.out, "All is well: start claude in a project, and what it asks waits in the paired browser.")
 	}
 }
 

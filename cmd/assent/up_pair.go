@@ -27,7 +27,7 @@ func (u *up) pairBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(before) > 0 {
+	if u.paired = len(before) > 0; u.paired {
 		for _, d := range before {
 			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(d.Name), show.Line(string(d.Role)))
 		}
@@ -43,6 +43,9 @@ func (u *up) pairBrowser(ctx context.Context) error {
 		return err
 	}
 	u.printPairing(p, false)
+	if page := u.openPage(p.URL); page != nil {
+		defer page.remove()
+	}
 	u.invited = true
 	if u.ended == nil && !u.interactive() {
 		return nil
@@ -64,6 +67,7 @@ func (u *up) awaitDevice(ctx context.Context, b *client, until time.Time) error 
 			return err
 		}
 		if len(ds) > 0 {
+			u.paired = true
 			newest := slices.MaxFunc(ds, func(x, y api.Device) int { return x.CreatedAt.Compare(y.CreatedAt) })
 			fmt.Fprintf(u.out, "Paired: %s (%s)\n", show.Line(newest.Name), show.Line(string(newest.Role)))
 			return nil

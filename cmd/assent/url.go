@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,7 +22,7 @@ func localOnly(c *cobra.Command) bool {
 		c = c.Parent()
 	}
 	switch c.Name() {
-	case "up", "install", "notices", "uninstall", "serve", "service", "repair", "hook", "events", "nats-info", "ledger":
+	case "up", "phone", "install", "notices", "uninstall", "serve", "service", "update", "join", "relay", "repair", "hook", "events", "nats-info", "ledger":
 		return true
 	}
 	return false
@@ -35,7 +34,7 @@ func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	switch {
 	case c.GroupID == aboutGroup, c.Name() == cobra.ShellCompRequestCmd, c.Name() == cobra.ShellCompNoDescRequestCmd:
 		return nil // these know no broker; whoever completes ids locates it
-	case localOnly(c) && (a.url != "" || a.caCert != ""):
+	case localOnly(c) && (a.url != "" || a.caCert != "" && c.Name() != "join"):
 		return usagef("%s works with the broker of this machine; it takes neither --url nor --cacert", c.CommandPath())
 	case a.url != "" && a.stateDir != "":
 		return usagef("--url and --state-dir exclude each other; give one")
@@ -94,13 +93,25 @@ func (a *app) remoteTLS() (*tls.Config, error) {
 	if a.caCert == "" {
 		return c, nil
 	}
-	b, err := os.ReadFile(a.caCert)
-	if err != nil {
-		return nil, fmt.Errorf("--cacert: %w", err)
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(b) {
-		return nil, usagef("--cacert %s: %w", a.caCert, errors.New("holds no certificate in PEM"))
+	var err error
+	if c.RootCAs, err = trusted(a.caCert); err != nil {
+		return nil, usagef("--cacert: %w", err)
 	}
 	return c, nil
+}
+
+// trusted are the certificates of a file; nil, which means the system's, for no file.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(b) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+	}
+	return pool, nil
 }

@@ -87,6 +87,7 @@ func TestInstallAsksAtATerminal(t *testing.T) {
 		"leave it":  {[]string{"1", ""}, "", false, true},
 		"ask rules": {[]string{"2", "y"}, "", true, true},
 		"the mode":  {[]string{"3", "yes"}, "default", false, true},
+		"Enter":     {[]string{"", ""}, "default", false, true},
 		"no":        {[]string{"1", "n"}, "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +97,8 @@ func TestInstallAsksAtATerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := converse(t, dir, "install", "--claude-version", "2.1.329")
-			d.answer("1, 2 or 3:", c.answers[0])
-			d.answer("Write this to "+dir+"/home/.claude/settings.json? [Y/n]", c.answers[1])
+			d.answer("1, 2 or 3 [3]:", c.answers[0])
+			d.answer("Write this to "+dir+"/home/.claude/settings.json? (d shows each line) [Y/n/d]", c.answers[1])
 			path := filepath.Join(dir, "home", ".claude", "settings.json")
 			if !c.written {
 				d.sees("assent: nothing was changed")

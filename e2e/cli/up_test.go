@@ -24,7 +24,7 @@ type screen struct {
 }
 
 // newScreen opens a terminal in which assent and, as given, the real claude are on the path.
-func newScreen(t *testing.T, path string) *screen {
+func newScreen(t *testing.T, path string, env ...string) *screen {
 	t.Helper()
 	s := &screen{t: t, tmux: rig.Need(t, "tmux"), dir: rig.TempDir(t)}
 	for _, d := range []string{"home/project", "run"} {
@@ -36,6 +36,7 @@ func newScreen(t *testing.T, path string) *screen {
 		"HOME=" + s.home(), "PATH=" + path, "XDG_RUNTIME_DIR=" + filepath.Join(s.dir, "run"),
 		"TERM=xterm-256color", "LANG=C.UTF-8", "PS1=$ ", "TMUX_TMPDIR=" + s.dir,
 	}
+	s.env = append(s.env, env...)
 	s.do("-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "200", "-c", filepath.Join(s.home(), "project"), "/bin/sh")
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -106,12 +107,17 @@ func TestUpAsksAndRuns(t *testing.T) {
 	if err := os.Symlink(rig.Need(t, "claude"), filepath.Join(bin, "claude")); err != nil {
 		t.Fatal(err)
 	}
-	s := newScreen(t, os.Getenv(rig.BinEnv)+":"+bin+":/usr/bin:/bin")
+	// A stand-in for the system's own: it notes what it is given, and what stands in that.
+	open := "#!/bin/sh\nexec > \"$HOME/../opened.new\"\necho \"$* $(stat -c %a \"$1\")\"; cat \"$1\"; mv \"$HOME/../opened.new\" \"$HOME/../opened\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(open), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t, os.Getenv(rig.BinEnv)+":"+bin+":/usr/bin:/bin", "DISPLAY=:99")
 	settings := filepath.Join(s.home(), ".claude", "settings.json")
 
 	// Ctrl-C at the first question leaves everything as it was.
 	s.line("assent up --listen 127.0.0.1:0; echo code $?")
-	s.see(`1, 2 or 3:`)
+	s.see(`1, 2 or 3 \[3\]:`)
 	s.do("send-keys", "C-c")
 	s.see(`stopped; nothing was changed\s+code 1`)
 	if _, err := os.Stat(settings); err == nil {
@@ -120,11 +126,16 @@ func TestUpAsksAndRuns(t *testing.T) {
 
 	// No to the hooks is an answer; the rest goes on without them.
 	s.afresh("assent up --listen 127.0.0.1:0; echo code $?")
-	s.see(`1, 2 or 3:`)
-	s.line("") // hurries on; that is no answer
-	s.see(`Please answer 1, 2 or 3\.\s+1, 2 or 3:`)
+	s.see(`1, 2 or 3 \[3\]:`)
+	s.line("4")
+	s.see(`Please answer 1, 2 or 3\.\s+1, 2 or 3 \[3\]:`)
 	s.line("1")
-	s.see(`Write this to .*\[Y/n\]`)
+	s.see(`In short: the hook runs for \d+ events[^$#]*Write this to .*\[Y/n/d\]`)
+	if screen := s.shows(); strings.Contains(screen, "PermissionRequest") {
+		t.Errorf("the lines are shown before they are asked for:\n%s", screen)
+	}
+	s.line("d")
+	s.see(`PermissionRequest[^$]*Write this to .*\[Y/n/d\]`)
 	s.line("n")
 	s.see(`Nothing was written`)
 	s.see(`Waiting for it`)
@@ -135,20 +146,38 @@ func TestUpAsksAndRuns(t *testing.T) {
 	}
 
 	s.afresh("assent up --listen 127.0.0.1:0; echo code $?")
-	s.see(`1, 2 or 3:`)
-	s.line("3")
-	s.see(`Write this to .*\[Y/n\]`)
+	s.see(`1, 2 or 3 \[3\]:`)
+	s.line("")
+	s.see(`Write this to .*\[Y/n/d\]`)
 	s.line("")
 	s.see(`Claude Code asks assent from now on`)
 	url := s.see(`(http://127.0.0.1:\d+/#pair=\S+)`)
+	s.see(`Your browser opens it`)
+	var opened []byte
+	rig.Eventually(t, rig.Soon, "the browser is given the link, in a file of this user's", func() bool {
+		opened, _ = os.ReadFile(filepath.Join(s.dir, "opened"))
+		return bytes.Contains(opened, []byte(url)) // else it is that of the run before
+	})
+	if given, _, _ := strings.Cut(string(opened), "\n"); strings.Contains(given, "pair=") || !strings.HasSuffix(given, ".html 600") {
+		t.Errorf("the browser was given:\n%s", opened)
+	}
 	s.see(`Waiting for it`)
 	written, err := os.ReadFile(settings)
 	if err != nil || !bytes.Contains(written, []byte("PermissionRequest")) || !bytes.Contains(written, []byte(`"defaultMode": "default"`)) {
 		t.Errorf("the settings: %v\n%s", err, written)
 	}
 	redeem(t, url, "Chrome on Linux")
+	rig.Eventually(t, rig.Soon, "the file is taken away", func() bool {
+		left, err := filepath.Glob(filepath.Join(s.home(), "assent-pair-*"))
+		return err == nil && len(left) == 0
+	})
 	s.see(`Paired: Chrome on Linux \(approve\)`)
-	s.see(`All is well[^$#]*No, keep manual mode`)
+	s.see(`Set up a phone now\?.* \[y/N\]`)
+	s.line("")
+	s.see(`No, keep manual mode[^$#]*All is well: start claude in a project, and what it asks waits in the paired browser\.\s*$`)
+	if screen := s.shows(); strings.Contains(screen, "WARN") || strings.Contains(screen, "4222") {
+		t.Errorf("a line of the log in the middle of the steps:\n%s", screen)
+	}
 
 	// A request of the hook that was written reaches this broker.
 	h := &rig.HookRun{T: t, Cmd: exec.Command(rig.Program("assent-hook"), hookArgs(t, written)...)}

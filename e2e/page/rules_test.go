@@ -29,7 +29,7 @@ func TestPageSaysThatTheRulesAreBroken(t *testing.T) {
 	b.Shot("rule-allowed.png")
 
 	d.WriteRules("version: 1\nallwo: []\n")
-	b.See("[data-ui=rules-broken]", rig.Word("rules.oldInForce"))
+	b.See("[data-ui=rules-broken]", rig.Word("alarms.oldInForce"))
 	b.See("[data-ui=rules-broken]", d.RulesFile()+":2:")
 	h := d.Hook(rig.Bash("s1", "kubectl apply -f prod.yaml"))
 	b.See(rig.Open, "a deployment to production")

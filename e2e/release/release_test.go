@@ -245,12 +245,16 @@ func cycloneDX(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
+// debOf is this machine's package for Debian, which has no system in its name.
+func debOf(dist string) string {
+	return filepath.Join(dist, strings.Replace(assetOf("", runtime.GOARCH, ".deb"), "__", "_", 1))
+}
+
 // TestReleaseDeb installs the package with dpkg below a directory of its own, and takes it away.
 func TestReleaseDeb(t *testing.T) {
 	t.Parallel()
 	dpkg := rig.Need(t, "dpkg")
-	pkg := filepath.Join(rig.TheRelease(t), assetOf("", runtime.GOARCH, ".deb"))
-	pkg = strings.Replace(pkg, "__", "_", 1) // no system in the name
+	pkg := debOf(rig.TheRelease(t))
 	field := func(name string) string {
 		out, err := exec.Command("dpkg-deb", "-f", pkg, name).Output()
 		if err != nil {

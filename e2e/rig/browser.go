@@ -30,7 +30,7 @@ type Browser struct {
 // Insecure, so that a page of it is no secure context, and the docs' name of a broker.
 const (
 	Insecure = "broker.test"
-	resolver = "MAP " + Insecure + " 127.0.0.1, MAP box.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+	resolver = "MAP " + Insecure + " 127.0.0.1, MAP box.example 127.0.0.1, MAP *.relay.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 )
 
 // NewBrowser starts one that trusts the system's certificates and those in the files of trust.

@@ -30,6 +30,16 @@ func (b *Browser) Pair(d *Daemon) {
 	b.See("[data-ui=link]", Word("link.live"))
 }
 
+// PairAs is Pair for a role that has to be asked for.
+func (b *Browser) PairAs(d *Daemon, role string) {
+	b.t.Helper()
+	url, _ := d.Owner()
+	b.Do(chromedp.Navigate(url))
+	b.Tap(PairHere)
+	d.Command("pair", b.Code(""), "--role", role)
+	b.See("[data-ui=link]", Word("link.live"))
+}
+
 // Box is where an element is on the screen, in CSS pixels.
 type Box struct{ X, Y, Width, Height float64 }
 
@@ -138,7 +148,7 @@ func (d *Daemon) Signed(id string) {
 }
 
 // WaitingDevice shows a code and wants to be let in.
-type WaitingDevice struct{ Code, Name string }
+type WaitingDevice struct{ Code, Name, From string }
 
 // WaitingDevices are those that show a code and want to be let in.
 func (d *Daemon) WaitingDevices() (list []WaitingDevice) {

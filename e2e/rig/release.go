@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"aead.dev/minisign"
 )
 
 // What releases of tests are called.
@@ -49,14 +52,55 @@ func release(targets string) (string, error) {
 // MakeRelease makes a release of the sources in root, into out, for platforms such as
 // "linux/amd64,darwin/arm64".
 func MakeRelease(root, out, targets string, env ...string) error {
+	key, err := releaseKey()
+	if err != nil {
+		return err
+	}
 	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", targets,
-		"-version", ReleaseVersion, "-commit", ReleaseCommit, "-date", ReleaseDate, "-homepage", "https://example.net/assent")
+		"-version", ReleaseVersion, "-commit", ReleaseCommit, "-date", ReleaseDate, "-homepage", "https://example.net/assent", "-sign", key)
 	c.Dir, c.Env = root, append(os.Environ(), env...)
 	if text, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("release: %w\n%s", err, text)
 	}
 	return nil
 }
+
+// BuildOlder builds the programs of a release that came before TheRelease into dir. They look for newer
+// ones at the URL.
+func BuildOlder(dir, version, url string) error {
+	key, err := releaseKey()
+	if err != nil {
+		return err
+	}
+	private, err := os.ReadFile(key)
+	if err != nil {
+		return err
+	}
+	var k minisign.PrivateKey
+	if err := k.UnmarshalText(private); err != nil {
+		return err
+	}
+	public := k.Public().(minisign.PublicKey).String()
+	c := exec.Command(filepath.Join(root, "internal/tool/release/build.sh"), dir, version, ReleaseCommit, ReleaseDate, public, url)
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build.sh: %w\n%s", err, text)
+	}
+	return nil
+}
+
+// releaseKey is the file of the key that signs the releases of a test run.
+var releaseKey = sync.OnceValues(func() (string, error) {
+	_, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	text, err := private.MarshalText()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(scratch, "release.key")
+	return name, os.WriteFile(name, text, 0o600)
+})
 
 // TheRelease is the directory of a release that the tests of a package share.
 func TheRelease(t *testing.T) string { return shared(t, released) }

@@ -27,6 +27,11 @@ type NewPairing struct {
 	Name string `json:"name,omitempty"`
 }
 
+// Join is what a machine sends that was invited; the answer is a CreatedToken (schema Join).
+type Join struct {
+	Code string `json:"code"`
+}
+
 // RenameDevice is what is sent to give a device another name (schema RenameDevice).
 type RenameDevice struct {
 	Name string `json:"name"`
@@ -76,4 +81,12 @@ type Ticket struct {
 // PairingPoll is the answer to a device that was neither let in nor refused yet (schema PairingPoll).
 type PairingPoll struct {
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// PhoneAddress is where phones open the page (schema PhoneAddress). URL is https, without a path; empty where
+// no further machine reaches it. QR is its QR code: rows of equal length, 1 for black and 0 for white, without
+// the white edge.
+type PhoneAddress struct {
+	URL string   `json:"url,omitempty"`
+	QR  []string `json:"qr,omitempty"`
 }

@@ -13,6 +13,7 @@ const (
 	MessageSessions = "sessions" // Sessions
 	MessageRules    = "rules"    // Allowing, Problems
 	MessageHalt     = "halt"     // Halt
+	MessageMessages = "messages" // Messages
 	MessageFeed     = "feed"     // SessionID, Reset, Events
 )
 
@@ -33,6 +34,8 @@ type Message struct {
 
 	Halt *Halt `json:"halt,omitempty"`
 
+	Messages []hook.Message `json:"messages,omitempty"` // to sessions, those that changed
+
 	SessionID string            `json:"sessionId,omitempty"`
 	Reset     bool              `json:"reset,omitempty"`  // the feed begins again
 	Events    []json.RawMessage `json:"events,omitempty"` // schema feed/Event
@@ -42,6 +45,12 @@ type Message struct {
 type Change struct {
 	Seq     uint64   `json:"seq"`
 	Request *Request `json:"request"`
+}
+
+// MessagesMessage is a Message of type MessageMessages.
+type MessagesMessage struct {
+	Type     string         `json:"type"`
+	Messages []hook.Message `json:"messages"`
 }
 
 // RulesMessage is a Message of type MessageRules as the server writes it: with members that a client

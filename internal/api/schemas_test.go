@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/conformance"
 	"assent/internal/api"
 	"assent/internal/hook"
+	"assent/internal/machines"
 	"assent/internal/outlet/notify"
 	"assent/schemas"
 )
@@ -30,6 +31,10 @@ var objects = map[string]any{ // read-only
 	"Device":             api.Device{},
 	"Found":              api.Found{},
 	"Halt":               api.Halt{},
+	"Join":               api.Join{},
+	"Machine":            machines.Machine{},
+	"Message":            hook.Message{},
+	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},
 	"NewPause":           api.NewHalt{},
 	"HandBack":           hook.HandBack{},
@@ -43,6 +48,7 @@ var objects = map[string]any{ // read-only
 	"PairingStart":       api.PairingStart{},
 	"PairingWaiting":     api.PairingWaiting{},
 	"PermissionRequest":  api.Request{},
+	"PhoneAddress":       api.PhoneAddress{},
 	"PermissionResponse": api.Response{},
 	"Problem":            api.Problem{},
 	"Proposals":          api.Proposals{},
@@ -67,6 +73,7 @@ var objects = map[string]any{ // read-only
 // beyond are the fields that a schema does not have: one that is never set, and those of types that
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
+	"Message":           {"submitter", "write"},
 	"NewPairing":        {"code"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},

@@ -293,3 +293,47 @@ func TestTicket(t *testing.T) {
 		no("revoked", revoked)
 	})
 }
+
+// TestJoin: an invitation of a machine makes one token that may only submit, once, and pairs no device.
+func TestJoin(t *testing.T) {
+	ctx := context.Background()
+	a := open(t, kvtest.New())
+	p, err := a.NewPairing(auth.RoleSubmit, "laptop", "https://box.example.net")
+	if err != nil || !strings.HasPrefix(p.URL, "https://box.example.net/#join=") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if _, err := a.Redeem(ctx, p.Code, authtest.NewKey().JWK(), "x"); !errors.Is(err, auth.ErrPairing) {
+		t.Errorf("a device used a machine's invitation: %v", err)
+	}
+	id, _, _ := strings.Cut(p.Code, ".")
+	for _, code := range []string{"", id, id + ".x", "x." + p.Code} {
+		if _, _, err := a.Join(ctx, code); !errors.Is(err, auth.ErrPairing) {
+			t.Errorf("Join(%q) = %v", code, err)
+		}
+	}
+	secret, token, err := a.Join(ctx, p.Code)
+	if err != nil || token.Name != "laptop" || token.Role != auth.RoleSubmit {
+		t.Fatalf("%+v, %v", token, err)
+	}
+	if who, err := a.Authenticate(secret); err != nil || who.Role != auth.RoleSubmit {
+		t.Errorf("%+v, %v", who, err)
+	}
+	if _, _, err := a.Join(ctx, p.Code); !errors.Is(err, auth.ErrPairing) {
+		t.Errorf("the code was good twice: %v", err)
+	}
+	device, err := a.NewPairing(auth.RoleApprove, "phone", "https://x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.Join(ctx, device.Code); !errors.Is(err, auth.ErrPairing) {
+		t.Errorf("a machine used a device's invitation: %v", err)
+	}
+	guessed, _ := a.NewPairing(auth.RoleSubmit, "laptop", "https://x")
+	id, _, _ = strings.Cut(guessed.Code, ".")
+	for range 5 {
+		_, _, _ = a.Join(ctx, id+".guess")
+	}
+	if _, _, err := a.Join(ctx, guessed.Code); !errors.Is(err, auth.ErrPairing) {
+		t.Errorf("after five guesses the code was good: %v", err)
+	}
+}

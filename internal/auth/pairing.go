@@ -41,9 +41,16 @@ type pairing struct {
 }
 
 // NewPairing makes a one-time code, valid for five minutes and few tries. The device gets
-// role, frozen, and name, which wins over the device's own. base is the page's address.
+// role, frozen, and name, which wins over the device's own. With RoleSubmit it is for a machine, see
+// Join, which needs a name. base is the page's address.
 func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
-	if err := checkDeviceRole(role); err != nil {
+	word := "pair"
+	if role == RoleSubmit {
+		word = "join"
+		if name == "" {
+			return Pairing{}, hook.BadField("name", "say which machine joins: its requests are shown under this name")
+		}
+	} else if err := checkDeviceRole(role); err != nil {
 		return Pairing{}, err
 	}
 	if name != "" {
@@ -69,37 +76,63 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 	}
 	a.pairings[id] = p
 	code := id + "." + key
-	return Pairing{URL: strings.TrimRight(base, "/") + "/#pair=" + code, Code: code, ExpiresAt: p.expires.UTC()}, nil
+	return Pairing{URL: strings.TrimRight(base, "/") + "/#" + word + "=" + code, Code: code, ExpiresAt: p.expires.UTC()}, nil
 }
 
 // Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
 // *hook.FieldError, which leaves the code valid while it has tries left.
 func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
+	p, back, err := a.spend(code, false)
+	if err != nil {
+		return Device{}, err
+	}
+	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key)
+	if err != nil {
+		back()
+	}
+	return d, err
+}
+
+// Join makes the token of a machine that was invited, once for a code, and returns its secret. ErrPairing;
+// ErrUnavailable, which leaves the code valid while it has tries left.
+func (a *Auth) Join(ctx context.Context, code string) (string, Token, error) {
+	p, back, err := a.spend(code, true)
+	if err != nil {
+		return "", Token{}, err
+	}
+	text, t, err := a.CreateToken(ctx, RoleSubmit, p.name, 0)
+	if err != nil {
+		back()
+	}
+	return text, t, err
+}
+
+// spend takes the invitation of a code, of a machine or of a device; it is good once. back makes it good
+// again, unless its tries are used up.
+func (a *Auth) spend(code string, machine bool) (p *pairing, back func(), err error) {
 	id, text, _ := strings.Cut(code, ".")
 	h := sha256.Sum256([]byte(text))
 	now := time.Now()
 	a.mu.Lock()
-	p := a.pairings[id]
-	if p == nil || !now.Before(p.expires) {
-		a.mu.Unlock()
-		return Device{}, ErrPairing
+	defer a.mu.Unlock()
+	p = a.pairings[id]
+	if p == nil || !now.Before(p.expires) || (p.role == RoleSubmit) != machine {
+		return nil, nil, ErrPairing
 	}
 	p.tries++
 	right := subtle.ConstantTimeCompare(h[:], p.digest[:]) == 1
 	if p.tries >= pairingTries || right {
-		delete(a.pairings, id) // put back below unless it was used up
+		delete(a.pairings, id)
 	}
-	a.mu.Unlock()
 	if !right {
-		return Device{}, ErrPairing
+		return nil, nil, ErrPairing
 	}
-	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key)
-	if err != nil && p.tries < pairingTries {
-		a.mu.Lock()
-		a.pairings[id] = p
+	return p, func() {
+		if a.mu.Lock(); p.tries < pairingTries {
+			a.pairings[id] = p
+		}
 		a.mu.Unlock()
-	}
-	return d, err
+	}, nil
 }
 
 func checkDeviceRole(role Role) error {

@@ -2,8 +2,9 @@ package auth
 
 import "assent/internal/hook"
 
-// Role is what a credential allows. admin includes approve, which includes view; submit
-// stands apart and can neither list, read nor decide.
+// Role is what a credential allows. admin includes operate, which includes approve, which includes view;
+// submit stands apart and can neither list, read nor decide. operate sends text to agents: together with
+// approve that is a shell on their machines.
 type Role string
 
 // The roles.
@@ -11,6 +12,7 @@ const (
 	RoleSubmit  Role = "submit"
 	RoleView    Role = "view"
 	RoleApprove Role = "approve"
+	RoleOperate Role = "operate"
 	RoleAdmin   Role = "admin"
 )
 
@@ -29,8 +31,10 @@ func (r Role) rank() int {
 		return 1
 	case RoleApprove:
 		return 2
-	case RoleAdmin:
+	case RoleOperate:
 		return 3
+	case RoleAdmin:
+		return 4
 	}
 	return 0
 }
@@ -38,8 +42,8 @@ func (r Role) rank() int {
 // ParseRole reads a role's name.
 func ParseRole(s string) (Role, error) {
 	switch r := Role(s); r {
-	case RoleSubmit, RoleView, RoleApprove, RoleAdmin:
+	case RoleSubmit, RoleView, RoleApprove, RoleOperate, RoleAdmin:
 		return r, nil
 	}
-	return "", hook.BadField("role", "want submit, view, approve or admin")
+	return "", hook.BadField("role", "want submit, view, approve, operate or admin")
 }

@@ -134,6 +134,39 @@ func VerifyHandBack(requestID string, h hook.HandBack) bool {
 	return err == nil && verify(pub, HandBackText(requestID, h.InputSHA256), h.Signature)
 }
 
+// MessageText is what a device signs to send a message: its id, the agent and the session, its kind, the
+// text, the options, and until when it holds. No message has options yet.
+func MessageText(m hook.Message) []byte {
+	return []byte(strings.Join([]string{
+		"assent message v1", m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(nil), m.ExpiresAt,
+	}, "\n"))
+}
+
+// VouchMessage returns m as it may be recorded for p. If p is a device it must have signed m, else
+// ErrSignature; its public key is added.
+func (p Principal) VouchMessage(m hook.Message) (hook.Message, error) {
+	m.By, m.PublicKey, m.Verification = p.Approver, nil, nil
+	if p.device == nil {
+		m.Signature = ""
+		return m, nil
+	}
+	if !verify(p.device.pub, MessageText(m), m.Signature) {
+		return hook.Message{}, ErrSignature
+	}
+	key := p.device.jwk
+	m.PublicKey = &key
+	return m, nil
+}
+
+// VerifyMessage reports whether a message was signed by the key in it.
+func VerifyMessage(m hook.Message) bool {
+	if m.PublicKey == nil {
+		return false
+	}
+	pub, err := parseKey(*m.PublicKey)
+	return err == nil && verify(pub, MessageText(m), m.Signature)
+}
+
 // Denial is the decision by which a stop denies a request, as it may be recorded. act is vouched for.
 func Denial(act hook.HaltAct, inputSHA256, message string) hook.Decision {
 	d := hook.Decision{Behavior: hook.BehaviorDeny, InputSHA256: inputSHA256, Message: message}

@@ -22,6 +22,7 @@ var (
 
 const (
 	maxStarts        = 32
+	maxRelayedStarts = 16 // of them through a relay, so that others can still begin
 	maxAddressStarts = 4
 	startGrace       = time.Minute // after a confirmation, in which the device can collect it
 
@@ -43,7 +44,7 @@ type Start struct {
 type Waiting struct {
 	Code string `json:"code"`
 	Name string `json:"name,omitempty"` // what the device calls itself
-	// From is the address that it called from, empty if that is not known.
+	// From is the address that it called from, and whether only a relay says so; empty if it is not known.
 	From      string    `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -56,17 +57,36 @@ type Waiting struct {
 type start struct {
 	code, name       string
 	key              hook.JWK
-	from             netip.Addr
+	from             Caller
 	created, expires time.Time
 	confirming       bool   // being stored, or stored
 	device           string // the id, once stored
+}
+
+// Caller is where a call came from.
+type Caller struct {
+	Addr netip.Addr // the invalid one: unknown
+	// Relayed says that a relay passed the call on. Addr is the relay's claim then, which nothing confirms.
+	Relayed bool
+}
+
+// String is the address, and whose word it is; empty: unknown.
+func (c Caller) String() string {
+	text := ""
+	if c.Addr.IsValid() {
+		text = c.Addr.String()
+	}
+	if c.Relayed {
+		text = strings.TrimSpace(text + " (by the relay's word)")
+	}
+	return text
 }
 
 // StartPairing begins a pairing at the device that holds the private part of key. from is its
 // address; the invalid one is an address like any other. Few may be open, and those of others
 // are never pushed out, so that nobody can keep a device from being confirmed: ErrPairingFull.
 // A second start with the same key takes the place of the first.
-func (a *Auth) StartPairing(key hook.JWK, name string, from netip.Addr) (Start, error) {
+func (a *Auth) StartPairing(key hook.JWK, name string, from Caller) (Start, error) {
 	if _, err := parseKey(key); err != nil {
 		return Start{}, err
 	}
@@ -80,7 +100,7 @@ func (a *Auth) StartPairing(key hook.JWK, name string, from netip.Addr) (Start, 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sweepStartsLocked(now)
-	all, here := 0, 0
+	all, here, relayed := 0, 0, 0
 	for h, s := range a.starts {
 		switch {
 		case s.confirming: // an administrator bounds these
@@ -88,12 +108,15 @@ func (a *Auth) StartPairing(key hook.JWK, name string, from netip.Addr) (Start, 
 			delete(a.starts, h)
 		default:
 			all++
-			if network(s.from) == network(from) {
+			if s.from.Relayed {
+				relayed++
+			}
+			if s.from.Relayed == from.Relayed && network(s.from.Addr) == network(from.Addr) {
 				here++
 			}
 		}
 	}
-	if all >= maxStarts || here >= maxAddressStarts {
+	if all >= maxStarts || here >= maxAddressStarts || from.Relayed && relayed >= maxRelayedStarts {
 		return Start{}, ErrPairingFull
 	}
 	s := &start{code: a.newCodeLocked(), name: name, key: key, from: from, created: now, expires: now.Add(pairingLife)}
@@ -132,11 +155,7 @@ func (a *Auth) WaitingDevices() []Waiting {
 		if s.confirming {
 			continue
 		}
-		w := Waiting{Code: s.code, Name: s.name, CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()}
-		if s.from.IsValid() {
-			w.From = s.from.String()
-		}
-		list = append(list, w)
+		list = append(list, Waiting{Code: s.code, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()})
 	}
 	a.mu.Unlock()
 	slices.SortFunc(list, func(x, y Waiting) int {

@@ -33,7 +33,7 @@ var here = netip.MustParseAddr("192.0.2.1")
 
 func start(t *testing.T, a *auth.Auth) auth.Start {
 	t.Helper()
-	s, err := a.StartPairing(authtest.NewKey().JWK(), "Safari on iPhone", here)
+	s, err := a.StartPairing(authtest.NewKey().JWK(), "Safari on iPhone", auth.Caller{Addr: here})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 	ctx := context.Background()
 	starts(t, "journey", func(t *testing.T, kv *kvtest.KV, a *auth.Auth) {
 		key := authtest.NewKey()
-		s, err := a.StartPairing(key.JWK(), "Safari on iPhone", here)
+		s, err := a.StartPairing(key.JWK(), "Safari on iPhone", auth.Caller{Addr: here})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 	starts(t, "names", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		for _, bad := range []string{"a\nb", "\x1b[2J", "\u009b2J", "safe\u202etxt", "a\u200bb", "a\u3164", "\xff", strings.Repeat("x", 101)} {
 			var input *hook.FieldError
-			if _, err := a.StartPairing(authtest.NewKey().JWK(), bad, here); !errors.As(err, &input) || input.Field != "name" {
+			if _, err := a.StartPairing(authtest.NewKey().JWK(), bad, auth.Caller{Addr: here}); !errors.As(err, &input) || input.Field != "name" {
 				t.Errorf("started as %q: %v", bad, err)
 			}
 			s := start(t, a)
@@ -209,7 +209,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 			}
 		}
 		for _, c := range []struct{ own, given, want string }{{"", "", "device"}, {"own", "", "own"}, {"own", "given", "given"}, {"Zoës 📱", "", "Zoës 📱"}} {
-			s, err := a.StartPairing(authtest.NewKey().JWK(), c.own, here)
+			s, err := a.StartPairing(authtest.NewKey().JWK(), c.own, auth.Caller{Addr: here})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,7 +221,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 	})
 	starts(t, "bad keys and roles", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		var input *hook.FieldError
-		if _, err := a.StartPairing(hook.JWK{Kty: "EC", Crv: "P-256", X: "AA", Y: "AA"}, "x", here); !errors.As(err, &input) || input.Field != "publicKey" {
+		if _, err := a.StartPairing(hook.JWK{Kty: "EC", Crv: "P-256", X: "AA", Y: "AA"}, "x", auth.Caller{Addr: here}); !errors.As(err, &input) || input.Field != "publicKey" {
 			t.Errorf("%v", err)
 		}
 		s := start(t, a)
@@ -240,7 +240,7 @@ func TestPairingFromTheDevice(t *testing.T) {
 func TestStartsAreBounded(t *testing.T) {
 	begin := func(a *auth.Auth, from string) (auth.Start, error) {
 		addr, _ := netip.ParseAddr(from) // "" is the invalid one
-		return a.StartPairing(authtest.NewKey().JWK(), "x", addr)
+		return a.StartPairing(authtest.NewKey().JWK(), "x", auth.Caller{Addr: addr})
 	}
 	starts(t, "by address", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
 		for _, same := range [][]string{
@@ -265,6 +265,37 @@ func TestStartsAreBounded(t *testing.T) {
 		}
 		if _, err := begin(a, "192.0.2.2"); err != nil {
 			t.Errorf("the next address: %v", err)
+		}
+	})
+	starts(t, "through a relay", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
+		relayed := func(i int) error {
+			from := auth.Caller{Addr: netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), Relayed: true}
+			_, err := a.StartPairing(authtest.NewKey().JWK(), "x", from)
+			return err
+		}
+		for i := range 17 {
+			if err := relayed(i); errors.Is(err, auth.ErrPairingFull) != (i == 16) {
+				t.Fatalf("%d: %v", i, err)
+			}
+		}
+		if _, err := begin(a, "192.0.2.1"); err != nil {
+			t.Errorf("strangers at the relay keep a device out that needs none: %v", err)
+		}
+		for _, w := range a.WaitingDevices() {
+			if claimed := strings.HasSuffix(w.From, " (by the relay's word)"); claimed != (w.From != "192.0.2.1") {
+				t.Errorf("a device waits from %q", w.From)
+			}
+		}
+	})
+	starts(t, "claimed by a relay", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
+		mine := netip.MustParseAddr("192.0.2.1")
+		for range 4 {
+			if _, err := a.StartPairing(authtest.NewKey().JWK(), "x", auth.Caller{Addr: mine, Relayed: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := begin(a, "192.0.2.1"); err != nil {
+			t.Errorf("what a relay claims counts against the address itself: %v", err)
 		}
 	})
 	starts(t, "in all", func(t *testing.T, _ *kvtest.KV, a *auth.Auth) {
@@ -293,7 +324,7 @@ func TestStartsAreBounded(t *testing.T) {
 		key := authtest.NewKey().JWK()
 		var last auth.Start
 		for range 20 {
-			s, err := a.StartPairing(key, "x", here)
+			s, err := a.StartPairing(key, "x", auth.Caller{Addr: here})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +337,7 @@ func TestStartsAreBounded(t *testing.T) {
 			t.Error(err)
 		}
 		// A confirmed one stays as it is.
-		if _, err := a.StartPairing(key, "x", here); err != nil {
+		if _, err := a.StartPairing(key, "x", auth.Caller{Addr: here}); err != nil {
 			t.Error(err)
 		}
 		if d, _, err := a.PollPairing(last.Secret); err != nil || d.ID == "" {

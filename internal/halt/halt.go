@@ -194,6 +194,20 @@ func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
 		}}
 		return s.notify
 	}
+	if value == nil {
+		// Nobody deletes it: the store was made anew. A stop holds until somebody lifts it, and goes into
+		// the new one.
+		if stop := s.state.Stopped(); stop != nil && s.own == nil {
+			s.cfg.Logf("%s is gone; the stop that stood there holds, and is recorded again", k)
+			s.own = &ownStop{act: *stop}
+			select {
+			case s.owed <- struct{}{}:
+			default:
+			}
+		}
+		s.state = hook.Halt{Revision: rev}
+		return s.notify
+	}
 	s.state = hook.Halt{Revision: rev, Acts: doc.Acts}
 	if s.own != nil && s.own.settledBy(doc.Acts) {
 		s.own = nil

@@ -197,3 +197,28 @@ func TestOwedStopKeepsWhatWasSigned(t *testing.T) {
 		}
 	})
 }
+
+// A stop survives the store it stood in: it is written into the one that was made anew.
+func TestStopOutlivesItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := kvtest.New()
+		s := open(t, kv, false)
+		defer s.Close()
+		s.must(t, hook.HaltStop, 0)
+		kv.Renew()
+		time.Sleep(time.Minute)
+		if h := s.State(); h.Stopped() == nil || h.Stopped().By != phone || s.allows() {
+			t.Errorf("after the store was made anew: %+v", h)
+		}
+		another := open(t, kv, false)
+		defer another.Close()
+		if h := another.State(); h.Stopped() == nil || another.allows() {
+			t.Errorf("a broker that starts then: %+v", h)
+		}
+		s.must(t, hook.HaltLift, 0)
+		synctest.Wait()
+		if !s.allows() || !another.allows() {
+			t.Error("it cannot be lifted")
+		}
+	})
+}

@@ -54,6 +54,8 @@ const (
 	// HeaderContain is the Landlock ABI of the hook's machine, where what a rule allows contained can run
 	// that way: see Event.Contain.
 	HeaderContain = "Assent-Contain"
+	// HeaderVersion is the version of the hook client. It does not travel on.
+	HeaderVersion = "Assent-Version"
 	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
 	HeaderSource = "Assent-Via"
 )

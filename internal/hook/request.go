@@ -77,6 +77,9 @@ type Request struct {
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`
+	// Machine is the name of the submitter's token: who made that said which machine it is for, while
+	// Host is the hook's own word.
+	Machine string `json:"machine,omitempty"`
 	// ReattachSHA256 is lower-case hex over the secret that the hook brought: a hook that
 	// reattaches with this id must bring it again. Empty where the hook brought none.
 	ReattachSHA256 string `json:"reattachSha256,omitempty"`

@@ -73,6 +73,9 @@ type Config struct {
 	// block. Forgotten is told when a session is to be forgotten. nil: nobody is.
 	Observed  func(*hook.Event, *hook.Payload)
 	Forgotten func(session string)
+	// Reply is called with each event of an agent's own hook that asks for nothing, once it is durable, and
+	// returns what the hook prints. nil, and what it usually returns: nothing.
+	Reply func(context.Context, *hook.Event, *hook.Payload) []byte
 	// Paused reports whether requests are left to the agents' own prompts now. nil: they are not.
 	Paused func() bool
 	// FormsSeen reports whether somebody who may decide would see the form of an MCP server now. nil
@@ -152,6 +155,9 @@ func New(ctx context.Context, cfg Config) *Intake {
 	if cfg.Forgotten == nil {
 		cfg.Forgotten = func(string) {}
 	}
+	if cfg.Reply == nil {
+		cfg.Reply = func(context.Context, *hook.Event, *hook.Payload) []byte { return nil }
+	}
 	if cfg.Paused == nil {
 		cfg.Paused = func() bool { return false }
 	}
@@ -188,6 +194,8 @@ type Arrival struct {
 	// Event is what is known without reading the payload, with the payload in Raw. Type is what the
 	// hook calls the event, which the payload may contradict.
 	Event hook.Event
+	// Machine is what whoever made the token of the hook's machine called it; "" for a hook without one.
+	Machine string
 	// Channel is how the hook reached the broker, At when: its timeout runs from there, however long
 	// it took to read the payload.
 	Channel hook.Channel
@@ -201,10 +209,13 @@ type Arrival struct {
 	// the hook's word on why, one of the values of hook.Context.SaidWhy. Neither is kept.
 	Transcript   []byte
 	NoTranscript string
+	// Print is called with what the hook is to print for an event that asks for nothing, if that is
+	// anything; nil: it prints nothing.
+	Print func([]byte)
 }
 
 // Handle takes an event. It returns nil when there is nothing to wait for: the event is durable, and
-// its hook prints nothing. Otherwise the Pending must be waited for and closed.
+// its hook prints what a.Print got, usually nothing. Otherwise the Pending must be waited for and closed.
 //
 // ctx is the hook's connection. A *PublishError says that the event is not durable, ErrTooMany that
 // too many hooks wait; the others are those of broker.Ask.
@@ -223,6 +234,9 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	if !p.asks {
 		if e.Source == "" && !p.isForm { // what a permission prompt tool brings is no event
 			in.cfg.Count.Published(time.Since(a.At))
+			if out := in.cfg.Reply(ctx, &e, &p.Payload); len(out) > 0 && a.Print != nil {
+				a.Print(out)
+			}
 		}
 		return nil, nil
 	}

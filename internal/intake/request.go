@@ -41,6 +41,7 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Source:         e.Source,
 		NoDedup:        call.ambiguous,
 		Submitter:      e.Submitter,
+		Machine:        a.Machine,
 		Contain:        e.Contain >= hook.MinContain && e.Source == "" && agents.Rewrites(e.Agent),
 		ReattachSHA256: a.ReattachSHA256,
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
 
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
@@ -94,16 +95,28 @@ var targets = map[string]target{
 	"DELETE /v1/sessions/{id}":         {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered()} }, want: 204, changes: true, byDevice: true},
 	"GET /v1/sessions/{id}/feed":       {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed"} }, want: 200, byDevice: true},
 	"GET /v1/sessions/{id}/feed/{pos}": {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: "/v1/sessions/" + f.remembered() + "/feed/1"} }, want: 200, byDevice: true},
-	"GET /v1/search":                   {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
-	"GET /v1/decisions":                {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
-	"GET /v1/stats":                    {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
-	"GET /v1/rules":                    {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
-	"GET /v1/schema-mismatches":        {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
-	"GET /v1/grants":                   {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},
-	"POST /v1/rules":                   {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules", body: f.saving(nil)} }, want: 201, changes: true},
-	"POST /v1/grants":                  {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants", body: f.saving(fields{"count": 3})} }, want: 201, changes: true},
-	"DELETE /v1/rules/{id}":            {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules/" + f.saved(hook.SavedRule)} }, want: 204, changes: true, byDevice: true},
-	"DELETE /v1/grants/{id}":           {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants/" + f.saved(hook.SavedGrant)} }, want: 204, changes: true, byDevice: true},
+	"GET /v1/sessions/{id}/messages":   {need: auth.RoleView, ready: get("/v1/sessions/s1/messages"), want: 200, byDevice: true},
+	"GET /v1/sessions/{id}/messages/{message}": {need: auth.RoleView, ready: func(f *fort) strike {
+		return strike{path: "/v1/sessions/s1/messages/" + f.sent().ID}
+	}, want: 200, byDevice: true},
+	"DELETE /v1/sessions/{id}/messages/{message}": {need: auth.RoleOperate, ready: func(f *fort) strike {
+		return strike{path: "/v1/sessions/s1/messages/" + f.sent().ID}
+	}, want: 200, changes: true, byDevice: true},
+	"POST /v1/sessions/{id}/messages": {need: auth.RoleOperate, ready: func(f *fort) strike {
+		f.sent()
+		return strike{path: "/v1/sessions/s1/messages", body: mustJSON(fields{"id": uuid.NewString(), "prompt": "x"})}
+	}, want: 202, changes: true},
+	"GET /v1/search":            {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
+	"GET /v1/decisions":         {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
+	"GET /v1/stats":             {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
+	"GET /v1/rules":             {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
+	"GET /v1/machines":          {need: auth.RoleView, ready: get("/v1/machines"), want: 200, byDevice: true},
+	"GET /v1/schema-mismatches": {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
+	"GET /v1/grants":            {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},
+	"POST /v1/rules":            {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules", body: f.saving(nil)} }, want: 201, changes: true},
+	"POST /v1/grants":           {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants", body: f.saving(fields{"count": 3})} }, want: 201, changes: true},
+	"DELETE /v1/rules/{id}":     {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/rules/" + f.saved(hook.SavedRule)} }, want: 204, changes: true, byDevice: true},
+	"DELETE /v1/grants/{id}":    {need: auth.RoleApprove, ready: func(f *fort) strike { return strike{path: "/v1/grants/" + f.saved(hook.SavedGrant)} }, want: 204, changes: true, byDevice: true},
 	"GET /v1/requests/{id}/proposals": {need: auth.RoleView, ready: func(f *fort) strike {
 		f.clearSaved()
 		r, _ := f.proposed()
@@ -162,6 +175,7 @@ var targets = map[string]target{
 	"GET /v1/stop":    {need: auth.RoleView, ready: get("/v1/stop"), want: 200, byDevice: true},
 	"POST /v1/stop":   {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltLift); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
 	"DELETE /v1/stop": {need: auth.RoleApprove, ready: func(f *fort) strike { f.halted(hook.HaltStop); return strike{path: "/v1/stop", body: "{}"} }, want: 200, changes: true},
+	"GET /v1/phone":   {need: auth.RoleView, ready: get("/v1/phone"), want: 200, byDevice: true},
 	"GET /v1/pause":   {need: auth.RoleView, ready: get("/v1/pause"), want: 200, byDevice: true},
 	"POST /v1/pause": {need: auth.RoleApprove, ready: func(f *fort) strike {
 		f.halted(hook.HaltLift, hook.HaltResume)
@@ -176,6 +190,9 @@ var targets = map[string]target{
 	"DELETE /v1/pair/{code}": {need: auth.RoleAdmin, ready: func(f *fort) strike { return strike{path: "/v1/pair/" + f.started().Code} }, want: 204, changes: true, byDevice: true},
 	"POST /v1/pair/redeem": {ready: func(f *fort) strike {
 		return strike{path: "/v1/pair/redeem", body: mustJSON(fields{"code": f.invited(), "publicKey": authtest.NewKey().JWK()})}
+	}, want: 201, changes: true},
+	"POST /v1/join": {ready: func(f *fort) strike {
+		return strike{path: "/v1/join", body: mustJSON(fields{"code": f.invitedMachine()})}
 	}, want: 201, changes: true},
 	"POST /v1/pair/start": {ready: func(f *fort) strike {
 		f.clearStarts()

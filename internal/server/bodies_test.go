@@ -16,6 +16,7 @@ import (
 var bodies = map[string][]string{
 	"POST /v1/requests/{id}/decision":      {"behavior", "inputSha256"},
 	"POST /v1/requests/{id}/handback":      {"inputSha256"},
+	"POST /v1/sessions/{id}/messages":      {"id", "prompt"},
 	"POST /v1/rules":                       {"inputSha256", "proposal", "requestId"},
 	"POST /v1/grants":                      {"inputSha256", "proposal", "requestId"},
 	"POST /v1/stop":                        nil,
@@ -24,6 +25,7 @@ var bodies = map[string][]string{
 	"DELETE /v1/pause":                     nil,
 	"POST /v1/pair":                        nil,
 	"POST /v1/pair/redeem":                 {"code", "publicKey"},
+	"POST /v1/join":                        {"code"},
 	"POST /v1/pair/start":                  {"publicKey"},
 	"POST /v1/pair/poll":                   {"secret"},
 	"POST /v1/devices":                     {"code"},

@@ -37,7 +37,7 @@ func headers(next http.Handler) http.Handler {
 // host refuses names that are not ours, which stops DNS rebinding: 421.
 func (s *Server) host(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.names.hosts[strings.ToLower(r.Host)] {
+		if !s.named.Load().hosts[strings.ToLower(r.Host)] {
 			writeProblem(w, problem{Status: http.StatusMisdirectedRequest,
 				Detail: "this broker does not answer to that Host; name it with --public-url if it should"})
 			return
@@ -102,7 +102,7 @@ func (s *Server) origin(next http.Handler) http.Handler {
 // originOK compares exactly; "null" is never allowed.
 func (s *Server) originOK(r *http.Request) bool {
 	origins := r.Header["Origin"]
-	return len(origins) == 0 || len(origins) == 1 && s.names.origins[origins[0]]
+	return len(origins) == 0 || len(origins) == 1 && s.named.Load().origins[origins[0]]
 }
 
 // pageOrigin is origin for the page itself, to which a link on another site may lead.

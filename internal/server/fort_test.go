@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/auth/passkey"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -57,6 +57,7 @@ type fort struct {
 	client  *http.Client
 
 	halt   *halt.Store
+	fleet  *fleet.Store
 	mu     sync.Mutex
 	events int // guarded by mu; published
 }
@@ -80,13 +81,16 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.halt, err = halt.Open(ctx, halt.Config{KV: f.kv, Logf: t.Logf})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.fleet, err = fleet.Open(ctx, fleet.Config{KV: f.kv, Logf: t.Logf, Inbox: func(context.Context, string) (fleet.Line, error) { return deaf{}, nil }})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
 		return uint64(f.events), nil
 	}})
 	f.must(err)
+	srv.LetSend()
 	srv.LetGuess() // all attacks together present more wrong credentials than get an answer in a minute
 	f.handler = srv.TCP()
 	served := srv.HTTPServer(f.handler)
@@ -105,12 +109,14 @@ func newFort(t *testing.T) *fort {
 		_ = f.auth.Close()
 		_ = f.push.Close()
 		_ = f.halt.Close()
+		_ = f.fleet.Close()
 	})
 
 	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
 		f.tokens[role], _, err = f.auth.CreateToken(ctx, role, string(role), 0)
 		f.must(err)
 	}
+	f.tokens[auth.RoleOperate] = f.tokens[auth.RoleAdmin] // no token has that role by itself
 	f.stolen, _, _, _ = f.signedIn()
 	bearer, d, nonce, _ := f.signedIn()
 	f.must(f.auth.RevokeDevice(ctx, d.ID))
@@ -134,6 +140,23 @@ func (f *fort) must(err error) {
 	}
 }
 
+// deaf is a line to a session that nothing is sent on: nobody runs the store.
+type deaf struct{}
+
+func (deaf) Send(string, string) error { return nil }
+func (deaf) Close()                    {}
+
+// sent is a message that waits to be handed over.
+func (f *fort) sent() hook.Message {
+	for _, old := range f.fleet.Messages("s1") { // few may wait
+		_, err := f.fleet.TakeBack(context.Background(), old.ID)
+		f.must(err)
+	}
+	m, err := f.fleet.Send(context.Background(), hook.Message{ID: uuid.NewString(), Agent: "terminal@x", SessionID: "s1", Kind: "prompt", Prompt: "x"})
+	f.must(err)
+	return m
+}
+
 // halted does these acts, each of which may have been done already.
 func (f *fort) halted(acts ...string) {
 	for _, act := range acts {
@@ -150,6 +173,12 @@ func (f *fort) principal(role auth.Role) auth.Principal {
 
 func (f *fort) invited() string {
 	p, err := f.auth.NewPairing(auth.RoleAdmin, "", f.url)
+	f.must(err)
+	return p.Code
+}
+
+func (f *fort) invitedMachine() string {
+	p, err := f.auth.NewPairing(auth.RoleSubmit, "laptop", f.url)
 	f.must(err)
 	return p.Code
 }
@@ -222,7 +251,7 @@ func (f *fort) clearStarts() {
 // started is a device that waits.
 func (f *fort) started() auth.Start {
 	f.clearStarts()
-	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", netip.Addr{})
+	s, err := f.auth.StartPairing(authtest.NewKey().JWK(), "", auth.Caller{})
 	f.must(err)
 	return s
 }

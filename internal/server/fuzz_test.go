@@ -107,6 +107,9 @@ func FuzzForwardedFor(f *testing.F) {
 	}
 	via := netip.MustParseAddr("10.0.0.1")
 	s := &Server{cfg: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+	if err := s.Reach(nil, nil); err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, list string) {
 		got := s.forwardedFor([]string{list}, via)
 		if !got.IsValid() || got.Zone() != "" || got.Is4In6() {

@@ -92,6 +92,7 @@ func newRig(t *testing.T, cfg server.Config) *rig {
 		}
 		g.tokens[role], g.ids[role] = secret, token.ID
 	}
+	g.tokens[auth.RoleOperate] = g.tokens[auth.RoleAdmin] // no token has that role by itself
 	cfg.Broker, cfg.Auth, cfg.Publish = g.broker, g.auth, g.publish
 	cfg.Ready = func() error { g.mu.Lock(); defer g.mu.Unlock(); return g.ready }
 	cfg.Assets, cfg.URL, cfg.Version = page, origin, "test"

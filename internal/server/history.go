@@ -202,7 +202,11 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	if err := s.cfg.History.Forget(r.Context(), id); err != nil {
+	err := s.cfg.History.Forget(r.Context(), id)
+	if err == nil && s.cfg.Messages != nil {
+		err = s.cfg.Messages.Forget(r.Context(), id)
+	}
+	if err != nil {
 		s.fail(w, r, err)
 		return
 	}

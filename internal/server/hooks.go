@@ -59,11 +59,19 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel,
 		body.giveBack(len(a.Transcript)) // it is read at once, and does not wait
 	}
 	a.Event.Raw = raw
+	var print []byte
+	a.Print = func(out []byte) { print = out }
 	pending, err = s.intake.Handle(r.Context(), a)
 	var unpublished *intake.PublishError
 	switch {
 	case pending != nil:
+		s.machines.Heard(&a.Event, hook.UnescapeHeader(r.Header.Get(hook.HeaderVersion)), arrived)
+	case err == nil && print != nil:
+		s.machines.Heard(&a.Event, hook.UnescapeHeader(r.Header.Get(hook.HeaderVersion)), arrived)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(print) // where the hook is gone no receipt comes
 	case err == nil:
+		s.machines.Heard(&a.Event, hook.UnescapeHeader(r.Header.Get(hook.HeaderVersion)), arrived)
 		w.WriteHeader(http.StatusNoContent)
 	case errors.As(err, &unpublished):
 		s.publishFailed(w, r, unpublished.Err)
@@ -85,9 +93,13 @@ func (s *Server) arrivalOf(r *http.Request, came hook.Channel, at time.Time) (in
 		return intake.Arrival{}, bad
 	}
 	e.Submitter = s.submitter(r)
+	machine := ""
+	if by := principal(r).Approver; by.Kind == "token" {
+		machine = by.Name
+	}
 	timeout, onTimeout := s.timeoutOf(r.Header, e.ID)
 	return intake.Arrival{
-		Event: e, Channel: channel, At: at, Timeout: timeout, OnTimeout: onTimeout, ReattachSHA256: secretHash(r.Header),
+		Event: e, Machine: machine, Channel: channel, At: at, Timeout: timeout, OnTimeout: onTimeout, ReattachSHA256: secretHash(r.Header),
 		NoTranscript: hook.UnescapeHeader(r.Header.Get(hook.HeaderContextWhy)),
 	}, nil
 }

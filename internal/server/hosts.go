@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,7 +15,31 @@ import (
 type names struct {
 	hosts   map[string]bool
 	origins map[string]bool
+	proxies []netip.Prefix
 	url     string // for people
+	phone   string // for people with a phone: the first that is https, of those that came last; "" without one
+}
+
+// Reach replaces the further addresses under which this server is reached, and the further peers whose
+// X-Forwarded headers are believed, beside those of the configuration, while it serves. URL stays what it is.
+func (s *Server) Reach(urls []string, proxies []netip.Prefix) error {
+	n, err := newNames(s.cfg.URL, s.cfg.PublicURLs, s.cfg.AllowedHosts)
+	if err != nil {
+		return err
+	}
+	for _, u := range slices.Concat(urls, s.cfg.PublicURLs) {
+		scheme, host, err := splitURL(u)
+		if err != nil {
+			return err
+		}
+		n.add(scheme, host)
+		if scheme == "https" && n.phone == "" {
+			n.phone = "https://" + strings.TrimSuffix(strings.ToLower(host), ":443")
+		}
+	}
+	n.proxies = slices.Concat(s.cfg.TrustedProxies, proxies)
+	s.named.Store(&n)
+	return nil
 }
 
 func newNames(own string, public, hosts []string) (names, error) {

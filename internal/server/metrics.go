@@ -3,12 +3,14 @@ package server
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"assent/internal/agent/agents"
 	"assent/internal/hook"
+	"assent/internal/machines"
 )
 
 // metrics counts what the operator watches. Its labels come from fixed lists, never from
@@ -32,7 +34,7 @@ type metrics struct {
 	unpaired    *prometheus.CounterVec // by step of pairing
 }
 
-func newMetrics(version string, pending, waiting, ruleProblems func() int) metrics {
+func newMetrics(version string, hooks *machines.Register, pending, waiting, ruleProblems func() int) metrics {
 	m := metrics{registry: prometheus.NewRegistry()}
 	one := func(name, help string) prometheus.Counter {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
@@ -61,7 +63,7 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.unverified = one("assent_verifications_refused_total", "What came without the verification of a device's owner that it needed, or with one that does not hold.")
 	m.unknown = one("assent_credentials_refused_total", "Tokens, bearers and tickets that were presented and are none.")
 	m.unpaired = vec("assent_pairing_failures_total", "step", "Pairings refused: a wrong, used or expired code or secret, or too many starts.",
-		"redeem", "start", "poll", "confirm")
+		"redeem", "join", "start", "poll", "confirm")
 	timing := func(name, help string, buckets ...float64) prometheus.Histogram {
 		h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
 		m.registry.MustRegister(h)
@@ -84,6 +86,13 @@ func newMetrics(version string, pending, waiting, ruleProblems func() int) metri
 	m.registry.MustRegister(m.sockets, build)
 	gauge("assent_requests_pending", "Requests that wait for an answer.", pending)
 	gauge("assent_rules_problems", "What is wrong with the files of rules; above 0, see GET /v1/rules.", ruleProblems)
+	for _, mode := range machines.Silent {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "assent_sessions_not_asking", Help: "Sessions heard of within a day whose permission mode asks for nothing, or hardly anything.",
+			ConstLabels: prometheus.Labels{"mode": mode},
+		}, func() float64 { return float64(hooks.NotAsking(mode, time.Now())) }))
+	}
+	gauge("assent_machines_differing", "Machines whose hooks are of another version than this broker.", hooks.Differing)
 	gauge("assent_hooks_waiting", "Hooks connected to this broker that wait.", waiting)
 	return m
 }
@@ -122,7 +131,7 @@ func (m *metrics) answer(outcome string) {
 
 func (m *metrics) decision(kind string) { m.decisions.WithLabelValues(kind).Inc() }
 
-// pairingFailed counts a refusal at redeem, start, poll or confirm.
+// pairingFailed counts a refusal at redeem, join, start, poll or confirm.
 func (m *metrics) pairingFailed(step string) { m.unpaired.WithLabelValues(step).Inc() }
 
 // handler is GET /metrics.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"go.uber.org/zap"
+	"rsc.io/qr"
 
 	"assent/internal/api"
 	"assent/internal/auth"
@@ -16,7 +17,7 @@ import (
 // or the device starts, shows a short code, and an administrator confirms it.
 
 // newPairing is POST /v1/pair {role?, name?}: an invitation for one device, whose role is
-// approve unless said otherwise.
+// approve unless said otherwise; with role submit, and a name, for one machine.
 func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
 	role, name := string(auth.RoleApprove), ""
 	if !s.readObject(w, r, "NewPairing", map[string]any{"role": &role, "name": &name}, nil) {
@@ -28,6 +29,22 @@ func (s *Server) newPairing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.writeJSON(w, r, http.StatusCreated, p)
+}
+
+// join is POST /v1/join {code}: a machine's token, for the code that is its credential. The answer is the
+// only place where the secret stands.
+func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+	var code string
+	if !s.readObject(w, r, "Join", map[string]any{"code": &code}, nil) {
+		return
+	}
+	secret, token, err := s.cfg.Auth.Join(r.Context(), code)
+	if err != nil {
+		s.pairingFailed(w, r, "join", err)
+		return
+	}
+	s.log.Info("a machine joined", zap.String("id", token.ID), zap.String("name", line(token.Name)), zap.String("from", s.clientAddr(r).String()))
+	s.writeJSON(w, r, http.StatusCreated, api.CreatedToken{Token: token, Secret: secret})
 }
 
 // redeemPairing is POST /v1/pair/redeem {code, publicKey, name?}: the code is the credential.
@@ -76,6 +93,36 @@ func (s *Server) pollPairing(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.writeJSON(w, r, http.StatusOK, d)
 	}
+}
+
+// getPhone is GET /v1/phone: where phones open the page. It says nothing that who reaches it does not know.
+func (s *Server) getPhone(w http.ResponseWriter, r *http.Request) {
+	at := api.PhoneAddress{URL: s.named.Load().phone}
+	if at.URL != "" {
+		code, err := qr.Encode(at.URL, qr.M)
+		if err != nil { // longer than a code can hold
+			s.fail(w, r, err)
+			return
+		}
+		at.QR = rowsOf(code)
+	}
+	s.writeJSON(w, r, http.StatusOK, at)
+}
+
+// rowsOf writes a code as rows of 1 for black and 0 for white.
+func rowsOf(code *qr.Code) []string {
+	rows := make([]string, code.Size)
+	for y := range rows {
+		row := make([]byte, code.Size)
+		for x := range row {
+			row[x] = '0'
+			if code.Black(x, y) {
+				row[x] = '1'
+			}
+		}
+		rows[y] = string(row)
+	}
+	return rows
 }
 
 // listWaiting is GET /v1/pair: the devices that wait to be let in.

@@ -159,6 +159,11 @@ func TestTrustedProxies(t *testing.T) {
 			{"192.0.2.1:99", map[string]string{xff: "203.0.113.9"}, "192.0.2.1"},
 			{"192.0.2.1:99", map[string]string{xfp: "http"}, "192.0.2.1"},
 			{"pipe", map[string]string{xff: "203.0.113.9", xfp: "http"}, ""},
+			// By a relay, which may claim any address: it is no proxy of ours, nor this machine.
+			{"relay:192.0.2.1:99", nil, "192.0.2.1 (by the relay's word)"},
+			{"relay:[2001:db9::1]:99", nil, "2001:db9::1 (by the relay's word)"},
+			{"relay:10.0.0.1:99", map[string]string{xff: "203.0.113.9", xfp: "http"}, "10.0.0.1 (by the relay's word)"},
+			{"relay:nonsense", nil, "(by the relay's word)"},
 			// A proxy of ours.
 			{"10.0.0.1:99", nil, "10.0.0.1"},
 			{"10.0.0.1:99", map[string]string{xff: "203.0.113.9"}, "203.0.113.9"},

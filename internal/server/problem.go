@@ -11,6 +11,7 @@ import (
 	"assent/broker"
 	"assent/internal/api"
 	"assent/internal/auth"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
@@ -102,6 +103,14 @@ var statuses = []struct { // read-only
 	{halt.ErrBusy, http.StatusServiceUnavailable, ""},
 	{halt.ErrUnavailable, http.StatusServiceUnavailable, ""},
 	{errNoHalt, http.StatusServiceUnavailable, ""},
+	{fleet.ErrNotFound, http.StatusNotFound, ""},
+	{fleet.ErrUnreachable, http.StatusConflict, "unreachable"},
+	{fleet.ErrDuplicate, http.StatusConflict, "duplicate"},
+	{fleet.ErrTaken, http.StatusConflict, "taken"},
+	{fleet.ErrTooMany, http.StatusTooManyRequests, ""},
+	{fleet.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{errMessageRate, http.StatusTooManyRequests, ""},
+	{errNoMessages, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},
 	{broker.ErrSettled, http.StatusConflict, "ended"},
 	{broker.ErrDigest, http.StatusConflict, "digest"},

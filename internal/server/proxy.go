@@ -6,15 +6,26 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"assent/internal/auth"
 )
 
 type clientKey struct{}
 
+// RelayedPrefix begins the remote address of a connection that a relay passed on; behind it stands the address
+// that the relay claims.
+const RelayedPrefix = "relay:"
+
 // proxied finds out who calls through a trusted proxy, and refuses what reached the proxy in
 // the clear: credentials would travel there. Headers about proxies that come from anybody else
-// mean nothing.
+// mean nothing. What a relay passed on comes from no proxy, whatever address the relay claims.
 func (s *Server) proxied(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if claim, ok := strings.CutPrefix(r.RemoteAddr, RelayedPrefix); ok {
+			a, _ := parseHop(claim) // the invalid address is one like any other
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, auth.Caller{Addr: a, Relayed: true})))
+			return
+		}
 		client := peer(r)
 		if s.trusted(client) {
 			if plain(r.Header["X-Forwarded-Proto"]) {
@@ -24,7 +35,7 @@ func (s *Server) proxied(next http.Handler) http.Handler {
 			}
 			client = s.forwardedFor(r.Header["X-Forwarded-For"], client)
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, client)))
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, auth.Caller{Addr: client})))
 	})
 }
 
@@ -40,7 +51,7 @@ func peer(r *http.Request) netip.Addr {
 func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 func (s *Server) trusted(a netip.Addr) bool {
-	return a.IsValid() && slices.ContainsFunc(s.cfg.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+	return a.IsValid() && slices.ContainsFunc(s.named.Load().proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // plain reports whether a proxy on the way was spoken to without TLS. What is not understood
@@ -83,7 +94,7 @@ func parseHop(text string) (netip.Addr, bool) {
 }
 
 // clientAddr is who called, as far as it is known.
-func (s *Server) clientAddr(r *http.Request) netip.Addr {
-	a, _ := r.Context().Value(clientKey{}).(netip.Addr)
-	return a
+func (s *Server) clientAddr(r *http.Request) auth.Caller {
+	c, _ := r.Context().Value(clientKey{}).(auth.Caller)
+	return c
 }

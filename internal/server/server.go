@@ -34,11 +34,14 @@ import (
 	"golang.org/x/time/rate"
 
 	"assent/broker"
+	"assent/internal/agent/agents"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
+	"assent/internal/fleet"
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
+	"assent/internal/machines"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
@@ -75,6 +78,9 @@ type Config struct {
 	// Halt keeps whether everything is stopped or paused; nil means that nothing can be. Call
 	// HaltChanged when it has news.
 	Halt *halt.Store
+	// Messages hands people's messages to sessions; nil means that there are none. Call MessagesChanged
+	// when it has news.
+	Messages *fleet.Store
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
 	// RequireVerification says for which allows everybody has to be verified by their device:
@@ -132,8 +138,9 @@ type Server struct {
 	agents      agentProcesses
 	index       sessionIndex
 	log         *zap.Logger
-	names       names
+	named       atomic.Pointer[names]
 	metrics     metrics
+	machines    *machines.Register
 	assets      map[string]asset
 	description func() (asset, error) // of the API
 	intake      *intake.Intake
@@ -154,6 +161,8 @@ type Server struct {
 	snap         snapshotCache
 	ruleNews     news
 	haltNews     news
+	messageNews  news
+	senders      senders // of messages, and how fast they may send
 
 	pingEvery, deadAfter, writeWait time.Duration
 }
@@ -162,7 +171,8 @@ type Server struct {
 const (
 	maxHookBody = 16 << 20
 	maxBody     = 64 << 10
-	maxDecision = 4 << 20 // an updatedInput may be as large as a request, and JSON may escape it
+	maxMessage  = 512 << 10 // JSON may escape each byte of a text
+	maxDecision = 4 << 20   // an updatedInput may be as large as a request, and JSON may escape it
 )
 
 // New returns a server, or says what of cfg is unusable.
@@ -203,16 +213,18 @@ func New(cfg Config) (*Server, error) {
 		writeWait: 10 * time.Second,
 	}
 	s.arriving.max = cmp.Or(cfg.MaxArriving, 64<<20)
+	s.senders.burst = messageBurst
 	s.guesses = rate.NewLimiter(guessEvery, guessBurst)
 	var err error
-	if s.names, err = newNames(cfg.URL, cfg.PublicURLs, cfg.AllowedHosts); err != nil {
+	if err = s.Reach(nil, nil); err != nil {
 		return nil, err
 	}
 	if s.assets, err = loadAssets(cfg.Assets); err != nil {
 		return nil, err
 	}
 	s.description = sync.OnceValues(newDescription) // few ever ask
-	s.metrics = newMetrics(cfg.Version, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
+	s.machines = machines.New(cfg.Version)
+	s.metrics = newMetrics(cfg.Version, s.machines, func() int { return len(cfg.Broker.Pending()) }, func() int { return s.intake.Waiting() }, func() int { return len(s.inForce().Problems) })
 	for _, c := range cfg.Collectors {
 		if err := s.metrics.registry.Register(c); err != nil {
 			return nil, fmt.Errorf("server: %w", err)
@@ -228,10 +240,16 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Halt != nil {
 		enterAllow, paused = cfg.Halt.Enter, cfg.Halt.Paused
 	}
+	var reply func(context.Context, *hook.Event, *hook.Payload) []byte
+	if cfg.Messages != nil {
+		reply = func(ctx context.Context, e *hook.Event, p *hook.Payload) []byte {
+			return cfg.Messages.Event(ctx, e, p, func() hook.Detail { return agents.Reader(e.Agent).Detail(e.Type, e.Raw) })
+		}
+	}
 	s.intake = intake.New(s.ctx, intake.Config{
 		Broker: cfg.Broker, Publish: cfg.Publish, Rules: cfg.Rules, Contain: cfg.Contain, Redeem: redeem, EnterAllow: enterAllow, Paused: paused,
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
-		Observed: cfg.Observed, Forgotten: cfg.Forgotten,
+		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
 		Reachable:  func() bool { return cfg.HoldUnseen || s.watchers.Load() > 0 || cfg.Told != nil && cfg.Told() },
 		Hold:       cfg.Hold,
@@ -281,7 +299,7 @@ func (s *Server) HTTPServer(h http.Handler) *http.Server {
 }
 
 // URL is where a person's browser finds the page: the first public URL, or the listener's.
-func (s *Server) URL() string { return s.names.url }
+func (s *Server) URL() string { return s.named.Load().url }
 
 // Unix serves hooks on the unix socket, which only submits. It needs no token: every user
 // who may open the socket may ask.
@@ -329,11 +347,14 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}", s.getRequest)
 	view.Get("/v1/requests/{id}/trace", s.traceRequest)
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
+	view.Get("/v1/sessions/{id}/messages", s.listMessages)
+	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
 	view.Get("/v1/stop", s.getHalt)
 	view.Get("/v1/pause", s.getHalt)
 	view.Get("/v1/schema-mismatches", s.getMismatches)
+	view.Get("/v1/machines", s.listMachines)
 	view.Method("GET", "/metrics", s.metrics.handler())
 	route(maxBody, auth.RoleView).Post("/v1/ws/ticket", s.newTicket)
 	route(0, "").Get("/v1/ws", s.webSocket) // takes a ticket or a bearer itself
@@ -352,6 +373,10 @@ func (s *Server) TCP() http.Handler {
 	approve.Post("/v1/pause", s.haltAct(hook.HaltPause))
 	approve.Delete("/v1/pause", s.haltAct(hook.HaltResume))
 
+	operate := route(maxMessage, auth.RoleOperate)
+	operate.Post("/v1/sessions/{id}/messages", s.sendMessage)
+	operate.Delete("/v1/sessions/{id}/messages/{message}", s.takeBackMessage)
+
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)
 	admin.Get("/v1/notifications", s.getNotifications)
@@ -359,6 +384,7 @@ func (s *Server) TCP() http.Handler {
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)
 	admin.Get("/v1/pair", s.listWaiting)
 	admin.Delete("/v1/pair/{code}", s.refusePairing)
+	view.Get("/v1/phone", s.getPhone)
 	view.Get("/v1/devices", s.listDevices)
 	view.Delete("/v1/devices/{id}", s.revokeDevice)
 	route(maxBody, auth.RoleView).Patch("/v1/devices/{id}", s.renameDevice)
@@ -382,6 +408,7 @@ func (s *Server) TCP() http.Handler {
 
 	open := route(maxBody, "")
 	open.Post("/v1/pair/redeem", s.redeemPairing)
+	open.Post("/v1/join", s.join)
 	open.Post("/v1/pair/start", s.startPairing)
 	open.Post("/v1/pair/poll", s.pollPairing)
 	open.Post("/v1/auth/challenge", s.newChallenge)

@@ -27,10 +27,11 @@ const (
 	ordinary   stake = iota // an allow of what is not dangerous
 	dangerous               // an allow of what is, or one that changes the agent's permissions
 	remembered              // a rule or a grant
+	message                 // text for an agent
 )
 
 func (k stake) words() string {
-	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant"}[k]
+	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant", "sending a message to an agent"}[k]
 }
 
 // stakeOf is what d says yes to: the worse of what was asked for and what is allowed in its place. What
@@ -73,7 +74,7 @@ func (s *Server) verify(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		}
 		return nil, by.Approver, why == ""
 	}
-	proof, err := s.cfg.Auth.Verify(ctx, by, s.names.under, text, *v, again)
+	proof, err := s.cfg.Auth.Verify(ctx, by, s.named.Load().under, text, *v, again)
 	if err != nil {
 		s.refuseVerification(w, r, by, err)
 		return nil, by.Approver, false
@@ -149,12 +150,12 @@ func (s *Server) site(r *http.Request) (passkey.Site, string) {
 	why := "this page is open under an address that is not one of the broker's own; open it at its public URL"
 	for _, scheme := range []string{"https://", "http://"} {
 		bare := strings.TrimSuffix(host, map[string]string{"http://": ":80", "https://": ":443"}[scheme])
-		if !s.names.origins[scheme+bare] {
+		if !s.named.Load().origins[scheme+bare] {
 			continue
 		}
 		id, not := passkey.Allowed(scheme + bare)
 		if not == "" {
-			return passkey.Site{ID: id, Origins: s.names.under(id)}, ""
+			return passkey.Site{ID: id, Origins: s.named.Load().under(id)}, ""
 		}
 		why = not
 	}
@@ -273,7 +274,7 @@ func (s *Server) endVerification(w http.ResponseWriter, r *http.Request) {
 			err = auth.ErrVerification
 			break
 		}
-		_, err = s.cfg.Auth.Verify(r.Context(), by, s.names.under, auth.UnenrolText(id, state.Credential), *v, false)
+		_, err = s.cfg.Auth.Verify(r.Context(), by, s.named.Load().under, auth.UnenrolText(id, state.Credential), *v, false)
 	case by.Approver.Kind == "device" || !by.Role.Includes(auth.RoleAdmin):
 		writeProblem(w, problem{Status: http.StatusForbidden,
 			Detail: "only the device itself can turn this off, or on the broker's machine: assent device unverify"})

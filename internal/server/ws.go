@@ -189,13 +189,15 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	changed()                                    // a client that resumes has an old state of them
 	rules, sentRules := sessions, ""             // done when there is news of the rules
 	halt, sentHalt := sessions, haltSent{}       // done when something was stopped or paused, or no longer is
+	messages, sentMessages := sessions, uint64(0)
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
-		stop, unrule, unhalt := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel)
+		stop, unrule, unhalt, unmessage := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel), context.AfterFunc(messages, cancel)
 		batch, err := watcher.Next(wait)
 		stop()
 		unrule()
 		unhalt()
+		unmessage()
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -218,6 +220,9 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 			return err
 		}
 		if halt, err = s.sendHalt(out, &sentHalt); err != nil {
+			return err
+		}
+		if messages, err = s.sendMessages(out, &sentMessages); err != nil {
 			return err
 		}
 		if err := ping.due(); err != nil {

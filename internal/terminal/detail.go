@@ -132,6 +132,9 @@ func heading(r *api.Request, now time.Time) string {
 	if r.Number > 0 {
 		parts = slices.Insert(parts, 0, fmt.Sprintf("#%d", r.Number))
 	}
+	if r.Machine != "" && r.Host != "" && r.Host != r.Machine {
+		parts = append(parts, "calls itself "+show.Short(r.Host, 40))
+	}
 	if !r.CreatedAt.IsZero() {
 		parts = append(parts, Ago(r.CreatedAt, now)+" ago")
 	}

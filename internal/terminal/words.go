@@ -10,7 +10,8 @@ import (
 	"assent/internal/text/show"
 )
 
-// Project is what a person calls the place of a request: its directory, with the subagent's type.
+// Project is what a person calls the place of a request: its directory, with the subagent's type, and before
+// it the machine that joined, by the name that its token has.
 func Project(r *api.Request) string {
 	name := r.SessionID
 	if dir := strings.TrimRight(r.CWD, "/"); dir != "" {
@@ -18,6 +19,9 @@ func Project(r *api.Request) string {
 	}
 	if r.AgentID != "" {
 		name += " › " + r.AgentType
+	}
+	if r.Machine != "" {
+		name = r.Machine + ": " + name
 	}
 	return show.Line(name)
 }

@@ -2,10 +2,10 @@
 import { effect } from "@preact/signals";
 import { Door } from "./device/door";
 import { Later } from "./panels/later";
-import { Arrival, BrokenRules, Overruled } from "./queue/alarms";
+import { Arrival } from "./queue/arrival";
 import { current, listing, position } from "./queue/current";
 import { Inbox } from "./queue/inbox";
-import { announcement, halt, link, linkTrouble, selected, standing, waiting } from "./queue/state";
+import { announcement, halt, link, linkTrouble, overruled, ruleTrouble, selected, standing, waiting } from "./queue/state";
 import { Toasts } from "./queue/toast";
 import { visibleLine } from "./text/visible";
 import { words } from "./text/words";
@@ -96,9 +96,8 @@ function Desk() {
   return (
     <main tabIndex={-1} class={`desk part-${v}`} data-link={link.value}>
       {(halt.value?.stopped || halt.value?.paused) && !(v === "you" && section.value === "stop") && <Later part="Halted" with={undefined} />}
-      <BrokenRules />
+      {(ruleTrouble.value || overruled.value.length > 0) && <Later part="Alarms" with={undefined} />}
       <Arrival />
-      <Overruled />
       {v === "inbox" && <Inbox />}
       {v === "sessions" && <Later part="Sessions" with={undefined} />}
       {(v === "history" || v === "charts") && <HistoryParts />}

@@ -59,6 +59,8 @@ type Call struct {
 	Time   time.Time
 	Model  string
 	Stream bool
+	// Body is the request as it came.
+	Body []byte
 	// Turn is the index of the script's turn that was played, or -1 when the answer was text.
 	Turn int
 	// Done is true for the request after the last turn.
@@ -222,7 +224,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	turn := s.play(req, body)
 	call := turn.call
-	call.Time, call.Model, call.Stream = time.Now(), req.Model, req.Stream
+	call.Time, call.Model, call.Stream, call.Body = time.Now(), req.Model, req.Stream, body
 	call.Results = req.lastResults()
 	s.record(call)
 	writeMessage(w, req, turn)

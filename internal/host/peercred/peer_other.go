@@ -4,4 +4,4 @@ package peercred
 
 import "errors"
 
-func peer(uintptr) (uint32, error) { return 0, errors.ErrUnsupported }
+func peer(uintptr) (uint32, int, error) { return 0, 0, errors.ErrUnsupported }

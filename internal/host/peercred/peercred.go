@@ -15,18 +15,24 @@ import (
 // know is 65534. errors.ErrUnsupported where the system does not tell, any other error where c is
 // no unix socket or is closed.
 func UID(c net.Conn) (uint32, error) {
+	uid, _, err := Process(c)
+	return uid, err
+}
+
+// Process is UID, with the process that connected or called listen; 0 for one that this process's pid
+// namespace does not know.
+func Process(c net.Conn) (uid uint32, pid int, err error) {
 	s, ok := c.(syscall.Conn)
 	if !ok {
-		return 0, errors.New("no socket")
+		return 0, 0, errors.New("no socket")
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	var uid uint32
 	var failed error
-	if err := raw.Control(func(fd uintptr) { uid, failed = peer(fd) }); err != nil {
-		return 0, err
+	if err := raw.Control(func(fd uintptr) { uid, pid, failed = peer(fd) }); err != nil {
+		return 0, 0, err
 	}
-	return uid, failed
+	return uid, pid, failed
 }

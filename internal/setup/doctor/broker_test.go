@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/conformance"
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
+	"assent/internal/setup/phone"
 	"assent/internal/setup/service"
 )
 
@@ -92,6 +93,7 @@ func newPatient(t *testing.T) *patient {
 		Credential:  func() error { return nil },
 		Refused:     func(err error) bool { return errors.Is(err, errRole) },
 		RuleProblem: func(*hook.InForce) string { return "" },
+		Phone:       func(context.Context) (*phone.Door, error) { return nil, nil },
 		Service:     func(context.Context) service.Status { return service.Status{} },
 	}
 	p.Call = func(_ context.Context, path string, out any) error {

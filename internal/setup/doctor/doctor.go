@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
+	"assent/internal/setup/phone"
 	"assent/internal/setup/service"
 )
 
@@ -60,6 +61,8 @@ type Config struct {
 	RuleProblem func(*hook.InForce) string
 	// Contain returns the program that contains commands; nil: it is not looked at.
 	Contain func() (program string, err error)
+	// Phone returns how phones reach the page, nil if no way was set up, and why that does not work now.
+	Phone func(context.Context) (*phone.Door, error)
 	// Service is the state of the service of StateDir.
 	Service func(context.Context) service.Status
 }
@@ -106,7 +109,9 @@ var (
 		{"rules", answers, (*examination).checkRules},
 		{"stopped", answers, (*examination).checkHalt},
 		{"notifications", answers, (*examination).checkNotifications},
+		{"machines", answers, (*examination).checkMachines},
 		{"schemas", answers, (*examination).checkSchemas},
+		{"phone", answers, (*examination).checkPhone},
 		{"service", nil, (*examination).checkService},
 	}
 	checksElsewhere = []check{
@@ -114,6 +119,7 @@ var (
 		{"token", answers, (*examination).checkToken},
 		{"rules", mayLook, (*examination).checkRules},
 		{"stopped", mayLook, (*examination).checkHalt},
+		{"machines", mayLook, (*examination).checkMachines},
 		{"schemas", mayLook, (*examination).checkSchemas},
 	}
 	checksAgent = []check{

@@ -28,7 +28,14 @@ func hooks(settings []install.Settings, versions []string, socket string, env fu
 	seen := map[Finding]bool{} // thirty hooks may have one and the same fault
 	var ours []install.Hook
 	foreign := false
+	only := slices.ContainsFunc(settings, func(s install.Settings) bool { return s.Scope == install.Managed && s.ManagedOnly })
 	for _, s := range settings {
+		if only && s.Scope != install.Managed && s.Err == nil {
+			if slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Ours }) {
+				add(OK, s.Path+" has hooks of assent's that do not run: the administrator lets only managed ones run", "assent uninstall --scope "+string(s.Scope))
+			}
+			continue
+		}
 		if s.Err != nil {
 			add(Fail, s.Err.Error(), "fix the file, then: assent install")
 			continue
@@ -75,7 +82,7 @@ func hooks(settings []install.Settings, versions []string, socket string, env fu
 		add(Warn, fmt.Sprintf("assent's hook stands twice for %s, written differently, so it runs twice", event), "keep it in one settings file: assent uninstall --scope user, project or local")
 	}
 	for _, s := range settings {
-		if s.ReadOnly != nil && s.Err == nil {
+		if s.ReadOnly != nil && s.Err == nil && s.Scope != install.Managed {
 			status := OK
 			if !asked {
 				status = Warn
@@ -145,7 +152,7 @@ func handler(s install.Settings, h install.Hook, socket string, env func(string)
 	} else if fi, err := os.Stat(program); err != nil || fi.IsDir() || fi.Mode()&0o111 == 0 {
 		add(Fail, fmt.Sprintf("%s: %s cannot be run", s.Path, program), "make build, or "+again+" if it has moved")
 	}
-	if s.Scope != install.User && namesake(program) {
+	if (s.Scope == install.Project || s.Scope == install.Local) && namesake(program) {
 		add(Warn, fmt.Sprintf("%s: %s is another program than the assent-hook of this assent, and came with the project or was put there", s.Path, program), "look at it; "+again+" puts ours in its place")
 	}
 	if asks, err := target(h.Words); err != nil {

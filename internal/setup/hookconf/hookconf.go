@@ -1,5 +1,6 @@
 // Package hookconf writes what assent itself knows into the user's own hook.conf, which hook clients
-// read: that commands can run contained on this machine. Every other line stays as it is.
+// read: that commands can run contained on this machine, and the token for a broker elsewhere. Every other
+// line stays as it is.
 package hookconf
 
 import (
@@ -45,11 +46,34 @@ func ABI(ctx context.Context, program string) (int, error) {
 // SetContain has hook clients say that commands can run contained, by this program; with abi 0 that they
 // cannot. It reports whether that changed the file, which it makes where it is needed.
 func SetContain(file string, abi int, program string) (changed bool, err error) {
+	value := ""
+	if abi > 0 {
+		value = fmt.Sprintf("%d %s", abi, program)
+	}
+	return Set(file, Setting{"contain", value})
+}
+
+// Setting is a line of the file, which is taken out where Value is empty.
+type Setting struct{ Name, Value string }
+
+// secret is what nobody else may read.
+const secret = "token"
+
+// Set writes lines, in the places of earlier ones of their names. It reports whether that changed the file,
+// which it makes where it is needed; with a token in it the file is for its owner's eyes only.
+func Set(file string, settings ...Setting) (changed bool, err error) {
+	nothing := true
+	for _, s := range settings {
+		nothing = nothing && s.Value == ""
+		if strings.ContainsAny(s.Value, "\n\r") {
+			return false, fmt.Errorf("the %s holds a line break", s.Name)
+		}
+	}
 	fi, err := os.Lstat(file)
 	mode := os.FileMode(0o600)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if abi == 0 {
+		if nothing {
 			return false, nil
 		}
 	case err != nil:
@@ -63,27 +87,14 @@ func SetContain(file string, abi int, program string) (changed bool, err error) 
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	if strings.ContainsAny(program, "\n\r") {
-		return false, errors.New("the program's path holds a line break")
-	}
-	want := ""
-	if abi > 0 {
-		want = fmt.Sprintf("contain = %d %s\n", abi, program)
-	}
-	var b strings.Builder
-	for line := range strings.Lines(string(have)) {
-		if name, _, is := strings.Cut(line, "="); is && strings.TrimSpace(name) == "contain" {
-			b.WriteString(want)
-			want = ""
-			continue
+	text := string(have)
+	for _, s := range settings {
+		text = set(text, s)
+		if s.Name == secret && s.Value != "" {
+			mode &= 0o700
 		}
-		b.WriteString(line)
 	}
-	text := b.String()
-	if want != "" && text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	if text += want; text == string(have) {
+	if text == string(have) {
 		return false, nil
 	}
 	if text == "" {
@@ -105,4 +116,41 @@ func SetContain(file string, abi int, program string) (changed bool, err error) 
 		err = os.Rename(tmp.Name(), file)
 	}
 	return err == nil, err
+}
+
+// set is text with the line of a setting.
+func set(text string, s Setting) string {
+	want := ""
+	if s.Value != "" {
+		want = s.Name + " = " + s.Value + "\n"
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if name, _, is := strings.Cut(line, "="); is && strings.TrimSpace(name) == s.Name {
+			b.WriteString(want)
+			want = ""
+			continue
+		}
+		b.WriteString(line)
+	}
+	text = b.String()
+	if want != "" && text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + want
+}
+
+// Get returns the value of a setting in the file, "" where it has none.
+func Get(file, name string) (string, error) {
+	b, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	value := ""
+	for line := range strings.Lines(string(b)) {
+		if key, v, is := strings.Cut(line, "="); is && strings.TrimSpace(key) == name {
+			value = strings.TrimSpace(v)
+		}
+	}
+	return value, err
 }

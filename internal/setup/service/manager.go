@@ -148,6 +148,15 @@ func (m Manager) Start() error {
 	return svc.Start()
 }
 
+// Restart stops the service that is installed and starts it again.
+func (m Manager) Restart() error {
+	svc, err := m.service("")
+	if err != nil {
+		return err
+	}
+	return svc.Restart()
+}
+
 // Uninstall stops the broker and removes the service, even one that is only half installed.
 func (m Manager) Uninstall() error {
 	svc, err := m.service("")

@@ -115,6 +115,23 @@ func (s *Service) await(ctx context.Context, old int) error {
 	}
 }
 
+// Restart has the service of StateDir, if there is one, run its program as it is by now, and waits until
+// that is ready. It reports whether there is one.
+func (s *Service) Restart(ctx context.Context) (bool, error) {
+	text, err := s.Installed()
+	if err != nil || text == "" || !s.Serves(text, s.StateDir) {
+		return false, err
+	}
+	if err := s.Answers(ctx); err != nil {
+		return true, err
+	}
+	b, _ := s.Broker(ctx)
+	if err := s.Manager.Restart(); err != nil {
+		return true, fmt.Errorf("restart the service: %w", err)
+	}
+	return true, s.Await(ctx, b.PID)
+}
+
 // Remove stops the service and takes it away. It reports whether there was one.
 func (s *Service) Remove(ctx context.Context) (bool, error) {
 	text, err := s.Installed()

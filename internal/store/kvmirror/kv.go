@@ -1,6 +1,13 @@
 package kvmirror
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrAnew is what KV.Watch returns when the store it watches was deleted and made anew, or put back to
+// what it once was: its revisions say nothing about those of before. Another Watch shows what it has now.
+var ErrAnew = errors.New("the store was made anew, or put back")
 
 // KV is a durable store of keys and values that replicas share: the bucket ASSENT_STATE.
 //
@@ -18,6 +25,7 @@ type KV interface {
 	Delete(ctx context.Context, key string) (rev uint64, err error)
 	// Watch calls fn, from the goroutine of its caller, with the present value of every key that
 	// begins with prefix, which ends with a dot, then caughtUp once, then fn with every
-	// change, until ctx is done. A nil value says that the key was deleted.
+	// change, until ctx is done or the store is another one, see ErrAnew. A nil value says that the key
+	// was deleted.
 	Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error
 }

@@ -6,6 +6,10 @@
 // greater revisions. That holds for deletions too: the mirror remembers their revisions, so that
 // older news on its way cannot bring back what was revoked.
 //
+// A store that an operator deleted, or put back from a copy, begins its revisions anew (ErrAnew). Then
+// what the store holds now counts, and what it does not hold is deleted. Until the watch has noticed,
+// within seconds, news of the new store may count as old.
+//
 // What the values mean and how they are kept is the owner's business, see Config.Apply.
 //
 // # Concurrency
@@ -16,6 +20,7 @@ package kvmirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -28,11 +33,12 @@ type Config struct {
 	Prefix string // of the keys; ends with a dot
 	// Apply takes a change of one key: its value, nil when it is deleted, and the revision. It is called
 	// for one key at a time, with growing revisions for each, and must neither take long nor call the
-	// Mirror. What it returns, unless nil, is called right afterwards, and may do both; it may run beside
+	// Mirror. In a store that was made anew revisions are smaller again, and 0 stands with nil for a key
+	// that is not in it. What Apply returns, unless nil, is called right afterwards, and may do both; it may run beside
 	// the Apply of later news.
 	Apply func(key string, value []byte, rev uint64) (after func())
 	// Final says that a key is never used again once it was deleted. Nothing brings it back then,
-	// whatever its revision.
+	// whatever its revision, and whatever store it is in.
 	Final bool
 	// What names what is mirrored, for the log, such as "credentials".
 	What string
@@ -50,6 +56,9 @@ type Mirror struct {
 	// seen is the greatest revision of each key that Apply got, deletions included: those stay, one
 	// short text each, as they stay in the KV. Guarded by mu.
 	seen map[string]uint64
+	// anew is not nil while a store that was made anew is read: the keys that were in it so far.
+	// Guarded by mu.
+	anew map[string]bool
 }
 
 // The pause before the watch is tried again, doubled at each failure in a row.
@@ -92,11 +101,14 @@ func (m *Mirror) Offer(key string, value []byte, rev uint64) (news bool) {
 		rev = math.MaxUint64
 	}
 	m.mu.Lock()
-	if seen, ok := m.seen[key]; ok && rev <= seen {
+	if seen, ok := m.seen[key]; ok && rev <= seen && (m.anew == nil || m.anew[key] || seen == math.MaxUint64) {
 		m.mu.Unlock()
 		return false
 	}
 	m.seen[key] = rev
+	if m.anew != nil {
+		m.anew[key] = true
+	}
 	after := m.cfg.Apply(key, value, rev)
 	m.mu.Unlock()
 	if after != nil {
@@ -113,10 +125,14 @@ func (m *Mirror) watch(ctx context.Context, loaded func()) {
 			m.Offer(key, value, rev)
 		}, func() {
 			pause, lastLogged = firstPause, ""
+			m.endAnew()
 			loaded()
 		})
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, ErrAnew) {
+			m.beginAnew()
 		}
 		if text := fmt.Sprint(err); text != lastLogged {
 			lastLogged = text
@@ -128,5 +144,37 @@ func (m *Mirror) watch(ctx context.Context, loaded func()) {
 		case <-time.After(pause):
 			pause = min(2*pause, longestPause)
 		}
+	}
+}
+
+// beginAnew forgets the revisions of a store that is no more.
+func (m *Mirror) beginAnew() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.anew = map[string]bool{}
+}
+
+// endAnew deletes what a store that was made anew does not hold; all it holds was read.
+func (m *Mirror) endAnew() {
+	m.mu.Lock()
+	anew := m.anew
+	m.anew = nil
+	var after []func()
+	for key, rev := range m.seen {
+		if anew == nil || anew[key] || rev == math.MaxUint64 {
+			continue
+		}
+		if m.cfg.Final {
+			m.seen[key] = math.MaxUint64
+		} else {
+			delete(m.seen, key)
+		}
+		if f := m.cfg.Apply(key, nil, 0); f != nil {
+			after = append(after, f)
+		}
+	}
+	m.mu.Unlock()
+	for _, f := range after {
+		f()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assent/internal/store/kvmirror"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // script is a KV whose Watch does what the test says, one function for each call in turn. The last
@@ -388,5 +389,63 @@ func TestNewsFromManySides(t *testing.T) {
 	c.want(t, strings.TrimSuffix(strings.TrimPrefix(fmt.Sprint(last), "map["), "]"))
 	if log := c.logged(); len(log) > 0 {
 		t.Errorf("%q", log)
+	}
+}
+
+// A store that was made anew begins its revisions anew. What it holds counts then, what it does not
+// hold is gone, and older revisions are news; but nothing brings back what was deleted for good.
+func TestStoreMadeAnew(t *testing.T) {
+	for _, final := range []bool{false, true} {
+		t.Run(fmt.Sprintf("final %t", final), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kv := kvtest.New()
+				write := func(key, value string) {
+					t.Helper()
+					if _, err := kv.Create(t.Context(), key, []byte(value)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range 9 {
+					write(fmt.Sprintf("b.%d", i), "of others")
+				}
+				write("a.1", "x")
+				write("a.2", "x")
+				write("a.3", "x")
+				c := openCopy(t, kv, final)
+				if _, err := kv.Delete(t.Context(), "a.3"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				c.want(t, "a.1:x a.2:x")
+				if log := c.logged(); len(log) > 0 {
+					t.Errorf("the log says %q", log)
+				}
+
+				kv.Renew()
+				write("a.2", "anew")
+				write("a.3", "anew")
+				time.Sleep(time.Minute)
+				want := "a.2:anew a.3:anew"
+				if final {
+					want = "a.2:anew"
+				}
+				c.want(t, want)
+				if _, err := kv.Update(t.Context(), "a.2", []byte("news"), 1); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				c.want(t, strings.Replace(want, "a.2:anew", "a.2:news", 1))
+				if c.Offer("a.2", []byte("old"), 2) {
+					t.Error("in the new store, too, older news is none")
+				}
+				write("a.1", "back")
+				synctest.Wait()
+				want = "a.1:back a.2:news a.3:anew"
+				if final {
+					want = "a.2:news"
+				}
+				c.want(t, want)
+			})
+		})
 	}
 }

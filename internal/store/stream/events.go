@@ -168,11 +168,20 @@ func (s *Stream) LastEventSeq(ctx context.Context) (uint64, error) {
 
 // streamState asks the server for a stream's state.
 func (e *engine) streamState(ctx context.Context, js jetstream.JetStream, name string) (jetstream.StreamState, error) {
+	info, err := e.streamInfo(ctx, js, name)
+	if err != nil {
+		return jetstream.StreamState{}, err
+	}
+	return info.State, nil
+}
+
+// streamInfo asks the server for what it knows of a stream.
+func (e *engine) streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	st, err := js.Stream(ctx, name)
 	if err != nil {
-		return jetstream.StreamState{}, e.unavailable(err)
+		return nil, e.unavailable(err)
 	}
-	return st.CachedInfo().State, nil
+	return st.CachedInfo(), nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"assent/internal/store/kvmirror"
 )
 
 // readTimeout bounds a read that the server should answer from memory or disk at once.
@@ -20,12 +22,14 @@ type follower struct {
 	engine  *engine
 	js      jetstream.JetStream
 	stream  string
-	filter  string // subject; empty means all
-	last    uint64 // sequence last applied, or to begin behind
-	onlyNew bool   // begin behind the newest message, last is not set
-	lossy   bool   // a power cut may take the stream's last messages and reuse their sequences
-	applied bool   // something was applied
-	holes   int    // how often messages were gone between two
+	filter  string    // subject; empty means all
+	last    uint64    // sequence last applied, or to begin behind
+	onlyNew bool      // begin behind the newest message, last is not set
+	whole   bool      // of a stream that was made anew, or has lost its end, run returns kvmirror.ErrAnew
+	lossy   bool      // a power cut may take the stream's last messages and reuse their sequences
+	applied bool      // something was applied
+	holes   int       // how often messages were gone between two
+	created time.Time // of the stream that is read; zero before the first look
 	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
 	// caughtUp is called once, when all that was there at the start is applied. May be nil.
 	caughtUp func()
@@ -34,7 +38,7 @@ type follower struct {
 // errOdd says that the consumer has to be made anew. It is not logged.
 var errOdd = errors.New("the consumer has to be made anew")
 
-// run follows until ctx is done and returns its error, or ErrClosed.
+// run follows until ctx is done and returns its error, or ErrClosed, or kvmirror.ErrAnew.
 func (f *follower) run(ctx context.Context) error {
 	const shortest, longest = 5 * time.Millisecond, 500 * time.Millisecond
 	pause := shortest
@@ -48,6 +52,8 @@ func (f *follower) run(ctx context.Context) error {
 			return ctx.Err()
 		case f.engine.ctx.Err() != nil:
 			return ErrClosed
+		case errors.Is(err, kvmirror.ErrAnew):
+			return err
 		}
 		if f.last != before {
 			pause, lastLogged = shortest, ""
@@ -91,6 +97,11 @@ func (f *follower) pass(ctx, session context.Context) error {
 	}
 	info := consumer.CachedInfo()
 	defer f.drop(info.Name)
+	if f.whole { // the consumer may be another stream's than the one that was looked at
+		if err := f.findStart(createCtx); err != nil {
+			return err
+		}
+	}
 	missing := info.NumPending
 	if missing == 0 {
 		f.reached()
@@ -191,9 +202,16 @@ func (f *follower) reached() {
 // findStart finds where to begin, and notices a stream that ends before what was applied: after
 // a restart it may have lost its unsynced end, and will give its sequences to others.
 func (f *follower) findStart(ctx context.Context) error {
-	state, err := f.engine.streamState(ctx, f.js, f.stream)
+	info, err := f.engine.streamInfo(ctx, f.js, f.stream)
 	if err != nil {
 		return err
+	}
+	state := info.State
+	if f.created.IsZero() {
+		f.created = info.Created
+	}
+	if f.whole && (state.LastSeq < f.last || !info.Created.Equal(f.created)) {
+		return fmt.Errorf("%s: %w", f.stream, kvmirror.ErrAnew)
 	}
 	if f.onlyNew {
 		f.onlyNew, f.last = false, state.LastSeq

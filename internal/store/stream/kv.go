@@ -106,11 +106,11 @@ func (s *Stream) Delete(ctx context.Context, key string) (rev uint64, err error)
 
 // Watch calls fn with the keys that begin with prefix, which is empty or ends with a dot, as they are now, then
 // caughtUp once (nil is fine), then fn with every change in order, until ctx is done; it
-// returns ctx's error or ErrClosed. A nil value says that the key was deleted, perhaps before
-// the call. A value that was soon replaced may be left out, the last one never is.
+// returns ctx's error, ErrClosed, or kvmirror.ErrAnew. A nil value says that the key was deleted,
+// perhaps before the call. A value that was soon replaced may be left out, the last one never is.
 func (s *Stream) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
 	f := follower{
-		engine: s.record, js: s.record.js, stream: kvStream, filter: kvSubjects + prefix + ">",
+		engine: s.record, js: s.record.js, stream: kvStream, filter: kvSubjects + prefix + ">", whole: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			value := m.Data()
 			if m.Headers().Get(kvOperation) != "" { // DEL or PURGE

@@ -3,9 +3,12 @@ package stream
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
+	"time"
 
 	"assent/broker"
+	"assent/internal/store/kvmirror"
 )
 
 func TestKeyValue(t *testing.T) {
@@ -101,5 +104,68 @@ func TestWatch(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("and %q", <-got)
+	}
+}
+
+// An operator may delete the bucket of a cluster while brokers run. Another broker makes it anew, with
+// revisions from 1, fewer or more than there were: a mirror then follows the new one.
+func TestBucketMadeAnew(t *testing.T) {
+	for _, writes := range []int{1, 40} {
+		t.Run(strconv.Itoa(writes), func(t *testing.T) {
+			x := startExternal(t, maxPayload)
+			s, log := open(t, Config{URL: x.srv.ClientURL(), Logf: t.Logf}), &testLog{}
+			ctx := t.Context()
+			var last uint64
+			put := func(key, value string) {
+				t.Helper()
+				var err error
+				if last, err = s.Put(ctx, key, []byte(value)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put("a.gone", "x")
+			for range 20 {
+				put("a.1", "old")
+			}
+			news := make(chan string, 1000)
+			m, err := kvmirror.Open(ctx, kvmirror.Config{KV: s, Prefix: "a.", What: "a test", Logf: log.Logf, Apply: func(key string, value []byte, _ uint64) func() {
+				news <- key + "=" + string(value)
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			await := func(want string) {
+				t.Helper()
+				for late := time.After(patience); ; {
+					select {
+					case got := <-news:
+						if got == want {
+							return
+						}
+					case <-late:
+						t.Fatalf("%s did not come; the log: %q", want, log.lines)
+					}
+				}
+			}
+			await("a.1=old")
+			if err := s.record.js.DeleteStream(ctx, kvStream); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.layoutRecord(ctx); err != nil { // as another broker does when it starts
+				t.Fatal(err)
+			}
+			for i := range writes {
+				put("a.1", strconv.Itoa(i+1))
+			}
+			if writes == 1 && last != 1 {
+				t.Fatalf("the new bucket begins with revision %d", last)
+			}
+			await("a.1=" + strconv.Itoa(writes))
+			await("a.gone=")
+			put("a.1", "news")
+			await("a.1=news")
+		})
 	}
 }

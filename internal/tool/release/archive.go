@@ -23,7 +23,10 @@ type file struct {
 }
 
 // archive is one of a release.
-type archive struct{ OS, Arch, Name, SHA256 string }
+type archive struct {
+	OS, Arch, Name, SHA256 string
+	NPM                    string // its package there
+}
 
 // tarGz packs files below a directory. Owners, times and order say nothing of the machine.
 func tarGz(below string, files []file, when time.Time) ([]byte, error) {

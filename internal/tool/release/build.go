@@ -17,7 +17,7 @@ func (o options) build(ctx context.Context, root, dir, goos, arch string) error 
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, "sh", filepath.Join("internal", "tool", "release", "build.sh"), dir, o.version, o.commit, o.date)
+	c := exec.CommandContext(ctx, "sh", filepath.Join("internal", "tool", "release", "build.sh"), dir, o.version, o.commit, o.date, o.key, o.updates)
 	c.Dir, c.Env, c.Stdout, c.Stderr = root, buildEnv(goos, arch), os.Stdout, os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("build.sh: %w", err)

@@ -30,6 +30,10 @@ func TestRecipe(t *testing.T) {
 	if err != nil || out != want {
 		t.Errorf("%v\n%s", err, out)
 	}
+	out, err = run("bin", "1.2.3", "abc", "", "RWQf+/=", "https://downloads.example/{version}")
+	if want := "-X main.date= -X main.releaseKey=RWQf+/= -X main.releasesAt=https://downloads.example/{version}\n"; err != nil || !strings.Contains(out, want) {
+		t.Errorf("%v\n%s", err, out)
+	}
 	if out, err := run("bin", "1.2.3"); err == nil || !strings.HasPrefix(out, "usage: ") {
 		t.Errorf("%v\n%s", err, out)
 	}

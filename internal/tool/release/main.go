@@ -1,6 +1,6 @@
 // Command release makes what is given to people: for each platform an archive and its bill of
-// materials, for Debian a package, an install script, a Homebrew formula and the checksums of
-// all. make release runs it; docs/release.md says what comes out and how to check it.
+// materials, packages for Debian and npm, an install script, a Homebrew formula, and the checksums of
+// all, signed where there is a key. make release runs it; docs/release.md says what comes out and how to check it.
 //
 // It needs the go command, and modules from the Go proxy. The same source, version, commit and
 // date give the same bytes, in any directory, at any time, on any machine with the same Go.
@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 
+	"aead.dev/minisign"
+
 	"assent/internal/text/digest"
 )
 
@@ -29,6 +31,11 @@ type options struct {
 	url        string // where the release will lie, "" if nobody knows yet
 	homepage   string
 	maintainer string
+	npm        string // the name of the main npm package
+	updates    string // where newer releases will lie
+	key        string // public, of minisign; "" for programs that do not update themselves
+	sign       string // file of the secret key
+	secret     minisign.PrivateKey
 }
 
 func main() {
@@ -41,6 +48,10 @@ func main() {
 	flag.StringVar(&o.url, "url", "", "where the release will lie, for the install script and the formula (default: beside them)")
 	flag.StringVar(&o.homepage, "homepage", "", "for the package and the formula")
 	flag.StringVar(&o.maintainer, "maintainer", "The maintainers of assent", "for the package")
+	flag.StringVar(&o.npm, "npm", "assent", "name of the npm package, with or without a scope; those of the platforms are called NAME-OS-CPU")
+	flag.StringVar(&o.updates, "updates", "", "where assent update finds newer releases; {version} stands for latest, or for the version that is wanted (default: -url)")
+	flag.StringVar(&o.key, "key", "", "public key of minisign that newer releases are signed with, for assent update (default: that of -sign)")
+	flag.StringVar(&o.sign, "sign", "", "file of minisign's secret key to sign SHA256SUMS with; its password stands in $"+passwordVariable)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := errors.New("takes no arguments; see -help")
@@ -62,8 +73,15 @@ func release(ctx context.Context, root string, o options) error {
 	if err := noted(root, o.version); err != nil {
 		return err
 	}
-	if strings.ContainsAny(o.url+o.homepage+o.maintainer, "\"'`\\$#\n") {
-		return errors.New("-url, -homepage and -maintainer are written into programs: use no quotes, no $, no # and no backslashes")
+	if err := o.keys(); err != nil {
+		return err
+	}
+	if !npmName.MatchString(o.npm) {
+		return fmt.Errorf("-npm %q is no name for npm", o.npm)
+	}
+	o.updates = cmp.Or(o.updates, o.url)
+	if strings.ContainsAny(o.url+o.homepage+o.maintainer+o.updates, "\"'`\\$#\n") || strings.Contains(o.updates, " ") {
+		return errors.New("-url, -updates, -homepage and -maintainer are written into programs: use no quotes, no $, no # and no backslashes")
 	}
 	work, err := os.MkdirTemp("", "assent-release-")
 	if err != nil {
@@ -94,7 +112,15 @@ func release(ctx context.Context, root string, o options) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
+	name, data, err := o.npmMain(archives, extras)
+	if err != nil {
+		return fmt.Errorf("package for npm: %w", err)
+	}
+	dist[name] = data
 	dist["SHA256SUMS"] = sums(dist)
+	if signature := o.signed(dist["SHA256SUMS"]); signature != nil {
+		dist["SHA256SUMS.minisig"] = signature
+	}
 	return write(o.out, dist)
 }
 
@@ -138,6 +164,11 @@ func (a *archive) make(ctx context.Context, root, work string, o options, extras
 		}
 		dist[name] = data
 	}
+	name, data, err := o.npmPlatform(a, files)
+	if err != nil {
+		return fmt.Errorf("package for npm: %w", err)
+	}
+	dist[name] = data
 	return nil
 }
 

@@ -141,6 +141,9 @@ func run(groups []group, slowest int, interrupted func() bool) (ok bool, err err
 // goTest runs `go test` and says whether it was content.
 func goTest(r *report, args []string) (ok bool, err error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	if slices.Contains(args, "-race") { // the one thing here that needs C
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1")
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

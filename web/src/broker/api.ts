@@ -132,7 +132,7 @@ export async function decide(id: string, decision: Decision, asks: boolean): Pro
 
 /** Posts what is signed, with the proof that the owner of this device was verified for it: where asks says
  * that it will be wanted, or else when the broker wants it. */
-async function verified<T>(path: string, body: object, text: string, asks: boolean): Promise<T> {
+export async function verified<T>(path: string, body: object, text: string, asks: boolean): Promise<T> {
   let why: unknown;
   if (!asks || !verificationNow().credential) {
     try {

@@ -685,17 +685,17 @@ export type FeedEventsLost = FeedEventBase & {
   };
 };
 /**
- * What a credential allows. admin includes approve, which includes view; submit stands apart.
+ * What a credential allows. admin includes operate, which includes approve, which includes view; submit stands apart.
  */
-export type Role = "submit" | "view" | "approve" | "admin";
+export type Role = "submit" | "view" | "approve" | "operate" | "admin";
 /**
  * How bad what a request would do could be. calm: reads, inside the project. normal: writes, inside the project. attention: network, publishing, installing, outside the project, or unknown. danger: cannot be undone, secrets, more rights, assent or the agent's guard, code from the network.
  */
 export type Risk1 = "calm" | "normal" | "attention" | "danger";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules and halt; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules, halt and messages; with feed=SESSION only feed messages. A client ignores message types it does not know.
  */
-export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt;
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt | WSMessages;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
@@ -717,6 +717,7 @@ export interface Everything {
   Verdict: Verdict1;
   RuleProblem: RuleProblem;
   PairingStart: PairingStart;
+  PhoneAddress: PhoneAddress;
   Decision: Decision;
   DecisionResult: DecisionResult;
   Problem: Problem;
@@ -891,6 +892,10 @@ export interface PermissionRequest {
    * The agent's own name of the tool call, where it is known.
    */
   toolUseId?: string;
+  /**
+   * The name of the token with which the hook came: who made the token said which machine it is for. Absent where there was none.
+   */
+  machine?: string;
   /**
    * Whom the broker took it from: token:ID, or user:UID@HOST for a user of the broker's machine, whose id is new at each start of the machine. Only their events settle it. Absent in records of earlier versions.
    */
@@ -4893,6 +4898,44 @@ export interface PairingStart {
   expiresAt: string;
 }
 /**
+ * Where phones open the page.
+ */
+export interface PhoneAddress {
+  /**
+   * Absent where no other machine reaches the page.
+   */
+  url?: string;
+  /**
+   * The QR code of url: rows of equal length, 1 for black, without the white edge.
+   *
+   * @minItems 21
+   */
+  qr?: [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    ...string[]
+  ];
+}
+/**
  * The body of POST /v1/requests/{id}/decision, and the decision in a record.
  */
 export interface Decision {
@@ -5100,6 +5143,66 @@ export interface WSRules {
 export interface WSHalt {
   type: "halt";
   halt: Halt;
+}
+/**
+ * Messages to sessions that changed. A client that connects anew reads those of a session when it shows one.
+ */
+export interface WSMessages {
+  type: "messages";
+  messages: Message[];
+}
+/**
+ * A person's message to a session of an agent, with what became of it. Its first five members are those of AgentMessage.
+ */
+export interface Message {
+  /**
+   * Chosen by the sender.
+   */
+  id: string;
+  /**
+   * terminal@HOST for a session that somebody started in a terminal of that machine.
+   */
+  agent: string;
+  sessionId: string;
+  kind: "prompt";
+  /**
+   * The text; absent once it was forgotten.
+   */
+  prompt?: string;
+  /**
+   * Until when it may be handed over, as the sender wrote it.
+   */
+  expiresAt: string;
+  /**
+   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook said that it is in the agent's context. ended: that turn is over. refused: taken back, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
+   */
+  state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
+  /**
+   * inbox: through the session's inbox socket. stop: as the answer to its Stop hook.
+   */
+  way?: "inbox" | "stop";
+  by: Approver;
+  /**
+   * @minItems 1
+   */
+  steps: [
+    {
+      state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
+      at: string;
+      why?: string;
+    },
+    ...{
+      state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
+      at: string;
+      why?: string;
+    }[]
+  ];
+  /**
+   * Of a paired device, over what docs/protocol.md says.
+   */
+  signature?: string;
+  publicKey?: JWK;
+  verification?: Verification1;
 }
 /**
  * A session as its own events tell it.

@@ -40,7 +40,7 @@ export function Where({ item: { request: r } }: { item: Item }) {
         <b id={`session-${r.id}`}>{visibleLine(sessionName(r))}</b>
         {repo && <span>{visibleLine(repo)}</span>}
         {(r.repo?.branch || head) && <span>{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
-        {r.host && severalHosts.value && <span>{visibleLine(r.host)}</span>}
+        {(r.machine ?? (severalHosts.value && r.host)) && <span>{visibleLine(r.machine ?? r.host!)}</span>}
         {!!r.allowedHere && <span data-ui="allowed-here">{words.card.allowedHere(r.allowedHere)}</span>}
         {r.agentLabel && <span>{visibleLine(r.agentLabel)}</span>}
         {r.sessionId.startsWith("simulated-") && <span class="chip sample" title={words.card.sampleHint}>{words.card.sample}</span>}

@@ -72,7 +72,7 @@ export async function forget(): Promise<void> {
 
 /** May this browser decide? Unknown (a token) counts as yes: the broker has the last word. */
 export function mayDecide(): boolean {
-  return !device || device.role === "approve" || device.role === "admin";
+  return device?.role !== "view";
 }
 
 /** Calls the API as who we are. Throws Unpaired, ApiError. */

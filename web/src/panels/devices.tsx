@@ -13,6 +13,7 @@ import { keepsNothing } from "../queue/state";
 import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
+import { AddPhone } from "./addphone";
 import { VerificationSwitch } from "./verification";
 
 export function Devices() {
@@ -44,6 +45,7 @@ export function Devices() {
       <VerificationSwitch changed={load} />
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
       {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}
+      {list && <AddPhone />}
       {list && (
         <p class="quiet">
           <Rich text={loopback ? words.devices.addHere : words.devices.addThere} />

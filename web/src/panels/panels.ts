@@ -2,6 +2,7 @@
 export { Always } from "../card/always";
 export { EditForm, editedInput, membersOf } from "../card/edit";
 export { Many } from "../queue/many";
+export { Alarms } from "../queue/alarms";
 export { Charts } from "./charts";
 export { Decisions } from "./decisions";
 export { Halted } from "./halt";

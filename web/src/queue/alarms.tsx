@@ -1,22 +1,31 @@
 // What must not be missed, above everything else: broken rules, and denials that were overruled.
 import { Rich, Ticked } from "../text/rich";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { sessionName, shownOf } from "./model";
-import { arrivalTrouble, overruled, ruleTrouble } from "./state";
+import { overruled, ruleTrouble } from "./state";
 
 const mostProblems = 5;
 
+export function Alarms() {
+  return (
+    <>
+      <BrokenRules />
+      <Overruled />
+    </>
+  );
+}
+
 /** Says that a file of rules is broken, as long as it is. */
-export function BrokenRules() {
+function BrokenRules() {
   const trouble = ruleTrouble.value;
   if (!trouble) return null;
   const { problems, allowing } = trouble;
   return (
     <div class="rules-broken" data-ui="rules-broken" role="alert">
       <p>
-        <b>{allowing ? words.rules.oldInForce : words.rules.noneInForce}</b>{" "}
-        {allowing ? words.rules.beforeInForce : words.rules.everythingWaits}
+        <b>{allowing ? words.alarms.oldInForce : words.alarms.noneInForce}</b>{" "}
+        {allowing ? words.alarms.beforeInForce : words.alarms.everythingWaits}
       </p>
       <ul>
         {problems.slice(0, mostProblems).map((p, i) => (
@@ -28,19 +37,19 @@ export function BrokenRules() {
             <Ticked text={visibleLine(p.message)} />
           </li>
         ))}
-        {problems.length > mostProblems && <li>{words.rules.more(problems.length - mostProblems)}</li>}
+        {problems.length > mostProblems && <li>{words.alarms.more(problems.length - mostProblems)}</li>}
       </ul>
     </div>
   );
 }
 
-export function Overruled() {
+function Overruled() {
   return (
     <div class="alarms">
       {overruled.value.map((i) => (
         <div class="overruled" data-ui="overruled" role="alert" key={i.request.id}>
           <p>
-            <Rich text={i.request.contained ? words.desk.overruledContained : i.request.outcome === "allowed" ? words.desk.overruledEdit : words.desk.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
+            <Rich text={i.request.contained ? words.alarms.overruledContained : i.request.outcome === "allowed" ? words.alarms.overruledEdit : words.alarms.overruled} put={{ what: shownOf(i)?.verb ?? visibleLine(i.request.toolName), where: visibleLine(sessionName(i.request)) }} />
           </p>
           <button type="button" onClick={() => (overruled.value = overruled.value.filter((o) => o !== i))}>
             {words.desk.seen}
@@ -48,18 +57,5 @@ export function Overruled() {
         </div>
       ))}
     </div>
-  );
-}
-
-/** Why what a link or a notification led to is not here. */
-export function Arrival() {
-  if (!arrivalTrouble.value) return null;
-  return (
-    <p class="notice" role="alert">
-      {arrivalTrouble.value}{" "}
-      <button type="button" class="link" onClick={() => (arrivalTrouble.value = "")}>
-        {words.desk.seen}
-      </button>
-    </p>
   );
 }

@@ -10,6 +10,7 @@ import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 import { CallRow } from "./callview";
 import { ChangedFiles } from "./changedfiles";
+import { Composer } from "./composer";
 import { earlier, feedTrouble, fetchingEarlier, story } from "./feed";
 import { toEnd, useFollow } from "./follow";
 import { badge, signed, startsOpen, stateWords } from "./story";
@@ -54,6 +55,7 @@ export function Transcript() {
           {words.feed.newest}
         </button>
       )}
+      {s && <Composer session={info} />}
     </>
   );
 }

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,12 +31,14 @@ func (o Options) Path() (string, error) {
 			return "", errors.New("where your settings are is not known: HOME is not set")
 		}
 		return filepath.Join(o.Home, ".claude", "settings.json"), nil
+	case Managed:
+		return filepath.Join(cmp.Or(o.ManagedDir, managedDir()), "managed-settings.json"), nil
 	case Project:
 		return filepath.Join(o.Dir, ".claude", "settings.json"), nil
 	case Local:
 		return filepath.Join(o.Dir, ".claude", "settings.local.json"), nil
 	}
-	return "", fmt.Errorf("scope %q: want user, project or local", o.Scope)
+	return "", fmt.Errorf("scope %q: want user, project, local or managed", o.Scope)
 }
 
 // open reads the file that the options mean, and what is remembered of it, and says whether it
@@ -49,7 +52,7 @@ func (o Options) open() (Plan, memory, error) {
 		return Plan{}, memory{}, fmt.Errorf("settings file: %w", err)
 	}
 	p := Plan{Path: path, memoryDir: o.memoryDir(), attributes: attributes{mode: 0o600}}
-	if o.Scope == Project {
+	if o.Scope == Project || o.Scope == Managed {
 		p.attributes.mode = 0o644
 	}
 	if p.Target, err = target(path); err != nil {
@@ -97,7 +100,7 @@ func target(path string) (string, error) {
 
 // inside refuses a link that leads out of a project: what is in a project may come from strangers.
 func (o Options) inside(target string) error {
-	if o.Scope == User {
+	if o.Scope == User || o.Scope == Managed {
 		return nil
 	}
 	dir, err := filepath.EvalSymlinks(o.Dir)

@@ -30,6 +30,7 @@ const (
 	User    Scope = "user"    // one person, all projects
 	Project Scope = "project" // one project, shared with others
 	Local   Scope = "local"   // one project, one person
+	Managed Scope = "managed" // the administrator's, for everybody on a machine
 )
 
 // Options says what to write where.
@@ -38,6 +39,10 @@ type Options struct {
 	// Home is the person's home directory, ConfigDir the agent's own (CLAUDE_CONFIG_DIR); empty
 	// means .claude in Home. Both are for User.
 	Home, ConfigDir string
+	// ManagedDir is where the administrator's settings are; empty means where Claude Code looks for them.
+	ManagedDir string
+	// OnlyManaged, for Managed, has no hooks run but those of managed settings.
+	OnlyManaged bool
 	// Dir is the directory that the agent is started in, for Project and Local.
 	Dir string
 	// Versions are those of the agents that read the file, at least one. Only events that all
@@ -119,6 +124,14 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 	if o.DefaultMode != "" {
 		m.Mode = doc.mode(modeName(o.DefaultMode), m.Mode)
 	}
+	m.Only = old.Only && doc.managedOnly()
+	if o.OnlyManaged {
+		added, err := doc.only()
+		if err != nil {
+			return err
+		}
+		m.Only = m.Only || added
+	}
 	p.After = doc.bytes()
 	m.After = digest.Of(p.After)
 	p.memory = &m
@@ -156,6 +169,9 @@ func (o Options) check() error {
 	}
 	if !Ours(o.Command) {
 		return fmt.Errorf("install hooks: %q is not assent-hook or assent hook, so uninstall would not find it", strings.Join(o.Command, " "))
+	}
+	if o.OnlyManaged && o.Scope != Managed {
+		return errOnly
 	}
 	if o.DefaultMode != "" && !slices.Contains(Modes, o.DefaultMode) {
 		return fmt.Errorf("install hooks: mode %q: want one of %s; in others assent is hardly asked", o.DefaultMode, strings.Join(Modes, ", "))

@@ -22,6 +22,7 @@ type memory struct {
 	After   string       `json:"after"`             // digest of the file as install left it
 	Ask     []string     `json:"ask,omitempty"`     // rules that install added
 	Mode    *changedMode `json:"mode,omitempty"`
+	Only    bool         `json:"only,omitempty"` // install switched other hooks off
 }
 
 // maxMemory bounds a memory file: a settings file in base64, and the rest.
@@ -92,6 +93,7 @@ func (m memory) cleaned(path string, now []byte) (b []byte, ok bool, err error) 
 	d.unhook()
 	d.unask(m.Ask)
 	d.unmode(m.Mode)
+	d.unonly(m.Only)
 	if len(bytes.TrimSpace(d.text)) == 0 {
 		return now, true, nil
 	}

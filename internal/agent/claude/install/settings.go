@@ -24,6 +24,8 @@ type Settings struct {
 	DefaultMode     string
 	Ask, Allow      []string
 	DisableAllHooks bool
+	// ManagedOnly says, of managed settings, that hooks of all others do not run.
+	ManagedOnly bool
 	// Plugin is the id of assent's plugin, if the file switches it on: it brings the same hooks.
 	Plugin string
 }
@@ -41,12 +43,12 @@ type Hook struct {
 func (h Hook) Same(other Hook) bool { return h.Event == other.Event && h.text == other.text }
 
 // Survey reads the settings files that count for a session started in cwd: the person's, then
-// those of the project. root is the git work tree around cwd, "" if there is none: newer clients
+// those of the project, then the administrator's. root is the git work tree around cwd, "" if there is none: newer clients
 // take its local settings in its subdirectories too. Files that are not there are left out.
 func Survey(o Options, cwd, root string) []Settings {
 	var all []Settings
 	add := func(scope Scope, dir string) {
-		if scope != User && dir == "" {
+		if (scope == Project || scope == Local) && dir == "" {
 			return
 		}
 		o := o
@@ -64,6 +66,7 @@ func Survey(o Options, cwd, root string) []Settings {
 	add(Project, cwd)
 	add(Local, cwd)
 	add(Local, root)
+	add(Managed, "")
 	return all
 }
 
@@ -101,6 +104,7 @@ func Read(path string) (s Settings, ok bool) {
 		s.DisableAllHooks = string(packed(*v)) == "true"
 	}
 	s.Hooks = d.all()
+	s.ManagedOnly = d.managedOnly()
 	s.Plugin = d.plugin()
 	return s, true
 }

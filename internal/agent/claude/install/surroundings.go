@@ -76,7 +76,7 @@ func AutoNote() Note {
 func Surroundings(o Options, plan Plan, settings []Settings, cwd string) []Note {
 	var notes []Note
 	add := func(key, text string) { notes = append(notes, Note{Key: key, Text: text}) }
-	if o.Scope != User && cwd != o.Dir {
+	if (o.Scope == Project || o.Scope == Local) && cwd != o.Dir {
 		text := "Claude Code reads " + plan.Path + " when it is started in " + o.Dir
 		if o.Scope == Local {
 			text += ", and newer ones below it too"
@@ -105,6 +105,9 @@ func Surroundings(o Options, plan Plan, settings []Settings, cwd string) []Note 
 		}
 		if others > 0 {
 			add("second-decider", "a hook in "+s.Path+" answers permission requests too: both are asked, and the first decision counts")
+		}
+		if s.Scope == Managed && s.ManagedOnly && o.Scope != Managed {
+			add("managed-only", s.Path+" lets no hooks run but its own, so what is written here does nothing")
 		}
 		if s.DisableAllHooks {
 			add("hooks-disabled", s.Path+" says disableAllHooks: no hook runs until you take that out")

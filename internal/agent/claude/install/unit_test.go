@@ -117,7 +117,7 @@ func TestOptionsThatAreRefused(t *testing.T) {
 		"no command":      func(o *Options) { o.Command = nil },
 		"a relative path": func(o *Options) { o.Command = []string{"assent-hook"} },
 		"another program": func(o *Options) { o.Command = []string{"/bin/true"} },
-		"a scope":         func(o *Options) { o.Scope = "managed" },
+		"a scope":         func(o *Options) { o.Scope = "everywhere" },
 		"a mode":          func(o *Options) { o.DefaultMode = "bypassPermissions" },
 		"no home":         func(o *Options) { o.Home = "" },
 	} {

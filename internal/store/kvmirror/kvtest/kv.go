@@ -11,6 +11,8 @@ import (
 	"errors"
 	"strings"
 	"sync"
+
+	"assent/internal/store/kvmirror"
 )
 
 // KV is a kvmirror.KV in memory. Make it with New. It outlives those who use it, as a disk
@@ -22,11 +24,24 @@ type KV struct {
 	down error             // guarded by mu
 	late int               // guarded by mu; how many of the last changes watchers have not seen
 	wake chan struct{}     // guarded by mu; closed and replaced at every change
+
+	renewed int // guarded by mu; how often it was made anew
 }
 
 type change struct {
 	key   string
 	value []byte // nil: deleted
+}
+
+// Renew makes the KV anew, as who deletes a bucket and starts a broker does: it is empty, and revisions
+// begin anew. Watches end with kvmirror.ErrAnew.
+func (k *KV) Renew() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.log, k.last, k.late = nil, map[string]uint64{}, 0
+	k.renewed++
+	close(k.wake)
+	k.wake = make(chan struct{})
 }
 
 // ErrRevision is the answer to a Create or Update that came too late.
@@ -129,8 +144,15 @@ func (k *KV) appendLocked(c change) {
 }
 
 func (k *KV) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
-	for next := 0; ; {
+	k.mu.Lock()
+	began := k.renewed
+	k.mu.Unlock()
+	for next, caught := 0, false; ; {
 		k.mu.Lock()
+		if k.renewed != began {
+			k.mu.Unlock()
+			return kvmirror.ErrAnew
+		}
 		news, wake := k.log[next:max(next, len(k.log)-k.late)], k.wake
 		k.mu.Unlock()
 		for i, c := range news {
@@ -138,7 +160,8 @@ func (k *KV) Watch(ctx context.Context, prefix string, fn func(key string, value
 				fn(c.key, c.value, uint64(next+i+1))
 			}
 		}
-		if next == 0 {
+		if !caught {
+			caught = true
 			caughtUp()
 		}
 		next += len(news)

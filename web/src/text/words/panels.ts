@@ -2,6 +2,16 @@
 import { n } from "./count";
 
 export const panelsWords = {
+  alarms: {
+    noneInForce: "The rules cannot be used: no rule allows anything.",
+    oldInForce: "A rules file cannot be used in its current form.",
+    everythingWaits: "Every request waits for you, unless a rule denies it.",
+    beforeInForce: "What it said before is still in force.",
+    more: (count: number) => `and ${count} more`,
+    overruledEdit: "**Overruled.** {what} in {where} was allowed as edited, but ran as originally requested.",
+    overruledContained: "**Overruled in the terminal.** {what} in {where} was allowed to run contained, but ran as originally requested.",
+    overruled: "**Overruled in the terminal.** {what} in {where} was denied here, but ran anyway.",
+  },
   history: {
     head: "Past decisions",
     search: "Search decisions",
@@ -187,7 +197,7 @@ export const panelsWords = {
     none: "No browser is paired.",
     token: "This page uses a token, until it is closed.",
     keepsNothing: "This browser stores nothing: it stays paired until the page is closed.",
-    addHere: "This address leads to this machine only. To add another browser here, run `assent pair`. For a phone see docs/phone.md.",
+    addHere: "This address leads to this machine only. To add another browser here, run `assent pair`.",
     addThere: "To add a device, open this address on it, or run `assent pair` on the machine where assent runs.",
     roles: { view: "Can view", approve: "Can answer", admin: "Can answer and revoke any device" } as Readonly<Record<string, string>>,
     thisBrowser: "this browser",

@@ -16,9 +16,6 @@ export const queueWords = {
     asking: "Asking the broker…",
     waiting: (count: number) => (count === 0 ? "none waiting" : `${count} waiting`),
     more: (count: number) => `${count} more · show the next`,
-    overruledEdit: "**Overruled.** {what} in {where} was allowed as edited, but ran as originally requested.",
-    overruledContained: "**Overruled in the terminal.** {what} in {where} was allowed to run contained, but ran as originally requested.",
-    overruled: "**Overruled in the terminal.** {what} in {where} was denied here, but ran anyway.",
     seen: "Seen",
   },
 
@@ -53,11 +50,6 @@ export const queueWords = {
   },
 
   rules: {
-    noneInForce: "The rules cannot be used: no rule allows anything.",
-    oldInForce: "A rules file cannot be used in its current form.",
-    everythingWaits: "Every request waits for you, unless a rule denies it.",
-    beforeInForce: "What it said before is still in force.",
-    more: (count: number) => `and ${count} more`,
     news: "A rules file cannot be used.",
     asks: "A rule wants you to decide.",
     at: (rule: string, file: string) => `rule ${rule}${file && ` in ${file}`}`,

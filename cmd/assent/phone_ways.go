@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"assent/internal/setup/phone"
+	"assent/internal/text/show"
+)
+
+// doorPatience is how long a broker may take to open a new door.
+const doorPatience = 15 * time.Second
+
+// way is one way to the phone that is there on this machine. A way is added to ways, and nowhere else.
+type way struct {
+	name phone.Way
+	// offer says what would be done and asks; a no is false.
+	offer func(context.Context) (bool, error)
+	// make does it and returns the door, and how to take back what it did outside of the state directory.
+	make func(context.Context) (door *phone.Door, undo func(context.Context) error, err error)
+}
+
+// ways are those that are there, the best first.
+func (p *phoning) ways(ctx context.Context) ([]way, error) {
+	var found []way
+	only := phone.Way(p.f.way)
+	if only == "" && (p.f.address != "" || p.f.name != "" || p.f.port != 0 || p.f.anew) {
+		only = phone.Home
+	}
+	if only != phone.Home {
+		tail, err := phone.FindTail(ctx, exec.LookPath)
+		var plan way
+		if tail != nil {
+			plan, err = p.tailscaleWay(ctx, tail)
+		}
+		switch {
+		case err != nil && only != "":
+			return nil, err
+		case err != nil:
+			fmt.Fprintln(p.err, "note:", show.Line(err.Error()))
+		case tail != nil:
+			found = append(found, plan)
+		case only != "":
+			return nil, usagef("--way tailscale: no tailscale is on PATH")
+		}
+	}
+	if only != phone.Tailscale {
+		found = append(found, way{phone.Home, p.offerHome, p.makeHome})
+	}
+	return found, nil
+}
+
+// findDoor takes the door that is there, or makes one.
+func (p *phoning) findDoor(ctx context.Context) error {
+	door, err := phone.Load(p.stateDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if door != nil {
+		why := p.outdated(ctx, door)
+		if why == "" {
+			p.door = door
+			if !p.json {
+				fmt.Fprintf(p.out, "Phones reach the page at %s.\n", show.Line(door.URL))
+			}
+			return nil
+		}
+		if !p.json {
+			fmt.Fprintln(p.out, why)
+		}
+	}
+	ways, err := p.ways(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range ways {
+		yes, err := w.offer(ctx)
+		if err != nil {
+			return err
+		}
+		if yes {
+			return p.enter(ctx, w, door)
+		}
+	}
+	return &exitError{exitFailed, errors.New("nothing was changed; docs/phone.md shows further ways")}
+}
+
+// outdated says why a door has to be made anew, "" if it is good.
+func (p *phoning) outdated(ctx context.Context, door *phone.Door) string {
+	switch {
+	case p.f.anew && door.Way == phone.Home:
+		return "Each phone will have to trust the new certificate."
+	case p.f.way != "" && phone.Way(p.f.way) != door.Way, p.f.address != "" || p.f.name != "" || p.f.port != 0:
+		return "So far phones reach the page at " + show.Line(door.URL) + "; the new way takes its place."
+	case door.Way == phone.Home && time.Until(door.Ends()) < phone.Soon:
+		return "The certificate for phones ends on " + door.Ends().Local().Format(time.DateOnly) + ". Each phone will have to trust the new one."
+	}
+	if err := door.Await(ctx, 3*time.Second); err != nil {
+		return "The way that was set up does not work any more (" + show.Line(err.Error()) + "), so it is made anew."
+	}
+	return ""
+}
+
+// enter makes a door and waits until the broker has opened it. If it does not, all is as it was before.
+func (p *phoning) enter(ctx context.Context, w way, before *phone.Door) error {
+	whole := context.WithoutCancel(ctx) // each step is bounded
+	door, undo, err := w.make(whole)
+	if err != nil {
+		return err
+	}
+	err = door.Save(p.stateDir)
+	if err == nil {
+		if err = door.Await(ctx, doorPatience); err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("the broker does not open %s to phones (%w); is it as new as this program? Restart it, and see its log", door.URL, err)
+		}
+	}
+	if err != nil {
+		back := phone.Remove(p.stateDir)
+		if before != nil {
+			back = before.Save(p.stateDir)
+		}
+		return errors.Join(err, back, undo(whole))
+	}
+	if before != nil && before.Way == phone.Tailscale && (door.Way != phone.Tailscale || before.Port != door.Port) {
+		if _, err := p.tailOff(whole, before); err != nil {
+			fmt.Fprintln(p.err, "note: tailscale goes on serving the page as before:", show.Line(err.Error()))
+		}
+	}
+	p.door, p.made = door, true
+	if !p.json {
+		fmt.Fprintf(p.out, "Phones reach the page at %s.\n", show.Line(door.URL))
+	}
+	return nil
+}
+
+// agreed asks, where there is somebody to ask; elsewhere --yes has to say it.
+func (p *phoning) agreed(ctx context.Context, question string, def bool) (bool, error) {
+	if p.f.yes {
+		return true, nil
+	}
+	if p.json || !p.interactive() {
+		return false, usagef("nobody can be asked here, so nothing was changed: --yes does it")
+	}
+	return p.confirm(ctx, question, def)
+}
+
+func (p *phoning) tailscaleWay(ctx context.Context, tail *phone.Tail) (way, error) {
+	target := p.b.info.HTTPURL
+	if !strings.HasPrefix(target, "http://127.0.0.1:") {
+		return way{}, fmt.Errorf("tailscale runs, but the broker listens at %s, and tailscale wants http on 127.0.0.1", target)
+	}
+	door, args, err := tail.Plan(ctx, target)
+	if err != nil {
+		return way{}, err
+	}
+	return way{
+		name: phone.Tailscale,
+		offer: func(ctx context.Context) (bool, error) {
+			if !p.json {
+				fmt.Fprintf(p.out, "Tailscale runs here, as %s. assent would run\n\n  %s\n\nThen the devices of your tailnet, and nobody else, reach the page at %s.\n", show.Line(tail.Name), spelled(tail.Program, args), show.Line(door.URL))
+			}
+			return p.agreed(ctx, "Run it (recommended)?", true)
+		},
+		make: func(ctx context.Context) (*phone.Door, func(context.Context) error, error) {
+			if err := tail.Run(ctx, args); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w; nothing was changed", spelled(tail.Program, args), err)
+			}
+			p.commands = append(p.commands, spelled(tail.Program, args))
+			return door, func(ctx context.Context) error {
+				_, err := p.tailOff(ctx, door)
+				return err
+			}, nil
+		},
+	}, nil
+}
+
+// tailOff has tailscale serve the page no more, unless it serves something else there by now, and returns the
+// commands that it ran.
+func (a *app) tailOff(ctx context.Context, door *phone.Door) ([]string, error) {
+	program, err := exec.LookPath("tailscale")
+	if err != nil {
+		return nil, nil // whatever it served is gone with it
+	}
+	tail := &phone.Tail{Program: program}
+	args, err := tail.Undo(ctx, door)
+	if err != nil || args == nil {
+		return nil, err
+	}
+	if err := tail.Run(ctx, args); err != nil {
+		return nil, fmt.Errorf("%s: %w", spelled(program, args), err)
+	}
+	return []string{spelled(program, args)}, nil
+}
+
+// homeAddress is the address that phones at home would use.
+func (p *phoning) homeAddress() (netip.Addr, error) {
+	if p.f.address != "" {
+		at, err := netip.ParseAddr(p.f.address)
+		if err != nil {
+			return at, usagef("--address %s: want an address in numbers, such as 192.168.1.20", p.f.address)
+		}
+		if err := phone.AtHome(at); err != nil {
+			return at, usagef("--address: %w", err)
+		}
+		if !phone.Here(at) {
+			return at, usagef("--address %s is none of this machine's", at)
+		}
+		return at.Unmap(), nil
+	}
+	found, err := phone.Addresses()
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	if len(found) == 0 {
+		return netip.Addr{}, errors.New("this machine has no address in a network at home; with tailscale on both a phone reaches it from anywhere: https://tailscale.com/download, then assent phone. docs/phone.md shows further ways")
+	}
+	return found[0], nil
+}
+
+func (p *phoning) offerHome(ctx context.Context) (bool, error) {
+	at, err := p.homeAddress()
+	if err != nil {
+		return false, err
+	}
+	if !p.json {
+		name := ""
+		if p.f.name != "" {
+			name = show.Line(p.f.name) + ", "
+		}
+		fmt.Fprintf(p.out, `At home assent can do it alone: it makes a certificate for %s%s and listens there, in this network only.
+The phone has to trust that certificate once. Away from home it will not reach the page.
+(With tailscale on both it would: https://tailscale.com/download)
+`, name, at)
+	}
+	return p.agreed(ctx, "Set it up?", true)
+}
+
+func (p *phoning) makeHome(context.Context) (*phone.Door, func(context.Context) error, error) {
+	at, err := p.homeAddress()
+	if err != nil {
+		return nil, nil, err
+	}
+	port := p.f.port
+	if before, err := phone.Load(p.stateDir); port == 0 && err == nil && before.Way == phone.Home {
+		if ap, err := netip.ParseAddrPort(before.Listen); err == nil && ap.Addr() == at {
+			port = int(ap.Port()) // what phones have on their home screen stays
+		}
+	}
+	if port == 0 {
+		if port, err = freePort(at, phonePort); err != nil {
+			return nil, nil, err
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = at.String()
+	}
+	authority, err := phone.NewAuthority(fmt.Sprintf("assent on %s, %s", host, time.Now().Format(time.DateOnly)), at, p.f.name, time.Now())
+	if err != nil {
+		return nil, nil, usagef("%w", err)
+	}
+	listen := netip.AddrPortFrom(at, uint16(port)).String()
+	door := &phone.Door{Way: phone.Home, URL: "https://" + listen, Listen: listen, Root: string(authority.Root), Cert: string(authority.Cert), Key: string(authority.Key)}
+	if p.f.name != "" {
+		door.URL = "https://" + net.JoinHostPort(p.f.name, strconv.Itoa(port))
+	}
+	return door, func(context.Context) error { return nil }, nil
+}
+
+// freePort is the wanted port of an address, or a free one.
+func freePort(at netip.Addr, wanted uint16) (int, error) {
+	for _, port := range []uint16{wanted, 0} {
+		l, err := net.Listen("tcp", netip.AddrPortFrom(at, port).String())
+		if err == nil {
+			got := l.Addr().(*net.TCPAddr).Port
+			return got, l.Close()
+		}
+		if port == 0 {
+			return 0, fmt.Errorf("listen on %s: %w; name another address of this machine with --address", at, err)
+		}
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,279 @@
+// Package fleet hands people's messages to the sessions of their agents.
+//
+// A message is treated like a decision: signed by the device that sent it, recorded before it is sent,
+// handed over at most once, and its receipt shown. Each message is one key of the KV that replicas share,
+// with all of its steps; a step is a write that fails if another came first. So whatever is killed, a
+// message is never handed over twice, and none is lost without saying so.
+//
+// Two ways lead to a session, tried in this order: its inbox socket, where the session runs as this user
+// on this machine; and the answer to its next Stop hook. Nothing is ever held open for a message, so the
+// terminal is never locked. Only the session's own UserPromptSubmit hook counts as the receipt of the first
+// way, and any later event of the turn as that of the second.
+//
+// # Concurrency
+//
+// Open starts the goroutine of the KV's mirror; Run, in its caller's goroutine, hands messages over and
+// ends those whose time is up. All methods may be called from any goroutine. One mutex guards the state;
+// nothing slow runs under it.
+package fleet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/store/kvmirror"
+)
+
+// Errors of a Store.
+var (
+	ErrUnavailable = errors.New("the record of messages is not available; try again with the same id")
+	ErrUnreachable = errors.New("this session cannot be reached now: it has no inbox on the broker's machine, and no turn of it runs at whose end the message could be handed over; open its terminal")
+	ErrDuplicate   = errors.New("another message has this id")
+	ErrNotFound    = errors.New("no such message")
+	ErrTaken       = errors.New("it was handed over already")
+	ErrTooMany     = errors.New("too many messages of this session wait to be handed over; wait for the first ones")
+)
+
+const (
+	prefix = "message."
+	// maxWaiting bounds the messages of one session that are not handed over yet, maxKept all of them.
+	maxWaiting = 20
+	maxKept    = 5000
+	// keep is how long a message that is over is kept.
+	keep = 7 * 24 * time.Hour
+	// receiptTime is how long a receipt is waited for, from the end of the turn on if one runs.
+	receiptTime = time.Minute
+	// retryTime is the pause before an inbox is tried again, apart the least time between two messages of
+	// one session: the client drops what comes in bursts.
+	retryTime = 5 * time.Second
+	apart     = time.Second
+	// stopTime bounds the record of a message that a Stop hook takes: its client waits for one second.
+	stopTime = 500 * time.Millisecond
+	// DefaultExpiry is how long a message may wait where its sender does not say, MaxExpiry how long at most.
+	DefaultExpiry = 10 * time.Minute
+	MaxExpiry     = 24 * time.Hour
+)
+
+// Line is a connection to a session's inbox, on which nothing was sent yet.
+type Line interface {
+	// Send hands content over and closes the line. After an error it is not known whether it arrived.
+	Send(id, content string) error
+	Close()
+}
+
+// Config is what a Store needs. KV is required.
+type Config struct {
+	KV kvmirror.KV
+	// Inbox connects to the inbox of a session; an error says that it has none here. nil: none has.
+	Inbox func(ctx context.Context, session string) (Line, error)
+	// Self is the submitter of sessions that Inbox reaches.
+	Self string
+	// Logf reports what the operator should know, and never a text; nil discards it.
+	Logf func(format string, args ...any)
+}
+
+// Store keeps messages and hands them over. Make it with Open.
+type Store struct {
+	cfg  Config
+	kv   *kvmirror.Mirror
+	wake chan struct{} // there may be something to do
+
+	mu       sync.Mutex
+	messages map[string]*entry   // guarded by mu
+	sessions map[string]*session // guarded by mu
+	news     uint64              // guarded by mu; counts changes of messages
+	changed  func()              // guarded by mu
+	silent   bool                // guarded by mu; that the record fails was logged, and it has not worked since
+}
+
+// entry is a message as the KV has it. Guarded by Store.mu.
+type entry struct {
+	m    hook.Message
+	rev  uint64
+	news uint64 // when it changed last
+	// due is a step that an event proved and that is not recorded yet.
+	due hook.MessageState
+}
+
+// Open reads the messages. ctx bounds the reading only.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), messages: map[string]*entry{}, sessions: map[string]*session{}, news: 1}
+	var err error
+	if s.kv, err = kvmirror.Open(ctx, kvmirror.Config{
+		KV: cfg.KV, Prefix: prefix, Apply: s.apply, Final: true, What: "messages", Logf: cfg.Logf,
+	}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return s, nil
+}
+
+// Close ends the mirror. It may be called more than once.
+func (s *Store) Close() error {
+	s.kv.Close()
+	return nil
+}
+
+// apply takes what the KV has of one message.
+func (s *Store) apply(key string, value []byte, rev uint64) func() {
+	id := strings.TrimPrefix(key, prefix)
+	var m hook.Message
+	if value != nil {
+		if err := json.Unmarshal(value, &m); err != nil || m.ID != id || len(m.Steps) == 0 {
+			s.cfg.Logf("a message in the record is unreadable, and left alone: %s", id)
+			return nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.news++
+	if value == nil {
+		delete(s.messages, id)
+	} else {
+		e := s.messages[id]
+		if e == nil {
+			e = &entry{}
+			s.messages[id] = e
+		}
+		e.m, e.rev, e.news = m, rev, s.news
+	}
+	s.wakeUp()
+	return s.changed
+}
+
+func (s *Store) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Notify has f called whenever a message changed, here or by another broker.
+func (s *Store) Notify(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = f
+}
+
+// Message returns a message, or ErrNotFound.
+func (s *Store) Message(id string) (hook.Message, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.messages[id]; e != nil {
+		return e.m, nil
+	}
+	return hook.Message{}, ErrNotFound
+}
+
+// Messages returns the messages of a session, the oldest first.
+func (s *Store) Messages(session string) []hook.Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []hook.Message
+	for _, e := range s.messages {
+		if e.m.SessionID == session {
+			ms = append(ms, e.m)
+		}
+	}
+	slices.SortFunc(ms, inOrder)
+	return ms
+}
+
+// Since returns the messages that changed after the change news, and the number of the last change, above
+// 0. Pass 0 for the number alone.
+func (s *Store) Since(news uint64) ([]hook.Message, uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []hook.Message
+	for _, e := range s.messages {
+		if news > 0 && e.news > news {
+			ms = append(ms, e.m)
+		}
+	}
+	slices.SortFunc(ms, inOrder)
+	return ms, s.news
+}
+
+// inOrder is the order in which messages of one session are handed over.
+func inOrder(a, b hook.Message) int {
+	if c := a.Steps[0].At.Compare(b.Steps[0].At); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// advance records a step of a message that is in one of the states from. It reports whether it did: false
+// without an error says that the message is in another state by now.
+func (s *Store) advance(ctx context.Context, id string, from []hook.MessageState, to hook.MessageState, way, why string) (bool, error) {
+	s.mu.Lock()
+	e := s.messages[id]
+	if e == nil || !slices.Contains(from, e.m.State) {
+		s.mu.Unlock()
+		return false, nil
+	}
+	m, rev := e.m, e.rev
+	s.mu.Unlock()
+	m.State, m.Write = to, rand.Text()
+	if way != "" {
+		m.Way = way
+	}
+	m.Steps = append(slices.Clone(m.Steps), hook.MessageStep{State: to, At: time.Now().UTC(), Why: why})
+	value, err := json.Marshal(m)
+	if err != nil {
+		return false, fmt.Errorf("encode a message: %w", err)
+	}
+	newRev, err := s.cfg.KV.Update(ctx, prefix+id, value, rev)
+	if err != nil {
+		// Somebody else may have been first, or it was written all the same: the KV knows.
+		have, haveRev, getErr := s.cfg.KV.Get(context.WithoutCancel(ctx), prefix+id)
+		if getErr != nil || haveRev == rev {
+			return false, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		s.kv.Offer(prefix+id, have, haveRev)
+		return slices.Equal(have, value), nil // by its Write, nobody else's
+	}
+	s.kv.Offer(prefix+id, value, newRev)
+	s.mu.Lock()
+	s.silent = false
+	s.mu.Unlock()
+	return true, nil
+}
+
+// unrecorded logs, once until it works again, that a step could not be recorded. It is tried again.
+func (s *Store) unrecorded(err error) {
+	s.mu.Lock()
+	logged := s.silent
+	s.silent = true
+	s.mu.Unlock()
+	if !logged {
+		s.cfg.Logf("a step of a message could not be recorded, and is tried again: %v", err)
+	}
+}
+
+// Forget removes the messages of a session.
+func (s *Store) Forget(ctx context.Context, session string) error {
+	var errs []error
+	for _, m := range s.Messages(session) {
+		errs = append(errs, s.remove(ctx, m.ID))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) remove(ctx context.Context, id string) error {
+	rev, err := s.cfg.KV.Delete(ctx, prefix+id)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	s.kv.Offer(prefix+id, nil, rev)
+	return nil
+}

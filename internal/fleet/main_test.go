@@ -1,0 +1,10 @@
+package fleet
+
+import (
+	"os"
+	"testing"
+
+	"assent/internal/tool/leaktest"
+)
+
+func TestMain(m *testing.M) { os.Exit(leaktest.Main(m)) }

@@ -1,0 +1,137 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Send records a message, with the members ID, Agent, SessionID, Kind, Prompt, ExpiresAt, By and what its
+// sender signed, and has it handed over. The same message again is no error: it returns what became of it.
+//
+// A *hook.FieldError says what is wrong with it; ErrUnreachable that there is no way to the session now;
+// ErrDuplicate, ErrTooMany and ErrUnavailable see there. Nothing is recorded then, but for
+// ErrUnavailable, which may not know: the same message can be sent again.
+func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) {
+	now := time.Now().UTC()
+	if err := check(&m, now); err != nil {
+		return hook.Message{}, err
+	}
+	if have, err := s.Message(m.ID); err == nil {
+		return same(have, m)
+	}
+	line, err := s.dial(ctx, m.SessionID)
+	if line != nil {
+		line.Close()
+	}
+	if m.Submitter, err = s.admit(m.SessionID, err == nil); err != nil {
+		return hook.Message{}, err
+	}
+	m.State, m.Way = hook.MessageSent, ""
+	m.Steps = []hook.MessageStep{{State: hook.MessageSent, At: now}}
+	value, err := json.Marshal(m)
+	if err != nil {
+		return hook.Message{}, fmt.Errorf("encode a message: %w", err)
+	}
+	rev, err := s.cfg.KV.Create(ctx, prefix+m.ID, value)
+	if err != nil {
+		have, haveRev, getErr := s.cfg.KV.Get(context.WithoutCancel(ctx), prefix+m.ID)
+		if getErr != nil {
+			return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		s.kv.Offer(prefix+m.ID, have, haveRev)
+		if before, err := s.Message(m.ID); err == nil {
+			return same(before, m)
+		}
+		return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	s.kv.Offer(prefix+m.ID, value, rev)
+	return m, nil
+}
+
+// same returns have if m is the same message.
+func same(have, m hook.Message) (hook.Message, error) {
+	if have.SessionID != m.SessionID || have.Prompt != m.Prompt || have.Agent != m.Agent || have.By.ID != m.By.ID || have.ExpiresAt != m.ExpiresAt {
+		return hook.Message{}, ErrDuplicate
+	}
+	return have, nil
+}
+
+// check returns what is wrong with a message. One that does not say when it expires gets a time.
+func check(m *hook.Message, now time.Time) error {
+	if m.Kind != hook.MessagePrompt {
+		return hook.BadField("kind", `want "prompt": resume and cancel are for agents that assent started`)
+	}
+	if !hook.PlainToken(m.ID) {
+		return hook.BadField("id", "want a UUID")
+	}
+	if m.SessionID == "" || len(m.SessionID) > 256 {
+		return hook.BadField("sessionId", "want the id of a session")
+	}
+	if err := checkText(m.Prompt); err != nil {
+		return err
+	}
+	if m.ExpiresAt == "" {
+		m.ExpiresAt = now.Add(DefaultExpiry).Format(time.RFC3339)
+	}
+	at, err := time.Parse(time.RFC3339, m.ExpiresAt)
+	switch {
+	case err != nil:
+		return hook.BadField("expiresAt", "want a time in RFC 3339")
+	case !at.After(now):
+		return hook.BadField("expiresAt", "is over")
+	case at.After(now.Add(MaxExpiry)):
+		return hook.BadField("expiresAt", "is more than a day ahead")
+	}
+	return nil
+}
+
+// expired reports whether the time of a message is over. One whose time cannot be read has none.
+func expired(m *hook.Message, now time.Time) bool {
+	at, err := time.Parse(time.RFC3339, m.ExpiresAt)
+	return err != nil || !at.After(now)
+}
+
+// admit says whether there is a way to the session and room in its queue, and whom its events come from.
+func (s *Store) admit(id string, inbox bool) (submitter string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := s.sessions[id]
+	switch {
+	case inbox:
+		submitter = s.cfg.Self
+	case x == nil || !x.working || x.submitter == "":
+		return "", ErrUnreachable
+	default:
+		submitter = x.submitter
+	}
+	waiting := 0
+	for _, e := range s.messages {
+		if e.m.SessionID == id && e.m.State == hook.MessageSent {
+			waiting++
+		}
+	}
+	if waiting >= maxWaiting || len(s.messages) >= maxKept {
+		return "", ErrTooMany
+	}
+	return submitter, nil
+}
+
+// TakeBack ends a message that nobody has taken yet. ErrTaken: it was handed over; ErrNotFound.
+func (s *Store) TakeBack(ctx context.Context, id string) (hook.Message, error) {
+	if _, err := s.Message(id); err != nil {
+		return hook.Message{}, err
+	}
+	done, err := s.advance(ctx, id, []hook.MessageState{hook.MessageSent}, hook.MessageRefused, "", "taken back")
+	if err != nil {
+		return hook.Message{}, err
+	}
+	m, err := s.Message(id)
+	if err == nil && !done && m.State != hook.MessageRefused {
+		err = ErrTaken
+	}
+	return m, err
+}

@@ -1,0 +1,192 @@
+package fleet
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"assent/internal/agent/claude"
+	"assent/internal/hook"
+)
+
+const (
+	// maxSessions bounds the sessions that are known; those without news for longest go first.
+	maxSessions = 4096
+	// maxStops is how often in a row the end of a turn is answered with a message: the client lets the
+	// eighth go through and ends the turn.
+	maxStops = 7
+)
+
+// session is what its events say of a session. Guarded by Store.mu.
+type session struct {
+	submitter string
+	working   bool // a turn runs
+	stops     int  // turns in a row that a message lengthened
+	seen      time.Time
+	idle      time.Time // since when no turn runs
+	lastTaken time.Time // when it was handed a message
+	retry     time.Time // when its inbox is tried again
+}
+
+// sessionLocked finds or makes a session.
+func (s *Store) sessionLocked(id string) *session {
+	x := s.sessions[id]
+	if x == nil {
+		if len(s.sessions) >= maxSessions {
+			oldest, at := "", time.Time{}
+			for id, x := range s.sessions {
+				if oldest == "" || x.seen.Before(at) {
+					oldest, at = id, x.seen
+				}
+			}
+			delete(s.sessions, oldest)
+		}
+		x = &session{}
+		s.sessions[id] = x
+	}
+	return x
+}
+
+// Event takes an event of an agent's own hook, once it is durable, and returns what its hook prints, which
+// is nothing unless a message is outstanding. It waits only for the record of a message that a Stop hook
+// takes, half a second at most.
+func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detail func() hook.Detail) []byte {
+	if e.Spooled || e.Emitted || e.Source != "" || p.SessionID == "" || e.Agent != (claude.Agent{}).Name() {
+		return nil // what is handed over, and how, is Claude Code's
+	}
+	now := time.Now()
+	s.mu.Lock()
+	outstanding := s.outstandingLocked(p.SessionID)
+	x := s.sessionLocked(p.SessionID)
+	if x.submitter != "" && x.submitter != e.Submitter {
+		s.mu.Unlock()
+		return nil // another may call its session what this one is called
+	}
+	x.submitter, x.seen = e.Submitter, now
+	if p.AgentID == "" {
+		switch e.Type {
+		case hook.EventUserPromptSubmit:
+			x.working, x.stops = true, 0
+		case hook.EventStop, hook.EventStopFailure:
+			x.working, x.idle = false, now
+		case hook.EventSessionEnd:
+			delete(s.sessions, p.SessionID)
+		case hook.EventPreToolUse, hook.EventPermissionRequest:
+			x.working = true
+		}
+	}
+	mine := slices.DeleteFunc(outstanding, func(e2 *entry) bool { return e2.m.Submitter != e.Submitter })
+	if len(mine) == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	s.wakeUp()
+	switch {
+	case e.Type == hook.EventSessionEnd:
+		for _, o := range mine {
+			o.due = map[hook.MessageState]hook.MessageState{
+				hook.MessageSent: hook.MessageRefused, hook.MessageTaken: hook.MessageLost, hook.MessageStarted: hook.MessageEnded,
+			}[o.m.State]
+		}
+	case e.Type == hook.EventUserPromptSubmit && p.AgentID == "":
+		s.mu.Unlock()
+		return s.receipt(mine, detail().Prompt)
+	case e.Type == hook.EventStop && p.AgentID == "":
+		again := x.stops < maxStops
+		s.mu.Unlock()
+		return s.stop(ctx, p.SessionID, mine, again, detail().StopHookActive)
+	case e.Type == hook.EventPreToolUse, e.Type == hook.EventPermissionRequest:
+		receivedByStop(mine)
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// outstandingLocked are a session's messages of which something is still to come, in order; also those
+// that are lost, whose receipt may come late.
+func (s *Store) outstandingLocked(id string) []*entry {
+	var found []*entry
+	for _, e := range s.messages {
+		if e.m.SessionID == id && (!e.m.State.Over() || e.m.State == hook.MessageLost) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry) int { return inOrder(a.m, b.m) })
+	return found
+}
+
+// receivedByStop notes that the turn went on after a Stop hook had been handed a message.
+func receivedByStop(mine []*entry) {
+	for _, o := range mine {
+		if o.m.State == hook.MessageTaken && o.m.Way == hook.WayStop && o.due == "" {
+			o.due = hook.MessageStarted
+		}
+	}
+}
+
+// receipt finds the message that a prompt is, and returns what the hook says about it. The prompt of a
+// client that changes the wrapper is known by its mark and text, and nothing is said about it.
+func (s *Store) receipt(mine []*entry, prompt string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range mine {
+		if o.m.State != hook.MessageTaken && o.m.State != hook.MessageLost || o.due != "" || o.m.Way != hook.WayInbox {
+			continue
+		}
+		whole := strings.Contains(prompt, content(&o.m))
+		if !whole && !(strings.Contains(prompt, "#"+Mark(&o.m)) && strings.Contains(prompt, o.m.Prompt)) && strings.TrimSpace(prompt) != strings.TrimSpace(o.m.Prompt) {
+			continue
+		}
+		o.due = hook.MessageStarted
+		s.wakeUp()
+		if text := about(&o.m); whole && text != "" {
+			return claude.PromptContext(text)
+		}
+		return nil
+	}
+	return nil
+}
+
+// stop ends what the turn was about, and hands over the next message in its place, if one waits that has
+// no other way. again says that the client takes another one in this turn, lengthened that the turn had
+// been lengthened by a Stop hook.
+func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengthened bool) []byte {
+	s.mu.Lock()
+	if lengthened {
+		receivedByStop(mine)
+	}
+	var next *hook.Message
+	for _, o := range mine {
+		switch {
+		case o.m.State == hook.MessageStarted || o.due == hook.MessageStarted:
+			o.due = hook.MessageEnded
+		case o.m.State == hook.MessageTaken && o.due == "":
+			again = false // its receipt comes first
+		case o.m.State == hook.MessageSent && o.due == "" && next == nil && !expired(&o.m, time.Now()):
+			m := o.m
+			next = &m
+		}
+	}
+	s.wakeUp()
+	s.mu.Unlock()
+	if next == nil || !again {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	taken, err := s.advance(ctx, next.ID, []hook.MessageState{hook.MessageSent}, hook.MessageTaken, hook.WayStop, "")
+	if err != nil {
+		s.unrecorded(err)
+	}
+	if !taken {
+		return nil
+	}
+	s.mu.Lock()
+	if x := s.sessions[id]; x != nil {
+		x.working, x.lastTaken = true, time.Now()
+		x.stops++
+	}
+	s.mu.Unlock()
+	return claude.GoOn(stopReason(next))
+}

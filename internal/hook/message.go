@@ -1,0 +1,84 @@
+package hook
+
+import "time"
+
+// Message is a person's message to a session of an agent (schema Message), with what became of it.
+// Its first five members are those of an AgentMessage.
+type Message struct {
+	// ID is the UUID that the sender chose.
+	ID string `json:"id"`
+	// Agent is the agent that the session belongs to: TerminalAgent for one that somebody started in a
+	// terminal. SessionID is the session's, as in its hooks' events.
+	Agent     string `json:"agent"`
+	SessionID string `json:"sessionId"`
+	Kind      string `json:"kind"` // MessagePrompt
+	// Prompt is the text; empty once it was forgotten.
+	Prompt string `json:"prompt,omitempty"`
+	// ExpiresAt is until when it may be handed over, in RFC 3339 as the sender wrote it: part of what a
+	// device signs.
+	ExpiresAt string `json:"expiresAt"`
+
+	State MessageState `json:"state"`
+	// Way is how it is handed over, WayInbox or WayStop; empty until that is known.
+	Way string   `json:"way,omitempty"`
+	By  Approver `json:"by"`
+	// Steps are what happened, the oldest first; the first is its sending.
+	Steps []MessageStep `json:"steps"`
+
+	// Signature is the device's over MessageText, PublicKey what verifies it; absent where the sender has
+	// no key. Verification is the proof that its owner was verified.
+	Signature    string        `json:"signature,omitempty"`
+	PublicKey    *JWK          `json:"publicKey,omitempty"`
+	Verification *Verification `json:"verification,omitempty"`
+
+	// Submitter is whom the session's events came from when the message was sent: nobody else is handed it.
+	Submitter string `json:"submitter,omitempty"`
+	// Write names the last write of the record, so that whoever made it knows it for its own.
+	Write string `json:"write,omitempty"`
+}
+
+// MessagePrompt is the kind of a message that is text for the agent.
+const MessagePrompt = "prompt"
+
+// TerminalAgent is what the implicit agent of sessions that were started in a terminal of a machine is
+// called.
+func TerminalAgent(host string) string { return "terminal@" + host }
+
+// MessageState is how far a message is.
+//
+//	sent -> taken -> started -> ended
+//	sent -> expired, refused
+//	taken -> lost -> started (the receipt came late)
+type MessageState string
+
+// The states of a message.
+const (
+	MessageSent    MessageState = "sent"    // recorded, and on its way
+	MessageTaken   MessageState = "taken"   // handed to the session, or about to be; never a second time
+	MessageStarted MessageState = "started" // the session's own hook said that it is in the agent's context
+	MessageEnded   MessageState = "ended"   // the turn that it began or joined is over
+	MessageRefused MessageState = "refused" // it was taken back, or the session ended before it was taken
+	MessageExpired MessageState = "expired" // nobody took it in time
+	MessageLost    MessageState = "lost"    // taken, and no receipt came: whether the agent has it is not known
+)
+
+// Over reports whether nothing more is to come, or is waited for.
+func (s MessageState) Over() bool {
+	return s == MessageEnded || s == MessageRefused || s == MessageExpired || s == MessageLost
+}
+
+// How a message is handed over.
+const (
+	WayInbox = "inbox" // through the session's inbox socket, at once or at the next tool boundary
+	WayStop  = "stop"  // at the end of the turn, as the answer to the Stop hook
+)
+
+// MessageStep is one step of a message.
+type MessageStep struct {
+	State MessageState `json:"state"`
+	At    time.Time    `json:"at"`
+	Why   string       `json:"why,omitempty"`
+}
+
+// MaxMessage is how long a message's text may be, in bytes.
+const MaxMessage = 64 << 10

@@ -1,0 +1,156 @@
+// The line under a session in which its agent is told something, and what became of what was sent.
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { verified } from "../broker/api";
+import { digest } from "../broker/digest";
+import { ApiError, reason } from "../broker/http";
+import type { Message, SessionInfo } from "../broker/types.gen";
+import { sign } from "../device/device";
+import { authorized, ownDevice } from "../device/session";
+import { visibleLine, visibleText } from "../text/visible";
+import { laterWords } from "../text/words/later";
+
+const w = laterWords.say;
+const shown = 3; // messages, the newest
+const life = 600_000; // ms: until when a message may be handed over
+const quick = 150; // ms between two looks at what became of it, doubled up to slow
+const slow = 2000;
+
+/** What was begun in each session, and not sent. */
+const drafts = signal<ReadonlyMap<string, string>>(new Map());
+
+export function Composer({ session }: { session: SessionInfo | undefined }) {
+  const id = session?.sessionId ?? "";
+  const { messages, look } = useMessages(id);
+  const [busy, setBusy] = useState(false);
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => setTrouble(""), [id]);
+  if (!session || session.state === "exited" || (session.agent ?? "claude") !== "claude") return null;
+  const role = ownDevice()?.role;
+  if (role === "view" || role === "approve") return <p class="quiet say-not">{w.notAllowed}</p>;
+  const draft = drafts.value.get(id) ?? "";
+  const set = (text: string) => (drafts.value = new Map(drafts.value).set(id, text));
+  const go = async () => {
+    if (busy || draft.trim() === "") return;
+    setBusy(true);
+    setTrouble("");
+    try {
+      await send(session, draft);
+      set("");
+    } catch (e) {
+      setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
+    }
+    setBusy(false);
+    look();
+  };
+  return (
+    <section class="say" data-ui="composer" aria-label={w.label}>
+      <ol class="sent" aria-live="polite">
+        {messages.slice(-shown).map((m) => (
+          <One key={m.id} message={m} look={look} />
+        ))}
+      </ol>
+      {trouble && (
+        <p class="notice" role="alert">
+          {trouble}
+        </p>
+      )}
+      <form
+        onSubmit={(e) => {
+          e.preventDefault();
+          void go();
+        }}
+      >
+        <textarea
+          aria-label={w.label}
+          placeholder={w.placeholder}
+          rows={Math.min(6, draft.split("\n").length)}
+          maxLength={65536}
+          dir="auto"
+          value={draft}
+          onInput={(e) => set(e.currentTarget.value)}
+          onKeyDown={(e) => {
+            if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+              e.preventDefault();
+              void go();
+            }
+          }}
+        />
+        <button type="submit" class="allow" data-action="say" disabled={busy || draft.trim() === ""}>
+          {busy ? w.sending : w.send}
+        </button>
+      </form>
+      <p class="quiet">{w.hint}</p>
+    </section>
+  );
+}
+
+function One({ message: m, look }: { message: Message; look: () => void }) {
+  const by = m.by.name && m.by.kind === "device" ? visibleLine(m.by.name) : w.terminal;
+  return (
+    <li data-ui="message" data-state={m.state}>
+      <span class="text" dir="auto">
+        {visibleText(m.prompt ?? w.forgotten)}
+      </span>
+      <small>
+        {by} · {stateOf(m)}
+      </small>
+      {m.state === "sent" && (
+        <button type="button" class="link" data-action="take-back" onClick={() => void authorized("DELETE", `${path(m.sessionId)}/${m.id}`).then(look, look)}>
+          {w.takeBack}
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** How far a message is, in words. */
+function stateOf(m: Message): string {
+  const started = m.steps.find((s) => s.state === "started");
+  const seconds = started ? (Date.parse(started.at) - Date.parse(m.steps[0]!.at)) / 1000 : 0;
+  return w.states[m.state](seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds)));
+}
+
+function path(session: string): string {
+  return `/v1/sessions/${encodeURIComponent(session)}/messages`;
+}
+
+/** Sends a text, signed by this device. Throws Unpaired, ApiError, and an Error where its owner was not verified. */
+async function send(session: SessionInfo, prompt: string): Promise<void> {
+  const m = {
+    id: crypto.randomUUID(),
+    agent: `terminal@${session.host ?? ""}`,
+    kind: "prompt",
+    prompt,
+    expiresAt: new Date(Date.now() + life).toISOString().replace(/\.\d+/, ""),
+  };
+  const device = ownDevice();
+  const text = ["assent message v1", m.id, m.agent, session.sessionId, m.kind, await digest(prompt), "", m.expiresAt].join("\n");
+  await verified(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+}
+
+/** The messages of a session. While something is still to come they are looked at again and again. */
+function useMessages(id: string): { messages: readonly Message[]; look: () => void } {
+  const [messages, setMessages] = useState<readonly Message[]>([]);
+  const [asked, ask] = useState(0);
+  useEffect(() => {
+    if (!id) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let gone = false;
+    let pause = quick;
+    const look = async () => {
+      const list = await authorized<Message[]>("GET", path(id)).catch(() => undefined);
+      if (gone) return;
+      if (list) setMessages(list);
+      if (!list || list.some((m) => m.state === "sent" || m.state === "taken" || m.state === "started")) timer = setTimeout(() => void look(), pause);
+      pause = Math.min(slow, 2 * pause);
+    };
+    void look();
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [id, asked]);
+  useEffect(() => setMessages([]), [id]);
+  return { messages, look: () => ask((n) => n + 1) };
+}
