@@ -10,6 +10,7 @@ var asks = map[string]string{ // read-only
 	"opencode": hook.EventPermissionRequest,
 	"kilo":     hook.EventPermissionRequest,
 	"copilot":  copilotAsks,
+	"qwen":     hook.EventPermissionRequest,
 }
 
 // copilotAsks is Copilot's own name of the event.
@@ -32,7 +33,7 @@ func waits(agent, event string) bool { return event != "" && asks[agent] == even
 // are ASCII without quotes and backslashes.
 func denial(agent, words string) []byte {
 	switch agent {
-	case "claude", "codex", "opencode", "kilo":
+	case "claude", "codex", "opencode", "kilo", "qwen":
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
 			`"message":"` + words + `"}}}`)
 	}

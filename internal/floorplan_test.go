@@ -25,6 +25,7 @@ var plan = []struct {
 		internal/agent/codex/install
 		internal/agent/copilot/install
 		internal/agent/opencode/install
+		internal/agent/qwen/install
 		internal/agent/conformance
 		internal/agent/tool
 		internal/api
@@ -86,7 +87,7 @@ var plan = []struct {
 	{"web", "", ""},
 
 	{"internal/agent", "internal/agent/tool internal/hook internal/text/show", "it says what an agent is, and knows none"},
-	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/hook internal/text/show", "it is the list of agents"},
+	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/agent/qwen internal/hook internal/text/show", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
@@ -101,6 +102,8 @@ var plan = []struct {
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot", "it writes one file"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
+	{"internal/agent/qwen", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/qwen/install", "internal/agent/claude/install internal/agent/qwen", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/toolset", "internal/agent/claude/tools internal/agent/codex/tools internal/agent/tool", "data only"},
 	{"internal/agent/conformance", "internal/hook internal/text/show schemas", "it looks at bytes, as they came"},
 

@@ -79,7 +79,7 @@ about its settings at every start.
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
 --default-mode change that; without them it stays as it is.
 
-AGENT names another agent: codex, opencode, kilo, copilot. Codex runs hooks only once you have trusted them; the command says
+AGENT names another agent: codex, opencode, kilo, copilot, qwen. Codex runs hooks only once you have trusted them; the command says
 how. What each agent can do is in docs/agents.md.`,
 		Example: `  assent install
   assent install --scope local --ask

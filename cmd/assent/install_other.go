@@ -12,10 +12,11 @@ import (
 	codexinstall "assent/internal/agent/codex/install"
 	copilotinstall "assent/internal/agent/copilot/install"
 	opencodeinstall "assent/internal/agent/opencode/install"
+	qweninstall "assent/internal/agent/qwen/install"
 )
 
 // installable are the agents whose settings assent writes.
-var installable = []string{"claude", "codex", "opencode", "kilo", "copilot"} // read-only
+var installable = []string{"claude", "codex", "opencode", "kilo", "copilot", "qwen"} // read-only
 
 // named takes the agent that was named on the command line, in the place of --agent.
 func (f *installFlags) named(args []string) error {
@@ -49,6 +50,8 @@ func (a *app) otherOptions(f installFlags, command []string) (install.Options, e
 		}
 	case "copilot":
 		o, err = copilotinstall.Options(os.Getenv, a.stateDir, command)
+	case "qwen":
+		o, err = qweninstall.Options(os.Getenv, a.stateDir, command)
 	default:
 		var of agent.Agent
 		if of, err = agents.Named(f.agent); err == nil {

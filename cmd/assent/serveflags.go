@@ -31,10 +31,10 @@ type serveFlags struct {
 	mutates                      claude.MutationTools // of mutationTools; set by check
 	ledger                       bool
 	hookdSocket                  string
-	relay, relayTokenFile        string
-	relayACME                    string
 	hold                         time.Duration
 	unattended                   string // unattendedHandBack or unattendedHold
+	relay, relayTokenFile        string
+	relayACME                    string
 }
 
 // What becomes of a request of an agent that shows no prompt meanwhile, while nobody can be told of it.

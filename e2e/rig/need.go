@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func installClient(version string) (string, error) {
 	return claude.Install(ctx, cache, version)
 }
 
-// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest", "codex", "opencode", "kilo", "copilot",
+// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest", "codex", "opencode", "kilo", "copilot", "qwen",
 // "tmux", "rabbitmq", "axe", "gitlab-schema", "landlock" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func Need(t *testing.T, what string) string {
 	t.Helper()
@@ -58,6 +59,11 @@ func find(what string) (string, error) {
 	case "claude":
 		return installed()
 	case "codex", "opencode", "kilo", "copilot":
+		return coderProgram(what)
+	case "qwen":
+		if err := nodeSince(22); err != nil {
+			return "", err
+		}
 		return coderProgram(what)
 	case "claude-oldest":
 		return oldest()
@@ -84,6 +90,19 @@ func find(what string) (string, error) {
 		return "", errors.New("no chromium in PATH (Debian: apt-get install chromium)")
 	}
 	return exec.LookPath(what)
+}
+
+// nodeSince says why there is no Node of this major version or a later one.
+func nodeSince(major int) error {
+	out, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	var have int
+	if _, err := fmt.Sscanf(string(out), "v%d.", &have); err != nil || have < major {
+		return fmt.Errorf("node is %s, and it needs %d", strings.TrimSpace(string(out)), major)
+	}
+	return nil
 }
 
 // Count appends to ASSENT_E2E_COUNT what a test needs and whether it ran or was skipped.

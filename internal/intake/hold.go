@@ -17,7 +17,11 @@ func (in *Intake) bounded(a *Arrival, req *hook.Request) *hook.Request {
 	if agents.Races(req.Agent) {
 		return req
 	}
-	if end := a.At.Add(in.cfg.Hold).UTC(); end.Before(req.Deadline) {
+	hold := in.cfg.Hold
+	if most := agents.MaxHold(req.Agent); most > 0 {
+		hold = min(hold, most-maxMargin)
+	}
+	if end := a.At.Add(hold).UTC(); end.Before(req.Deadline) {
 		req.Deadline = end // nobody else has it yet
 	}
 	return req

@@ -20,6 +20,7 @@ type Call struct {
 	Args      map[string]any
 	Namespace string // of Codex's MCP tools
 	Patch     string
+	Force     bool // although the request does not offer the tool, as an agent may do later
 }
 
 // Model is a scripted model on loopback that speaks OpenAI's Responses and chat completions. Step n is
@@ -175,7 +176,7 @@ func (m *Model) next(t turn) (calls []Call, id int) {
 	}
 	if at < len(m.steps) {
 		for _, c := range m.steps[at].Calls {
-			offered := false
+			offered := c.Force && len(t.offered) > 0
 			for _, name := range t.offered {
 				offered = offered || name == c.Tool
 			}

@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/codex"
 	"assent/internal/agent/copilot"
 	"assent/internal/agent/opencode"
+	"assent/internal/agent/qwen"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New()} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New(), qwen.New()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
 // agent.ErrUnknown.
@@ -84,6 +86,15 @@ func Events() []string {
 func Races(name string) bool {
 	a, err := Named(name)
 	return err == nil && a.Facts().Race
+}
+
+// MaxHold is how long the named agent waits for its hook at most, 0 where no limit is known.
+func MaxHold(name string) time.Duration {
+	a, err := Named(name)
+	if err != nil {
+		return 0
+	}
+	return a.Facts().MaxHold
 }
 
 // Can is what an answer to the named agent may hold; nil for an unknown one, which takes no answer.

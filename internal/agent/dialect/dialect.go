@@ -150,8 +150,8 @@ func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	return claude.Agent{}.Encode(d, as)
 }
 
-// Rewrites says whether an edited input runs.
-func (a Agent) Rewrites() bool { return a.Is.Can.Edit }
+// Rewrites is false: that a command runs contained was tried with Claude Code alone.
+func (Agent) Rewrites() bool { return false }
 
 // Tool returns what is known of a tool by assent's name.
 func (a Agent) Tool(name string) tool.Tool { return toolset.Of(a.ID, name) }

@@ -19,18 +19,22 @@ var bom = []byte("\xef\xbb\xbf")
 
 // document is a settings file as a tree that keeps every byte.
 type document struct {
-	path string
-	text []byte // without the byte order mark
-	bom  bool
-	tree hujson.Value
+	agent string // for people
+	path  string
+	text  []byte // without the byte order mark
+	bom   bool
+	tree  hujson.Value
 	// How the file is written, for what is added: its line break, and one step of its indent.
 	newline, step string
 }
 
 // parse reads a settings file. Comments and trailing commas are understood; strict refuses them.
 // An empty file and none at all are settings that say nothing, as they are for Claude Code.
-func parse(path string, b []byte) (*document, error) {
-	d := &document{path: path, newline: "\n", step: "  "}
+func parse(path string, b []byte) (*document, error) { return parseFor("Claude Code", path, b) }
+
+// parseFor is parse for another agent, by its name for people.
+func parseFor(agent, path string, b []byte) (*document, error) {
+	d := &document{agent: agent, path: path, newline: "\n", step: "  "}
 	d.text, d.bom = bytes.CutPrefix(b, bom)
 	if len(bytes.TrimSpace(d.text)) == 0 {
 		d.tree = hujson.Value{Value: &hujson.Object{}, AfterExtra: hujson.Extra("\n")}
@@ -41,11 +45,11 @@ func parse(path string, b []byte) (*document, error) {
 	}
 	tree, err := hujson.Parse(d.text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, the agent ignores the whole file as it is",
-			path, short(strings.TrimPrefix(err.Error(), "hujson: ")))
+		return nil, fmt.Errorf("%s is no valid JSON: %s; fix it first, %s ignores the whole file as it is",
+			path, short(strings.TrimPrefix(err.Error(), "hujson: ")), agent)
 	}
 	if _, ok := tree.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf("%s holds no JSON object, {…}; fix it first, the agent ignores the whole file as it is", path)
+		return nil, fmt.Errorf("%s holds no JSON object, {…}; fix it first, %s ignores the whole file as it is", path, agent)
 	}
 	d.tree = tree
 	d.style()
@@ -135,7 +139,7 @@ func (d *document) strict() error {
 		if d.text[at] == ',' {
 			what = "a comma with nothing after it"
 		}
-		return d.fault(at, "%s, for which the agent ignores the whole file; take it out first", what)
+		return d.fault(at, "%s, for which %s ignores the whole file; take it out first", what, d.agent)
 	}
 	root := d.root()
 	if err := d.unique(root, "at the top"); err != nil {
@@ -155,7 +159,7 @@ func (d *document) strict() error {
 	}
 	events, ok := hooks.Value.(*hujson.Object)
 	if !ok {
-		return d.fault(hooks.StartOffset, "hooks must be an object, {…}; the agent runs none of them as it is")
+		return d.fault(hooks.StartOffset, "hooks must be an object, {…}; %s runs none of them as it is", d.agent)
 	}
 	for _, m := range events.Members {
 		name := short(m.Name.Value.(hujson.Literal).String())
@@ -229,7 +233,7 @@ func (d *document) unique(o *hujson.Object, where string) error {
 	for _, m := range o.Members {
 		name := m.Name.Value.(hujson.Literal).String()
 		if seen[name] {
-			return d.fault(m.Name.StartOffset, "%q stands twice %s; the agent takes the last one only; leave one", short(name), where)
+			return d.fault(m.Name.StartOffset, "%q stands twice %s; %s takes the last one only; leave one", short(name), where, d.agent)
 		}
 		seen[name] = true
 	}

@@ -134,7 +134,7 @@ func read(path string, a *attributes) ([]byte, error) {
 	}
 	switch {
 	case fi.IsDir():
-		return nil, fmt.Errorf("%s is a directory, where the agent wants a file; move it away", path)
+		return nil, fmt.Errorf("%s is a directory, where Claude Code wants a file; move it away", path)
 	case !fi.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file; move it away", path)
 	case fi.Size() > maxSettings:

@@ -32,7 +32,7 @@ func FuzzInstall(f *testing.F) {
 		had := bytes.Contains(text, []byte("assent")) || bytes.Contains(text, []byte(`\u`))
 		p := Plan{Path: "x", Before: text}
 		if o.edit(&p, memory{}, events) != nil {
-			if got, _, err := (memory{Ask: []string{"x"}}).cleaned("x", text); err == nil && !had {
+			if got, _, err := (memory{Ask: []string{"x"}}).cleaned("Claude Code", "x", text); err == nil && !had {
 				wantSame(t, "nothing of ours", got, text)
 			}
 			return
@@ -49,7 +49,7 @@ func FuzzInstall(f *testing.F) {
 			t.Fatalf("a second install changes %s %v", again.Diff(), err)
 		}
 		for _, m := range []memory{{}, *p.memory, *again.memory} {
-			got, ok, err := m.cleaned("x", p.After)
+			got, ok, err := m.cleaned("Claude Code", "x", p.After)
 			if err != nil || !ok {
 				t.Fatalf("uninstall: %v", err)
 			}

@@ -96,7 +96,7 @@ func Install(o Options) (Plan, error) {
 
 // edit works out the text after an install, from the text before and what is remembered.
 func (o Options) edit(p *Plan, old memory, events []string) error {
-	doc, err := parse(p.Path, p.Before)
+	doc, err := parseFor(o.agent(), p.Path, p.Before)
 	if err == nil {
 		err = doc.strict()
 	}
@@ -104,7 +104,7 @@ func (o Options) edit(p *Plan, old memory, events []string) error {
 		return err
 	}
 	old = doc.stillThere(old)
-	was, ok, err := old.cleaned(p.Path, p.Before)
+	was, ok, err := old.cleaned(o.agent(), p.Path, p.Before)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func Uninstall(o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	after, ok, err := m.cleaned(p.Path, p.Before)
+	after, ok, err := m.cleaned(o.agent(), p.Path, p.Before)
 	if err != nil {
 		return Plan{}, err
 	}

@@ -79,14 +79,14 @@ func keep(dir, target string, m *memory) error {
 }
 
 // cleaned returns the file as it would be without assent; ok is false if there would be none.
-func (m memory) cleaned(path string, now []byte) (b []byte, ok bool, err error) {
+func (m memory) cleaned(agent, path string, now []byte) (b []byte, ok bool, err error) {
 	if now == nil {
 		return nil, false, nil
 	}
 	if m.After != "" && digest.Of(now) == m.After {
 		return append([]byte{}, m.Before...), !m.Created, nil
 	}
-	d, err := parse(path, now)
+	d, err := parseFor(agent, path, now)
 	if err != nil {
 		return nil, false, err
 	}

@@ -1,0 +1,44 @@
+// Package qwen is Qwen Code, as package agent wants it. Its hooks speak Claude Code's dialect with its own
+// names of tools.
+//
+// Qwen Code 0.24.4 was measured. Whatever its settings say, it waits for a decision for 60 seconds and then
+// asks at its own prompt; an answer after that is ignored.
+package qwen
+
+import (
+	"time"
+
+	"assent/internal/agent"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/dialect"
+	"assent/internal/hook"
+)
+
+// Name is what hooks, flags and records call it.
+const Name = "qwen"
+
+// MaxHold is how long it waits for its hook.
+const MaxHold = 60 * time.Second
+
+// Events are the types of its hooks' events that a hook is written for.
+var Events = []string{ // read-only
+	"PermissionRequest", "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Notification",
+	"PreCompact", "SubagentStart", "SubagentStop", "Stop", "SessionEnd",
+}
+
+var words = dialect.Words{Tools: map[string]dialect.Tool{
+	"run_shell_command": {Name: tools.Bash}, "write_file": {Name: tools.Write}, "edit": {Name: tools.Edit},
+	"read_file": {Name: tools.Read}, "web_fetch": {Name: tools.WebFetch},
+}}
+
+// Agent is Qwen Code.
+type Agent struct{ dialect.Agent }
+
+// New returns Qwen Code.
+func New() Agent {
+	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{
+		Title: "Qwen Code", Version: "0.24.4", Package: "@qwen-code/qwen-code", Events: Events,
+		Can: hook.Can{Words: true, Edit: true}, MaxHold: MaxHold,
+		Failed: agent.Failed{Terminal: "its own prompt asks", Headless: "`-p` offers no shell tools"},
+	}}}
+}
