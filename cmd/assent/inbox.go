@@ -5,7 +5,9 @@ import (
 	"os"
 
 	"assent/internal/fleet"
+	"assent/internal/hook"
 	"assent/internal/host/inbox"
+	"assent/internal/host/process"
 )
 
 // inbox connects to the inbox of a session of this user on this machine.
@@ -23,4 +25,9 @@ func (a *app) inbox(ctx context.Context, session string) (fleet.Line, error) {
 		return nil, err
 	}
 	return line, nil
+}
+
+// processGone reports whether it is certain that the process of an event's hook has ended.
+func processGone(o hook.Origin) bool {
+	return o.PID > 0 && process.Look(o.PID, o.Process) == process.Gone
 }

@@ -228,7 +228,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err := once.Sweep(ctx); err != nil {
 		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
 	}
-	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Self: self, Logf: sugar.Warnf})
+	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Self: self, Gone: processGone, Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}
@@ -339,6 +339,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 			ring.Observe(e, p)
+			messages.Seen(&e, &p, func() hook.Detail { return agents.Reader(e.Agent).Detail(e.Type, e.Raw) })
 		})
 	})
 	g.run("changed files", func(ctx context.Context) error {

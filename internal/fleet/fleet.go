@@ -44,9 +44,11 @@ var (
 
 const (
 	prefix = "message."
-	// maxWaiting bounds the messages of one session that are not handed over yet, maxKept all of them.
+	// maxWaiting bounds the messages of one session that are not handed over yet; maxKept and maxBytes all of
+	// them, which are held in memory, and the bytes of their texts. The oldest that are over make room.
 	maxWaiting = 20
-	maxKept    = 5000
+	maxKept    = 2000
+	maxBytes   = 16 << 20
 	// keep is how long a message that is over is kept.
 	keep = 7 * 24 * time.Hour
 	// receiptTime is how long a receipt is waited for, from the end of the turn on if one runs.
@@ -55,6 +57,8 @@ const (
 	// one session: the client drops what comes in bursts.
 	retryTime = 5 * time.Second
 	apart     = time.Second
+	// seenTime is how long the hook of a receipt has to bring it itself, before the stream's word is taken.
+	seenTime = 2 * time.Second
 	// stopTime bounds the record of a message that a Stop hook takes: its client waits for one second.
 	stopTime = 500 * time.Millisecond
 	// DefaultExpiry is how long a message may wait where its sender does not say, MaxExpiry how long at most.
@@ -76,8 +80,13 @@ type Config struct {
 	Inbox func(ctx context.Context, session string) (Line, error)
 	// Self is the submitter of sessions that Inbox reaches.
 	Self string
+	// Gone reports whether it is certain that the process that an event came from has ended. nil: it never is.
+	Gone func(hook.Origin) bool
 	// Logf reports what the operator should know, and never a text; nil discards it.
 	Logf func(format string, args ...any)
+
+	// bytes is maxBytes where it is 0. Tests set it.
+	bytes int
 }
 
 // Store keeps messages and hands them over. Make it with Open.
@@ -101,12 +110,20 @@ type entry struct {
 	news uint64 // when it changed last
 	// due is a step that an event proved and that is not recorded yet.
 	due hook.MessageState
+	// seen is when the stream brought its receipt, if that is not recorded yet.
+	seen time.Time
 }
 
 // Open reads the messages. ctx bounds the reading only.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Logf == nil {
 		cfg.Logf = func(string, ...any) {}
+	}
+	if cfg.bytes == 0 {
+		cfg.bytes = maxBytes
+	}
+	if cfg.Gone == nil {
+		cfg.Gone = func(hook.Origin) bool { return false }
 	}
 	s := &Store{cfg: cfg, wake: make(chan struct{}, 1), messages: map[string]*entry{}, sessions: map[string]*session{}, news: 1}
 	var err error

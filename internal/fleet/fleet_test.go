@@ -25,6 +25,7 @@ type rig struct {
 
 	mu   sync.Mutex
 	open bool     // the session has an inbox
+	dead bool     // its process has ended
 	fail error    // of Send
 	got  []string // what the inbox was handed
 }
@@ -54,7 +55,12 @@ func inBubble(t *testing.T, f func(*testing.T, *rig)) {
 // start opens a store on the rig's KV, as a broker does that begins.
 func (r *rig) start() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := Open(ctx, Config{KV: r.kv, Self: self, Logf: r.t.Logf, Inbox: func(context.Context, string) (Line, error) {
+	gone := func(hook.Origin) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.dead
+	}
+	s, err := Open(ctx, Config{KV: r.kv, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, Inbox: func(context.Context, string) (Line, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.open {
@@ -104,6 +110,9 @@ func (r *rig) event(kind, members string, from ...string) string {
 func (r *rig) prompt(text string) string {
 	return r.event("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, text))
 }
+
+// few are the bytes that a rig's store keeps.
+const few = 1 << 20
 
 var phone = hook.Approver{Kind: "device", ID: "d", Name: `Anna's phone">`}
 
@@ -482,6 +491,83 @@ func TestRecordAway(t *testing.T) {
 		r.wants("m2", sent, taken, lostNow)
 		if got := r.handed(); len(got) != 1 {
 			t.Errorf("handed over %d times", len(got))
+		}
+	})
+}
+
+// A session whose process was killed ends no turn: a message to it is not waited for, and none is sent.
+func TestKilledSession(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		r.prompt("hello")
+		r.send("m1", "x")
+		r.wants("m1", sent, taken)
+		r.mu.Lock()
+		r.dead, r.open = true, false
+		r.mu.Unlock()
+		time.Sleep(3 * receiptTime)
+		r.wants("m1", sent, taken, lostNow)
+		r.prompt("hello again") // as far as an event can tell
+		if _, err := r.Store.Send(context.Background(), message("m2", "y")); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("sent to a dead one: %v", err)
+		}
+	})
+}
+
+// A receipt that waited in the spool, or came before a restart, is found on the stream; one that its hook brings is
+// answered, though the stream brought it first.
+func TestReceiptOnTheStream(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		seen := func(text string) {
+			e := &hook.Event{Type: "UserPromptSubmit", Agent: "claude", Submitter: self, Spooled: true, Raw: []byte(fmt.Sprintf(`{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":%q}`, text))}
+			p, err := claude.Agent{}.Decode(e.Type, e.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Seen(e, &p, func() hook.Detail { return claude.Agent{}.Detail(e.Type, e.Raw) })
+			synctest.Wait()
+		}
+		r.send("m1", "x")
+		seen(r.handed()[0])
+		r.wants("m1", sent, taken)
+		time.Sleep(seenTime)
+		r.wants("m1", sent, taken, started)
+		r.event("Stop", `,"stop_hook_active":false`)
+
+		r.send("m2", "y")
+		seen(r.handed()[1])
+		if out := r.prompt(r.handed()[1]); out == "" {
+			t.Error("its hook prints nothing")
+		}
+		r.wants("m2", sent, taken, started)
+		time.Sleep(2 * seenTime)
+		r.wants("m2", sent, taken, started)
+	})
+}
+
+// What is over makes room for what is new, by count and by bytes; what is not over stays.
+func TestOldMessagesMakeRoom(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.prompt("hello")
+		text := strings.Repeat("x", hook.MaxMessage)
+		for i := range few/hook.MaxMessage + 3 {
+			id := fmt.Sprint("m", i)
+			r.send(id, text)
+			if _, err := r.TakeBack(context.Background(), id); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		size := 0
+		for _, m := range r.Messages("s") {
+			size += len(m.Prompt)
+		}
+		if size > few {
+			t.Errorf("%d bytes are kept", size)
+		}
+		if _, err := r.Message("m0"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("the oldest is still there: %v", err)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 	}
 	var all []*entry
 	for _, e := range s.messages {
-		if !e.m.State.Over() || e.due != "" {
+		if !e.m.State.Over() || e.due != "" || !e.seen.IsZero() && e.awaits() {
 			all = append(all, e)
 		}
 	}
@@ -102,6 +102,9 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 	for _, e := range all {
 		m := &e.m
 		x := s.sessions[m.SessionID]
+		if !e.seen.IsZero() && e.awaits() && due(e.seen.Add(seenTime)) {
+			e.due = hook.MessageStarted
+		}
 		switch {
 		case e.due != "":
 			t := task{id: m.ID, from: before(e.due), to: e.due}
@@ -116,8 +119,12 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 		case m.State == hook.MessageTaken:
 			busy[m.SessionID] = true
 			since := m.Steps[len(m.Steps)-1].At
+			if x != nil && x.working && s.cfg.Gone(x.origin) {
+				x.working, x.idle = false, now // it was killed: nothing tells of the end of its turn
+			}
 			if x != nil && x.working {
-				continue // at its next boundary, or when its turn is over
+				due(now.Add(receiptTime)) // at its next boundary, or when its turn is over; it is looked at again
+				continue
 			}
 			if x != nil && x.idle.After(since) {
 				since = x.idle

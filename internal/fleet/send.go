@@ -23,6 +23,9 @@ func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) 
 	if have, err := s.Message(m.ID); err == nil {
 		return same(have, m)
 	}
+	if err := s.makeRoom(ctx, len(m.Prompt)); err != nil {
+		return hook.Message{}, err
+	}
 	line, err := s.dial(ctx, m.SessionID)
 	if line != nil {
 		line.Close()
@@ -103,7 +106,7 @@ func (s *Store) admit(id string, inbox bool) (submitter string, err error) {
 	switch {
 	case inbox:
 		submitter = s.cfg.Self
-	case x == nil || !x.working || x.submitter == "":
+	case x == nil || !x.working || x.submitter == "" || s.cfg.Gone(x.origin):
 		return "", ErrUnreachable
 	default:
 		submitter = x.submitter
@@ -114,10 +117,38 @@ func (s *Store) admit(id string, inbox bool) (submitter string, err error) {
 			waiting++
 		}
 	}
-	if waiting >= maxWaiting || len(s.messages) >= maxKept {
+	if waiting >= maxWaiting {
 		return "", ErrTooMany
 	}
 	return submitter, nil
+}
+
+// makeRoom removes the oldest messages that are over until one with a text of n bytes can be kept.
+func (s *Store) makeRoom(ctx context.Context, n int) error {
+	for {
+		s.mu.Lock()
+		size, oldest := n, (*entry)(nil)
+		for _, e := range s.messages {
+			size += len(e.m.Prompt)
+			if e.m.State.Over() && e.due == "" && (oldest == nil || inOrder(e.m, oldest.m) < 0) {
+				oldest = e
+			}
+		}
+		full, id := len(s.messages) >= maxKept || size > s.cfg.bytes, ""
+		if oldest != nil {
+			id = oldest.m.ID
+		}
+		s.mu.Unlock()
+		switch {
+		case !full:
+			return nil
+		case id == "":
+			return ErrTooMany
+		}
+		if err := s.remove(ctx, id); err != nil {
+			return err
+		}
+	}
 }
 
 // TakeBack ends a message that nobody has taken yet. ErrTaken: it was handed over; ErrNotFound.

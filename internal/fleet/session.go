@@ -21,8 +21,9 @@ const (
 // session is what its events say of a session. Guarded by Store.mu.
 type session struct {
 	submitter string
-	working   bool // a turn runs
-	stops     int  // turns in a row that a message lengthened
+	origin    hook.Origin // of its last event
+	working   bool        // a turn runs
+	stops     int         // turns in a row that a message lengthened
 	seen      time.Time
 	idle      time.Time // since when no turn runs
 	lastTaken time.Time // when it was handed a message
@@ -63,7 +64,7 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 		s.mu.Unlock()
 		return nil // another may call its session what this one is called
 	}
-	x.submitter, x.seen = e.Submitter, now
+	x.submitter, x.origin, x.seen = e.Submitter, e.Origin, now
 	if p.AgentID == "" {
 		switch e.Type {
 		case hook.EventUserPromptSubmit:
@@ -103,6 +104,38 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 	return nil
 }
 
+// Seen takes an event as the stream brings it, perhaps again. It finds the receipts that no hook brought to Event:
+// those that waited in a spool, and those of before a restart.
+func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) {
+	if e.Type != hook.EventUserPromptSubmit || e.Emitted || p.AgentID != "" || e.Agent != (claude.Agent{}).Name() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.outstandingLocked(p.SessionID) {
+		if o.m.Submitter == e.Submitter && o.awaits() && o.seen.IsZero() {
+			if known, _ := o.isPrompt(detail().Prompt); known {
+				o.seen = time.Now()
+				s.wakeUp()
+				return
+			}
+		}
+	}
+}
+
+// awaits says whether the message's receipt would be a prompt, and is not here.
+func (e *entry) awaits() bool {
+	return (e.m.State == hook.MessageTaken || e.m.State == hook.MessageLost) && e.due == "" && e.m.Way == hook.WayInbox
+}
+
+// isPrompt says whether a prompt is the message, and whether word for word as it was handed over: a client that
+// changes the wrapper shows it by its mark and text.
+func (e *entry) isPrompt(prompt string) (known, whole bool) {
+	whole = strings.Contains(prompt, content(&e.m))
+	return whole || strings.Contains(prompt, "#"+Mark(&e.m)) && strings.Contains(prompt, e.m.Prompt) ||
+		strings.TrimSpace(prompt) == strings.TrimSpace(e.m.Prompt), whole
+}
+
 // outstandingLocked are a session's messages of which something is still to come, in order; also those
 // that are lost, whose receipt may come late.
 func (s *Store) outstandingLocked(id string) []*entry {
@@ -125,17 +158,17 @@ func receivedByStop(mine []*entry) {
 	}
 }
 
-// receipt finds the message that a prompt is, and returns what the hook says about it. The prompt of a
-// client that changes the wrapper is known by its mark and text, and nothing is said about it.
+// receipt finds the message that a prompt is, and returns what the hook says about it, which is nothing where the
+// client changed the wrapper.
 func (s *Store) receipt(mine []*entry, prompt string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range mine {
-		if o.m.State != hook.MessageTaken && o.m.State != hook.MessageLost || o.due != "" || o.m.Way != hook.WayInbox {
+		if !o.awaits() {
 			continue
 		}
-		whole := strings.Contains(prompt, content(&o.m))
-		if !whole && !(strings.Contains(prompt, "#"+Mark(&o.m)) && strings.Contains(prompt, o.m.Prompt)) && strings.TrimSpace(prompt) != strings.TrimSpace(o.m.Prompt) {
+		known, whole := o.isPrompt(prompt)
+		if !known {
 			continue
 		}
 		o.due = hook.MessageStarted
