@@ -39,6 +39,7 @@ var plan = []struct {
 		internal/host/contain
 		internal/host/gitrepo
 		internal/host/inbox
+		internal/host/process
 		internal/mcp
 		internal/outlet/hookd
 		internal/outlet/ledger

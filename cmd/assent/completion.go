@@ -54,7 +54,7 @@ func (a *app) completeWords(root *cobra.Command) {
 	flags := map[string]map[string][]string{
 		"pair":         {"role": roles},
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
-		"phone":        {"role": roles, "way": {"tailscale", "home"}},
+		"phone":        {"role": roles, "way": {"tailscale", "relay", "home"}},
 		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
 		"install":      {"scope": {"user", "project", "local"}, "agent": installable},
 		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installable},

@@ -40,7 +40,7 @@ func (a *app) phoneCmd() *cobra.Command {
 		Long: `Make the page reachable from a phone over https, pair the phone, and send it a sample request.
 The broker goes on as it is; requests that wait notice nothing.
 
-Where tailscale runs, it serves the page to your own devices: assent says which command it runs, and
+Where the broker knows a relay (assent relay join), phones reach it through that. Where tailscale runs, it serves the page to your own devices: assent says which command it runs, and
 asks. Otherwise there is a way that works at home only: assent makes a certificate for this machine's address,
 by an authority that may speak for nothing else and whose key is thrown away at once, and shows step by
 step how the phone comes to trust it. No program of anybody else stands in between.
@@ -66,7 +66,7 @@ address has changed. --off takes everything back. See docs/phone.md.`,
 		},
 	}
 	fl := c.Flags()
-	fl.StringVar(&f.way, "way", "", "tailscale, or home for a certificate of this machine's own (default: tailscale where it runs)")
+	fl.StringVar(&f.way, "way", "", "tailscale, relay, or home for a certificate of this machine's own (default: a relay that is known, else tailscale where it runs)")
 	fl.StringVar(&f.address, "address", "", "at home: this machine's address that the phone reaches (default: the one it reaches others by)")
 	fl.StringVar(&f.name, "name", "", "at home: a name for that address that the phone knows, such as box.local")
 	fl.IntVar(&f.port, "port", 0, fmt.Sprintf("at home: port for phones (default %d, or a free one)", phonePort))
@@ -86,14 +86,14 @@ func (f *phoneFlags) check() error {
 		return usagef("--role: want view, approve, operate or admin")
 	}
 	switch phone.Way(f.way) {
-	case "", phone.Tailscale, phone.Home:
+	case "", phone.Tailscale, phone.Relay, phone.Home:
 	default:
-		return usagef("--way %s: want tailscale or home", f.way)
+		return usagef("--way %s: want tailscale, relay or home", f.way)
 	}
 	if f.port < 0 || f.port > 65535 {
 		return usagef("--port %d: want 1 to 65535", f.port)
 	}
-	if phone.Way(f.way) == phone.Tailscale && (f.address != "" || f.name != "" || f.port != 0 || f.anew) {
+	if phone.Way(f.way) != phone.Home && f.way != "" && (f.address != "" || f.name != "" || f.port != 0 || f.anew) {
 		return usagef("--address, --name, --port and --renew are for --way home")
 	}
 	return nil
@@ -208,6 +208,9 @@ func (a *app) phoneOff(ctx context.Context, f phoneFlags) error {
 			return a.printJSON(phoned{Commands: []string{}})
 		}
 		fmt.Fprintln(a.out, "Nothing to do: phones have no way of assent's here.")
+		if relay, err := a.relayDoor(); err == nil {
+			fmt.Fprintf(a.out, "They reach the page at %s through the relay; to end that: %s relay leave\n", show.Line(relay.URL), typed())
+		}
 		return nil
 	case err != nil: // it is in force nowhere, and goes
 		if err := phone.Remove(a.stateDir); err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/relay/uplink"
 	"assent/internal/setup/phone"
 	"assent/internal/text/show"
 )
@@ -33,6 +34,20 @@ type way struct {
 func (p *phoning) ways(ctx context.Context) ([]way, error) {
 	var found []way
 	only := phone.Way(p.f.way)
+	if only == "" || only == phone.Relay {
+		door, err := p.relayDoor()
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case door != nil:
+			found = append(found, p.relayWay(door))
+		case only != "":
+			return nil, usagef("--way relay: this broker knows no relay; the relay's owner gives you a command assent relay join, see docs/relay.md")
+		}
+		if only != "" {
+			return found, nil
+		}
+	}
 	if only == "" && (p.f.address != "" || p.f.name != "" || p.f.port != 0 || p.f.anew) {
 		only = phone.Home
 	}
@@ -65,7 +80,7 @@ func (p *phoning) findDoor(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if door != nil {
+	if door != nil && phone.Way(p.f.way) != phone.Relay { // which stands beside it
 		why := p.outdated(ctx, door)
 		if why == "" {
 			p.door = door
@@ -110,12 +125,53 @@ func (p *phoning) outdated(ctx context.Context, door *phone.Door) string {
 	return ""
 }
 
+// relayDoor is the door of the relay that this broker knows; fs.ErrNotExist where it knows none.
+func (a *app) relayDoor() (*phone.Door, error) {
+	known, err := uplink.Load(a.stateDir)
+	if err != nil {
+		return nil, err
+	}
+	page, err := known.Page()
+	if err != nil {
+		return nil, err
+	}
+	return &phone.Door{Way: phone.Relay, URL: page}, nil
+}
+
+// relayWay is through a relay: nothing is to be made, for the broker follows relay.conf.
+func (p *phoning) relayWay(door *phone.Door) way {
+	return way{
+		name: phone.Relay,
+		offer: func(ctx context.Context) (bool, error) {
+			if !p.json {
+				fmt.Fprintf(p.out, "This broker is connected to a relay, which reads nothing of what passes. Phones reach the page at %s, from anywhere.\n", show.Line(door.URL))
+			}
+			return p.agreed(ctx, "Use it (recommended)?", true)
+		},
+		make: func(context.Context) (*phone.Door, func(context.Context) error, error) {
+			return door, func(context.Context) error { return nil }, nil
+		},
+	}
+}
+
+// enterRelay waits until the broker answers through its relay. No file says so: relay.conf does.
+func (p *phoning) enterRelay(ctx context.Context, door *phone.Door) error {
+	if err := door.Await(ctx, doorPatience); err != nil {
+		return fmt.Errorf("nothing answers at %s (%w): look whether the relay runs, and at the broker's log, which says how far its certificate is; --way home and --way tailscale do without a relay", door.URL, err)
+	}
+	p.door = door
+	return nil
+}
+
 // enter makes a door and waits until the broker has opened it. If it does not, all is as it was before.
 func (p *phoning) enter(ctx context.Context, w way, before *phone.Door) error {
 	whole := context.WithoutCancel(ctx) // each step is bounded
 	door, undo, err := w.make(whole)
 	if err != nil {
 		return err
+	}
+	if door.Way == phone.Relay {
+		return p.enterRelay(ctx, door)
 	}
 	err = door.Save(p.stateDir)
 	if err == nil {

@@ -265,7 +265,12 @@ func (a *app) publicURLs(f serveFlags) []string {
 func (a *app) phoneState(ctx context.Context) (*phone.Door, error) {
 	door, err := phone.Load(a.stateDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		if door, err = a.relayDoor(); err == nil {
+			return door, door.Answers(ctx)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -19,10 +19,14 @@ func phones(door *phone.Door, err error, now time.Time) []Finding {
 	switch {
 	case err != nil && door == nil:
 		return []Finding{{"phone", Warn, err.Error(), ""}}
+	case err != nil && door.Way == phone.Relay:
+		return []Finding{{"phone", Warn, "phones do not reach " + door.URL + " through the relay: " + err.Error(), "look whether the relay runs, and at the broker's log; assent relay leave ends it"}}
 	case err != nil:
 		return []Finding{{"phone", Warn, "phones do not reach " + door.URL + ": " + err.Error(), again + " sets it up anew, assent phone --off takes it back"}}
 	case door == nil:
 		return nil
+	case door.Way == phone.Relay:
+		return []Finding{{"phone", OK, "through the relay at " + door.URL, ""}}
 	case door.Way == phone.Tailscale:
 		return []Finding{{"phone", OK, "by tailscale at " + door.URL, ""}}
 	}

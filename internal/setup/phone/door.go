@@ -31,6 +31,7 @@ type Way string
 // The ways.
 const (
 	Tailscale Way = "tailscale" // tailscale serve, on this machine, passes requests on to the broker
+	Relay     Way = "relay"     // the broker is connected to a relay, which passes on what comes for its name; no file
 	Home      Way = "home"      // the broker listens on an address of the network at home, with a certificate of its own
 )
 
