@@ -35,6 +35,9 @@ func (p Problem) String() string {
 	if p.Line == 0 {
 		return p.File + ": " + p.Message
 	}
+	if p.Column == 0 {
+		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
+	}
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
 }
 
