@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -94,11 +95,15 @@ func (a *app) remoteTLS() (*tls.Config, error) {
 		return c, nil
 	}
 	var err error
-	if c.RootCAs, err = trusted(a.caCert); err != nil {
-		return nil, usagef("--cacert: %w", err)
+	if c.RootCAs, err = trusted(a.caCert); errors.Is(err, errNoPEM) {
+		return nil, usagef("--cacert %s: %w", a.caCert, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("--cacert: %w", err)
 	}
 	return c, nil
 }
+
+var errNoPEM = errors.New("holds no certificate in PEM")
 
 // trusted are the certificates of a file; nil, which means the system's, for no file.
 func trusted(file string) (*x509.CertPool, error) {
@@ -111,7 +116,7 @@ func trusted(file string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(b) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
+		return nil, errNoPEM
 	}
 	return pool, nil
 }

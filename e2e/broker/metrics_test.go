@@ -56,7 +56,10 @@ func watched(t *testing.T) *rig.Daemon {
 	d := rig.NewDaemon(t)
 	rules := filepath.Join(d.Dir, "rules.yaml")
 	rig.Must(t, os.WriteFile(rules, []byte("version: 1\ndeny:\n  - Bash(rm *)\n"), 0o600))
-	d.Args = []string{"--rules", rules, "--ledger", "--hookd-socket", filepath.Join(d.Dir, "hookd.sock"), "--amqp-url", "amqp://127.0.0.1:1/"}
+	token := filepath.Join(d.Dir, "relay.token") // of a relay that nobody finds
+	rig.Must(t, os.WriteFile(token, []byte("assent_relay_box_"+strings.Repeat("A", 43)+"\n"), 0o600))
+	d.Args = []string{"--rules", rules, "--ledger", "--hookd-socket", filepath.Join(d.Dir, "hookd.sock"), "--amqp-url", "amqp://127.0.0.1:1/",
+		"--relay", "wss://relay.invalid", "--relay-token-file", token}
 	d.Start()
 	return d
 }
