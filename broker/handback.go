@@ -77,3 +77,10 @@ func (e *entry) handBackReason() string {
 	}
 	return hook.ReasonTooLarge
 }
+
+// Abandon ends a request that waits because nobody can be told of it any more: its hook abstains, and the
+// agent's own prompt decides. input is the request's digest; the errors are those of Decide.
+func (b *Broker) Abandon(id, input string) error {
+	_, _, err := b.settle(hook.Record{RequestID: id, Step: hook.StepEnded, Outcome: hook.HandedBack, Reason: hook.ReasonNobody}, input)
+	return err
+}

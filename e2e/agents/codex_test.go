@@ -179,6 +179,24 @@ func TestCodexNobodyThere(t *testing.T) {
 	}
 }
 
+// Who was there has gone: Codex asks at its own prompt, long before the time is over.
+func TestCodexNobodyThereAnyMore(t *testing.T) {
+	t.Parallel()
+	c := codex(t, false)
+	_, token := c.Owner()
+	socket := c.Look(token)
+	term := codexTerminal(c)
+	c.Prompt(term, codexRun("touch "+c.Path("made")))
+	r := c.WaitPending(1)[0]
+	if err := socket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Shows(term, codexPrompt)
+	if r = c.Request(r.ID); r.Outcome != "handed_back" || r.Reason != "nobody_there" || c.Exists("made") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A broker that is killed while Codex waits comes back, and so does the request.
 func TestCodexBrokerKilled(t *testing.T) {
 	t.Parallel()

@@ -251,7 +251,7 @@ func New(cfg Config) (*Server, error) {
 		Contexts: cfg.Views.Contexts, PastPrompts: s.pastPrompts, Secret: cfg.Secret, Self: Local(uint32(os.Getuid()), cfg.HostID),
 		Observed: s.observed, Forgotten: cfg.Forgotten, Reply: reply,
 		FormsSeen:  func() bool { return s.pages.Load() > 0 },
-		Reachable:  func() bool { return cfg.HoldUnseen || s.watchers.Load() > 0 || cfg.Told != nil && cfg.Told() },
+		Reachable:  s.reachable,
 		Hold:       cfg.Hold,
 		MaxWaiting: cfg.MaxWaiting, MaxRemote: cfg.MaxRemote, Log: cfg.Log.Sugar(),
 		Count: intake.Count{
@@ -259,6 +259,9 @@ func New(cfg Config) (*Server, error) {
 			Published: func(d time.Duration) { s.metrics.eventTime.Observe(d.Seconds()) }, Decided: s.metrics.decision,
 		},
 	})
+	if cfg.Told != nil {
+		s.sockets.Go(s.followAttendance)
+	}
 	if cfg.History != nil {
 		s.sockets.Go(func() { s.index.follow(s.ctx, s) })
 	}
