@@ -145,8 +145,7 @@ func TestCodexPromptInTheEnd(t *testing.T) {
 	}
 	refuse := func() {
 		t.Helper()
-		c.Shows(term, codexPrompt)
-		c.Press(term, "Escape")
+		c.PressUntilGone(term, codexPrompt, "Escape")
 		c.Shows(term, `interrupted|canceled|declined`)
 	}
 	r := ask()

@@ -44,16 +44,21 @@ func coderProgram(name string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			cache, err := cacheDir()
-			if err != nil {
-				return "", fmt.Errorf("%w: %w", coder.ErrMissing, err)
-			}
-			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-			defer cancel()
-			return coder.Install(ctx, cache, a.Facts().Package, a.Facts().Version, name)
+			return installFromNPM(a.Facts().Package, a.Facts().Version, name)
 		})
 	}
 	return coders[name]()
+}
+
+// installFromNPM returns the path of a program of an npm package.
+func installFromNPM(pkg, version, program string) (string, error) {
+	cache, err := cacheDir()
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", coder.ErrMissing, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	return coder.Install(ctx, cache, pkg, version, program)
 }
 
 // NewCoder prepares a session of the named agent. somebody says that an approver watches the broker, whose
@@ -92,8 +97,14 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 	if out, err := exec.Command("git", "init", "-q", c.Run.Work).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v %s", err, out)
 	}
+	path = os.Getenv("PATH")
+	if name == "qwen" {
+		if dir, err := qwenNode(); err == nil && dir != "" {
+			path = dir + ":" + path
+		}
+	}
 	c.Run.Env = []string{
-		"HOME=" + c.Home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(d.Dir, "tmp"),
+		"HOME=" + c.Home, "PATH=" + path, "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(d.Dir, "tmp"),
 		"MOCK_KEY=dummy", "NO_COLOR=1",
 		"HTTPS_PROXY=" + m.URL(), "HTTP_PROXY=" + m.URL(), "NO_PROXY=127.0.0.1,localhost", // nothing leaves the machine
 	}
@@ -178,6 +189,22 @@ func (c *Coder) PressUntil(term *coder.Terminal, pattern, key string) {
 		}
 		if c.Ctx.Err() != nil {
 			c.T.Fatal(err)
+		}
+	}
+}
+
+// PressUntilGone waits until the terminal shows what matches, and presses a key until it no longer does.
+func (c *Coder) PressUntilGone(term *coder.Terminal, pattern, key string) {
+	c.T.Helper()
+	c.Shows(term, pattern)
+	for gone := false; !gone; {
+		c.Press(term, key)
+		for end := time.Now().Add(2 * time.Second); !gone && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			screen, err := term.Screen(c.Ctx)
+			if err != nil {
+				c.T.Fatal(err)
+			}
+			gone = !regexp.MustCompile(pattern).MatchString(screen)
 		}
 	}
 }

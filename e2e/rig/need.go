@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +63,7 @@ func find(what string) (string, error) {
 	case "codex", "opencode", "kilo", "copilot":
 		return coderProgram(what)
 	case "qwen":
-		if err := nodeSince(22); err != nil {
+		if _, err := qwenNode(); err != nil {
 			return "", err
 		}
 		return coderProgram(what)
@@ -91,6 +93,20 @@ func find(what string) (string, error) {
 	}
 	return exec.LookPath(what)
 }
+
+// qwenNode returns the directory of a Node that Qwen Code runs with, or "" where the one in PATH will do.
+var qwenNode = sync.OnceValues(func() (string, error) {
+	err := nodeSince(22)
+	if err == nil {
+		return "", nil
+	}
+	cpu := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	if cpu == "" {
+		return "", err
+	}
+	path, err := installFromNPM("node-"+runtime.GOOS+"-"+cpu, "22.23.3", "node")
+	return filepath.Dir(path), err
+})
 
 // nodeSince says why there is no Node of this major version or a later one.
 func nodeSince(major int) error {
