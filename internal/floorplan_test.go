@@ -98,7 +98,7 @@ var plan = []struct {
 	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/codex/patch", "", "it reads a text"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
-	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
+	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
 	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot", "it writes one file"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},

@@ -12,15 +12,15 @@ import (
 )
 
 // openCode prepares an OpenCode or a Kilo with the plugin that assent install wrote.
-func openCode(t *testing.T, name string) (*rig.Coder, *coder.Terminal) {
+func openCode(t *testing.T, name, model string, serve ...string) (*rig.Coder, *coder.Terminal) {
 	t.Helper()
-	c := rig.NewCoder(t, name, false)
+	c := rig.NewCoder(t, name, false, serve...)
 	permission := ""
 	if name == "kilo" {
 		permission = `,"permission":{"bash":"ask","edit":"ask","webfetch":"ask"}`
 	}
-	c.Write(".config/"+name+"/"+name+".json", fmt.Sprintf(`{"autoupdate":false,"share":"disabled","model":"mock/mock-model","small_model":"mock/mock-model",
-"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"mock","options":{"baseURL":"%s/v1","apiKey":"dummy"},"models":{"mock-model":{"name":"mock","tool_call":true,"limit":{"context":100000,"output":8000}}}}}%s}`, c.Model.URL(), permission))
+	c.Write(".config/"+name+"/"+name+".json", fmt.Sprintf(`{"autoupdate":false,"share":"disabled","model":"mock/%[3]s","small_model":"mock/%[3]s",
+"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"mock","options":{"baseURL":"%[1]s/v1","apiKey":"dummy"},"models":{"%[3]s":{"name":"mock","tool_call":true,"limit":{"context":100000,"output":8000}}}}}%[2]s}`, c.Model.URL(), permission, model))
 	c.Run.Env = append(c.Run.Env, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		"KILO_DISABLE_AUTOUPDATE=1", "KILO_DISABLE_MODELS_FETCH=1", "KILO_TELEMETRY_LEVEL=off")
 	args := []string{"install", name, "--yes", "--socket", c.Socket}
@@ -44,7 +44,7 @@ func TestKilo(t *testing.T) { testOpenCode(t, "kilo") }
 // The prompt in the terminal is up, and the first answer counts.
 func testOpenCode(t *testing.T, name string) {
 	t.Parallel()
-	c, term := openCode(t, name)
+	c, term := openCode(t, name, "mock-model")
 
 	c.Prompt(term, openCodeRun("touch "+c.Path("made")))
 	r := c.WaitPending(1)[0]
@@ -81,5 +81,28 @@ func testOpenCode(t *testing.T, name string) {
 	c.Assent("uninstall", name, "--yes")
 	if _, err := os.Stat(filepath.Join(c.Home, ".config", name, "plugin")); !os.IsNotExist(err) {
 		t.Error("the plugin is still there")
+	}
+}
+
+// A patch is one request for many files, which no rule about edits answers: what is asked names them as no
+// path does.
+func TestOpenCodePatch(t *testing.T) {
+	t.Parallel()
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	if err := os.WriteFile(rules, []byte("version: 1\nallow: ['Edit(./**)', 'Write(./**)']\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, term := openCode(t, "opencode", "gpt-5.1", "--rules", rules)
+	c.Prompt(term, coder.Step{Calls: []coder.Call{{Tool: "apply_patch", Args: map[string]any{
+		"patchText": "*** Begin Patch\n*** Add File: a.txt\n+a\n*** Add File: b.txt\n+b\n*** End Patch",
+	}}}})
+	r := c.WaitPending(1)[0]
+	if r.ToolName != "permission:edit" || !strings.Contains(string(r.ToolInput), "b.txt") {
+		t.Errorf("%+v", r)
+	}
+	c.Allow(r)
+	c.ModelDone(1)
+	if !c.Exists("a.txt") || !c.Exists("b.txt") {
+		t.Error("the allowed patch was not applied")
 	}
 }

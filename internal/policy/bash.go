@@ -2,20 +2,11 @@ package policy
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"assent/internal/policy/shell"
 )
-
-// knownBashMember says whether the meaning of a member of the Bash tool's input is known. Any
-// other one could change what runs.
-func knownBashMember(key string) bool {
-	switch key {
-	case "command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox":
-		return true
-	}
-	return false
-}
 
 // bash evaluates a shell command.
 func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
@@ -24,7 +15,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.refuse("input", "The command is missing or is not a text.")
 	}
 	for _, m := range e.input {
-		if !knownBashMember(m.Key) {
+		if !slices.Contains(e.tool.Known, m.Key) { // even a yes could change what runs
 			o.refuse("input", "The input has the member "+quote(m.Key)+", whose meaning is not known.")
 		} else if m.Key == "dangerouslyDisableSandbox" && string(m.Value) != "false" {
 			o.refuse("sandbox", "The command asks to run outside the agent's sandbox.")

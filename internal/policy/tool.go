@@ -85,6 +85,7 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 	case e.tool.Kind == tool.Fetch && t.url == nil:
 		o.refuse("address", "Its address cannot be read.")
 	}
+	strange := e.strangeMember()
 	paths, ok := e.toolPaths(&t)
 	if t.paths != nil {
 		for _, at := range paths {
@@ -96,8 +97,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		}
 		if !ok {
 			t.fileful, t.why = false, "its path is not absolute or not plain"
-		} else if key := e.strangeMember(); key != "" {
-			t.fileful, t.why = false, "its member "+quote(key)+" may name another file"
+		} else if strange != "" {
+			t.fileful, t.why = false, "its member "+quote(strange)+" may name another file"
 		}
 		e.secrets = e.secretsOfTool(&t, paths)
 	}
@@ -152,6 +153,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 		case m.url != nil:
 			if t.url == nil || !m.url.allows(*t.url) {
 				return false, fault{"url", "the address is another one, or not plain"}
+			}
+			if strange != "" {
+				return false, fault{"url", "its member " + quote(strange) + " may name another address"}
 			}
 		case m.mcp != nil:
 			if !m.mcp.allows(e) {
@@ -212,8 +216,9 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 // searches says that the tool looks below a directory.
 func (e *scope) searches() bool { return e.tool.Kind == tool.Find || e.tool.Kind == tool.Search }
 
-// strangeMember returns the name of a member that may say where a tool reads: one that is not known
-// and holds more than a number or a yes. Agents and versions of them name their paths differently.
+// strangeMember returns the name of a member that may say what a tool works on: one that is not known
+// and holds more than a number or a yes. Agents and versions of them name their paths differently, and
+// some have a list of them.
 func (e *scope) strangeMember() string {
 	for _, m := range e.input {
 		if len(e.tool.Known) > 0 && !slices.Contains(e.tool.Known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {

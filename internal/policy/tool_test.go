@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
 )
 
@@ -268,5 +269,40 @@ func TestExplain(t *testing.T) {
 	}
 	if u := found["> .git/config"]; len(u.Refused) != 1 || u.Refused[0].Code != "self" {
 		t.Errorf("%+v", u)
+	}
+}
+
+// A member whose meaning is not known may name another file, address or command than the one that a rule
+// allows: no tool is allowed with one, whatever agent it is of.
+func TestStrangeMembers(t *testing.T) {
+	s := load(t, `
+version: 1
+allow: ["Read(./**)", "Edit(./**)", "Write(./**)", "Bash(ls:*)", "WebFetch(domain:go.dev)"]
+`)
+	inputs := map[string]string{tools.Bash: `"command":"ls"`, tools.WebFetch: `"url":"https://go.dev/"`}
+	for _, name := range tools.Names() {
+		x := tools.Of(name)
+		if x.AboutFiles() {
+			inputs[name] = `"` + x.Path[0] + `":"a.txt"`
+		}
+		if x.Pattern != "" {
+			inputs[name] += `,"pattern":"x"`
+		}
+	}
+	if len(inputs) != 10 {
+		t.Fatalf("%d tools: %v", len(inputs), inputs)
+	}
+	for name, input := range inputs {
+		call := bash("")
+		call.Tool, call.Input = name, []byte("{"+input+"}")
+		if v := s.Eval(call); v.Action != hook.ActionAllow {
+			t.Errorf("%s %s: %s (%s)", name, call.Input, v.Action, v.Reason)
+		}
+		for _, strange := range []string{`"patterns":["a","/etc/x"]`, `"files":[{"filePath":"/etc/x"}]`, `"call":{"tool":"apply_patch"}`, `"directory":"/etc"`, `"FilePaths":"/etc/x"`} {
+			call.Input = []byte("{" + input + "," + strange + "}")
+			if v := s.Eval(call); v.Action != hook.ActionAsk {
+				t.Errorf("%s %s: %s (%s)", name, call.Input, v.Action, v.Reason)
+			}
+		}
 	}
 }

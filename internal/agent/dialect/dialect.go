@@ -15,6 +15,7 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
+	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/tool"
 	"assent/internal/agent/toolset"
 	"assent/internal/hook"
@@ -27,7 +28,9 @@ import (
 type Words struct {
 	Events  map[string]string // its events' names
 	Members map[string]string // members of the payload
-	Tools   map[string]Tool   // its tools, by its names
+	// Tools are its tools, by its names. Where there are any, another tool whose own name is one of Claude
+	// Code's is a stranger, and gets the agent's name before it: no rule about Claude Code's tool is about it.
+	Tools map[string]Tool
 	// Tool names a tool that is not in Tools, those of MCP servers; nil leaves the name.
 	Tool func(native string) string
 }
@@ -207,7 +210,7 @@ func (a Agent) translate(event string, raw []byte) translated {
 	var as Tool
 	if name >= 0 && members[name].Value[0] == '"' {
 		own := strictjson.Text(members[name].Value)
-		if as = w.tool(own); as.Name != own {
+		if as = a.tool(own); as.Name != own {
 			t.tool = own
 		}
 	}
@@ -253,14 +256,19 @@ func open(b *bytes.Buffer, i int, m strictjson.Member, key string) {
 	b.WriteByte(':')
 }
 
-func (w *Words) tool(native string) Tool {
+func (a Agent) tool(native string) Tool {
+	w := &a.Words
 	if t, ok := w.Tools[native]; ok {
 		return t
 	}
+	name := native
 	if w.Tool != nil {
-		return Tool{Name: w.Tool(native)}
+		name = w.Tool(native)
 	}
-	return Tool{Name: native}
+	if w.Tools != nil && slices.Contains(tools.Names(), name) {
+		name = a.ID + ":" + native
+	}
+	return Tool{Name: name}
 }
 
 // renamed returns an input with assent's names of its members. Of two that get one name and say the

@@ -48,6 +48,17 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
+// A tool that is not mapped is never taken for a tool of Claude Code's that has its name.
+func TestForeignName(t *testing.T) {
+	for name, want := range map[string]string{"Bash": "plain:Bash", "Read": "plain:Read", "Agent": "plain:Agent", "bash": "Bash", "x": "x"} {
+		a := Agent{ID: "plain", Words: Words{Tools: map[string]Tool{"bash": {Name: "Bash"}}}}
+		p, err := a.Decode("PermissionRequest", []byte(`{"hook_event_name":"PermissionRequest","session_id":"s","cwd":"/p","tool_name":"`+name+`","tool_input":{"command":"ls","file_path":"a"}}`))
+		if err != nil || p.ToolName != want {
+			t.Errorf("%s: %q %v", name, p.ToolName, err)
+		}
+	}
+}
+
 // A payload is renamed, and stays what it was: JSON if it was that, and never readable where it was not.
 func FuzzTranslate(f *testing.F) {
 	f.Add(`{"hookName":"permissionRequest","sessionId":"s","toolName":"sh","toolInput":{"cmd":"a"}}`, "")

@@ -6,6 +6,8 @@
 package opencode
 
 import (
+	"strings"
+
 	"assent/internal/agent"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/dialect"
@@ -26,6 +28,15 @@ var words = dialect.Words{
 	Tools: map[string]dialect.Tool{
 		"bash": {Name: tools.Bash}, "webfetch": {Name: tools.WebFetch},
 		"edit": {Name: tools.Edit, Members: file}, "write": {Name: tools.Write, Members: file}, "read": {Name: tools.Read, Members: file},
+		tools.Question: {Name: tools.Question}, // the plugin's own name
+	},
+	// Its MCP tools are called SERVER_TOOL, which cannot be taken apart: what looks like Claude Code's name of
+	// one is something else.
+	Tool: func(native string) string {
+		if strings.HasPrefix(native, tools.MCP) {
+			return "tool:" + native
+		}
+		return native
 	},
 }
 

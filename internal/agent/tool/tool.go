@@ -49,8 +49,8 @@ type Tool struct {
 	Command, URL string
 	// Title is the member that a person knows a call by: the command, the file, the address.
 	Title string
-	// Known are the members of which it is known what they mean, for tools that read. Others may
-	// name another file.
+	// Known are the members of which it is known what they mean. Others may name another file or
+	// address, or change what runs: a tool without Known has no files, commands or addresses.
 	Known []string
 	// Specified says that a rule Name(specifier) has a meaning of its own for this tool.
 	Specified bool

@@ -42,26 +42,34 @@ var (
 
 // all was found in payloads of Claude Code 2.1.197 to 2.1.329 and in its documentation. Tools that
 // may write stand first, in the order in which texts list them.
+//
+// Known has members of other agents, too, whose tools are read by these entries: what OpenCode and Copilot
+// show at their prompts (diff, filediff), a page's format, and Qwen Code's is_background.
 var all = append([]tool.Tool{
 	{
 		Name: Write, Kind: tool.Write, Path: []string{"file_path"}, Title: "file_path", Specified: true,
+		Known:   []string{"file_path", "content", "diff", "filediff"},
 		Members: []tool.Member{path("file_path"), code("content")},
 	},
 	{
 		Name: Edit, Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
+		Known:   []string{"file_path", "old_string", "new_string", "diff", "filediff"},
 		Members: []tool.Member{path("file_path"), goes("old_string"), comes("new_string")},
 	},
 	{
 		Name: "MultiEdit", Kind: tool.Edit, Path: []string{"file_path"}, Title: "file_path", Specified: true,
+		Known:   []string{"file_path", "edits"},
 		Members: []tool.Member{path("file_path")},
 		List:    &tool.List{Name: "edits", Members: []tool.Member{goes("old_string"), comes("new_string")}},
 	},
 	{
 		Name: "NotebookEdit", Kind: tool.Edit, Path: []string{"notebook_path"}, Title: "notebook_path", Specified: true,
+		Known:   []string{"notebook_path", "new_source", "cell_id", "cell_type", "edit_mode"},
 		Members: []tool.Member{path("notebook_path"), code("new_source")},
 	},
 	{
 		Name: Bash, Kind: tool.Command, Command: "command", Title: "command", Specified: true,
+		Known:   []string{"command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox", "is_background"},
 		Members: []tool.Member{code("command"), words("description")},
 	},
 	{
@@ -89,6 +97,7 @@ var all = append([]tool.Tool{
 	},
 	{
 		Name: WebFetch, Kind: tool.Fetch, URL: "url", Title: "url", Specified: true,
+		Known:   []string{"url", "prompt", "format"},
 		Members: []tool.Member{address("url"), text("prompt")},
 	},
 	{

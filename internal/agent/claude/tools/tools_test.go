@@ -24,8 +24,19 @@ func TestTable(t *testing.T) {
 			if file := len(x.Path) > 0; file != slices.Contains([]tool.Kind{tool.Read, tool.ListDir, tool.Find, tool.Search, tool.Edit, tool.Write}, x.Kind) {
 				t.Error("its kind is about files and it names no member for them, or the other way round")
 			}
-			if (len(x.Known) > 0) != (len(x.Path) > 0 && !x.MayWrite()) {
-				t.Error("a tool reads files and its members are not known, or the other way round")
+			about := slices.DeleteFunc(slices.Concat(x.Path, []string{x.Command, x.URL, x.Pattern}), func(m string) bool { return m == "" })
+			if len(x.Known) > 0 != (len(about) > 0) {
+				t.Error("a rule may be about its files, command or address and its members are not known, or the other way round")
+			}
+			for _, m := range x.Members {
+				if len(about) > 0 {
+					about = append(about, m.Name)
+				}
+			}
+			for _, m := range about {
+				if !slices.Contains(x.Known, m) {
+					t.Errorf("member %s is not among those that are known", m)
+				}
 			}
 		})
 	}

@@ -6,7 +6,8 @@ import { spawn } from "node:child_process"
 const HOOK = ["HOOK"]
 const ASK = false // whether commands, edits and web pages are asked about where the settings say nothing
 
-/** The permissions that are asked about a call as it is; others are about something else of it. */
+/** The permissions that are asked about a call as it is; others are about something else of it. A patch asks
+    as an edit does, and is about many files. */
 const natural = { bash: ["bash"], edit: ["edit", "write"], webfetch: ["webfetch"], read: ["read"] }
 
 export const Assent = async ({ client, directory }) => {
@@ -66,9 +67,7 @@ export const Assent = async ({ client, directory }) => {
       // Another plugin may change the arguments after ours saw them: what is asked wins.
       const what = call && natural[p.permission]?.includes(call.tool)
         ? { tool_name: call.tool, tool_input: { ...call.args, ...p.metadata } }
-        : !call && natural[p.permission]
-          ? { tool_name: p.permission, tool_input: { ...p.metadata } }
-          : { tool_name: p.permission, tool_input: { ...p.metadata, patterns: p.patterns, ...(call ? { call: { tool: call.tool, input: call.args } } : {}) } }
+        : { tool_name: natural[p.permission] ? `permission:${p.permission}` : p.permission, tool_input: { ...p.metadata, patterns: p.patterns, ...(call ? { call: { tool: call.tool, input: call.args } } : {}) } }
       hook({ hook_event_name: "PermissionRequest", ...base(p.sessionID), ...what, ...(p.tool?.callID ? { tool_use_id: p.tool.callID } : {}), ...about }, p.id, (d) => {
         if (d.behavior === "allow") void reply(`/permission/${p.id}/reply`, { reply: d.updatedPermissions ? "always" : "once" })
         else if (d.behavior === "deny") void reply(`/permission/${p.id}/reply`, { reply: "reject", ...(d.message ? { message: d.message } : {}) })
