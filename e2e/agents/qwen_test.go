@@ -13,10 +13,10 @@ func qwenRun(command string) coder.Step {
 	return coder.Step{Calls: []coder.Call{{Tool: "run_shell_command", Args: map[string]any{"command": command, "description": "make a file", "is_background": false}, Force: true}}}
 }
 
-// Rules know its tools by assent's names, and an edited input runs.
-func TestQwen(t *testing.T) {
-	t.Parallel()
-	c := rig.NewCoder(t, "qwen", true)
+// qwen prepares a Qwen Code whose hooks assent install wrote.
+func qwen(t *testing.T, serve ...string) *rig.Coder {
+	t.Helper()
+	c := rig.NewCoder(t, "qwen", true, serve...)
 	c.Write(".qwen/settings.json", `{
   "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},
   "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
@@ -27,9 +27,22 @@ func TestQwen(t *testing.T) {
 `)
 	c.Run.Env = append(c.Run.Env, "OPENAI_API_KEY=dummy", "OPENAI_BASE_URL="+c.Model.URL()+"/v1", "OPENAI_MODEL=mock-model", "QWEN_CODE_DISABLE_UPDATE_CHECK=1")
 	c.Assent("install", "qwen", "--yes", "--socket", c.Socket)
-	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*denied*\"]}}\n")
+	return c
+}
+
+func qwenTerminal(c *rig.Coder) *coder.Terminal {
+	c.T.Helper()
 	term := c.Terminal("--auth-type", "openai", "--approval-mode", "default")
 	c.Shows(term, `Type your message`)
+	return term
+}
+
+// Rules know its tools by assent's names, and an edited input runs.
+func TestQwen(t *testing.T) {
+	t.Parallel()
+	c := qwen(t)
+	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*denied*\"]}}\n")
+	term := qwenTerminal(c)
 
 	c.Prompt(term, qwenRun("touch "+c.Path("made")))
 	r := c.WaitPending(1)[0]

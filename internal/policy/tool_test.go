@@ -292,6 +292,11 @@ allow: ["Read(./**)", "Edit(./**)", "Write(./**)", "Bash(ls:*)", "WebFetch(domai
 	if len(inputs) != 10 {
 		t.Fatalf("%d tools: %v", len(inputs), inputs)
 	}
+	qwen := bash("")
+	qwen.Input = []byte(`{"command":"ls","description":"list","is_background":false}`)
+	if v := s.Eval(qwen); v.Action != hook.ActionAllow {
+		t.Errorf("Qwen Code's shell tool: %s (%s)", v.Action, v.Reason)
+	}
 	for name, input := range inputs {
 		call := bash("")
 		call.Tool, call.Input = name, []byte("{"+input+"}")
