@@ -95,6 +95,7 @@ var plan = []struct {
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/codex/hooklist", "", "it asks a program"},
 	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/codex/patch", "", "it reads a text"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
@@ -115,7 +116,7 @@ var plan = []struct {
 	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
-	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/describe internal/agent/claude/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -200,7 +201,7 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
 	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},

@@ -50,8 +50,8 @@ func (a *app) ciCmd() *cobra.Command {
 func (a *app) ciRunCmd() *cobra.Command {
 	var f ciFlags
 	c := &cobra.Command{
-		Use:   "run [flags] -- claude ARGS",
-		Short: "Run claude -p under rules; deny what is not allowed in time",
+		Use:   "run [flags] -- AGENT ARGS",
+		Short: "Run claude -p, codex exec or copilot -p under rules; deny what is not allowed in time",
 		Long: `Run an agent in a pipeline. What a rule allows runs, what a rule denies does not, and what no
 rule decides waits for an approver, for --timeout at most, and is then denied with words that the
 model can act on. So is everything while no broker can be asked.
@@ -61,14 +61,16 @@ ASSENT_URL it asks the broker there, with the token in ASSENT_TOKEN: one of role
 expires suffices (there: assent token create --role submit --name ci --ttl 2h). The agent does not
 get the token.
 
-Nobody's settings are changed: the hooks stand in a file that is handed to claude with --settings.
-Settings of your own that claude is given with --settings are kept.
+AGENT is claude, codex or copilot, or what hands its words on to one of them, such as npx. Nobody's
+settings are changed: claude gets the hooks with --settings, where settings of your own are kept, codex
+exec, which needs --approve-for-me, with -c, and copilot with --plugin-dir.
 
 The command hands on signals and the agent's exit code. With --fail-on-deny the code is 86 if
 anything was denied. --report PATH writes PATH.md, PATH.xml (JUnit) and PATH.json: each request,
 what became of it and why, and for the denied ones a rule that would have allowed it.`,
 		Example: `  assent ci run -- claude -p "fix the tests"
   assent ci run --rules ci/rules.yaml --report out/assent --fail-on-deny -- claude -p "fix the tests"
+  assent ci run --rules ci/rules.yaml -- codex exec --approve-for-me "fix the tests"
   ASSENT_URL=https://box.example.net ASSENT_TOKEN=... assent ci run --timeout 10m -- claude -p "release"`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -12,97 +12,96 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"assent/internal/agent/claude/install"
 )
 
 // Agent is the command line of an agent. Make it with ParseAgent.
 type Agent struct {
-	words    []string
-	at       int    // of the word that names the client
+	client client
+	words  []string
+	at     int // of the word that names the client
+	put    int // where words of ours go
+
+	// Of Claude Code.
 	settings string // what it was given with --settings, "" if nothing
 	decider  string // the tool of --permission-prompt-tool, "" if none
 	sources  string // what --setting-sources says, "" if nothing
 }
 
-// clientPackage is how a package runner (npx, pnpm dlx, …) calls the client.
-const clientPackage = "@anthropic-ai/claude-code"
+// client is a coding agent to which a run can hand hooks for its own time, so that nobody's settings change.
+type client interface {
+	// names are the agent's name, what a package runner (npx, pnpm dlx, …) calls it, and its programs.
+	names() (title, pkg string, programs []string)
+	// parse reads the words behind a.at, and refuses those under which no hook would be asked.
+	parse(a *Agent) error
+	// judge says what is to be said of its version, and why nothing may be allowed under it; empty if it may.
+	judge(r *run, version string) (refuse string)
+	// hooks returns the words by which the agent gets hooks that ask the broker on socket.
+	hooks(ctx context.Context, r *run, socket string) (words []string, err error)
+	// others says what of this machine and project comes between the agent and assent.
+	others(r *run)
+}
+
+var clients = []client{claude{}, codexExec{}, copilotCLI{}} // read-only
 
 // ParseAgent finds the client in a command line of at least one word, and refuses a command line
-// under which no hook would be asked. Where no word names the client, the first one is a program
-// that stands for it.
+// under which no hook would be asked. Where no word names a client, the first one is a program
+// that stands for Claude Code.
 func ParseAgent(words []string) (Agent, error) {
-	a := Agent{words: words}
-	a.at = max(0, slices.IndexFunc(words, func(w string) bool {
-		name := filepath.Base(w)
-		return name == "claude" || name == "claude.exe" || w == clientPackage || strings.HasPrefix(w, clientPackage+"@")
-	}))
-	if slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "make"}, filepath.Base(words[a.at])) {
-		return a, fmt.Errorf("%s takes no settings for claude: call assent ci run inside of it, where claude is called: assent ci run -- claude -p \"...\"", words[a.at])
-	}
-	var rest []string
-	for i := a.at + 1; i < len(words); i++ {
-		name, value, given := strings.Cut(words[i], "=")
-		if words[i] == "--" {
-			rest = append(rest, words[i:]...)
+	a := Agent{client: claude{}, words: words}
+	for i, w := range words {
+		if c := clientOf(w); c != nil {
+			a.client, a.at = c, i
 			break
 		}
-		switch name {
-		case "--settings", "--permission-mode", "--permission-prompt-tool", "--setting-sources":
-			if !given {
-				if i++; i == len(words) {
-					return a, fmt.Errorf("%s needs a value", name)
-				}
-				value = words[i]
-			}
-			if name == "--settings" {
-				a.settings = value // taken out: claude reads one, and gets it with our hooks in it
-				continue
-			}
-			if name == "--permission-prompt-tool" {
-				a.decider = value
-			} else if name == "--setting-sources" {
-				a.sources = value
-			} else if !slices.Contains(install.Modes, value) {
-				return a, fmt.Errorf("--permission-mode %s: then Claude Code decides without asking any hook, and no rule would count; want one of %s", value, strings.Join(install.Modes, ", "))
-			}
-			rest = append(rest, name+"="+value)
-			continue
-		case "--dangerously-skip-permissions", "--bare":
-			return a, fmt.Errorf("%s: then Claude Code asks no hook, and no rule would count; leave it out and allow with rules what may run", name)
+	}
+	if shell := filepath.Base(words[a.at]); slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "make"}, shell) {
+		return a, fmt.Errorf("%s hands no hooks on to an agent: call assent ci run inside of it, where the agent is called: assent ci run -- claude -p \"...\"", words[a.at])
+	}
+	err := a.client.parse(&a)
+	if a.put == 0 {
+		a.put = a.at + 1
+	}
+	return a, err
+}
+
+func clientOf(word string) client {
+	name := strings.TrimSuffix(filepath.Base(word), ".exe")
+	for _, c := range clients {
+		if _, pkg, programs := c.names(); slices.Contains(programs, name) || word == pkg || strings.HasPrefix(word, pkg+"@") {
+			return c
 		}
-		rest = append(rest, words[i])
 	}
-	a.words = append(slices.Clone(words[:a.at+1]), rest...)
-	return a, nil
+	return nil
 }
 
-// leavesOut reports whether the client was told not to read the settings of a scope.
-func (a *Agent) leavesOut(scope install.Scope) bool {
-	return a.sources != "" && !slices.ContainsFunc(strings.Split(a.sources, ","), func(s string) bool {
-		return strings.TrimSpace(s) == string(scope)
-	})
+// Title is the agent's name.
+func (a *Agent) Title() string {
+	title, _, _ := a.client.names()
+	return title
 }
 
-// base is the settings that the client was given, nil if none.
-func (a *Agent) base() (name string, text []byte, err error) {
-	switch s := strings.TrimSpace(a.settings); {
-	case s == "":
-		return "--settings", nil, nil
-	case strings.HasPrefix(s, "{"):
-		return "--settings", []byte(s), nil
+// flags calls each with the flags behind the word at, with the value after = or in the next word for those
+// that valued names; it stops at --.
+func (a *Agent) flags(valued []string, each func(name, value string) error) error {
+	for i := a.at + 1; i < len(a.words) && a.words[i] != "--"; i++ {
+		name, value, given := strings.Cut(a.words[i], "=")
+		if slices.Contains(valued, name) && !given {
+			if i++; i == len(a.words) {
+				return fmt.Errorf("%s needs a value", name)
+			}
+			value = a.words[i]
+		}
+		if err := each(name, value); err != nil {
+			return err
+		}
 	}
-	text, err = os.ReadFile(a.settings)
-	if err != nil {
-		return "", nil, fmt.Errorf("settings for claude: %w", err)
-	}
-	return a.settings, text, nil
+	return nil
 }
 
 // versionTime bounds the wait for the client's version: a package runner may fetch it first.
 const versionTime = 2 * time.Minute
 
-var clientVersion = regexp.MustCompile(`^\d{1,9}\.\d{1,9}\.\d{1,9}`)
+var clientVersion = regexp.MustCompile(`\b\d{1,9}\.\d{1,9}\.\d{1,9}`)
 
 // version asks the client for its own.
 func (a *Agent) version(ctx context.Context) (string, error) {
@@ -129,11 +128,10 @@ func agentEnv() []string {
 	})
 }
 
-// run runs the agent with these settings until it ends, hands on signals, and returns its exit code
+// run runs the agent with these words of ours until it ends, hands on signals, and returns its exit code
 // as a shell would: 128 and the signal's number if a signal killed it.
-func (a *Agent) run(o *Options, settings, socket string, signals <-chan os.Signal) (code int, err error) {
-	args := append(slices.Clone(a.words[1:a.at+1]), "--settings", settings)
-	cmd := exec.Command(a.words[0], append(args, a.words[a.at+1:]...)...)
+func (a *Agent) run(o *Options, ours []string, socket string, signals <-chan os.Signal) (code int, err error) {
+	cmd := exec.Command(a.words[0], slices.Concat(a.words[1:a.put], ours, a.words[a.put:])...)
 	// What else speaks to a broker in there, such as an MCP server, asks the same one.
 	cmd.Env = append(agentEnv(), "ASSENT_SOCKET="+socket, "ASSENT_ON_TIMEOUT=deny", "ASSENT_ON_FAILURE=deny")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = o.In, o.Out, o.Err
@@ -166,4 +164,27 @@ func exitCode(state *os.ProcessState, err error) (int, error) {
 		return 128 + int(ws.Signal()), nil
 	}
 	return state.ExitCode(), nil
+}
+
+// checkVersion finds the version of the client, and returns why nothing may be allowed under it;
+// empty if it may.
+func (r *run) checkVersion(ctx context.Context) (refuse string) {
+	title := r.Agent.Title()
+	v, err := r.ClientVersion, error(nil)
+	if v == "" {
+		v, err = r.Agent.version(ctx)
+	}
+	switch {
+	case err != nil:
+		refuse = "the version of " + title + " is not known: " + err.Error()
+	case clientVersion.FindString(v) == "" || !strings.HasPrefix(v, clientVersion.FindString(v)):
+		refuse = fmt.Sprintf("the version of %s is not known: %q is none", title, v)
+	default:
+		refuse = r.Agent.client.judge(r, v)
+	}
+	if refuse != "" {
+		return refuse + "; until then every permission request is denied"
+	}
+	r.rep.Agent, r.rep.ClientVersion = title, v
+	return ""
 }

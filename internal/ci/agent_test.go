@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
 )
 
 func TestCommandLineOfTheAgent(t *testing.T) {
@@ -33,6 +34,55 @@ func TestCommandLineOfTheAgent(t *testing.T) {
 		}
 		if got := strings.Join(a.words, "|"); err != nil || got != want.words || a.settings != want.settings || a.decider != want.decider {
 			t.Errorf("%s: %s, %+v, %v", line, got, a, err)
+		}
+	}
+}
+
+// Words of ours go where the agent takes them, and what keeps it from asking is refused.
+func TestOtherAgents(t *testing.T) {
+	for line, want := range map[string]struct{ title, before, err string }{
+		"copilot -p hi":                                                  {title: "Copilot CLI", before: "copilot"},
+		"npx -y @github/copilot@1.0.102 -p hi":                           {title: "Copilot CLI", before: "npx|-y|@github/copilot@1.0.102"},
+		"timeout 9 /opt/codex exec --approve-for-me hi":                  {title: "Codex", before: "timeout|9|/opt/codex|exec"},
+		"npx @openai/codex --profile x exec --approve-for-me hi":         {title: "Codex", before: "npx|@openai/codex|--profile|x|exec"},
+		"codex exec --approve-for-me -- --yolo":                          {title: "Codex", before: "codex|exec"},
+		"codex exec --approve-for-me -c model=x -s read-only hi":         {title: "Codex", before: "codex|exec"},
+		"./wrapper -p hi":                                                {title: "Claude Code", before: "./wrapper"},
+		"codex hi":                                                       {err: "is for a terminal"},
+		"codex exec hi":                                                  {err: "--approve-for-me"},
+		"codex exec hi -- --approve-for-me":                              {err: "--approve-for-me"},
+		"codex exec --approve-for-me --yolo hi":                          {err: "no rule would count"},
+		"codex exec --approve-for-me -s danger-full-access hi":           {err: "no rule would count"},
+		"codex exec --approve-for-me --sandbox=danger-full-access":       {err: "no rule would count"},
+		"codex -a never exec --approve-for-me hi":                        {err: "no rule would count"},
+		"codex exec --approve-for-me -c approval_policy=never hi":        {err: "no rule would count"},
+		"codex exec --approve-for-me --config=hooks.x=1 hi":              {err: "no rule would count"},
+		"codex exec --approve-for-me --dangerously-bypass-hook-trust hi": {err: "hooks of the checkout"},
+		"codex exec --approve-for-me -c":                                 {err: "-c needs a value"},
+	} {
+		a, err := ParseAgent(strings.Fields(line))
+		if want.err != "" {
+			if err == nil || !strings.Contains(err.Error(), want.err) {
+				t.Errorf("%s: %v, want an error about %q", line, err, want.err)
+			}
+			continue
+		}
+		if got := strings.Join(a.words[:a.put], "|"); err != nil || a.Title() != want.title || got != want.before {
+			t.Errorf("%s: %s %s %v", line, a.Title(), got, err)
+		}
+	}
+}
+
+// Both shapes of an answer are read.
+func TestDecisionOf(t *testing.T) {
+	for body, want := range map[string]hook.Behavior{
+		`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"m"}}}`: hook.BehaviorDeny,
+		`{"behavior":"deny","message":"m"}`: hook.BehaviorDeny,
+		`{"behavior":"allow","hookSpecificOutput":{"decision":{"behavior":"deny","message":"m"}}}`: hook.BehaviorDeny,
+		`{"decision":{"behavior":"allow"}}`: "", `[]`: "", ``: "",
+	} {
+		if got, message := decisionOf([]byte(body)); got != want || want != "" && message != "m" {
+			t.Errorf("%s: %q %q", body, got, message)
 		}
 	}
 }

@@ -30,7 +30,6 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/agent/agents"
-	"assent/internal/agent/claude/describe"
 	"assent/internal/ci/report"
 	"assent/internal/hook"
 	"assent/internal/text/show"
@@ -271,7 +270,7 @@ func (r *Relay) propose(e hook.Event, p hook.Payload, rec *report.Request) ([]re
 // recordOf is what is kept of a request.
 func recordOf(e hook.Event, p hook.Payload, at time.Time) report.Request {
 	rec := report.Request{ID: e.ID, SessionID: show.Line(p.SessionID), Tool: show.Short(p.ToolName, shownLine), CreatedAt: at.UTC()}
-	verb, fields := describe.Call(p.ToolName, p.ToolInput)
+	verb, fields := agents.Describe(e.Agent, p.ToolName, p.ToolInput)
 	rec.Summary = show.Short(verb, shownLine)
 	for _, f := range fields {
 		if f.Kind == show.KindWords {
@@ -317,20 +316,26 @@ func byOf(a *hook.Approver) report.By {
 	return report.By{Kind: report.Person, Name: show.Line(a.Who())}
 }
 
-// decisionOf reads the decision that an agent is to be given; empty where there is none.
+// decisionOf reads the decision that an agent is to be given, in Claude Code's shape or Copilot's flat one;
+// empty where there is none.
 func decisionOf(body []byte) (behavior hook.Behavior, message string) {
+	type decision struct {
+		Behavior hook.Behavior `json:"behavior"`
+		Message  string        `json:"message"`
+	}
 	var out struct {
-		Specific struct {
-			Decision struct {
-				Behavior hook.Behavior `json:"behavior"`
-				Message  string        `json:"message"`
-			} `json:"decision"`
+		decision
+		Specific *struct {
+			Decision decision `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
-	if json.Unmarshal(body, &out) != nil {
+	switch {
+	case json.Unmarshal(body, &out) != nil:
 		return "", ""
+	case out.Specific != nil:
+		return out.Specific.Decision.Behavior, out.Specific.Decision.Message
 	}
-	return out.Specific.Decision.Behavior, out.Specific.Decision.Message
+	return out.Behavior, out.Message
 }
 
 // eventOf reads the headers of a hook.

@@ -65,6 +65,7 @@ type run struct {
 	dir     string // of this run alone: settings, the sockets, and the broker's state unless that is kept
 	relay   *Relay
 	rep     report.Run
+	made    []string         // files and directories of the hooks, which go when the run ends
 	signals <-chan os.Signal // from the start until the report is written
 
 	mu sync.Mutex // guards writes to Err
@@ -173,17 +174,24 @@ func (r *run) guarded(ctx context.Context) (code int, err error) {
 		remove()
 	}()
 
-	settings, err := r.writeSettings(socket)
+	defer func() {
+		for _, path := range r.made {
+			_ = os.RemoveAll(path) // the directory may be one that stays
+		}
+	}()
+	ours, err := r.Agent.client.hooks(early, r, socket)
+	if early.Err() != nil && err != nil {
+		return 0, interrupted()
+	}
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(settings) }() // the directory may be one that stays
-	r.checkOthers()
+	r.Agent.client.others(r)
 	r.say("%s", r.about())
 	if err := interrupted(); err != nil {
 		return 0, err
 	}
-	code, err = r.Agent.run(&r.Options, settings, socket, r.signals)
+	code, err = r.Agent.run(&r.Options, ours, socket, r.signals)
 	if err != nil {
 		return 0, err
 	}
@@ -265,7 +273,7 @@ func (r *run) settled() {
 	r.rep.Requests, r.rep.Omitted = requests, omitted
 	switch {
 	case events == 0:
-		r.problem("no-hooks", "no hook of this run ever asked assent: claude did not read the settings it was given, or ended before it did anything", true)
+		r.problem("no-hooks", "no hook of this run ever asked assent: "+r.Agent.Title()+" did not read what it was given, or ended before it did anything", true)
 	case lost != "":
 		r.problem("events", "not every event reached the broker: "+lost, false)
 	}

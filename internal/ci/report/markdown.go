@@ -27,7 +27,7 @@ func Markdown(run Run) []byte {
 	b.WriteString("\n\n")
 	fmt.Fprintf(&b, "- Command: %s\n", code(strings.Join(run.Command, " ")))
 	if run.ClientVersion != "" {
-		fmt.Fprintf(&b, "- Claude Code: %s\n", code(run.ClientVersion))
+		fmt.Fprintf(&b, "- %s: %s\n", cmp.Or(run.Agent, "Claude Code"), code(run.ClientVersion))
 	}
 	fmt.Fprintf(&b, "- Broker: %s\n", code(run.Broker))
 	fmt.Fprintf(&b, "- A request waited at most %s\n", seconds(run.Timeout))

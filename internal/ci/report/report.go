@@ -18,8 +18,9 @@ import (
 
 // Run is one run (schema CIReport).
 type Run struct {
-	// Version is that of assent, ClientVersion the agent's; empty where it did not say.
+	// Version is that of assent, ClientVersion the agent's; empty where it did not say. Agent is its name.
 	Version       string `json:"version"`
+	Agent         string `json:"agent,omitempty"`
 	ClientVersion string `json:"clientVersion,omitempty"`
 	// Command is what was run, each word cut where it is long.
 	Command []string `json:"command"`

@@ -45,9 +45,9 @@ func (o Options) handler(event string) handler {
 		return h
 	}
 	if o.CI {
-		wait := cmp.Or(o.Wait, CIWait)
-		h.Args = append(h.Args, "--on-failure", "deny", "--timeout", waitText(wait), "--on-timeout", "deny")
-		h.Timeout = int((wait+time.Second-1)/time.Second) + ciMargin
+		var words []string
+		words, h.Timeout = CIWords(cmp.Or(o.Wait, CIWait))
+		h.Args = append(h.Args, words...)
 		if slices.ContainsFunc(o.Versions, knowsOnFailure) {
 			h.OnFailure = "block"
 		}
@@ -55,6 +55,12 @@ func (o Options) handler(event string) handler {
 	}
 	h.Args, h.Timeout = append(h.Args, "--timeout", dayWait), dayTimeout
 	return h
+}
+
+// CIWords are the flags of a hook that denies what nobody answers in time, and timeout is how long the agent
+// has to wait for it, in seconds.
+func CIWords(wait time.Duration) (words []string, timeout int) {
+	return []string{"--on-failure", "deny", "--timeout", waitText(wait), "--on-timeout", "deny"}, int((wait+time.Second-1)/time.Second) + ciMargin
 }
 
 // line is the handler on one line: a person who is to agree to thirty of them sees them all.

@@ -55,29 +55,37 @@ func Options(home, stateDir string, command []string) install.Options {
 	}
 }
 
-// handler is the hook of an event. Codex runs it by the user's shell.
-func handler(command []string, event string) string {
+// Hook is the hook of an event, as Codex's settings spell it.
+type Hook struct {
+	Type          string `json:"type"`
+	Command       string `json:"command"`
+	Timeout       int    `json:"timeout"` // in seconds
+	StatusMessage string `json:"statusMessage,omitempty"`
+}
+
+// HookOf is the hook of an event that runs this command. asks are further words for the one that asks for
+// permission, and timeout is how long Codex waits for it, in seconds.
+func HookOf(command []string, event string, asks []string, timeout int) Hook {
 	words := slices.Concat(command, []string{"--agent", codex.Name})
-	h := struct {
-		Type          string `json:"type"`
-		Command       string `json:"command"`
-		Timeout       int    `json:"timeout"`
-		StatusMessage string `json:"statusMessage,omitempty"`
-	}{Type: "command", Timeout: plain}
+	h := Hook{Type: "command", Timeout: plain}
 	switch event {
 	case "PermissionRequest":
-		words = append(words, "--timeout", wait)
-		h.Timeout, h.StatusMessage = day, Status
+		words = append(words, asks...)
+		h.Timeout, h.StatusMessage = timeout, Status
 	case "Interrupt", "SessionEnd":
 		h.Timeout = short
 	}
 	for i, w := range words {
 		words[i] = install.Quote(w)
 	}
-	h.Command = strings.Join(words, " ")
+	h.Command = strings.Join(words, " ") // Codex runs it by the user's shell
+	return h
+}
+
+func handler(command []string, event string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(h) // texts and numbers
+	_ = e.Encode(HookOf(command, event, []string{"--timeout", wait}, day)) // texts and numbers
 	return strings.TrimSpace(b.String())
 }

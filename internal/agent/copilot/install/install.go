@@ -32,6 +32,26 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 	if home == "" {
 		return install.Options{}, errors.New("where Copilot keeps its hooks is not known: HOME is not set")
 	}
+	whole, err := Hooks(command, []string{"--timeout", wait}, day)
+	if err != nil {
+		return install.Options{}, err
+	}
+	events := make([]string, len(copilot.Order))
+	for i, e := range copilot.Order {
+		events[i] = copilot.Natives[e]
+	}
+	return install.Options{
+		Scope: install.User, StateDir: stateDir, Command: command,
+		Format: &install.Format{
+			Agent: "Copilot CLI", Path: filepath.Join(home, ".copilot", "hooks", "assent.json"), Events: events, Whole: whole,
+			Notes: []install.Note{{Key: "allow-all", Text: "with --allow-all-tools Copilot runs what nobody answers, as it does without assent; rules that deny still hold"}},
+		},
+	}, nil
+}
+
+// Hooks is the text of a file of hooks that run this command. asks are further words for the one that asks
+// for permission, and timeout is how long Copilot waits for it, in seconds.
+func Hooks(command, asks []string, timeout int) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("{\n  \"version\": 1,\n  \"hooks\": {\n")
 	for i, event := range copilot.Order {
@@ -39,7 +59,7 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 		words := slices.Concat(command, []string{"--agent", copilot.Name, "--event", event})
 		h := handler{Type: "command", TimeoutSec: plain}
 		if copilot.Natives[event] == "PermissionRequest" {
-			words, h.TimeoutSec = append(words, "--timeout", wait), day
+			words, h.TimeoutSec = append(words, asks...), timeout
 		}
 		for i, w := range words {
 			words[i] = install.Quote(w)
@@ -47,7 +67,7 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 		h.Bash = strings.Join(words, " ")
 		line, err := json.Marshal(h)
 		if err != nil {
-			return install.Options{}, err
+			return nil, err
 		}
 		b.WriteString("    \"" + event + "\": [" + string(line) + "]")
 		if i < len(copilot.Order)-1 {
@@ -56,15 +76,5 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 		b.WriteByte('\n')
 	}
 	b.WriteString("  }\n}\n")
-	events := make([]string, len(copilot.Order))
-	for i, e := range copilot.Order {
-		events[i] = copilot.Natives[e]
-	}
-	return install.Options{
-		Scope: install.User, StateDir: stateDir, Command: command,
-		Format: &install.Format{
-			Agent: "Copilot CLI", Path: filepath.Join(home, ".copilot", "hooks", "assent.json"), Events: events, Whole: b.Bytes(),
-			Notes: []install.Note{{Key: "allow-all", Text: "with --allow-all-tools Copilot runs what nobody answers, as it does without assent; rules that deny still hold"}},
-		},
-	}, nil
+	return b.Bytes(), nil
 }
