@@ -2,10 +2,12 @@ package gitrepo
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,9 +143,9 @@ func TestFindAsGitDoes(t *testing.T) {
 					return err
 				},
 			}
-			var names []string
-			for name := range steps {
-				names = append(names, name)
+			names := slices.Sorted(maps.Keys(steps)) // so that a seed is one and the same run
+			if err := steps["worktree"](main, 45); err != nil {
+				t.Fatal(err)
 			}
 			for n := range 45 {
 				name, dir := names[rnd.IntN(len(names))], dirs[rnd.IntN(len(dirs))]
@@ -153,9 +155,6 @@ func TestFindAsGitDoes(t *testing.T) {
 				err := steps[name](dir, n) // a branch may be checked out elsewhere, or there is nothing to go back to
 				aged(t, filepath.Join(main, ".git"), n)
 				check(fmt.Sprintf("step %d, %s in %s (%v)", n, name, filepath.Base(dir), err))
-			}
-			if len(dirs) < 2 {
-				t.Error("no second work tree came about")
 			}
 		})
 	}
