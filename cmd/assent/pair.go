@@ -43,7 +43,11 @@ With --join: print a link by which one machine with agents joins this broker, on
 LINK. It may only ask; its requests are shown under the name that you give it here.
 
 With CODE: pair the browser that shows this code. The page shows one when you choose to
-pair from there. Look at the name and the address before you agree.`,
+pair from there. Look at the name and the address before you agree.
+
+The roles operate and admin, which can send text to agents, are given here to the first device that has
+one of them. A further one is let in by a paired device of role admin: its page shows the devices that
+wait, under You, Devices.`,
 		Example: "  assent pair\n  assent pair --role view --json\n  assent pair K7PM-3XQD --name phone\n  assent pair --join --name anas-laptop",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {

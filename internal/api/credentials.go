@@ -25,6 +25,10 @@ type NewPairing struct {
 	Code string `json:"code,omitempty"`
 	Role string `json:"role"`
 	Name string `json:"name,omitempty"`
+	// Signature is a device's, over the pairing text, where a device lets another one in; and Verification
+	// the proof that its owner was verified.
+	Signature    string             `json:"signature,omitempty"`
+	Verification *hook.Verification `json:"verification,omitempty"`
 }
 
 // Join is what a machine sends that was invited; the answer is a CreatedToken (schema Join).

@@ -74,7 +74,7 @@ var objects = map[string]any{ // read-only
 // serve two schemas.
 var beyond = map[string][]string{ // read-only
 	"Message":           {"submitter", "write"},
-	"NewPairing":        {"code"},
+	"NewPairing":        {"code", "signature", "verification"},
 	"NewStop":           {"seconds"},
 	"PermissionRequest": {"reattachSha256"},
 	"SaveRule":          {"count", "expiresAt"},

@@ -77,6 +77,9 @@ type Auth struct {
 	starts     map[secretHash]*start
 	enrolments *ttlMap[string] // devices, by the challenges of credentials to be made
 	verified   *ttlMap[struct{}]
+	operators  operators
+	// operatorsKnown says that operators was read.
+	operatorsKnown bool
 }
 
 type secretHash = [sha256.Size]byte
@@ -111,6 +114,10 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		KV: cfg.KV, Prefix: keyPrefix, Apply: a.apply, Final: true, What: "credentials", Logf: cfg.Logf,
 	}); err != nil {
 		return nil, fmt.Errorf("%w: load credentials: %w", ErrUnavailable, err)
+	}
+	if err := a.listOperators(ctx); err != nil {
+		a.kv.Close()
+		return nil, err
 	}
 	var run context.Context
 	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -151,7 +158,7 @@ func (a *Auth) Authenticate(secret string) (Principal, error) {
 	if b, ok := a.bearers.get(h, now); ok {
 		if e, ok := a.devices[b.device]; ok {
 			a.usedLocked(e.key, &e.usedAt, now)
-			return e.principal(), nil
+			return a.principalLocked(e), nil
 		}
 	}
 	return Principal{}, ErrUnauthenticated

@@ -44,10 +44,10 @@ func create(t *testing.T, a *auth.Auth, role auth.Role, name string, ttl time.Du
 }
 
 func TestRoles(t *testing.T) {
-	roles := []auth.Role{"", auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin}
+	roles := []auth.Role{"", auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleOperate, auth.RoleAdmin}
 	want := map[auth.Role]string{ // held → needed roles that it includes
 		"": "", auth.RoleSubmit: "submit", auth.RoleView: "view",
-		auth.RoleApprove: "view approve", auth.RoleAdmin: "view approve admin",
+		auth.RoleApprove: "view approve", auth.RoleOperate: "view approve operate", auth.RoleAdmin: "view approve operate admin",
 	}
 	for _, held := range roles {
 		var got []string

@@ -28,13 +28,15 @@ type Device struct {
 type storedDevice struct {
 	Device
 	PublicKey hook.JWK            `json:"publicKey"`
-	Passkey   *passkey.Credential `json:"passkey,omitempty"` // never changed, only replaced
+	Passkey   *passkey.Credential `json:"passkey,omitempty"`   // never changed, only replaced
+	Confirmed *Confirmation       `json:"confirmed,omitempty"` // the word by which it was let in, if a device gave it
 }
 
 // deviceEntry is a device in memory; guarded by Auth.mu.
 type deviceEntry struct {
 	storedDevice
-	pub *ecdsa.PublicKey
+	pub       *ecdsa.PublicKey
+	confirmed bool // Confirmed is there, and fits
 	entry
 }
 
@@ -52,9 +54,10 @@ const (
 	maxTickets          = 1024
 )
 
-func (e *deviceEntry) principal() Principal {
+// principalLocked is who calls with a credential of e.
+func (a *Auth) principalLocked(e *deviceEntry) Principal {
 	return Principal{
-		Role:     e.Role,
+		Role:     a.deviceLocked(e).Role,
 		Approver: hook.Approver{Kind: "device", ID: e.ID, Name: e.Name},
 		gone:     e.gone,
 		device:   &deviceKey{jwk: e.PublicKey, pub: e.pub},
@@ -66,7 +69,7 @@ func (a *Auth) Devices() []Device {
 	a.mu.Lock()
 	list := make([]Device, 0, len(a.devices))
 	for _, e := range a.devices {
-		list = append(list, e.Device)
+		list = append(list, a.deviceLocked(e))
 	}
 	a.mu.Unlock()
 	slices.SortFunc(list, func(x, y Device) int {
@@ -80,7 +83,7 @@ func (a *Auth) Device(id string) (Device, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e := a.devices[id]; e != nil {
-		return e.Device, true
+		return a.deviceLocked(e), true
 	}
 	return Device{}, false
 }

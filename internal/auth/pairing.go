@@ -42,7 +42,8 @@ type pairing struct {
 
 // NewPairing makes a one-time code, valid for five minutes and few tries. The device gets
 // role, frozen, and name, which wins over the device's own. With RoleSubmit it is for a machine, see
-// Join, which needs a name. base is the page's address.
+// Join, which needs a name. base is the page's address. ErrOperator, ErrNoAdministrator: no link gives
+// this role any more.
 func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 	word := "pair"
 	if role == RoleSubmit {
@@ -52,6 +53,10 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 		}
 	} else if err := checkDeviceRole(role); err != nil {
 		return Pairing{}, err
+	} else if role.Includes(RoleOperate) {
+		if err := a.mayBeFirst(); err != nil {
+			return Pairing{}, err
+		}
 	}
 	if name != "" {
 		if err := checkName(name); err != nil {
@@ -80,13 +85,14 @@ func (a *Auth) NewPairing(role Role, name, base string) (Pairing, error) {
 }
 
 // Redeem pairs the device that holds the private part of key, once for a code. ErrPairing;
-// *hook.FieldError, which leaves the code valid while it has tries left.
+// *hook.FieldError, ErrOperator and ErrNoAdministrator,
+// which leave the code valid while it has tries left.
 func (a *Auth) Redeem(ctx context.Context, code string, key hook.JWK, name string) (Device, error) {
 	p, back, err := a.spend(code, false)
 	if err != nil {
 		return Device{}, err
 	}
-	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key)
+	d, err := a.addDevice(ctx, p.role, cmp.Or(p.name, name), key, nil)
 	if err != nil {
 		back()
 	}
@@ -137,7 +143,7 @@ func (a *Auth) spend(code string, machine bool) (p *pairing, back func(), err er
 
 func checkDeviceRole(role Role) error {
 	if !role.Includes(RoleView) {
-		return hook.BadField("role", "want view, approve or admin")
+		return hook.BadField("role", "want view, approve, operate or admin")
 	}
 	return nil
 }
@@ -159,7 +165,8 @@ func (a *Auth) freeName(name string) string {
 	return free
 }
 
-func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.JWK) (Device, error) {
+// addDevice keeps a device; word, unless nil, is by which it is let in.
+func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.JWK, word *Confirmation) (Device, error) {
 	name = cmp.Or(name, "device")
 	if err := checkName(name); err != nil {
 		return Device{}, err
@@ -170,6 +177,15 @@ func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.J
 	d := storedDevice{
 		Device:    Device{ID: uuid.NewString(), Name: a.freeName(name), Role: role, CreatedAt: time.Now().UTC()},
 		PublicKey: key,
+		Confirmed: word,
+	}
+	if word != nil && !word.fits(key, role) {
+		return Device{}, ErrSignature
+	}
+	if word == nil && role.Includes(RoleOperate) {
+		if err := a.beFirst(ctx, d.ID); err != nil {
+			return Device{}, err
+		}
 	}
 	value, err := json.Marshal(d)
 	if err != nil {

@@ -42,8 +42,9 @@ type Start struct {
 
 // Waiting is a device that waits to be let in (schema PairingWaiting).
 type Waiting struct {
-	Code string `json:"code"`
-	Name string `json:"name,omitempty"` // what the device calls itself
+	Code      string   `json:"code"`
+	PublicKey hook.JWK `json:"publicKey"`
+	Name      string   `json:"name,omitempty"` // what the device calls itself
 	// From is the address that it called from, and whether only a relay says so; empty if it is not known.
 	From      string    `json:"from,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
@@ -142,7 +143,7 @@ func (a *Auth) PollPairing(secret string) (d Device, expires time.Time, err erro
 	if e == nil { // revoked already
 		return Device{}, time.Time{}, ErrPairing
 	}
-	return e.Device, time.Time{}, nil
+	return a.deviceLocked(e), time.Time{}, nil
 }
 
 // WaitingDevices lists the starts that can be confirmed, oldest first.
@@ -155,7 +156,7 @@ func (a *Auth) WaitingDevices() []Waiting {
 		if s.confirming {
 			continue
 		}
-		list = append(list, Waiting{Code: s.code, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()})
+		list = append(list, Waiting{Code: s.code, PublicKey: s.key, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()})
 	}
 	a.mu.Unlock()
 	slices.SortFunc(list, func(x, y Waiting) int {
@@ -164,9 +165,21 @@ func (a *Auth) WaitingDevices() []Waiting {
 	return list
 }
 
+// WaitingDevice is the start that shows code, or ErrNoStart.
+func (a *Auth) WaitingDevice(code string) (Waiting, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, s := a.findStartLocked(code, time.Now())
+	if s == nil {
+		return Waiting{}, ErrNoStart
+	}
+	return Waiting{Code: s.code, PublicKey: s.key, Name: s.name, From: s.from.String(), CreatedAt: s.created.UTC(), ExpiresAt: s.expires.UTC()}, nil
+}
+
 // ConfirmPairing pairs the device that shows code, once. It gets role, frozen, and name, or
-// where that is empty its own. ErrNoStart; an error of another kind leaves it waiting.
-func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name string) (Device, error) {
+// where that is empty its own. word is that of a device of role admin, nil if the caller has no key.
+// ErrNoStart; an error of another kind leaves it waiting, such as ErrOperator and ErrNoAdministrator.
+func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name string, word *Confirmation) (Device, error) {
 	if err := checkDeviceRole(role); err != nil {
 		return Device{}, err
 	}
@@ -180,7 +193,7 @@ func (a *Auth) ConfirmPairing(ctx context.Context, code string, role Role, name 
 	key, name := s.key, cmp.Or(name, s.name)
 	a.mu.Unlock()
 
-	d, err := a.addDevice(ctx, role, name, key)
+	d, err := a.addDevice(ctx, role, name, key, word)
 
 	a.mu.Lock()
 	defer a.mu.Unlock()

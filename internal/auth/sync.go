@@ -19,6 +19,8 @@ func (a *Auth) apply(key string, value []byte, rev uint64) (after func()) {
 		a.applyTokenLocked(key, value, rev)
 	case strings.HasPrefix(key, devicePrefix):
 		a.applyDeviceLocked(key, value, rev)
+	case key == operatorsKey:
+		a.applyOperatorsLocked(value)
 	}
 	return nil
 }
@@ -50,10 +52,15 @@ func (a *Auth) applyDeviceLocked(key string, value []byte, rev uint64) {
 		return
 	}
 	e := a.devices[d.ID]
-	if e == nil {
-		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, entry: newEntry(key, rev)}
-	} else {
+	switch {
+	case e == nil:
+		a.devices[d.ID] = &deviceEntry{storedDevice: d, pub: pub, confirmed: d.Confirmed.fits(d.PublicKey, d.Role), entry: newEntry(key, rev)}
+	case e.Role != d.Role || e.PublicKey != d.PublicKey:
+		e.rev = rev // the next write puts it right
+		a.cfg.Logf("auth: another role or key of %s is in the store than it was paired with, and is ignored; remove that device, if nobody here did this", key)
+	default:
 		e.storedDevice, e.rev = d, rev
+		e.confirmed = d.Confirmed.fits(d.PublicKey, d.Role)
 	}
 }
 

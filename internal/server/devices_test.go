@@ -26,6 +26,12 @@ type phone struct {
 // paired is a phone of this role.
 func (g *rig) paired(role auth.Role, name string) *phone {
 	g.t.Helper()
+	if role.Includes(auth.RoleOperate) && role != auth.RoleAdmin && g.chief == nil {
+		g.paired(auth.RoleAdmin, "chief")
+	}
+	if role.Includes(auth.RoleOperate) && g.chief != nil {
+		return g.letIn(role, name)
+	}
 	invited := decode[auth.Pairing](g.t, g.post("/v1/pair", g.tokens[auth.RoleAdmin], fields{"role": role, "name": name}).body)
 	p := &phone{key: authtest.NewKey()}
 	r := g.post("/v1/pair/redeem", "", fields{"code": invited.Code, "publicKey": p.key.JWK()})
@@ -34,7 +40,29 @@ func (g *rig) paired(role auth.Role, name string) *phone {
 	}
 	p.Device = decode[auth.Device](g.t, r.body)
 	g.signIn(p)
+	if role == auth.RoleAdmin {
+		g.chief = p
+	}
 	return p
+}
+
+// letIn is a phone of this role that the first administrator's device let in.
+func (g *rig) letIn(role auth.Role, name string) *phone {
+	g.t.Helper()
+	p := &phone{key: authtest.NewKey()}
+	started := decode[auth.Start](g.t, g.post("/v1/pair/start", "", fields{"publicKey": p.key.JWK()}).body)
+	r := g.post("/v1/devices", g.chief.bearer, g.chief.lets(started.Code, p.key, role, name))
+	if r.status != http.StatusCreated {
+		g.t.Fatalf("%d %s", r.status, r.body)
+	}
+	p.Device = decode[auth.Device](g.t, r.body)
+	g.signIn(p)
+	return p
+}
+
+// lets is the signed body by which p lets in the device with this key, which shows code.
+func (p *phone) lets(code string, key *authtest.Key, role auth.Role, name string) fields {
+	return fields{"code": code, "role": role, "name": name, "signature": p.key.Sign(auth.PairText(code, key.JWK(), role, name))}
 }
 
 func (g *rig) signIn(p *phone) {

@@ -55,6 +55,9 @@ type fort struct {
 	revoked string            // that of a device that was removed
 	used    map[string]string // codes that are spent
 	client  *http.Client
+	// chief is the device of role admin that lets the others in.
+	chief    *auth.Principal
+	chiefKey *authtest.Key
 
 	halt   *halt.Store
 	fleet  *fleet.Store
@@ -172,7 +175,7 @@ func (f *fort) principal(role auth.Role) auth.Principal {
 }
 
 func (f *fort) invited() string {
-	p, err := f.auth.NewPairing(auth.RoleAdmin, "", f.url)
+	p, err := f.auth.NewPairing(auth.RoleApprove, "", f.url)
 	f.must(err)
 	return p.Code
 }
@@ -184,10 +187,25 @@ func (f *fort) invitedMachine() string {
 }
 
 func (f *fort) paired(role auth.Role) (auth.Device, *authtest.Key) {
-	p, err := f.auth.NewPairing(role, "", f.url)
-	f.must(err)
 	key := authtest.NewKey()
-	d, err := f.auth.Redeem(context.Background(), p.Code, key.JWK(), "")
+	if f.chief == nil {
+		p, err := f.auth.NewPairing(auth.RoleAdmin, "", f.url)
+		f.must(err)
+		f.chiefKey = authtest.NewKey()
+		d, err := f.auth.Redeem(context.Background(), p.Code, f.chiefKey.JWK(), "")
+		f.must(err)
+		chief, err := f.auth.Authenticate(f.bearerOf(d, f.chiefKey))
+		f.must(err)
+		f.chief = &chief
+	}
+	f.clearStarts()
+	s, err := f.auth.StartPairing(key.JWK(), "", auth.Caller{})
+	f.must(err)
+	waiting, err := f.auth.WaitingDevice(s.Code)
+	f.must(err)
+	word, err := f.chief.VouchPairing(waiting, role, "", f.chiefKey.Sign(auth.PairText(s.Code, key.JWK(), role, "")))
+	f.must(err)
+	d, err := f.auth.ConfirmPairing(context.Background(), s.Code, role, "", &word)
 	f.must(err)
 	return d, key
 }

@@ -48,6 +48,7 @@ type rig struct {
 	lines  *logLines
 	tokens map[auth.Role]string
 	ids    map[auth.Role]string
+	chief  *phone // the first device of role admin, which lets others in
 
 	mu        sync.Mutex
 	events    []hook.Event  // guarded by mu

@@ -156,7 +156,7 @@ func TestMessagesAreVerified(t *testing.T) {
 			g.stop()
 			_ = s.Close()
 		}()
-		p := g.paired(auth.RoleOperate, "phone")
+		p := g.paired(auth.RoleAdmin, "phone")
 		if r := g.say("s", p.bearer, p.newMessage("s", "x")); r.status != http.StatusForbidden || !strings.Contains(r.body, `"reason":"verification"`) {
 			t.Errorf("%d %s", r.status, r.body)
 		}

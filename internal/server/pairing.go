@@ -139,19 +139,58 @@ func (s *Server) refusePairing(w http.ResponseWriter, r *http.Request) {
 	s.noContent(w, r, err)
 }
 
-// confirmPairing is POST /v1/devices {code, role?, name?}: lets in the device that shows code.
+// confirmPairing is POST /v1/devices {code, role?, name?, signature?, verification?}: lets in the device
+// that shows code. A device, whose bearer may be stolen, must have signed it.
 func (s *Server) confirmPairing(w http.ResponseWriter, r *http.Request) {
-	role, name, code := string(auth.RoleApprove), "", ""
-	if !s.readObject(w, r, "ConfirmPairing", map[string]any{"code": &code, "role": &role, "name": &name}, nil) {
+	role, name, code, signature := string(auth.RoleApprove), "", "", ""
+	var proof hook.JSON
+	var sent *hook.Verification
+	if !s.readObject(w, r, "ConfirmPairing", map[string]any{
+		"code": &code, "role": &role, "name": &name, "signature": &signature, "verification": &proof,
+	}, func() (errs []*hook.FieldError) {
+		var bad *hook.FieldError
+		if sent, bad = readVerification(proof); bad != nil {
+			errs = append(errs, bad)
+		}
+		return errs
+	}) {
 		return
 	}
-	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name)
+	by := principal(r)
+	var word *auth.Confirmation
+	if by.Approver.Kind == "device" {
+		var ok bool
+		if word, ok = s.wordFor(w, r, by, code, auth.Role(role), name, signature, sent); !ok {
+			return
+		}
+	}
+	d, err := s.cfg.Auth.ConfirmPairing(r.Context(), code, auth.Role(role), name, word)
 	if err != nil {
 		s.pairingFailed(w, r, "confirm", err)
 		return
 	}
 	s.paired(r, d, "code")
 	s.writeJSON(w, r, http.StatusCreated, d)
+}
+
+// wordFor is the signed word of a device for the one that shows code. It answers the call, and reports
+// false, where that does not hold.
+func (s *Server) wordFor(w http.ResponseWriter, r *http.Request, by auth.Principal, code string, role auth.Role, name, signature string, sent *hook.Verification) (*auth.Confirmation, bool) {
+	waiting, err := s.cfg.Auth.WaitingDevice(code)
+	if err != nil {
+		s.pairingFailed(w, r, "confirm", err)
+		return nil, false
+	}
+	word, err := by.VouchPairing(waiting, role, name, signature)
+	if err != nil {
+		s.metrics.unsigned.Inc()
+		s.log.Warn("refused a pairing that its device did not sign", zap.String("device", by.Approver.ID), zap.String("from", s.clientAddr(r).String()))
+		s.fail(w, r, err)
+		return nil, false
+	}
+	var ok bool
+	word.Verification, word.By, ok = s.verify(r.Context(), w, r, by, func() stake { return pairing }, auth.PairText(waiting.Code, waiting.PublicKey, role, name), sent, true) // a code is confirmed once
+	return &word, ok
 }
 
 // publicKey reads a key. An unreadable one is the zero key, which package auth refuses.

@@ -208,3 +208,46 @@ func TestTrustedProxies(t *testing.T) {
 		}
 	})
 }
+
+// A device of role admin lets others in by its signature; its bearer alone, the owner and a token of role admin
+// let in nobody who could send text to agents.
+func TestAdministratorLetsIn(t *testing.T) {
+	bubble(t, func(t *testing.T, g *rig) {
+		chief, low := g.paired(auth.RoleAdmin, "chief"), g.paired(auth.RoleApprove, "low")
+		key := authtest.NewKey()
+		code := decode[auth.Start](t, g.post("/v1/pair/start", "", fields{"publicKey": key.JWK()}).body).Code
+		with := func(edit func(fields)) fields {
+			f := chief.lets(code, key, auth.RoleOperate, "desk")
+			edit(f)
+			return f
+		}
+		for name, c := range map[string]struct {
+			by   string
+			body fields
+			want string
+		}{
+			"a stolen bearer":    {chief.bearer, with(func(f fields) { delete(f, "signature") }), "signed"},
+			"another role":       {chief.bearer, with(func(f fields) { f["role"] = "admin" }), "signed"},
+			"another name":       {chief.bearer, with(func(f fields) { f["name"] = "phone" }), "signed"},
+			"for another device": {chief.bearer, chief.lets(code, authtest.NewKey(), auth.RoleOperate, "desk"), "signed"},
+			"of another device":  {low.bearer, low.lets(code, key, auth.RoleOperate, "desk"), "role"},
+			"a token of admin":   {g.tokens[auth.RoleAdmin], with(func(fields) {}), `"reason":"administrator"`},
+		} {
+			if r := g.post("/v1/devices", c.by, c.body); r.status != http.StatusForbidden || !strings.Contains(r.body, c.want) {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		for _, role := range []string{"operate", "admin"} {
+			if r := g.post("/v1/pair", g.tokens[auth.RoleAdmin], fields{"role": role}); r.status != http.StatusForbidden || !strings.Contains(r.body, `"reason":"administrator"`) {
+				t.Errorf("a link for %s: %d %s", role, r.status, r.body)
+			}
+		}
+		r := g.post("/v1/devices", chief.bearer, chief.lets(code, key, auth.RoleOperate, "desk"))
+		if r.status != http.StatusCreated || !strings.Contains(r.body, `"role":"operate"`) {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if r := g.post("/v1/devices", chief.bearer, chief.lets(code, key, auth.RoleOperate, "desk")); r.status != http.StatusNotFound {
+			t.Errorf("the same again: %d %s", r.status, r.body)
+		}
+	})
+}

@@ -78,6 +78,8 @@ var statuses = []struct { // read-only
 	{auth.ErrPairing, http.StatusForbidden, ""},
 	{auth.ErrPairingFull, http.StatusTooManyRequests, ""},
 	{auth.ErrNoStart, http.StatusNotFound, ""},
+	{auth.ErrOperator, http.StatusForbidden, "administrator"},
+	{auth.ErrNoAdministrator, http.StatusForbidden, "administrator"},
 	{auth.ErrSignature, http.StatusForbidden, ""},
 	{auth.ErrVerification, http.StatusForbidden, "verification"},
 	{auth.ErrNoVerification, http.StatusConflict, ""},

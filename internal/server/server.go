@@ -407,7 +407,7 @@ func (s *Server) TCP() http.Handler {
 	issuer := admin.With(s.noDevice)
 	issuer.Post("/v1/tokens", s.newToken)
 	issuer.Post("/v1/pair", s.newPairing)
-	issuer.Post("/v1/devices", s.confirmPairing)
+	admin.Post("/v1/devices", s.confirmPairing) // a device signs it
 
 	open := route(maxBody, "")
 	open.Post("/v1/pair/redeem", s.redeemPairing)

@@ -28,10 +28,11 @@ const (
 	dangerous               // an allow of what is, or one that changes the agent's permissions
 	remembered              // a rule or a grant
 	message                 // text for an agent
+	pairing                 // a further device
 )
 
 func (k stake) words() string {
-	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant", "sending a message to an agent"}[k]
+	return [...]string{"allowing this", "allowing what is dangerous", "saving a rule or a grant", "sending a message to an agent", "letting another device in"}[k]
 }
 
 // stakeOf is what d says yes to: the worse of what was asked for and what is allowed in its place. What

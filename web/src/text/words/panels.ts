@@ -199,7 +199,7 @@ export const panelsWords = {
     keepsNothing: "This browser stores nothing: it stays paired until the page is closed.",
     addHere: "This address leads to this machine only. To add another browser here, run `assent pair`.",
     addThere: "To add a device, open this address on it, or run `assent pair` on the machine where assent runs.",
-    roles: { view: "Can view", approve: "Can answer", admin: "Can answer and revoke any device" } as Readonly<Record<string, string>>,
+    roles: { view: "Can view", approve: "Can answer", operate: "Can answer and send messages", admin: "Can answer, send messages and manage devices" } as Readonly<Record<string, string>>,
     thisBrowser: "this browser",
     revoking: "Revoking…",
     revoked: "Revoked. It is signed out.",
