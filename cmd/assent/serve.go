@@ -273,6 +273,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	ring, err := notify.Open(ctx, notify.Config{
 		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
+		MaySend:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleOperate) },
+		TurnOver:    messages.TurnOver,
 		NoticesFile: noticesPath(f.notices), NoticesWanted: f.notices != "" && f.notices != noNotices, Deliver: deliverNotice, Logf: sugar.Warnf,
 	})
 	if err != nil {

@@ -182,3 +182,40 @@ func TestPageRenamesADevice(t *testing.T) {
 	}
 	b.Quiet()
 }
+
+// TestPageLetsADeviceIn: a device of role admin lets in a further one that may send messages, by the code that
+// it shows and its own signature; nobody else can. It refuses one, too.
+func TestPageLetsADeviceIn(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	b := rig.NewBrowser(t)
+	b.PairAs(d, "admin")
+	b.Tap("[data-action=settings]")
+	b.See(row(1), rig.Word("devices.thisBrowser"))
+	other := b.Device()
+	url, _ := d.Owner()
+	other.Do(chromedp.Navigate(url))
+	other.Tap(rig.PairHere)
+	code := other.Code("")
+	d.Refused(1, "pair", code, "--role", "operate")
+	d.Refused(1, "pair", "--role", "admin")
+	waiting := "[data-ui=waiting][data-code=" + code + "]"
+	b.See(waiting, code)
+	b.Do(chromedp.SetValue(chromedp.CSS(waiting+" select"), "operate"))
+	b.Accessible("let-in")
+	b.NothingCut("let-in")
+	b.Looks("let-in")
+	b.Tap(waiting + " [data-action=let-in]")
+	b.Tap(waiting + " [data-action=yes]")
+	other.See("[data-ui=link]", rig.Word("link.live"))
+	b.See(row(2), rig.Word("devices.roles.operate"))
+	third := b.Device()
+	third.Do(chromedp.Navigate(url))
+	third.Tap(rig.PairHere)
+	b.Tap("[data-code=" + third.Code("") + "] [data-action=refuse]")
+	rig.Eventually(t, rig.Soon, "nobody waits", func() bool { return len(d.WaitingDevices()) == 0 })
+	if n := len(d.Devices()); n != 2 {
+		t.Errorf("%d devices are paired", n)
+	}
+	b.Quiet()
+}

@@ -86,6 +86,20 @@ func TestPageSendsAMessage(t *testing.T) {
 	if out := event("Stop", map[string]any{"stop_hook_active": false}); out != "" {
 		t.Errorf("the Stop hook prints %q", out)
 	}
+
+	// "Claude is done" leads to the line, also while the page is open elsewhere.
+	focused := func(how string) {
+		t.Helper()
+		rig.Eventually(t, rig.Soon, "the cursor in the line, "+how, func() bool {
+			return rig.Value(b, chromedp.Evaluate[bool](`document.activeElement?.closest("[data-ui=composer]") !== null`))
+		})
+	}
+	b.View("History")
+	rig.Value(b, chromedp.Evaluate[bool](`(navigator.serviceWorker.dispatchEvent(new MessageEvent("message", { data: { type: "open", requestId: "", reply: "story" } })), true)`))
+	focused("after a tap")
+	url, _ := d.Owner()
+	b.Do(chromedp.Navigate(url + "?reply=story"))
+	focused("in a new window")
 	b.Quiet()
 }
 

@@ -43,6 +43,7 @@ func TestWorkerShowsWhatAMessageHolds(t *testing.T) {
 		{"a sentence", `{"type":"asked","requestId":"r1","waiting":1,"project":"shop","risk":"attention","effects":["publishes"],"sentence":"Pushes to origin/main"}`, "Pushes to origin/main", "shop · needs attention"},
 		{"it waits for long", `{"type":"waits","requestId":"r1","waiting":1,"waits":"question"}`, "A question is waiting, for 10 minutes now", "Tap to look at it"},
 		{"an agent has finished", `{"type":"finished","waiting":0,"project":"shop"}`, "An agent has finished", "shop"},
+		{"Claude is done, to who may not write", `{"type":"finished","waiting":0,"session":"shop"}`, "An agent has finished", "In shop"},
 		{"everything is stopped", `{"type":"halted","waiting":0,"halt":"stop","by":"phone"}`, "Everything is stopped by phone", "Rules and grants are suspended"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -62,6 +63,13 @@ func TestWorkerShowsWhatAMessageHolds(t *testing.T) {
 	rig.Value(b, chromedp.Evaluate[string](`push({"type":"asked","requestId":"r1","waiting":3})`, chromedp.EvalAwaitPromise))
 	if n := rig.Value(b, chromedp.Evaluate[int](`window.badge`)); n != 3 {
 		t.Errorf("the badge shows %d", n)
+	}
+	done := rig.Value(b, chromedp.Evaluate[string](`push({"type":"finished","reply":"s 1","session":"shop","waiting":0})`, chromedp.EvalAwaitPromise))
+	if !strings.Contains(done, "Claude is done: shop") || !strings.Contains(done, `"actions":[{"action":"reply","title":"Reply"}]`) {
+		t.Errorf("who may write is shown %s", done)
+	}
+	if to := rig.Value(b, chromedp.Evaluate[string](`tap({reply: "s 1"})`, chromedp.EvalAwaitPromise)); !strings.HasSuffix(to, "/?reply=s%201") {
+		t.Errorf("a tap on Reply leads to %q", to)
 	}
 	if to := rig.Value(b, chromedp.Evaluate[string](`tap({requestId: "r1"})`, chromedp.EvalAwaitPromise)); !strings.HasSuffix(to, "/?request=r1") {
 		t.Errorf("a tap leads to %q", to)

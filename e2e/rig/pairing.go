@@ -246,7 +246,7 @@ type BareDevice struct {
 	key *authtest.Key
 }
 
-// PairBare pairs one.
+// PairBare pairs one, by a link: see LetInBare.
 func (d *Daemon) PairBare(role string) *BareDevice {
 	d.T.Helper()
 	var invited, made struct{ Code, ID string }
@@ -255,6 +255,19 @@ func (d *Daemon) PairBare(role string) *BareDevice {
 	d.Must("POST", "/v1/pair/redeem", "none", map[string]any{"code": invited.Code, "publicKey": b.key.JWK(), "name": "bare"}, http.StatusCreated, &made)
 	b.ID = made.ID
 	return b
+}
+
+// LetInBare pairs one that b, of role admin, lets in.
+func (b *BareDevice) LetInBare(role string) *BareDevice {
+	b.d.T.Helper()
+	other := &BareDevice{d: b.d, key: authtest.NewKey()}
+	var started struct{ Code string }
+	var made struct{ ID string }
+	b.d.Must("POST", "/v1/pair/start", "none", map[string]any{"publicKey": other.key.JWK()}, http.StatusCreated, &started)
+	text := auth.PairText(started.Code, other.key.JWK(), auth.Role(role), "")
+	b.d.Must("POST", "/v1/devices", b.Bearer(), map[string]string{"code": started.Code, "role": role, "signature": b.key.Sign(text)}, http.StatusCreated, &made)
+	other.ID = made.ID
+	return other
 }
 
 // Must calls the API with a token ("": the owner's) and wants that status.
@@ -275,6 +288,22 @@ func (d *Daemon) Must(method, path, token string, in any, want int, out any) {
 			d.T.Fatal(err)
 		}
 	}
+}
+
+// TryBearer opens a session, if the broker is there; "" if not.
+func (b *BareDevice) TryBearer() string {
+	var nonce, session struct{ Nonce, Token string }
+	_, body, err := b.d.As("", "POST", "/v1/auth/challenge", map[string]string{"deviceId": b.ID})
+	if err != nil || json.Unmarshal(body, &nonce) != nil {
+		return ""
+	}
+	_, body, err = b.d.As("", "POST", "/v1/auth/session", map[string]string{
+		"deviceId": b.ID, "nonce": nonce.Nonce, "signature": b.key.Sign(auth.ChallengeText(b.ID, nonce.Nonce)),
+	})
+	if err != nil || json.Unmarshal(body, &session) != nil {
+		return ""
+	}
+	return session.Token
 }
 
 // Bearer opens a session.

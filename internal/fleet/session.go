@@ -104,6 +104,19 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 	return nil
 }
 
+// TurnOver says, of the event that ends a session's turn, whether a message of its queue goes on with the
+// turn or begins the next one, and else whether a message could be handed to the session now.
+func (s *Store) TurnOver(e *hook.Event, session string) (queued, reachable bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.messages {
+		if o.m.SessionID == session && o.due == "" && (o.m.State == hook.MessageSent || o.m.State == hook.MessageTaken) {
+			return true, false
+		}
+	}
+	return false, s.cfg.Inbox != nil && e.Submitter == s.cfg.Self && e.Agent == (claude.Agent{}).Name()
+}
+
 // Seen takes an event as the stream brings it, perhaps again. It finds the receipts that no hook brought to Event:
 // those that waited in a spool, and those of before a restart.
 func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) {

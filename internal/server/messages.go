@@ -199,8 +199,17 @@ func (s *Server) takeBackMessage(w http.ResponseWriter, r *http.Request) {
 // MessagesChanged says that Config.Messages has news.
 func (s *Server) MessagesChanged() { s.messageNews.tell() }
 
-// sendMessages sends the messages that changed since *sent, whose zero value stands for a client that has
-// just come: it reads those of a session when it looks at one. It returns a context that is done when
+// messagesSoFar is the last change of messages.
+func (s *Server) messagesSoFar() uint64 {
+	if s.cfg.Messages == nil {
+		return 0
+	}
+	_, last := s.cfg.Messages.Since(0)
+	return last
+}
+
+// sendMessages sends the messages that changed since *sent. A client that has just come reads those of a
+// session when it looks at one. It returns a context that is done when
 // there is more.
 func (s *Server) sendMessages(out *socketWriter, sent *uint64) (context.Context, error) {
 	next := s.messageNews.change()

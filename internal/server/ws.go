@@ -78,6 +78,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.sockets.Done()
+	messages := s.messagesSoFar()                // before the client knows of the socket, and reads what came before it
 	conn, err := s.upgrader().Upgrade(w, r, nil) // answers by itself when it refuses
 	if err != nil {
 		return
@@ -96,7 +97,7 @@ func (s *Server) webSocket(w http.ResponseWriter, r *http.Request) {
 	send := func(ctx context.Context, out *socketWriter) error {
 		watcher := s.cfg.Broker.Watch(q.Get("epoch"), after)
 		defer watcher.Close()
-		return s.follow(ctx, watcher, q.Get("epoch"), out)
+		return s.follow(ctx, watcher, q.Get("epoch"), messages, out)
 	}
 	if q.Has("feed") {
 		send = func(ctx context.Context, out *socketWriter) error {
@@ -181,15 +182,16 @@ func (s *Server) readSocket(conn *websocket.Conn) {
 
 // follow sends what the watcher has, the states of sessions and rules, and a ping in between, until ctx is
 // done or sending fails. epoch is the broker's if the watcher goes on from an earlier
-// connection; else a snapshot comes first and tells it.
-func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, out *socketWriter) error {
+// connection; else a snapshot comes first and tells it. sentMessages is the last change of messages
+// that the client can read by itself.
+func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch string, sentMessages uint64, out *socketWriter) error {
 	ping := s.pinger(out)
 	var sentSessions uint64                      // the last change of the session index
 	sessions, changed := context.WithCancel(ctx) // done when sessions changed
 	changed()                                    // a client that resumes has an old state of them
 	rules, sentRules := sessions, ""             // done when there is news of the rules
 	halt, sentHalt := sessions, haltSent{}       // done when something was stopped or paused, or no longer is
-	messages, sentMessages := sessions, uint64(0)
+	messages := sessions                         // done when a message changed
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
 		stop, unrule, unhalt, unmessage := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel), context.AfterFunc(messages, cancel)

@@ -11,6 +11,7 @@ declare const self: ServiceWorkerGlobalScope;
 interface Carried {
   requestId?: string;
   settled?: boolean;
+  reply?: string; // a session's id
 }
 
 /** The digest of what is kept: with other files it is another worker. */
@@ -40,7 +41,7 @@ self.addEventListener("push", (e) => e.waitUntil(ring(read(e.data))));
 
 self.addEventListener("notificationclick", (e) => {
   e.notification.close();
-  e.waitUntil(open((e.notification.data as Carried | null)?.requestId));
+  e.waitUntil(open((e.notification.data as Carried | null) ?? {}));
 });
 
 /** The message, or undefined for what a later broker may send. */
@@ -63,6 +64,8 @@ async function ring(m: PushMessage | undefined): Promise<void> {
     case "waits":
       return show(m.requestId ?? "asked", ringing.waits(about(m)), where(m), request(m), true);
     case "finished":
+      if (m.reply) return show(`finished ${m.reply}`, ringing.done(m.session ?? m.project ?? ""), ringing.reply, { reply: m.reply }, true, false, [{ action: "reply", title: ringing.reply }]);
+      return show(`finished ${m.project ?? m.session ?? ""}`, ringing.finished, where(m, ""), {});
     case "failed":
       return show(`${m.type} ${m.project ?? m.session ?? ""}`, ringing[m.type], where(m, ""), {});
     case "halted":
@@ -121,8 +124,14 @@ async function close(m: PushMessage): Promise<void> {
   }
 }
 
-async function show(tag: string, title: string, body: string, data: Carried, again = false, silent = false): Promise<void> {
-  const options: NotificationOptions & { renotify: boolean } = {
+interface Action {
+  action: string;
+  title: string;
+}
+
+async function show(tag: string, title: string, body: string, data: Carried, again = false, silent = false, actions?: Action[]): Promise<void> {
+  const options: NotificationOptions & { renotify: boolean; actions?: Action[] } = {
+    ...(actions ? { actions } : {}),
     tag,
     body,
     data,
@@ -151,14 +160,16 @@ async function badge(waiting: number): Promise<void> {
   }
 }
 
-/** Shows the request's card: in a window that is open, else in a new one. */
-async function open(requestId: string | undefined): Promise<void> {
+/** Shows the request's card, or the line in which a session is answered: in a window that is open, else in
+ * a new one. */
+async function open({ requestId, reply }: Carried): Promise<void> {
   const all = await windows();
   const window = all.find((w) => w.focused) ?? all.find((w) => w.visibilityState === "visible") ?? all[0];
   if (!window) {
-    await self.clients.openWindow(requestId ? `/?request=${encodeURIComponent(requestId)}` : "/");
+    const query = requestId ? `?request=${encodeURIComponent(requestId)}` : reply ? `?reply=${encodeURIComponent(reply)}` : "";
+    await self.clients.openWindow(`/${query}`);
     return;
   }
-  window.postMessage({ type: "open", requestId: requestId ?? "" });
+  window.postMessage({ type: "open", requestId: requestId ?? "", reply: reply ?? "" });
   await window.focus();
 }

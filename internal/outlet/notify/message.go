@@ -27,6 +27,8 @@ type Message struct {
 	Risk     hook.Risk `json:"risk,omitempty"`
 	Effects  []string  `json:"effects,omitempty"` // as in the schema Effect
 	Sentence string    `json:"sentence,omitempty"`
+	// Reply, of finished, is the id of the session, where the device may send a message to it now.
+	Reply string `json:"reply,omitempty"`
 	// Halt is an act on everything (hook.HaltStop and its like), By who did it, and Until when a pause
 	// ends.
 	Halt  string    `json:"halt,omitempty"`

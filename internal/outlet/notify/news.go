@@ -15,6 +15,7 @@ type news struct {
 	session  string
 	name     string // the session's short name
 	project  string
+	reply    bool   // of typeFinished: a message can be sent to the session
 	halt, by string // of typeHalted
 	until    time.Time
 	at       time.Time
@@ -54,6 +55,13 @@ func (p *Push) Observe(e hook.Event, said hook.Payload) {
 	if n.session == "" || e.Emitted || time.Since(n.at) > newsLife { // what a start reads again is old
 		return
 	}
+	if n.kind == typeFinished && p.cfg.TurnOver != nil {
+		queued, reply := p.cfg.TurnOver(&e, n.session)
+		if queued {
+			return // the turn goes on with it, or another begins
+		}
+		n.reply = reply
+	}
 	n.name, n.project = shortNameOf(said.CWD, e.Origin.Repo.Root), projectOf(said.CWD, e.Origin.Repo.Root)
 	p.offer(n)
 }
@@ -90,23 +98,34 @@ func (r *ring) tell(n news) {
 		}
 		r.halted = n
 	case prompt:
-		if len(r.turns) >= maxTurns {
-			clear(r.turns)
-		}
-		r.turns[n.session] = n.at
+		r.setTurn(n.session, turn{began: n.at})
 		return
-	case typeFinished, typeFailed:
-		began, known := r.turns[n.session]
-		delete(r.turns, n.session)
-		if n.kind == typeFinished && known && n.at.Sub(began) < longTurn {
+	case typeFinished:
+		now := r.turns[n.session]
+		if now.finished || n.at.Sub(now.began) < longTurn {
 			return
 		}
+		now.finished = true // a hook that lengthens the turn makes it end again
+		r.setTurn(n.session, now)
 	}
 	for _, t := range r.targets {
 		if t.wants(&n) {
 			t.add(&n)
 		}
 	}
+}
+
+// turn is what is known of a session's last turn.
+type turn struct {
+	began    time.Time // zero: not known, so long ago
+	finished bool      // its end was told
+}
+
+func (r *ring) setTurn(session string, now turn) {
+	if _, known := r.turns[session]; !known && len(r.turns) >= maxTurns {
+		clear(r.turns)
+	}
+	r.turns[session] = now
 }
 
 // add keeps news for t until it is sent.
@@ -165,6 +184,9 @@ func (t *target) nextNews(now time.Time) *delivery {
 	}
 	if t.set.ShowContent {
 		d.Project = n.project
+	}
+	if n.reply && t.device && t.p.cfg.MaySend != nil && t.p.cfg.MaySend(t.id) {
+		d.Reply = n.session
 	}
 	return d
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"assent/internal/hook"
@@ -110,6 +112,60 @@ func TestTurnsThatEnd(t *testing.T) {
 		r.push.Observe(hook.Event{Type: hook.EventStopFailure, Time: time.Now().Add(-time.Hour)}, hook.Payload{SessionID: "s1"})
 		pass(time.Minute)
 		r.want("finished failed") // what a start reads again is old
+	})
+}
+
+// The end of a turn is told once, however often a hook lengthens it, and not while a message of the queue goes
+// on with it. Who may send messages, and only they, are told where they can.
+func TestDoneIsToldOnceATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		queued, reply := false, true
+		r.cfg.TurnOver = func(_ *hook.Event, session string) (bool, bool) { return queued, reply && session == "s1" }
+		r.cfg.MaySend = func(device string) bool { return device == "sender" }
+		r.start()
+		defer r.end()
+		wants := func(s *notify.Settings) { s.Finished, s.ShowContent = true, true }
+		r.device("sender", wants)
+		r.device("approver", wants)
+		r.device("quiet")
+		says := func(event, session string) {
+			r.push.Observe(hook.Event{Type: event, Time: time.Now()}, hook.Payload{SessionID: session, CWD: "/srv/shop"})
+			pass(time.Minute)
+		}
+		told := func(n int, replies string) {
+			t.Helper()
+			got, found := r.got(), ""
+			for _, m := range got {
+				if m.Reply != "" {
+					found += " " + m.Reply
+				}
+				if m.Type != "finished" || m.Project != "shop" || m.Sentence != "" {
+					t.Errorf("%+v", m)
+				}
+			}
+			if len(got) != n || strings.TrimSpace(found) != replies {
+				t.Errorf("%d messages, with replies to %q", len(got), found)
+			}
+		}
+		says(hook.EventUserPromptSubmit, "s1")
+		queued = true
+		says(hook.EventStop, "s1")
+		told(0, "")
+		queued = false
+		says(hook.EventStop, "s1")
+		told(2, "s1")
+		says(hook.EventStop, "s1")
+		told(2, "s1")
+		says(hook.EventUserPromptSubmit, "s1")
+		says(hook.EventStop, "s1")
+		told(4, "s1 s1")
+		reply = false
+		says(hook.EventUserPromptSubmit, "s1")
+		says(hook.EventStop, "s1")
+		told(6, "s1 s1")
+		says(hook.EventStop, "s2")
+		told(8, "s1 s1")
 	})
 }
 
@@ -247,8 +303,8 @@ func TestRefusedNewsHoldsUpNothing(t *testing.T) {
 func TestRequestsGoBeforeNews(t *testing.T) {
 	away := true
 	withBot(t, func(string) bool { return away }, func(t *testing.T, r *rig, b *bot) {
-		for range 9 { // one more than is kept
-			r.turnEnds("s2")
+		for i := range 9 { // one more than is kept
+			r.turnEnds(fmt.Sprint("s", i+2))
 			pass(time.Millisecond)
 		}
 		r.stopsAll()
@@ -303,8 +359,9 @@ func TestReplicasShareNews(t *testing.T) {
 		synctest.Wait()
 		happens := func(n int) {
 			for range n {
+				session := uuid.NewString()
 				for _, p := range []*notify.Push{first, other} {
-					p.Observe(hook.Event{Type: hook.EventStop, Time: time.Now()}, hook.Payload{SessionID: "s2"})
+					p.Observe(hook.Event{Type: hook.EventStop, Time: time.Now()}, hook.Payload{SessionID: session})
 				}
 				pass(time.Minute)
 			}

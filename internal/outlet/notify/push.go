@@ -43,6 +43,11 @@ type Config struct {
 	// May says whether a device is still paired and may see requests. One that may not gets
 	// nothing, and its subscription is removed.
 	May func(device string) bool
+	// MaySend says whether a device may send messages to sessions; nil: none may.
+	MaySend func(device string) bool
+	// TurnOver says of a turn's end whether a message of the session's queue goes on with it, so that it is
+	// no end, and else whether a message can be sent to the session now. It must be quick. nil: neither.
+	TurnOver func(e *hook.Event, session string) (queued, reply bool)
 	// URL is where a person's browser finds the page; notices link to it.
 	URL string
 	// Contact is what push services are told about who runs this broker: an https or mailto

@@ -20,9 +20,9 @@ type ring struct {
 	items   []*item          // in the order of n; some are settled
 	byID    map[string]*item // those that wait
 	targets map[string]*target
-	turns   map[string]time.Time // when the turn of a session began, as far as that is known
-	halted  news                 // the last that was told of a stop or a pause
-	flying  int                  // deliveries on their way
+	turns   map[string]turn // the last turn of each session, as far as that is known
+	halted  news            // the last that was told of a stop or a pause
+	flying  int             // deliveries on their way
 	results chan result
 	sends   sync.WaitGroup
 }
@@ -38,7 +38,7 @@ type result struct {
 
 // Run sends notifications until ctx is done.
 func (p *Push) Run(ctx context.Context) error {
-	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, turns: map[string]time.Time{}, results: make(chan result)}
+	r := &ring{p: p, began: time.Now(), byID: map[string]*item{}, targets: map[string]*target{}, turns: map[string]turn{}, results: make(chan result)}
 	batches := make(chan broker.Batch)
 	r.sends.Go(func() { p.follow(ctx, batches) })
 	if p.cfg.NoticesFile != "" {

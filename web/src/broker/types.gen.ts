@@ -717,6 +717,7 @@ export interface Everything {
   Verdict: Verdict1;
   RuleProblem: RuleProblem;
   PairingStart: PairingStart;
+  PairingWaiting: PairingWaiting;
   PhoneAddress: PhoneAddress;
   Decision: Decision;
   DecisionResult: DecisionResult;
@@ -4799,6 +4800,10 @@ export interface PushMessage {
    */
   session?: string;
   /**
+   * Of finished: the session's id, where the device may send a message to it now.
+   */
+  reply?: string;
+  /**
    * How many requests the device was told of that still wait.
    */
   waiting: number;
@@ -4895,6 +4900,26 @@ export interface PairingStart {
    * For POST /v1/pair/poll. The device keeps it to itself.
    */
   secret: string;
+  expiresAt: string;
+}
+/**
+ * A device that waits to be let in.
+ */
+export interface PairingWaiting {
+  /**
+   * Eight characters, none of which is easily taken for another.
+   */
+  code: string;
+  publicKey: JWK;
+  /**
+   * What the device calls itself.
+   */
+  name?: string;
+  /**
+   * The address it called from, if known; with "(by the relay's word)" behind it where only a relay says so.
+   */
+  from?: string;
+  createdAt: string;
   expiresAt: string;
 }
 /**

@@ -3,17 +3,19 @@
 import { effect } from "@preact/signals";
 import { focusOn } from "../panels/keys";
 import { show as showRequest } from "../queue/current";
-import { arrivalTrouble, bringUp, known, standing } from "../queue/state";
-import { keepSubscribed, onTap, serviceWorker, takeRequestInAddress } from "./push";
+import { arrivalTrouble, bringUp, known, selected, standing } from "../queue/state";
+import { writeTo } from "../story/messages";
+import { go } from "../view";
+import { keepSubscribed, onTap, serviceWorker, takeWantedInAddress, type Wanted } from "./push";
 
 export function arrive(): void {
-  let wanted = takeRequestInAddress();
-  onTap((id) => void show(id));
+  let wanted: Wanted | undefined = takeWantedInAddress();
+  onTap((to) => void show(to));
   let once = false;
   effect(() => {
     if (standing.value !== "in" || !known.value) return;
     if (wanted) void show(wanted);
-    wanted = "";
+    wanted = undefined;
     if (once) return;
     once = true;
     if (isSecureContext && "serviceWorker" in navigator) {
@@ -23,8 +25,14 @@ export function arrive(): void {
   });
 }
 
-/** Brings a request's card before the reader, wherever it stands. */
-async function show(id: string): Promise<void> {
+/** Brings before the reader what they came for, wherever it stands. */
+async function show({ requestId: id, reply }: Wanted): Promise<void> {
+  if (reply && !id) {
+    selected.value = reply;
+    go("sessions");
+    writeTo(reply);
+    return;
+  }
   if (!id) return;
   const wrong = await bringUp(id);
   if (wrong) {

@@ -123,30 +123,41 @@ function same(a: ArrayBuffer | null, b: Uint8Array): boolean {
   return x.length === b.length && x.every((v, i) => v === b[i]);
 }
 
-/** The request that a notification or a notice led here for, "" without one. It leaves the
- * address, so that a reload does not lead there again. */
-export function takeRequestInAddress(): string {
-  const url = new URL(location.href);
-  const id = url.searchParams.get("request") ?? "";
-  if (id) {
-    url.searchParams.delete("request");
-    history.replaceState(null, "", url.pathname + url.search + url.hash);
-  }
-  return plainID(id);
+/** What a notification leads to: a request's card, or the line in which a session is answered. Both "": the queue. */
+export interface Wanted {
+  requestId: string;
+  reply: string; // a session's id
 }
 
-/** Calls show with the request of each notification that is tapped while this page is open;
- * "" means the queue. Returns what ends that. */
-export function onTap(show: (requestId: string) => void): () => void {
+/** What a notification or a notice led here for. It leaves the address, so that a reload does not lead there
+ * again. */
+export function takeWantedInAddress(): Wanted {
+  const url = new URL(location.href);
+  const [requestId = "", reply = ""] = ["request", "reply"].map((name) => url.searchParams.get(name) ?? "");
+  if (requestId || reply) {
+    for (const name of ["request", "reply"]) url.searchParams.delete(name);
+    history.replaceState(null, "", url.pathname + url.search + url.hash);
+  }
+  return { requestId: plainID(requestId), reply: sessionID(reply) };
+}
+
+/** Calls show with what each notification leads to that is tapped while this page is open. Returns what
+ * ends that. */
+export function onTap(show: (wanted: Wanted) => void): () => void {
   const container = navigator.serviceWorker as ServiceWorkerContainer | undefined;
   if (!container) return () => undefined;
   const hear = (e: MessageEvent) => {
-    const m = e.data as { type?: unknown; requestId?: unknown } | null;
-    if (m?.type === "open" && typeof m.requestId === "string") show(plainID(m.requestId));
+    const m = e.data as { type?: unknown; requestId?: unknown; reply?: unknown } | null;
+    if (m?.type === "open" && typeof m.requestId === "string") show({ requestId: plainID(m.requestId), reply: typeof m.reply === "string" ? sessionID(m.reply) : "" });
   };
   container.addEventListener("message", hear);
   container.startMessages();
   return () => container.removeEventListener("message", hear);
+}
+
+/** An id that can be a session's, which its agent chose. */
+function sessionID(id: string): string {
+  return id.length <= 256 ? id : "";
 }
 
 /** An id that can be one of the broker's. */

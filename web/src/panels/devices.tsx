@@ -14,6 +14,7 @@ import { Rich } from "../text/rich";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
 import { AddPhone } from "./addphone";
+import { LetIn } from "./letin";
 import { VerificationSwitch } from "./verification";
 
 export function Devices() {
@@ -42,6 +43,7 @@ export function Devices() {
           <Row key={d.id} device={d} asked={asked === d.id} ask={(yes) => setAsked(yes ? d.id : "")} renamed={load} />
         ))}
       </ul>
+      <LetIn changed={load} />
       <VerificationSwitch changed={load} />
       {list && !ownDevice() && <p class="quiet">{words.devices.token}</p>}
       {list && ownDevice() && keepsNothing.value && <p class="quiet">{words.devices.keepsNothing}</p>}

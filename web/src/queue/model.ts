@@ -290,11 +290,11 @@ export function agoWords(ms: number): string {
   return ms < 3000 ? words.time.justNow : words.time.ago(since(ms));
 }
 
-const ranks: readonly string[] = ["view", "approve", "admin"];
+const ranks: readonly string[] = ["view", "approve", "operate", "admin"];
 
 /** Whether the broker would let this browser take a device out: itself, and, where it may
  * decide, those that may do no more than it. A token's role is not known here. */
 export function mayRevoke(own: { id: string; role: string } | undefined, other: { id: string; role: string }): boolean {
   if (!own || own.id === other.id) return true;
-  return own.role === "admin" || (own.role === "approve" && ranks.indexOf(other.role) <= ranks.indexOf(own.role));
+  return own.role === "admin" || (own.role !== "view" && ranks.indexOf(other.role) <= ranks.indexOf(own.role));
 }

@@ -7,6 +7,7 @@ import { Live, type Link } from "../broker/socket";
 import type { Halt, PermissionRequest, SessionInfo, WSMessage } from "../broker/types.gen";
 import { Unpaired } from "../device/session";
 import { preferences } from "../panels/preferences";
+import { heard, keepMessagesOf } from "../story/messages";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 import { view } from "../view";
@@ -83,6 +84,7 @@ export function turnedAway(why: string): void {
   recent.value = overruled.value = [];
   selected.value = announcement.value = arrivalTrouble.value = "";
   ruleTrouble.value = halt.value = undefined;
+  keepMessagesOf("");
   together.value = [];
   recentKnown.value = false;
   view.value = "inbox";
@@ -117,6 +119,7 @@ function receive(m: WSMessage): void {
     halt.value = m.halt;
     return;
   }
+  if (m.type === "messages") return heard(m.messages);
   if (m.type === "rules") {
     const before = ruleTrouble.value;
     ruleTrouble.value = m.allowing && m.problems.length === 0 ? undefined : m;

@@ -1,33 +1,43 @@
 // The line under a session in which its agent is told something, and what became of what was sent.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { verified } from "../broker/api";
 import { digest } from "../broker/digest";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
 import { sign } from "../device/device";
 import { authorized, ownDevice } from "../device/session";
+import { link } from "../queue/state";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
+import { heard, keepMessagesOf, messages, writing } from "./messages";
 
 const w = laterWords.say;
 const shown = 3; // messages, the newest
 const life = 600_000; // ms: until when a message may be handed over
-const quick = 150; // ms between two looks at what became of it, doubled up to slow
-const slow = 2000;
+const again = 2000; // ms after which the messages are read again that could not be read
 
 /** What was begun in each session, and not sent. */
 const drafts = signal<ReadonlyMap<string, string>>(new Map());
 
 export function Composer({ session }: { session: SessionInfo | undefined }) {
   const id = session?.sessionId ?? "";
-  const { messages, look } = useMessages(id);
+  useMessages(id);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => setTrouble(""), [id]);
+  const write = id !== "" && writing.value === id;
+  useEffect(() => {
+    if (!write || !field.current) return;
+    writing.value = "";
+    field.current.scrollIntoView({ block: "nearest" });
+    field.current.focus();
+  });
   if (!session || session.state === "exited" || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
   if (role === "view" || role === "approve") return <p class="quiet say-not">{w.notAllowed}</p>;
+  const own = messages.value.filter((m) => m.sessionId === id);
   const draft = drafts.value.get(id) ?? "";
   const set = (text: string) => (drafts.value = new Map(drafts.value).set(id, text));
   const go = async () => {
@@ -35,19 +45,18 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     setBusy(true);
     setTrouble("");
     try {
-      await send(session, draft);
+      heard([await send(session, draft)]);
       set("");
     } catch (e) {
       setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
     }
     setBusy(false);
-    look();
   };
   return (
     <section class="say" data-ui="composer" aria-label={w.label}>
       <ol class="sent" aria-live="polite">
-        {messages.slice(-shown).map((m) => (
-          <One key={m.id} message={m} look={look} />
+        {own.slice(-shown).map((m) => (
+          <One key={m.id} message={m} />
         ))}
       </ol>
       {trouble && (
@@ -62,6 +71,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
         }}
       >
         <textarea
+          ref={field}
           aria-label={w.label}
           placeholder={w.placeholder}
           rows={Math.min(6, draft.split("\n").length)}
@@ -85,7 +95,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
   );
 }
 
-function One({ message: m, look }: { message: Message; look: () => void }) {
+function One({ message: m }: { message: Message }) {
   const by = m.by.name && m.by.kind === "device" ? visibleLine(m.by.name) : w.terminal;
   return (
     <li data-ui="message" data-state={m.state}>
@@ -96,7 +106,7 @@ function One({ message: m, look }: { message: Message; look: () => void }) {
         {by} · {stateOf(m)}
       </small>
       {m.state === "sent" && (
-        <button type="button" class="link" data-action="take-back" onClick={() => void authorized("DELETE", `${path(m.sessionId)}/${m.id}`).then(look, look)}>
+        <button type="button" class="link" data-action="take-back" onClick={() => void takeBack(m)}>
           {w.takeBack}
         </button>
       )}
@@ -111,12 +121,20 @@ function stateOf(m: Message): string {
   return w.states[m.state](seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds)));
 }
 
+/** Takes back what nobody has taken yet; where somebody has, its new state is on its way. */
+function takeBack(m: Message): Promise<void> {
+  return authorized<Message>("DELETE", `${path(m.sessionId)}/${m.id}`).then(
+    (now) => heard([now]),
+    () => undefined,
+  );
+}
+
 function path(session: string): string {
   return `/v1/sessions/${encodeURIComponent(session)}/messages`;
 }
 
 /** Sends a text, signed by this device. Throws Unpaired, ApiError, and an Error where its owner was not verified. */
-async function send(session: SessionInfo, prompt: string): Promise<void> {
+async function send(session: SessionInfo, prompt: string): Promise<Message> {
   const m = {
     id: crypto.randomUUID(),
     agent: `terminal@${session.host ?? ""}`,
@@ -126,31 +144,27 @@ async function send(session: SessionInfo, prompt: string): Promise<void> {
   };
   const device = ownDevice();
   const text = ["assent message v1", m.id, m.agent, session.sessionId, m.kind, await digest(prompt), "", m.expiresAt].join("\n");
-  await verified(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+  return verified<Message>(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
 }
 
-/** The messages of a session. While something is still to come they are looked at again and again. */
-function useMessages(id: string): { messages: readonly Message[]; look: () => void } {
-  const [messages, setMessages] = useState<readonly Message[]>([]);
-  const [asked, ask] = useState(0);
+/** Reads the messages of a session once, and again with each new connection: what changes in between, the
+ * broker tells. */
+function useMessages(id: string): void {
+  const live = link.value === "live";
+  useEffect(() => keepMessagesOf(id), [id]);
   useEffect(() => {
-    if (!id) return;
+    if (!id || !live) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let gone = false;
-    let pause = quick;
-    const look = async () => {
-      const list = await authorized<Message[]>("GET", path(id)).catch(() => undefined);
-      if (gone) return;
-      if (list) setMessages(list);
-      if (!list || list.some((m) => m.state === "sent" || m.state === "taken" || m.state === "started")) timer = setTimeout(() => void look(), pause);
-      pause = Math.min(slow, 2 * pause);
-    };
+    const look = () =>
+      authorized<Message[]>("GET", path(id)).then(
+        (list) => void (gone || heard(list)),
+        () => void (gone || (timer = setTimeout(() => void look(), again))),
+      );
     void look();
     return () => {
       gone = true;
       clearTimeout(timer);
     };
-  }, [id, asked]);
-  useEffect(() => setMessages([]), [id]);
-  return { messages, look: () => ask((n) => n + 1) };
+  }, [id, live]);
 }

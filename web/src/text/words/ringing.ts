@@ -32,6 +32,8 @@ export const ringing = {
   risks: { attention: "needs attention", danger: "danger" } as Readonly<Record<string, string>>,
   waits: (what: string) => `${what}, for 10 minutes now`,
   finished: "An agent has finished",
+  done: (where: string) => (where ? `Claude is done: ${where}` : "Claude is done"),
+  reply: "Reply",
   failed: "An agent has failed",
   halted: {
     stop: (who: string) => `Everything is stopped by ${who}`,
