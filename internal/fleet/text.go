@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
@@ -61,16 +62,19 @@ func about(m *hook.Message) string {
 		Mark(m), clip(m.By.Name, 60), verified)
 }
 
-// stopReason is what the agent is told at the end of its turn, to go on with.
+// stopReason is what the agent is told at the end of its turn, to go on with. The text stands between two
+// lines that nobody can know before: it can neither end its own part nor begin somebody else's.
 func stopReason(m *hook.Message) string {
-	from := "The user of this session sent this from a terminal"
+	from := "The user of this session sent this from a terminal, and nobody signed it"
 	if m.By.Kind == "device" {
 		from = fmt.Sprintf("The user of this session sent this from their paired device %q", clip(m.By.Name, 60))
 	}
 	if signed(m) {
 		from += "; its signature was verified"
 	}
-	return from + " (assent #" + Mark(m) + "):\n\n" + m.Prompt
+	edge := "---- " + strings.ToLower(rand.Text()[:12]) + " ----"
+	return from + " (assent #" + Mark(m) + "). Their words stand between the two lines " + edge + " and end there:\n\n" +
+		edge + "\n" + m.Prompt + "\n" + edge
 }
 
 // tags are what a text may not hold: it could end its own wrapper, and begin somebody else's.
@@ -85,10 +89,26 @@ func checkText(text string) *hook.FieldError {
 		return hook.BadField("prompt", fmt.Sprintf("longer than %d KiB", hook.MaxMessage>>10))
 	case !utf8.ValidString(text):
 		return hook.BadField("prompt", "is no UTF-8")
-	case tags.MatchString(text):
+	case tags.MatchString(strings.Map(visible, text)):
 		return hook.BadField("prompt", "holds a tag such as <…-message>, in which agents hand over what others say; write it another way")
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }):
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
 		return hook.BadField("prompt", "holds control characters")
+	case strings.ContainsFunc(text, deceives):
+		return hook.BadField("prompt", "holds invisible characters that reorder or hide text; whoever reads it in the terminal would see other words than the agent")
 	}
 	return nil
+}
+
+// visible drops what nobody sees, as it may stand in a tag that a reader takes for a whole one.
+func visible(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me) || r == '\u3164' || r == '\u115f' || r == '\u1160' {
+		return -1
+	}
+	return r
+}
+
+// deceives reports whether a character embeds, overrides or isolates a direction, or is one of the tags that
+// spell a text nobody sees. The marks that right-to-left texts need, and what joins emoji, are not among them.
+func deceives(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r >= '\U000E0000' && r <= '\U000E007F'
 }
