@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 
+	"assent/internal/auth"
 	"assent/internal/fleet"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
@@ -25,6 +27,20 @@ func (a *app) inbox(ctx context.Context, session string) (fleet.Line, error) {
 		return nil, err
 	}
 	return line, nil
+}
+
+// maySend says whether a device or token still may send messages. The owner of this machine may.
+func maySend(who *auth.Auth) func(hook.Approver) bool {
+	return func(by hook.Approver) bool {
+		switch by.Kind {
+		case "device":
+			d, ok := who.Device(by.ID)
+			return ok && d.Role.Includes(auth.RoleOperate)
+		case "token":
+			return slices.ContainsFunc(who.Tokens(), func(t auth.Token) bool { return t.ID == by.ID && t.Role.Includes(auth.RoleOperate) })
+		}
+		return by.Kind == hook.KindOwner
+	}
 }
 
 // processGone reports whether it is certain that the process of an event's hook has ended.

@@ -80,6 +80,9 @@ type Config struct {
 	Inbox func(ctx context.Context, session string) (Line, error)
 	// Self is the submitter of sessions that Inbox reaches.
 	Self string
+	// May reports whether who sent a message may still send one: nothing is handed over that comes from a
+	// device that was removed since. nil: everybody may.
+	May func(hook.Approver) bool
 	// Gone reports whether it is certain that the process that an event came from has ended. nil: it never is.
 	Gone func(hook.Origin) bool
 	// Logf reports what the operator should know, and never a text; nil discards it.
@@ -121,6 +124,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	if cfg.bytes == 0 {
 		cfg.bytes = maxBytes
+	}
+	if cfg.May == nil {
+		cfg.May = func(hook.Approver) bool { return true }
 	}
 	if cfg.Gone == nil {
 		cfg.Gone = func(hook.Origin) bool { return false }

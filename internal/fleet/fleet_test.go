@@ -27,6 +27,7 @@ type rig struct {
 	mu   sync.Mutex
 	open bool     // the session has an inbox
 	dead bool     // its process has ended
+	left bool     // the sender was removed
 	fail error    // of Send
 	got  []string // what the inbox was handed
 }
@@ -61,7 +62,11 @@ func (r *rig) start() (stop func()) {
 		defer r.mu.Unlock()
 		return r.dead
 	}
-	s, err := Open(ctx, Config{KV: r.kv, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, Inbox: func(context.Context, string) (Line, error) {
+	s, err := Open(ctx, Config{KV: r.kv, Self: self, Logf: r.t.Logf, Gone: gone, bytes: few, May: func(by hook.Approver) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return by == phone && !r.left || by.Kind == hook.KindOwner
+	}, Inbox: func(context.Context, string) (Line, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if !r.open {
@@ -277,6 +282,28 @@ func TestTextOfAllScripts(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+// What a device sent that was removed meanwhile is handed to nobody, by neither way.
+func TestRemovedSender(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.prompt("hello")
+		r.send("m1", "x")
+		r.mu.Lock()
+		r.left = true
+		r.mu.Unlock()
+		if out := r.event("Stop", `,"stop_hook_active":false`); out != "" {
+			t.Errorf("the Stop hook prints %s", out)
+		}
+		r.inbox(true)
+		time.Sleep(retryTime)
+		if m := r.wants("m1", sent, refused); m.Steps[1].Why == "" {
+			t.Error("no reason")
+		}
+		if got := r.handed(); len(got) != 0 {
+			t.Errorf("handed over: %q", got)
+		}
+	})
 }
 
 // A turn is lengthened seven times in a row at most; the client would drop the eighth.

@@ -36,6 +36,9 @@ func (s *Store) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// noSender is why a message is refused whose sender may not send any more.
+const noSender = "its sender was removed"
+
 // task is one thing that Run does.
 type task struct {
 	id      string
@@ -134,6 +137,8 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			}
 		case m.State == hook.MessageSent && expired(m, now):
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageExpired})
+		case m.State == hook.MessageSent && !s.cfg.May(m.By):
+			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: noSender})
 		case m.State == hook.MessageSent && !busy[m.SessionID]:
 			busy[m.SessionID] = true
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
