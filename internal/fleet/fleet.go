@@ -283,13 +283,60 @@ func (s *Store) unrecorded(err error) {
 	}
 }
 
-// Forget removes the messages of a session.
+// Forget removes the messages of a session, and ends those that are on their way. Of one that could be sent
+// again, because its time is not over, all but the text stays so long.
 func (s *Store) Forget(ctx context.Context, session string) error {
 	var errs []error
+	now := time.Now()
 	for _, m := range s.Messages(session) {
-		errs = append(errs, s.remove(ctx, m.ID))
+		if expired(&m, now) {
+			errs = append(errs, s.remove(ctx, m.ID))
+		} else {
+			errs = append(errs, s.blank(ctx, m.ID))
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// blank removes the text of a message, and ends it. Its id stays taken: who has what a device once signed
+// could send it again, and have it handed over a second time.
+func (s *Store) blank(ctx context.Context, id string) error {
+	const attempts = 5 // against its own steps
+	var last error
+	for range attempts {
+		s.mu.Lock()
+		e := s.messages[id]
+		if e == nil || e.m.Prompt == "" {
+			s.mu.Unlock()
+			return nil
+		}
+		m, rev := e.m, e.rev
+		s.mu.Unlock()
+		m.Prompt, m.Write = "", rand.Text()
+		if to := over[m.State]; to != "" {
+			m.State = to
+			m.Steps = append(slices.Clone(m.Steps), hook.MessageStep{State: to, At: time.Now().UTC(), Why: "forgotten"})
+		}
+		value, err := json.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("encode a message: %w", err)
+		}
+		newRev, err := s.cfg.KV.Update(ctx, prefix+id, value, rev)
+		if err == nil {
+			s.kv.Offer(prefix+id, value, newRev)
+			return nil
+		}
+		last = err
+		if value, rev, err = s.cfg.KV.Get(ctx, prefix+id); err == nil {
+			s.kv.Offer(prefix+id, value, rev) // a step came first
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, last)
+}
+
+// over is how a message ends whose session, or text, is no more.
+var over = map[hook.MessageState]hook.MessageState{
+	hook.MessageSent: hook.MessageRefused, hook.MessageTaken: hook.MessageLost, hook.MessageStarted: hook.MessageEnded,
 }
 
 func (s *Store) remove(ctx context.Context, id string) error {

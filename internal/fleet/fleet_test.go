@@ -306,6 +306,23 @@ func TestRemovedSender(t *testing.T) {
 	})
 }
 
+// What is forgotten while it waits is handed to nobody.
+func TestForgottenOnItsWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.prompt("hello")
+		r.send("m1", "x")
+		if err := r.Forget(context.Background(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		if out := r.event("Stop", `,"stop_hook_active":false`); out != "" {
+			t.Errorf("the Stop hook prints %s", out)
+		}
+		if m := r.wants("m1", sent, refused); m.Prompt != "" {
+			t.Errorf("its text is still there: %q", m.Prompt)
+		}
+	})
+}
+
 // A turn is lengthened seven times in a row at most; the client would drop the eighth.
 func TestTurnsAreNotLengthenedForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -506,6 +523,23 @@ func TestRestart(t *testing.T) {
 		if err := r.Forget(context.Background(), "s"); err != nil {
 			t.Fatal(err)
 		}
+		if left := fmt.Sprint(r.kv.Values()); strings.Contains(left, `"prompt"`) {
+			t.Errorf("left behind: %s", left)
+		}
+		// What was handed over once is not handed over again, by a broker that starts later either.
+		for range 2 {
+			if _, err := r.Store.Send(context.Background(), message("m1", "x")); !errors.Is(err, ErrDuplicate) {
+				t.Errorf("sent again: %v", err)
+			}
+			stop()
+			stop = r.start()
+			time.Sleep(time.Second)
+		}
+		if got := r.handed(); len(got) != 1 {
+			t.Errorf("handed over %d times", len(got))
+		}
+		time.Sleep(DefaultExpiry + sweepEvery)
+		synctest.Wait()
 		if len(r.kv.Values()) != 0 {
 			t.Errorf("left behind: %v", r.kv.Values())
 		}
@@ -639,8 +673,13 @@ func TestOldMessagesMakeRoom(t *testing.T) {
 		if size > few {
 			t.Errorf("%d bytes are kept", size)
 		}
+		if m, err := r.Message("m0"); err != nil || m.Prompt != "" {
+			t.Errorf("the oldest still has its text: %v", err)
+		}
+		time.Sleep(DefaultExpiry)
+		r.send("new", text)
 		if _, err := r.Message("m0"); !errors.Is(err, ErrNotFound) {
-			t.Errorf("the oldest is still there: %v", err)
+			t.Errorf("the oldest is still there, though its time is over: %v", err)
 		}
 	})
 }

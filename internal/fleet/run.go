@@ -204,12 +204,12 @@ func (s *Store) deliver(ctx context.Context, t task) (retry time.Time) {
 	return retry
 }
 
-// sweep removes messages that have been over for long.
+// sweep removes messages that have been over for long, and those without a text that nobody can send again.
 func (s *Store) sweep(ctx context.Context, now time.Time) {
 	s.mu.Lock()
 	var old []string
 	for id, e := range s.messages {
-		if e.m.State.Over() && now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep {
+		if e.m.State.Over() && (now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep || e.m.Prompt == "" && expired(&e.m, now)) {
 			old = append(old, id)
 		}
 	}

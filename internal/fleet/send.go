@@ -123,29 +123,47 @@ func (s *Store) admit(id string, inbox bool) (submitter string, err error) {
 	return submitter, nil
 }
 
-// makeRoom removes the oldest messages that are over until one with a text of n bytes can be kept.
+// makeRoom removes the oldest messages that are over until one with a text of n bytes can be kept: those first
+// whose time is over, then the texts of others, and these as a whole only where there are too many.
 func (s *Store) makeRoom(ctx context.Context, n int) error {
 	for {
+		now := time.Now()
 		s.mu.Lock()
-		size, oldest := n, (*entry)(nil)
+		many, size := len(s.messages) >= maxKept, n
 		for _, e := range s.messages {
 			size += len(e.m.Prompt)
-			if e.m.State.Over() && e.due == "" && (oldest == nil || inOrder(e.m, oldest.m) < 0) {
-				oldest = e
+		}
+		var first *entry
+		good := false // that it could be sent again
+		for _, e := range s.messages {
+			if !e.m.State.Over() || e.due != "" {
+				continue
+			}
+			again := !expired(&e.m, now)
+			if again && !many && e.m.Prompt == "" {
+				continue
+			}
+			if first == nil || good && !again || good == again && inOrder(e.m, first.m) < 0 {
+				first, good = e, again
 			}
 		}
-		full, id := len(s.messages) >= maxKept || size > s.cfg.bytes, ""
-		if oldest != nil {
-			id = oldest.m.ID
+		id := ""
+		if first != nil {
+			id = first.m.ID
 		}
 		s.mu.Unlock()
+		var err error
 		switch {
-		case !full:
+		case !many && size <= s.cfg.bytes:
 			return nil
 		case id == "":
 			return ErrTooMany
+		case good && !many:
+			err = s.blank(ctx, id)
+		default:
+			err = s.remove(ctx, id)
 		}
-		if err := s.remove(ctx, id); err != nil {
+		if err != nil {
 			return err
 		}
 	}

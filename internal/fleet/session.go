@@ -86,9 +86,7 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 	switch {
 	case e.Type == hook.EventSessionEnd:
 		for _, o := range mine {
-			o.due = map[hook.MessageState]hook.MessageState{
-				hook.MessageSent: hook.MessageRefused, hook.MessageTaken: hook.MessageLost, hook.MessageStarted: hook.MessageEnded,
-			}[o.m.State]
+			o.due = over[o.m.State]
 		}
 	case e.Type == hook.EventUserPromptSubmit && p.AgentID == "":
 		s.mu.Unlock()
