@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
-	"golang.org/x/time/rate"
 
 	"assent/internal/api"
 	"assent/internal/auth"
@@ -26,33 +26,48 @@ var (
 	errMessageRate = errors.New("too many messages in a minute; wait a little")
 )
 
-// How many messages one credential may send: messageBurst at once, and one more every messageEvery.
+// How many messages one credential may send within any messageTime.
 const (
 	messageBurst = 20
-	messageEvery = 3 * time.Second
-	maxSenders   = 1024 // whose rates are known
+	messageTime  = time.Minute
+	maxSenders   = 1024 // of whom it is known when they sent
 )
 
 // senders bound how much each credential sends.
 type senders struct {
 	burst int
 	mu    sync.Mutex
-	rates map[string]*rate.Limiter // guarded by mu; by kind and id
+	sent  map[string][]time.Time // guarded by mu; by kind and id: when, the oldest first, at most burst
 }
 
+// allow counts a message of by that is sent now, if there is room for it.
 func (x *senders) allow(by hook.Approver) bool {
+	now := time.Now()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	key := by.Kind + " " + by.ID
-	l := x.rates[key]
-	if l == nil {
-		if x.rates == nil || len(x.rates) >= maxSenders {
-			x.rates = map[string]*rate.Limiter{}
-		}
-		l = rate.NewLimiter(rate.Every(messageEvery), x.burst)
-		x.rates[key] = l
+	lately := func(times []time.Time) []time.Time {
+		return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) >= messageTime })
 	}
-	return l.Allow()
+	key := by.Kind + " " + by.ID
+	times := lately(x.sent[key])
+	if len(times) >= x.burst {
+		return false
+	}
+	if len(x.sent) >= maxSenders {
+		for k, t := range x.sent {
+			if x.sent[k] = lately(t); len(x.sent[k]) == 0 {
+				delete(x.sent, k)
+			}
+		}
+		if len(x.sent) >= maxSenders && x.sent[key] == nil {
+			return false // more than a thousand send at once: nobody starts afresh by that
+		}
+	}
+	if x.sent == nil {
+		x.sent = map[string][]time.Time{}
+	}
+	x.sent[key] = append(times, now)
+	return true
 }
 
 // sendMessage is POST /v1/sessions/{id}/messages {id, prompt, kind?, agent?, expiresAt?, signature?,
