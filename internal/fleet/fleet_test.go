@@ -523,7 +523,7 @@ func TestRestart(t *testing.T) {
 		if err := r.Forget(context.Background(), "s"); err != nil {
 			t.Fatal(err)
 		}
-		if left := fmt.Sprint(r.kv.Values()); strings.Contains(left, `"prompt"`) {
+		if left := fmt.Sprint(r.kv.Values()); strings.Contains(left, `"prompt":`) {
 			t.Errorf("left behind: %s", left)
 		}
 		// What was handed over once is not handed over again, by a broker that starts later either.
