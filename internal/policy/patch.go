@@ -32,6 +32,9 @@ func (s *Set) patch(c *Call, t tool.Tool, explain bool) Explanation {
 	if !p.Whole || len(p.Files) > maxPatchFiles {
 		why = append(why, "it is not certain which files the patch changes")
 	}
+	if m := strangeMember(c.Input, []string{t.Title}); m != "" {
+		why = append(why, "its member "+quote(m)+" may hold another patch, or say where it is applied")
+	}
 	var parts []Explanation
 	if whole.Action == hook.ActionAsk && whole.Rule != "" {
 		parts = append(parts, whole)

@@ -116,3 +116,25 @@ func TestOtherAgentsNeeded(t *testing.T) {
 		}
 	}
 }
+
+// A member beside the patch may hold another one, or say where it is applied.
+func TestPatchStrangeMembers(t *testing.T) {
+	s := load(t, `
+version: 1
+allow: ["Edit(./**)"]
+`)
+	const patch = `"command":"*** Begin Patch\n*** Add File: /home/user/project/a\n+x\n*** End Patch"`
+	for rest, want := range map[string]hook.Action{
+		``: hook.ActionAllow, `,"timeout":1`: hook.ActionAllow, `,"input":""`: hook.ActionAllow,
+		`,"input":"*** Begin Patch\n*** Add File: /etc/x\n+x\n*** End Patch"`: hook.ActionAsk,
+		`,"workdir":"/etc"`: hook.ActionAsk, `,"cwd":"/etc"`: hook.ActionAsk, `,"patch":["x"]`: hook.ActionAsk, `,"files":{"a":1}`: hook.ActionAsk, `,"Command":"x"`: hook.ActionAsk,
+	} {
+		t.Run(rest, func(t *testing.T) {
+			c := patchCall("")
+			c.Input = []byte("{" + patch + rest + "}")
+			if v := s.Eval(c); v.Action != want {
+				t.Errorf("got %s (%s), want %s", v.Action, v.Reason, want)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/tool"
+	"assent/internal/text/strictjson"
 )
 
 // target is what a tool other than Bash works on.
@@ -220,8 +221,21 @@ func (e *scope) searches() bool { return e.tool.Kind == tool.Find || e.tool.Kind
 // and holds more than a number or a yes. Agents and versions of them name their paths differently, and
 // some have a list of them.
 func (e *scope) strangeMember() string {
-	for _, m := range e.input {
-		if len(e.tool.Known) > 0 && !slices.Contains(e.tool.Known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
+	if len(e.tool.Known) == 0 {
+		return ""
+	}
+	return strangeAmong(e.input, e.tool.Known)
+}
+
+// strangeMember is that of an input, which no scope has read yet.
+func strangeMember(input []byte, known []string) string {
+	ms, _ := members(input) // what is wrong with it is said elsewhere
+	return strangeAmong(ms, known)
+}
+
+func strangeAmong(ms []strictjson.Member, known []string) string {
+	for _, m := range ms {
+		if !slices.Contains(known, m.Key) && len(m.Value) > 0 && strings.IndexByte("\"[{", m.Value[0]) >= 0 && string(m.Value) != `""` {
 			return m.Key
 		}
 	}
