@@ -39,10 +39,17 @@ func fileName(w shell.Word, u *shell.Unit, e *scope) bool {
 	text := w.Text
 	if reachedBy(u, "find -exec") || reachedBy(u, "find -execdir") || reachedBy(u, "xargs") && e.fedByFinder(u) {
 		if text = strings.ReplaceAll(text, "{}", ""); text != w.Text && !strings.ContainsAny(text, "*?[") {
-			return !strings.ContainsAny(text, unread)
+			return !strings.ContainsAny(text, unread) && (namesOnly(u.Base) || foundName(w.Text))
 		}
 	}
 	return w.Glob && strings.ContainsAny(text, "*?[") && !strings.ContainsAny(text, unread)
+}
+
+// foundName says whether a word with {} in it is the file that was found, or lies in it or beside it: with
+// anything in front, as in /{}, it would be another file, of which nobody knows where it is.
+func foundName(text string) bool {
+	before, after, _ := strings.Cut(text, "{}")
+	return (before == "" || before == "./") && !strings.Contains(after, "{}") && !strings.Contains(after, "..")
 }
 
 // unread are the characters of words that are more than a pattern.

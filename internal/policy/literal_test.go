@@ -74,3 +74,27 @@ func TestLiteralRefused(t *testing.T) {
 		})
 	}
 }
+
+// What find hands over is the name of what it found. With something in front it is another file.
+func TestFoundNames(t *testing.T) {
+	set, err := Load([]Source{{Name: "own.yaml", Data: []byte("version: 1\nuse: [builtin/readonly@1, builtin/git-read@1]\n")}}, LoadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, want := range map[string]hook.Action{
+		"{}": hook.ActionAllow, "./{}": hook.ActionAllow, "{}/go.mod": hook.ActionAllow,
+		"/{}": hook.ActionAsk, "../{}": hook.ActionAsk, "../../{}": hook.ActionAsk, ".{}": hook.ActionAsk, "sub/{}": hook.ActionAsk, "/srv/{}": hook.ActionAsk, "{}/../x": hook.ActionAsk, "{}/{}": hook.ActionAsk, "{}{}": hook.ActionAsk, "./../{}": hook.ActionAsk,
+	} {
+		for _, command := range []string{"find . -type f -exec cat W \\;", "find . -type f -exec head -5 W \\;", "find . -type f | xargs -I{} cat W", "fd . | xargs -I{} head -3 W", "git ls-files | xargs -I{} cat W", "find . -name '*.go' -exec grep x W \\;"} {
+			in := strings.ReplaceAll(command, "W", word)
+			if v := set.Eval(bash(in)); v.Action != want {
+				t.Errorf("%s: got %s (%s), want %s", in, v.Action, v.Reason, want)
+			}
+		}
+	}
+	for _, in := range []string{`find . -name '*.go' -exec echo "== {}" \;`, `find . -type d -exec ls sub/{} \;`} {
+		if v := set.Eval(bash(in)); v.Action != hook.ActionAllow {
+			t.Errorf("%s: got %s (%s)", in, v.Action, v.Reason)
+		}
+	}
+}
