@@ -109,7 +109,13 @@ func bareTool(name string, guard bool) (*match, error) {
 			return nil, errors.New("a rule that allows must name the tool in full")
 		}
 	}
-	return &match{tools: sameTools(name)}, nil
+	m := &match{tools: sameTools(name)}
+	if guard && name == tools.Edit { // who may not edit may not do it with another tool either
+		for _, other := range tools.Where(func(t tool.Tool) bool { return t.Kind == tool.Edit || t.Kind == tool.Write }) {
+			m.tools = append(m.tools, textGlob(other))
+		}
+	}
+	return m, nil
 }
 
 func mcpString(tool string, guard bool) (*match, error) {
@@ -190,7 +196,13 @@ func bashString(spec string, guard bool) (*match, error) {
 		if guard && m.wantFlags(w, words[0]) {
 			continue
 		}
-		m.args = append(m.args, []glob{textGlob(w)})
+		g := []glob{textGlob(w)}
+		if guard && len(m.args) == 0 {
+			for _, other := range sameVerbs(words[0], w) {
+				g = append(g, textGlob(other))
+			}
+		}
+		m.args = append(m.args, g)
 	}
 	if guard {
 		text := textGlob(strings.Join(strings.Fields(spec), " "))
@@ -223,7 +235,7 @@ func (m *commandMatch) wantFlags(w, program string) bool {
 	}
 	var sets []*flagSet
 	for _, entry := range entries {
-		set, err := newFlagSet([]string{entry}, []string{program})
+		set, err := newFlagSet(append([]string{entry}, m.sameFlags(program, entry)...), []string{program})
 		if err != nil {
 			return false
 		}

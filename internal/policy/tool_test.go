@@ -311,3 +311,23 @@ allow: ["Read(./**)", "Edit(./**)", "Write(./**)", "Bash(ls:*)", "WebFetch(domai
 		}
 	}
 }
+
+// Who says that nothing may be edited means every tool that changes files.
+func TestBareEdit(t *testing.T) {
+	s := load(t, `
+version: 1
+allow: ["Edit(./**)", Read]
+deny: [Edit]
+`)
+	for tool, key := range map[string]string{"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"} {
+		if v := s.Eval(tool1(tool, key, "/home/user/project/a")); v.Action != hook.ActionDeny {
+			t.Errorf("%s: got %s (%s)", tool, v.Action, v.Reason)
+		}
+	}
+	if v := s.Eval(tool1("Read", "file_path", "/home/user/project/a")); v.Action != hook.ActionAllow {
+		t.Errorf("Read: got %s (%s)", v.Action, v.Reason)
+	}
+	if v := s.Eval(patchCall("*** Begin Patch\n*** Add File: /home/user/project/a\n+x\n*** End Patch")); v.Action != hook.ActionDeny {
+		t.Errorf("a patch: got %s (%s)", v.Action, v.Reason)
+	}
+}
