@@ -211,11 +211,20 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 			if m.ops&op == 0 && (op != opEdit || (m.ops|m.also)&opWrite == 0) {
 				continue
 			}
+			words := u.Argv[min(1, len(u.Argv)):]
+			if whole := asWhole(u, op); whole != no && m.means(op) {
+				for _, w := range taken(u) {
+					found = found.or(whole.and(e.holds(w, u, m.paths)))
+				}
+			}
 			certain := fileProgram(u.Base, op)
 			if certain == no {
 				continue
 			}
-			for _, w := range u.Argv[min(1, len(u.Argv)):] {
+			if op != opRead {
+				words = append(placed(u), words...)
+			}
+			for _, w := range words {
 				found = found.or(certain.and(m.guardsWord(w, op, u, e)))
 			}
 		}
@@ -224,9 +233,16 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 	return no
 }
 
+// means says whether a rule that denies or asks is about an operation on its files.
+func (m *fileMatch) means(op operation) bool {
+	if op == opRead {
+		return m.ops&opRead != 0
+	}
+	return (m.ops|m.also)&(opEdit|opWrite) != 0
+}
+
 func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *scope) truth {
-	changes := (m.ops|m.also)&(opEdit|opWrite) != 0 && op != opRead
-	if !changes && m.ops&op == 0 {
+	if !m.means(op) {
 		return no
 	}
 	t := e.wordTouches(w, u, m.paths)
@@ -244,7 +260,7 @@ func (m *fileMatch) guardsWord(w shell.Word, op operation, u *shell.Unit, e *sco
 // fileProgram says whether a program does op to the files it is given: yes, perhaps, or no for
 // those that are known not to.
 func fileProgram(base string, op operation) truth {
-	if namesOnly(base) {
+	if namesOnly(base) && (base != "mkdir" || op == opRead) {
 		return no
 	}
 	switch base {
@@ -264,7 +280,7 @@ func fileProgram(base string, op operation) truth {
 			return yes
 		}
 		return perhaps
-	case "rm", "tee", "touch", "chmod", "chown", "chgrp", "truncate", "shred", "unlink", "rmdir":
+	case "rm", "tee", "touch", "chmod", "chown", "chgrp", "truncate", "shred", "unlink", "rmdir", "mkdir":
 		if op == opRead {
 			return no
 		}
