@@ -34,7 +34,11 @@ func (m *commandMatch) guardsReading(u *shell.Unit, argv []shell.Word, e *scope)
 	if found == no && (m.text == nil || m.text.src[0] != '*') {
 		return no
 	}
-	found = found.and(m.argsGuarded(argv[1:], e))
+	args := m.argsGuarded(argv[1:], e)
+	if short := withoutGroup(argv); short != nil && args != yes {
+		args = args.or(m.argsGuarded(short, e))
+	}
+	found = found.and(args)
 	if m.text != nil && found != yes {
 		if !e.spend(20 * len(argv)) {
 			return perhaps

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"assent/internal/policy/shell"
 )
 
 // A rule that denies or asks says rm -rf and means rm --recursive --force, or npm install and means
@@ -80,6 +82,23 @@ func sameWords(lists []string, word string) []string {
 		if words := strings.Fields(list); slices.Contains(words, word) {
 			return words
 		}
+	}
+	return nil
+}
+
+// withoutGroup are the arguments of a command without a word that changes nothing of what it does: docker
+// container rm is docker rm, and cargo +nightly publish is cargo publish. nil without one.
+func withoutGroup(argv []shell.Word) []shell.Word {
+	is := func(w shell.Word) bool { return w.Text == "container" }
+	switch argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:] {
+	case "docker", "podman":
+	case "cargo":
+		is = func(w shell.Word) bool { return strings.HasPrefix(w.Prefix, "+") }
+	default:
+		return nil
+	}
+	if i := slices.IndexFunc(argv[1:], is); i >= 0 {
+		return slices.Concat(argv[1:1+i], argv[2+i:])
 	}
 	return nil
 }
