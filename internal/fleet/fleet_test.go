@@ -323,6 +323,32 @@ func TestForgottenOnItsWay(t *testing.T) {
 	})
 }
 
+// In a session in which one turn follows on another, a message without a receipt is lost a minute after the turn
+// that should have brought it, and holds up the next ones no longer.
+func TestNoReceiptInABusySession(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.prompt("hello")
+		r.send("m1", "one")
+		r.send("m2", "two")
+		if out := r.event("Stop", `,"stop_hook_active":false`); !strings.Contains(out, "one") {
+			t.Fatalf("Stop prints %q", out)
+		}
+		// Its hook ended before it heard: the turn is over for the client, and another begins.
+		for range 5 {
+			r.prompt("go on")
+			time.Sleep(20 * time.Second)
+			if out := r.event("Stop", `,"stop_hook_active":false`); out != "" {
+				if !strings.Contains(out, "two") {
+					t.Errorf("Stop prints %q", out)
+				}
+				break
+			}
+		}
+		r.wants("m1", sent, taken, lostNow)
+		r.wants("m2", sent, taken)
+	})
+}
+
 // A turn is lengthened seven times in a row at most; the client would drop the eighth.
 func TestTurnsAreNotLengthenedForEver(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
@@ -650,6 +676,36 @@ func TestReceiptOnTheStream(t *testing.T) {
 		r.wants("m2", sent, taken, started)
 		time.Sleep(2 * seenTime)
 		r.wants("m2", sent, taken, started)
+	})
+}
+
+// The end of a turn that waited in the spool, behind its receipt or alone, ends the message.
+func TestEndOfTurnInTheSpool(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.inbox(true)
+		seen := func(kind, members string) {
+			raw := `{"session_id":"s","hook_event_name":"` + kind + `"` + members + `}`
+			e := &hook.Event{Type: kind, Agent: "claude", Submitter: self, Spooled: true, Time: time.Now(), Raw: []byte(raw)}
+			p, err := claude.Agent{}.Decode(kind, e.Raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Seen(e, &p, func() hook.Detail { return claude.Agent{}.Detail(kind, e.Raw) })
+			synctest.Wait()
+		}
+		r.send("m1", "x")
+		time.Sleep(time.Second)
+		seen("Stop", "") // of the turn before
+		r.wants("m1", sent, taken)
+		seen("UserPromptSubmit", fmt.Sprintf(`,"prompt":%q`, r.handed()[0]))
+		seen("Stop", "")
+		r.wants("m1", sent, taken, started, ended)
+		time.Sleep(apart)
+		r.send("m2", "y")
+		r.prompt(r.handed()[1])
+		time.Sleep(time.Second)
+		seen("Stop", "")
+		r.wants("m2", sent, taken, started, ended)
 	})
 }
 

@@ -114,7 +114,7 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			if e.due == hook.MessageRefused || e.due == hook.MessageLost {
 				t.why = "the session ended"
 			}
-			if e.due == hook.MessageEnded && m.State == hook.MessageTaken {
+			if e.due == hook.MessageEnded && (m.State == hook.MessageTaken || m.State == hook.MessageLost) {
 				t.to, t.from = hook.MessageStarted, before(hook.MessageStarted) // step by step
 			}
 			tasks = append(tasks, t)
@@ -125,11 +125,13 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			if x != nil && x.working && s.cfg.Gone(x.origin) {
 				x.working, x.idle = false, now // it was killed: nothing tells of the end of its turn
 			}
-			if x != nil && x.working {
+			if !e.turnOver.IsZero() {
+				since = e.turnOver
+			} else if x != nil && x.working {
 				due(now.Add(receiptTime)) // at its next boundary, or when its turn is over; it is looked at again
 				continue
 			}
-			if x != nil && x.idle.After(since) {
+			if e.turnOver.IsZero() && x != nil && x.idle.After(since) {
 				since = x.idle
 			}
 			if due(since.Add(receiptTime)) {

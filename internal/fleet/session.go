@@ -83,6 +83,9 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 		return nil
 	}
 	s.wakeUp()
+	if p.AgentID == "" {
+		missedTurn(mine, e.Type, now)
+	}
 	switch {
 	case e.Type == hook.EventSessionEnd:
 		for _, o := range mine {
@@ -116,14 +119,23 @@ func (s *Store) TurnOver(e *hook.Event, session string) (queued, reachable bool)
 }
 
 // Seen takes an event as the stream brings it, perhaps again. It finds the receipts that no hook brought to Event:
-// those that waited in a spool, and those of before a restart.
+// those that waited in a spool, and those of before a restart. A turn whose end waited in the spool ends with it, too.
 func (s *Store) Seen(e *hook.Event, p *hook.Payload, detail func() hook.Detail) {
-	if e.Type != hook.EventUserPromptSubmit || e.Emitted || p.AgentID != "" || e.Agent != (claude.Agent{}).Name() {
+	over := e.Spooled && (e.Type == hook.EventStop || e.Type == hook.EventStopFailure)
+	if e.Type != hook.EventUserPromptSubmit && !over || e.Emitted || p.AgentID != "" || e.Agent != (claude.Agent{}).Name() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.outstandingLocked(p.SessionID) {
+		if over {
+			began := o.m.State == hook.MessageStarted && e.Time.After(o.m.Steps[len(o.m.Steps)-1].At) || !o.seen.IsZero() && o.awaits()
+			if o.m.Submitter == e.Submitter && o.due == "" && began {
+				o.due = hook.MessageEnded
+				s.wakeUp()
+			}
+			continue
+		}
 		if o.m.Submitter == e.Submitter && o.awaits() && o.seen.IsZero() {
 			if known, _ := o.isPrompt(detail().Prompt); known {
 				o.seen = time.Now()
@@ -158,6 +170,18 @@ func (s *Store) outstandingLocked(id string) []*entry {
 	}
 	slices.SortFunc(found, func(a, b *entry) int { return inOrder(a.m, b.m) })
 	return found
+}
+
+// missedTurn notes when a turn ended before the receipt of a message came: from then on the receipt is waited
+// for a while, also where the session is never idle. The text that a Stop hook was handed is in the turn that
+// it lengthened, so another prompt ends the wait for it, too.
+func missedTurn(mine []*entry, event string, now time.Time) {
+	for _, o := range mine {
+		over := event == hook.EventStop || event == hook.EventStopFailure || event == hook.EventUserPromptSubmit && o.m.Way == hook.WayStop
+		if over && o.m.State == hook.MessageTaken && o.turnOver.IsZero() {
+			o.turnOver = now
+		}
+	}
 }
 
 // receivedByStop notes that the turn went on after a Stop hook had been handed a message.
