@@ -186,7 +186,7 @@ func (s *standIn) listen(dir string, i int) {
 			s.takes(text)
 			quoted, _ := json.Marshal(text) // a string
 			s.f.hook(s, "UserPromptSubmit", `,"prompt":`+string(quoted))
-			s.f.hook(s, "Stop", `,"stop_hook_active":false`)
+			s.stops()
 		}
 	})
 }
@@ -195,20 +195,25 @@ func (s *standIn) listen(dir string, i int) {
 func (s *standIn) turns() {
 	for {
 		s.f.hook(s, "UserPromptSubmit", `,"prompt":"go on"`)
-		for again := false; ; again = true {
-			select {
-			case <-s.f.stop:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-			out := s.f.hook(s, "Stop", fmt.Sprintf(`,"stop_hook_active":%v`, again))
-			var said struct{ Decision, Reason string }
-			if json.Unmarshal([]byte(out), &said) != nil || said.Decision != "block" {
-				break
-			}
-			s.takes(said.Reason)
-			s.f.hook(s, "PreToolUse", `,"tool_name":"Read","tool_use_id":"t","tool_input":{}`)
+		select {
+		case <-s.f.stop:
+			return
+		case <-time.After(100 * time.Millisecond):
 		}
+		s.stops()
+	}
+}
+
+// stops ends a turn of the session, unless its Stop hook has something to go on with.
+func (s *standIn) stops() {
+	for again := false; ; again = true {
+		out := s.f.hook(s, "Stop", fmt.Sprintf(`,"stop_hook_active":%v`, again))
+		var said struct{ Decision, Reason string }
+		if json.Unmarshal([]byte(out), &said) != nil || said.Decision != "block" {
+			return
+		}
+		s.takes(said.Reason)
+		s.f.hook(s, "PreToolUse", `,"tool_name":"Read","tool_use_id":"t","tool_input":{}`)
 	}
 }
 
@@ -250,7 +255,14 @@ func (f *folk) send(dev *rig.BareDevice, session string) {
 func (f *folk) check(kills int) {
 	f.t.Helper()
 	states := map[string]hook.Message{}
-	rig.Eventually(f.t, 10*rig.Soon, "nothing is on its way", func() bool {
+	defer func() {
+		for _, m := range states {
+			if !m.State.Over() {
+				f.t.Logf("still on its way: %s %+v", m.State, m.Steps)
+			}
+		}
+	}()
+	rig.Eventually(f.t, 5*rig.Soon, "nothing is on its way", func() bool {
 		for _, s := range f.sessions {
 			var list []hook.Message
 			f.d.Get("/v1/sessions/"+s.id+"/messages", &list)
