@@ -113,6 +113,8 @@ type entry struct {
 	news uint64 // when it changed last
 	// due is a step that an event proved and that is not recorded yet.
 	due hook.MessageState
+	// answered says that a Stop hook of this broker was answered with it, in the turn that runs.
+	answered bool
 	// turnOver is when a turn ended, after it was handed over, that should have brought its receipt.
 	turnOver time.Time
 	// seen is when the stream brought its receipt, if that is not recorded yet.

@@ -323,6 +323,25 @@ func TestForgottenOnItsWay(t *testing.T) {
 	})
 }
 
+// Whether a Stop hook heard the answer of a broker that was killed is not known, whatever the session does next.
+func TestRestartBehindAStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{t: t, kv: kvtest.New()}
+		stop := r.start()
+		defer func() { stop() }()
+		r.prompt("hello")
+		r.send("m1", "x")
+		if out := r.event("Stop", `,"stop_hook_active":false`); out == "" {
+			t.Fatal("nothing was handed over")
+		}
+		stop()
+		stop = r.start()
+		r.event("PreToolUse", `,"tool_name":"Bash","tool_input":{}`)
+		time.Sleep(receiptTime + time.Second)
+		r.wants("m1", sent, taken, lostNow)
+	})
+}
+
 // In a session in which one turn follows on another, a message without a receipt is lost a minute after the turn
 // that should have brought it, and holds up the next ones no longer.
 func TestNoReceiptInABusySession(t *testing.T) {
@@ -333,9 +352,11 @@ func TestNoReceiptInABusySession(t *testing.T) {
 		if out := r.event("Stop", `,"stop_hook_active":false`); !strings.Contains(out, "one") {
 			t.Fatalf("Stop prints %q", out)
 		}
-		// Its hook ended before it heard: the turn is over for the client, and another begins.
+		// Its hook ended before it heard: the turn is over for the client, and another begins. What that does is
+		// no receipt.
 		for range 5 {
 			r.prompt("go on")
+			r.event("PreToolUse", `,"tool_name":"Bash","tool_input":{}`)
 			time.Sleep(20 * time.Second)
 			if out := r.event("Stop", `,"stop_hook_active":false`); out != "" {
 				if !strings.Contains(out, "two") {

@@ -127,7 +127,7 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			}
 			if !e.turnOver.IsZero() {
 				since = e.turnOver
-			} else if x != nil && x.working {
+			} else if x != nil && x.working && (m.Way != hook.WayStop || e.answered) {
 				due(now.Add(receiptTime)) // at its next boundary, or when its turn is over; it is looked at again
 				continue
 			}

@@ -83,7 +83,7 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 		return nil
 	}
 	s.wakeUp()
-	if p.AgentID == "" {
+	if p.AgentID == "" && e.Type != hook.EventStop { // stop looks for a receipt first
 		missedTurn(mine, e.Type, now)
 	}
 	switch {
@@ -178,16 +178,17 @@ func (s *Store) outstandingLocked(id string) []*entry {
 func missedTurn(mine []*entry, event string, now time.Time) {
 	for _, o := range mine {
 		over := event == hook.EventStop || event == hook.EventStopFailure || event == hook.EventUserPromptSubmit && o.m.Way == hook.WayStop
-		if over && o.m.State == hook.MessageTaken && o.turnOver.IsZero() {
+		if over && o.m.State == hook.MessageTaken && o.due == "" && o.turnOver.IsZero() {
 			o.turnOver = now
 		}
 	}
 }
 
-// receivedByStop notes that the turn went on after a Stop hook had been handed a message.
+// receivedByStop notes that the turn went on after a Stop hook had been handed a message: that very turn, of
+// which nothing is known any more where another one began, or another broker.
 func receivedByStop(mine []*entry) {
 	for _, o := range mine {
-		if o.m.State == hook.MessageTaken && o.m.Way == hook.WayStop && o.due == "" {
+		if o.answered && o.turnOver.IsZero() && (o.m.State == hook.MessageTaken || o.m.State == hook.MessageLost) && o.due == "" {
 			o.due = hook.MessageStarted
 		}
 	}
@@ -224,6 +225,7 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 	if lengthened {
 		receivedByStop(mine)
 	}
+	missedTurn(mine, hook.EventStop, time.Now())
 	var next *hook.Message
 	for _, o := range mine {
 		switch {
@@ -251,6 +253,9 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 		return nil
 	}
 	s.mu.Lock()
+	if e := s.messages[next.ID]; e != nil {
+		e.answered = true
+	}
 	if x := s.sessions[id]; x != nil {
 		x.working, x.lastTaken = true, time.Now()
 		x.stops++
