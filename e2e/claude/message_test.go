@@ -2,10 +2,15 @@ package claude
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"assent/e2e/rig"
 	"assent/e2e/rig/modelserver"
@@ -118,4 +123,46 @@ func TestClaudeIsToldWhoseWordsTheyAre(t *testing.T) {
 	if said != 1 || !told {
 		t.Errorf("the model read the text %d times; whose it is was said: %v", said, told)
 	}
+}
+
+// How long it takes from a phone's message to its receipt, in a session that waits at its prompt. The figures are
+// printed and not judged: they are the machine's. ASSENT_E2E_MESSAGES says how many are sent.
+func TestClaudeIsSpokenToSoon(t *testing.T) {
+	t.Parallel()
+	n := 5
+	if text := os.Getenv("ASSENT_E2E_MESSAGES"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := rig.NewAgent(t)
+	reachable(a)
+	a.Terminal()
+	a.ModelDone()
+	var sessions []struct{ SessionID string }
+	a.Get("/v1/sessions", &sessions)
+	path := "/v1/sessions/" + sessions[0].SessionID + "/messages"
+	phone := a.PairBare("operate")
+	bearer := phone.Bearer()
+	var took []time.Duration
+	for i := range n {
+		m := phone.Message(sessions[0].SessionID, fmt.Sprint("PING ", i))
+		rig.Eventually(t, 2*rig.Soon, "the broker takes it", func() bool { // 20 a minute
+			status, _, err := a.As(bearer, "POST", path, m)
+			return err == nil && (status == http.StatusAccepted || status == http.StatusOK)
+		})
+		rig.Eventually(t, rig.Soon, "the message's turn is over", func() bool {
+			var got hook.Message
+			a.Get(path+"/"+m.ID, &got)
+			if got.State != hook.MessageEnded {
+				return false
+			}
+			took = append(took, got.Steps[2].At.Sub(got.Steps[0].At))
+			return true
+		})
+		time.Sleep(time.Second) // one a second goes to a session
+	}
+	slices.Sort(took)
+	t.Logf("%d messages: p50 %v, p99 %v, longest %v", n, took[n/2], took[n*99/100], took[n-1])
 }
