@@ -197,9 +197,9 @@ func TestPageLetsADeviceIn(t *testing.T) {
 	other.Do(chromedp.Navigate(url))
 	other.Tap(rig.PairHere)
 	code := other.Code("")
-	d.Refused(1, "pair", code, "--role", "operate")
-	d.Refused(1, "pair", "--role", "admin")
-	waiting := "[data-ui=waiting][data-code=" + code + "]"
+	d.Refused(4, "pair", code, "--role", "operate")
+	d.Refused(4, "pair", "--role", "admin")
+	waiting := `[data-ui=waiting][data-code="` + code + `"]`
 	b.See(waiting, code)
 	b.Do(chromedp.SetValue(chromedp.CSS(waiting+" select"), "operate"))
 	b.Accessible("let-in")
@@ -212,7 +212,7 @@ func TestPageLetsADeviceIn(t *testing.T) {
 	third := b.Device()
 	third.Do(chromedp.Navigate(url))
 	third.Tap(rig.PairHere)
-	b.Tap("[data-code=" + third.Code("") + "] [data-action=refuse]")
+	b.Tap(`[data-code="` + third.Code("") + `"] [data-action=refuse]`)
 	rig.Eventually(t, rig.Soon, "nobody waits", func() bool { return len(d.WaitingDevices()) == 0 })
 	if n := len(d.Devices()); n != 2 {
 		t.Errorf("%d devices are paired", n)

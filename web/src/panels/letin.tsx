@@ -23,7 +23,7 @@ export function LetIn({ changed }: { changed(): void }) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let gone = false;
     const look = async () => {
-      const waiting = document.hidden ? undefined : await authorized<PairingWaiting[]>("GET", "/v1/pair").catch(() => undefined);
+      const waiting = await authorized<PairingWaiting[]>("GET", "/v1/pair").catch(() => undefined);
       if (gone) return;
       if (waiting) setList(waiting);
       timer = setTimeout(() => void look(), pause);

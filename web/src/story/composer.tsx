@@ -45,7 +45,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     setBusy(true);
     setTrouble("");
     try {
-      heard([await send(session, draft)]);
+      await send(session, draft);
       set("");
     } catch (e) {
       setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
@@ -134,7 +134,7 @@ function path(session: string): string {
 }
 
 /** Sends a text, signed by this device. Throws Unpaired, ApiError, and an Error where its owner was not verified. */
-async function send(session: SessionInfo, prompt: string): Promise<Message> {
+async function send(session: SessionInfo, prompt: string): Promise<void> {
   const m = {
     id: crypto.randomUUID(),
     agent: `terminal@${session.host ?? ""}`,
@@ -144,7 +144,7 @@ async function send(session: SessionInfo, prompt: string): Promise<Message> {
   };
   const device = ownDevice();
   const text = ["assent message v1", m.id, m.agent, session.sessionId, m.kind, await digest(prompt), "", m.expiresAt].join("\n");
-  return verified<Message>(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+  await verified(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
 }
 
 /** Reads the messages of a session once, and again with each new connection: what changes in between, the
