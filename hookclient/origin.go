@@ -39,6 +39,17 @@ func origin(agent string, env func(string) string) hook.Origin {
 	return o
 }
 
+// OriginAt is the origin of an agent that somebody else runs: the process pid, which works in dir, an
+// absolute path or "". Its user sits before a client of the agent's and is asked there.
+func OriginAt(pid int, dir string) hook.Origin {
+	o := hook.Origin{PID: pid, Process: process.ID(pid), Attended: hook.AttendedYes}
+	o.Host, _ = os.Hostname()
+	if dir != "" {
+		o.Repo = gitrepo.Find(dir)
+	}
+	return o
+}
+
 // attended says whether somebody may sit at the terminal of the agent with this pid. Claude Code says
 // how it was started; of another agent it is known only that it has no terminal at all.
 func attended(entrypoint string, pid int) string {

@@ -30,8 +30,8 @@ type Answer struct {
 // input, and blocks until it is answered, cfg.Timeout is over, or ctx is done. It retries as Run
 // does, under the event's ID, prints nothing and decides nothing, and heeds no signals.
 //
-// An event without an ID happened here and now: it gets one, and the agent, time and origin that Run
-// would give it.
+// An event without an ID happened here and now: it gets one, and the agent and time that Run would give
+// it, and the origin unless it has one.
 func Submit(ctx context.Context, cfg Config, e hook.Event) Answer {
 	return SubmitWith(ctx, cfg, e, Transcript{})
 }
@@ -98,7 +98,10 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 		e.Attempt = 1
 	}
 	if e.ID == "" {
-		e.ID, e.Agent, e.Time, e.Origin = newID(), cfg.Agent, time.Now(), origin(cfg.Agent, cfg.Env)
+		e.ID, e.Agent, e.Time = newID(), cfg.Agent, time.Now()
+		if e.Origin == (hook.Origin{}) {
+			e.Origin = origin(cfg.Agent, cfg.Env)
+		}
 	}
 	c := &client{cfg: cfg, event: e, deadline: time.Now().Add(cfg.Timeout), secret: newSecret()}
 	if cfg.Fault != nil {

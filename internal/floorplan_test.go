@@ -16,6 +16,8 @@ var plan = []struct {
 	{"cmd/assent", `
 		broker
 		hookclient
+		internal/agent/acp
+		internal/agent/acp/proxy
 		internal/agent/agents
 		internal/agent/claude
 		internal/agent/claude/describe
@@ -88,7 +90,9 @@ var plan = []struct {
 	{"web", "", ""},
 
 	{"internal/agent", "internal/agent/tool internal/hook internal/text/show", "it says what an agent is, and knows none"},
-	{"internal/agent/agents", "internal/agent internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/agent/qwen internal/hook internal/text/show", "it is the list of agents"},
+	{"internal/agent/acp", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/copilot internal/agent/dialect internal/agent/opencode internal/agent/qwen internal/hook internal/text/show internal/text/strictjson", "it reads lines, and knows neither who carries them nor who is asked"},
+	{"internal/agent/acp/proxy", "internal/agent/acp", "it carries lines; whom to ask is handed in"},
+	{"internal/agent/agents", "internal/agent internal/agent/acp internal/agent/claude internal/agent/codex internal/agent/copilot internal/agent/opencode internal/agent/qwen internal/hook internal/text/show", "it is the list of agents"},
 	{"internal/agent/claude", "internal/agent internal/agent/claude/describe internal/agent/claude/events internal/agent/claude/tools internal/agent/tool internal/hook internal/text/digest internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},

@@ -176,7 +176,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// The broker, on the record. It has caught up when New returns.
 	requests := newRequestMetrics()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.Races,
+		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
 		Recorded: recorded(requests.recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {

@@ -35,6 +35,8 @@ func (a *app) locate(c *cobra.Command, env func(string) string) error {
 	switch {
 	case c.GroupID == aboutGroup, c.Name() == cobra.ShellCompRequestCmd, c.Name() == cobra.ShellCompNoDescRequestCmd:
 		return nil // these know no broker; whoever completes ids locates it
+	case c.CommandPath() == "assent acp":
+		return nil // it finds the broker as a hook does: an agent must start whatever is wrong with that
 	case localOnly(c) && (a.url != "" || a.caCert != "" && c.Name() != "join"):
 		return usagef("%s works with the broker of this machine; it takes neither --url nor --cacert", c.CommandPath())
 	case a.url != "" && a.stateDir != "":

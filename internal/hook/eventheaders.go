@@ -17,7 +17,7 @@ func (e *Event) Headers(put func(name, value string)) { e.eachHeader(headerWrite
 func EventFromHeaders(get func(name string) string) Event {
 	var e Event
 	e.eachHeader(headerReader(get))
-	if e.Source != SourceMCP {
+	if e.Source != SourceMCP && e.Source != SourceACP {
 		e.Source = ""
 	}
 	if a := e.Origin.Attended; a != AttendedYes && a != AttendedNo {

@@ -169,6 +169,10 @@ func PlainToken(s string) bool {
 	return true
 }
 
+// AgentName reports whether s may be an agent's name: a plain token, for one that asks over ACP behind
+// "acp:".
+func AgentName(s string) bool { return PlainToken(strings.TrimPrefix(s, "acp:")) }
+
 // Subject is where an event of this type is published: hooks.<EventType>, or hooks.Unknown for
 // a type that is no plain token.
 func Subject(eventType string) string {

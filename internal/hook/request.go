@@ -66,7 +66,7 @@ type Request struct {
 	CallKey string  `json:"callKey,omitempty"`
 	Channel Channel `json:"channel"`
 	// ToolUseID is the agent's own name of the call, where it is known, and Source how the agent
-	// asked: empty for its hook, SourceMCP. An agent may ask both ways about one call.
+	// asked: empty for its hook, SourceMCP, SourceACP. An agent may ask both ways about one call.
 	ToolUseID string `json:"toolUseId,omitempty"`
 	Source    string `json:"via,omitempty"`
 	// NoDedup says that nobody can tell which of several equal calls this is about, so that it must
@@ -95,6 +95,9 @@ type Overwrites struct {
 
 // SourceMCP is the Request.Source of an agent that asked through assent's MCP server.
 const SourceMCP = "mcp"
+
+// SourceACP is that of an agent whose client asked through assent acp: the client's own dialog is up, too.
+const SourceACP = "acp"
 
 // Behavior is what a decision says.
 type Behavior string

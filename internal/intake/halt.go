@@ -47,7 +47,7 @@ func (in *Intake) stillAllows(looked time.Time) bool {
 // What the rules deny stays denied, and what waits already goes on waiting. A permission prompt tool
 // has no prompt of its own: it is the agent's.
 func (in *Intake) pauses(ctx context.Context, req *hook.Request) bool {
-	if req.Source != "" || !in.cfg.Paused() {
+	if req.Source == hook.SourceMCP || !in.cfg.Paused() {
 		return false
 	}
 	if in.cfg.Rules != nil && in.verdict(req).Action == hook.ActionDeny {

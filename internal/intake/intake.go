@@ -8,6 +8,7 @@
 //	publish.go    the event becomes durable
 //	toolcall.go   which tool call is it about?
 //	request.go    the request that approvers will see
+//	hookasks.go   asks the agent's hook too, what its editor is asked?
 //	duplicate.go  does the agent ask about this call already, in its other way?
 //	judge.go      what do the rules say?
 //	halt.go       everything is stopped, or paused
@@ -38,6 +39,7 @@ import (
 	"assent/broker"
 	"assent/internal/hook"
 	"assent/internal/reqcontext"
+	"assent/internal/text/show"
 )
 
 // Config is what an Intake needs. Broker and Publish are required; the zero value of the rest
@@ -133,6 +135,7 @@ type Intake struct {
 	cfg     Config
 	ctx     context.Context // bounds the intake's own look-ups
 	calls   toolCalls
+	asks    hookAsks
 	prompts prompts
 	waiting atomic.Int64 // the Pendings that are not closed
 	remote  atomic.Int64 // those of them that did not come on the unix socket
@@ -228,6 +231,7 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 			return nil, err
 		}
 		in.calls.observe(&e, &p.Payload)
+		in.asks.observe(&e, p.SessionID)
 		in.prompts.observe(&e, p.SessionID)
 		in.cfg.Observed(&e, &p.Payload)
 	}
@@ -246,6 +250,12 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	}
 	req := in.bounded(&a, newRequest(&a, &e, &p.Payload, in.calls.identify(ctx, &e, &p.Payload)))
 	defer in.calls.recorded(req) // however this ends, the broker holds it by then, or will not
+	if e.Source == "" {
+		defer in.asks.add(req) // the broker holds it by then
+	} else if in.asksByHook(ctx, req) {
+		in.cfg.Log.Infow("left to the editor: the agent's own hook asks", "id", req.ID, "session", show.Logged(req.SessionID))
+		return &Pending{in: in, req: req, answered: true}, nil
+	}
 	if pending, err := in.attach(req); pending != nil || err != nil {
 		return pending, err
 	}

@@ -224,6 +224,10 @@ func (s *Set) evalOne(c *Call, explain bool) Explanation {
 		e.project = e.cwd
 	}
 	o := &outcome{}
+	if t := toolset.Of(c.Agent, c.Tool); t.Unsure { // what is denied of it stays denied
+		e.tool = t
+		o.refuse("unsure", "The agent does not say with certainty what would run.")
+	}
 	if c.Uninspectable {
 		o.refuse("uninspectable", "The request can be read in two ways.")
 	}

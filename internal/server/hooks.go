@@ -149,7 +149,7 @@ func eventOf(h http.Header, came hook.Channel) (hook.Event, hook.Channel, *probl
 	e := hook.EventFromHeaders(h.Get)
 	e.Submitter = "" // never the hook's word
 	e.Attempt = max(1, e.Attempt)
-	if !hook.PlainToken(e.Agent) {
+	if !hook.AgentName(e.Agent) {
 		e.Agent = "claude"
 	}
 	if e.Time.IsZero() {

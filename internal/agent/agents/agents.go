@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assent/internal/agent"
+	"assent/internal/agent/acp"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/codex"
 	"assent/internal/agent/copilot"
@@ -20,8 +21,8 @@ import (
 
 var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New(), qwen.New()} // read-only
 
-// Named returns the agent of that name; "" is the first, for hooks that do not say. An error wraps
-// agent.ErrUnknown.
+// Named returns the agent of that name; "" is the first, for hooks that do not say. A name that begins with
+// acp.Prefix is that of any agent that asks over ACP. An error wraps agent.ErrUnknown.
 func Named(name string) (agent.Agent, error) {
 	if name == "" {
 		return all[0], nil
@@ -30,6 +31,9 @@ func Named(name string) (agent.Agent, error) {
 		if a.Name() == name {
 			return a, nil
 		}
+	}
+	if a, ok := acp.Named(name); ok {
+		return a, nil
 	}
 	return nil, fmt.Errorf("%w %q; known: %s", agent.ErrUnknown, name, strings.Join(Names(), ", "))
 }
@@ -86,6 +90,13 @@ func Events() []string {
 func Races(name string) bool {
 	a, err := Named(name)
 	return err == nil && a.Facts().Race
+}
+
+// EventsTell says whether the named agent's events show how its own prompt was answered. What asks over ACP
+// tells none; the agent's hooks may, but the connection of its request tells more.
+func EventsTell(name string) bool {
+	_, over := acp.Named(name)
+	return Races(name) && !over
 }
 
 // MaxHold is how long the named agent waits for its hook at most, 0 where no limit is known.

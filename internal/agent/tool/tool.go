@@ -61,6 +61,8 @@ type Tool struct {
 	List *List
 	// Effect is what a call does where Kind says too little.
 	Effect Effect
+	// Unsure says that an input is not certain to be what runs, or what it means there: no rule allows it.
+	Unsure bool
 }
 
 // Effect is what a call does: a kind of effect, its risk, and a sentence without its full stop.

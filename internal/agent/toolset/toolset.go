@@ -4,6 +4,8 @@
 package toolset
 
 import (
+	"strings"
+
 	claude "assent/internal/agent/claude/tools"
 	codex "assent/internal/agent/codex/tools"
 	"assent/internal/agent/tool"
@@ -16,5 +18,16 @@ func Of(agent, name string) tool.Tool {
 			return t
 		}
 	}
+	if strings.HasPrefix(agent, acp) && strings.HasPrefix(name, acp) {
+		t := tool.Tool{Name: name, Unsure: true}
+		if name == acp+"execute" {
+			t.Kind, t.Command, t.Title = tool.Command, "command", "command"
+		}
+		return t
+	}
 	return claude.Of(name)
 }
+
+// acp begins the names of agents that ask over ACP, and of tools of theirs of which only the kind of call
+// is known.
+const acp = "acp:"
