@@ -15,11 +15,16 @@ import (
 func copilot(t *testing.T, somebody bool, serve ...string) *rig.Coder {
 	t.Helper()
 	c := rig.NewCoder(t, "copilot", somebody, serve...)
+	copilotSettings(c)
+	c.Assent("install", "copilot", "--yes", "--socket", c.Socket)
+	return c
+}
+
+func copilotSettings(c *rig.Coder) {
+	c.T.Helper()
 	c.Write(".copilot/config.json", fmt.Sprintf(`{"trusted_folders":[%q],"trustedFolders":[%q],"banner":"never","firstLaunchAt":"2026-01-01T00:00:00Z"}`, c.Run.Work, c.Run.Work))
 	c.Run.Env = append(c.Run.Env, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL="+c.Model.URL()+"/v1", "COPILOT_PROVIDER_API_KEY=dummy",
 		"COPILOT_PROVIDER_WIRE_API=responses", "COPILOT_MODEL=mock-model")
-	c.Assent("install", "copilot", "--yes", "--socket", c.Socket)
-	return c
 }
 
 func copilotRun(command string) coder.Step {

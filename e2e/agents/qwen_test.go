@@ -13,10 +13,8 @@ func qwenRun(command string) coder.Step {
 	return coder.Step{Calls: []coder.Call{{Tool: "run_shell_command", Args: map[string]any{"command": command, "description": "make a file", "is_background": false}, Force: true}}}
 }
 
-// qwen prepares a Qwen Code whose hooks assent install wrote.
-func qwen(t *testing.T, serve ...string) *rig.Coder {
-	t.Helper()
-	c := rig.NewCoder(t, "qwen", true, serve...)
+func qwenSettings(c *rig.Coder) {
+	c.T.Helper()
 	c.Write(".qwen/settings.json", `{
   "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": false}},
   "general": {"enableAutoUpdate": false, "disableAutoUpdate": true},
@@ -26,6 +24,13 @@ func qwen(t *testing.T, serve ...string) *rig.Coder {
 }
 `)
 	c.Run.Env = append(c.Run.Env, "OPENAI_API_KEY=dummy", "OPENAI_BASE_URL="+c.Model.URL()+"/v1", "OPENAI_MODEL=mock-model", "QWEN_CODE_DISABLE_UPDATE_CHECK=1")
+}
+
+// qwen prepares a Qwen Code whose hooks assent install wrote.
+func qwen(t *testing.T, serve ...string) *rig.Coder {
+	t.Helper()
+	c := rig.NewCoder(t, "qwen", true, serve...)
+	qwenSettings(c)
 	c.Assent("install", "qwen", "--yes", "--socket", c.Socket)
 	return c
 }

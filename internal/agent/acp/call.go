@@ -96,7 +96,7 @@ func (c *call) take(o object) {
 	if k := o.text("kind"); k != "" {
 		c.kind = strings.Clone(k)
 	}
-	if n := toolName(o); n != "" {
+	if n := toolName(o); n != "" && len(n) <= maxTitle {
 		c.name = strings.Clone(n)
 	}
 	switch raw := o["rawInput"]; {
@@ -125,6 +125,7 @@ func toolName(o object) string {
 // Where an input came from.
 const (
 	fromRaw    = "rawInput" // of the request
+	fromAlone  = "alone"    // of the request, and no update has said yet what that leaves out
 	fromUpdate = "update"   // rawInput of an earlier update
 	fromClash  = "clash"    // of the request, and an update said otherwise
 	fromText   = "text"     // a text that is the input as JSON

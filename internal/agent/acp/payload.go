@@ -71,6 +71,9 @@ func payload(agent, session, cwd string, was call, now object, in []byte, from s
 		tool = kindTool(kind, in)
 	}
 	as, listed := k.tools[tool]
+	if from == fromRaw && k.title && as.Name == tools.Bash && readObject(was.raw)["command"] == nil {
+		from = fromAlone
+	}
 	if from != fromRaw || !listed && !k.names {
 		tool = kindTool(kind, in)
 	} else if as.Name == tools.Bash {
