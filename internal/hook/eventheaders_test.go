@@ -110,7 +110,7 @@ func FuzzEventHeaders(f *testing.F) {
 				AgentLabel: label, ProjectDir: project, Repo: Repo{Root: root, Branch: branch, Head: head, Remote: remote}}}
 		got := travel(t, e)
 		e.Attempt, e.Origin.PID = max(0, e.Attempt), max(0, e.Origin.PID)
-		if via != SourceMCP {
+		if via != SourceMCP && via != SourceACP {
 			e.Source = ""
 		}
 		if attended != AttendedYes && attended != AttendedNo {

@@ -13,7 +13,8 @@ const (
 	maxSwallow  = 1024 // answers of the editor that are still to come, and are late
 	maxCallsOut = 256  // of the editor's own, until their answers
 	maxSessions = 256
-	maxName     = 4 << 10 // of a session or a directory, in bytes
+	maxName     = 1 << 10 // of a session or an agent, in bytes, as the broker takes them
+	maxDir      = 4 << 10
 )
 
 // Conversation is what passes between one editor and one agent. Its methods may be called from any
@@ -173,7 +174,7 @@ func (c *Conversation) asked(m message) {
 	switch m.method {
 	case "initialize":
 	case "session/new", "session/load", "session/resume", "session/fork", "session/prompt":
-		if o.session, o.cwd = strings.Clone(p.text("sessionId")), strings.Clone(p.text("cwd")); len(o.session)+len(o.cwd) > maxName {
+		if o.session, o.cwd = strings.Clone(p.text("sessionId")), strings.Clone(p.text("cwd")); len(o.session) > maxName || len(o.cwd) > maxDir {
 			return
 		}
 	default:

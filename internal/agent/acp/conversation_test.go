@@ -68,7 +68,7 @@ func TestNotAsked(t *testing.T) {
 		"a yes that switches":     strings.Replace(whole, `"optionId":"y"`, `"optionId":"yes_and_switch_mode"`, 1),
 		"one option twice":        strings.Replace(whole, `"optionId":"n"`, `"optionId":"y"`, 1),
 		"not UTF-8":               strings.Replace(whole, `"ls"`, "\"ls\xff\"", 1),
-		"cut off":                 strings.Replace(whole, `]}}`+"\n", "\n", 1),
+		"cut off":                 strings.TrimSuffix(whole, "]}}\n") + "\n",
 		"larger than is held":     strings.Replace(whole, `"ls"`, `"ls `+strings.Repeat("x", 1<<20)+`"`, 1),
 	} {
 		if text == whole {

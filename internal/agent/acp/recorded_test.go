@@ -82,7 +82,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRules: only what a rule can rely on has the name of a tool that rules are about.
+// TestUncertain: only what a rule can rely on has the name of a tool that rules are about.
 func TestUncertain(t *testing.T) {
 	for name, x := range map[string]struct{ file, old, new, tool, cwd string }{
 		"an agent that nobody measured": {"codex.txt", "codex-acp", "other-acp", "acp:execute", "/home/user/project"},

@@ -902,9 +902,9 @@ export interface PermissionRequest {
    */
   submitter?: string;
   /**
-   * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp.
+   * How the agent asked; absent: by its hook. mcp: by its permission prompt tool, see assent mcp. acp: by its editor, whose dialog is up too, see assent acp.
    */
-  via?: "mcp";
+  via?: "mcp" | "acp";
   /**
    * What people call the request by: the sequence of its first record, the same at every broker of the record. Absent before that is there.
    */
