@@ -23,11 +23,6 @@ var plan = []struct {
 		internal/agent/claude/describe
 		internal/agent/claude/install
 		internal/agent/claude/tools
-		internal/agent
-		internal/agent/codex/install
-		internal/agent/copilot/install
-		internal/agent/opencode/install
-		internal/agent/qwen/install
 		internal/agent/conformance
 		internal/agent/tool
 		internal/api
@@ -67,6 +62,7 @@ var plan = []struct {
 		internal/server
 		internal/setup/doctor
 		internal/setup/hookconf
+		internal/setup/installer
 		internal/setup/phone
 		internal/setup/programs
 		internal/setup/service
@@ -205,8 +201,9 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
+	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/opencode/install internal/agent/qwen/install", "it is the list of what can be installed for; who asks a person, others know"},
 	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
+	"assent/internal/setup/installer"
 	"assent/internal/terminal"
 )
 
@@ -56,8 +57,8 @@ func (a *app) completeWords(root *cobra.Command) {
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
 		"phone":        {"role": roles, "way": {"tailscale", "relay", "home"}},
 		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
-		"install":      {"scope": {"user", "project", "local"}, "agent": installable},
-		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installable},
+		"install":      {"scope": {"user", "project", "local"}, "agent": installer.Names},
+		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installer.Names},
 	}
 	args := map[string]cobra.CompletionFunc{
 		"allow": a.completePending, "deny": a.completePending, "hand-back": a.completePending, "trace": a.completePending,

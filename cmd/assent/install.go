@@ -13,6 +13,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/setup/hookconf"
+	"assent/internal/setup/installer"
 	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
@@ -20,6 +21,7 @@ import (
 // installFlags say what assent install writes, and where.
 type installFlags struct {
 	scope, agent  string
+	all           bool // agent does not count
 	ci            bool
 	managedOnly   bool
 	socket, url   string
@@ -79,8 +81,11 @@ about its settings at every start.
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
 --default-mode change that; without them it stays as it is.
 
-AGENT names another agent: codex, opencode, kilo, copilot, qwen. Codex runs hooks only once you have trusted them; the command says
-how. What each agent can do is in docs/agents.md.`,
+AGENT names another agent: codex, opencode, kilo, copilot, qwen. Codex runs hooks only once you have
+trusted them; the command says how. What each agent can do is in docs/agents.md.
+
+--all is for every agent whose program is found, one after the other: each file is written whole or
+not at all, and where one fails the others are done, and the exit code is 1.`,
 		Example: `  assent install
   assent install --scope local --ask
   assent install --default-mode default --yes
@@ -89,27 +94,25 @@ how. What each agent can do is in docs/agents.md.`,
   sudo assent install --scope managed --managed-only --url https://box.example.net
   assent install --print                             show the file, change nothing
   assent install codex
-  assent install opencode --ask`,
+  assent install opencode --ask
+  assent install --all --yes`,
 		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: installable,
+		ValidArgs: installer.Names,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all {
+				return a.installAll(cmd.Context(), f, args)
+			}
 			if err := f.named(args); err != nil {
 				return err
 			}
-			if f.agent != "claude" {
-				_, err := a.installOther(cmd.Context(), f)
-				return shown(err)
-			}
-			done, err := a.install(cmd.Context(), f)
-			if done.changed && !a.json {
-				a.nextSteps(f, done)
-			}
-			return err
+			done, err := a.installNamed(cmd.Context(), f)
+			return a.reportJSON(f, done.installed, err)
 		},
 	}
 	f.add(c.Flags())
+	c.Flags().BoolVar(&f.all, "all", false, "for every agent that is found on this machine")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff; with --all a list, with agent, program and error too")
 	return c
 }
 
@@ -121,22 +124,24 @@ func (a *app) uninstallCmd() *cobra.Command {
 		Long: `Remove what assent install wrote: the hooks, and the permission rules and the mode if it
 added them. If the file has not been changed since, it is restored byte for byte.
 Shows the change and asks first.`,
-		Example:   "  assent uninstall\n  assent uninstall --scope local --yes\n  assent uninstall codex",
+		Example:   "  assent uninstall\n  assent uninstall --scope local --yes\n  assent uninstall codex\n  assent uninstall --all",
 		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: installable,
+		ValidArgs: installer.Names,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.all {
+				return a.uninstallAll(cmd.Context(), f, args)
+			}
 			if err := f.named(args); err != nil {
 				return err
 			}
-			if f.agent != "claude" {
-				return shown(a.uninstallOther(cmd.Context(), f))
-			}
-			return a.uninstall(cmd.Context(), f)
+			done, err := a.uninstallNamed(cmd.Context(), f)
+			return a.reportJSON(f, done, err)
 		},
 	}
 	f.addWhere(c.Flags())
+	c.Flags().BoolVar(&f.all, "all", false, "for every agent whose settings assent writes, on this machine or gone from it")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff; with --all a list, with agent and error too")
 	return c
 }
 
@@ -155,9 +160,9 @@ type installed struct {
 
 // outcome is what a person should know after an install.
 type outcome struct {
-	changed bool // the file was written
-	silent  bool // the client starts in auto mode, and nothing makes it ask
-	manual  bool // the client was told to start in the default mode
+	installed
+	silent bool // the client starts in auto mode, and nothing makes it ask
+	manual bool // the client was told to start in the default mode
 }
 
 // install plans, shows, asks and writes. errDeclined says that the person at the terminal said no.
@@ -215,7 +220,7 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
-	if done.changed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print && f.scope != string(install.Managed) {
+	if done.installed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print && f.scope != string(install.Managed) {
 		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
 			fmt.Fprintln(a.err, "note:", n.Text)
 		}
@@ -223,28 +228,28 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	return done, err
 }
 
-func (a *app) uninstall(ctx context.Context, f installFlags) (err error) {
+func (a *app) uninstall(ctx context.Context, f installFlags) (done installed, err error) {
 	defer func() { err = shown(err) }()
 	o, at, err := a.installOptions(f)
 	if err != nil {
-		return err
+		return done, err
 	}
 	plan, err := install.Uninstall(o)
 	if err != nil {
-		return err
+		return done, err
 	}
 	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
-	gone, err := a.carryOut(ctx, f, plan, o)
+	done, err = a.carryOut(ctx, f, plan, o)
 	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" && f.scope != string(install.Managed) {
 		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
 	}
 	if err == nil && !f.print {
 		err = a.forgetJoined(f.scope)
 	}
-	if gone && !a.json {
+	if done.Applied && !a.json {
 		a.leftOver()
 	}
-	return err
+	return done, err
 }
 
 // shownError is an error about a file that strangers may have written, made fit for a terminal.
@@ -263,7 +268,7 @@ func shown(err error) error {
 }
 
 // carryOut shows a plan, asks, and does it.
-func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o install.Options) (bool, error) {
+func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o install.Options) (done installed, err error) {
 	if f.print {
 		for _, n := range plan.Notes {
 			fmt.Fprintln(a.err, "note:", show.Line(n.Text))
@@ -273,17 +278,17 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			text = []byte(show.Text(string(text)))
 		}
 		_, err := a.out.Write(text)
-		return false, err
+		return done, err
 	}
-	if err := plan.Writable(); err != nil {
-		return false, err
-	}
-	done := installed{Path: plan.Path, Changed: plan.Changed(), Events: plan.Events, Versions: o.Versions, Notes: plan.Notes, Diff: plan.Diff()}
+	done = installed{Path: plan.Path, Changed: plan.Changed(), Events: plan.Events, Versions: o.Versions, Notes: plan.Notes, Diff: plan.Diff()}
 	if plan.Target != plan.Path {
 		done.Target = plan.Target
 	}
 	if done.Notes == nil {
 		done.Notes = []install.Note{}
+	}
+	if err := plan.Writable(); err != nil {
+		return done, err
 	}
 	if !a.json {
 		if !a.asks(f) || !done.Changed {
@@ -293,18 +298,14 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 	}
 	if done.Changed {
 		if err := a.agree(ctx, f, plan); err != nil {
-			return false, err
+			return done, err
 		}
-		var err error
 		if done.Backup, err = plan.Apply(); err != nil {
-			return false, err
+			return done, err
 		}
 		done.Applied = true
 	}
-	if a.json {
-		return done.Applied, a.printJSON(done)
-	}
-	if done.Applied {
+	if done.Applied && !a.json {
 		if plan.After == nil {
 			fmt.Fprintf(a.out, "Removed %s, which assent install had made.\n", show.Line(plan.Target))
 		} else {
@@ -314,7 +315,15 @@ func (a *app) carryOut(ctx context.Context, f installFlags, plan install.Plan, o
 			fmt.Fprintf(a.out, "The old file is kept as %s\n", show.Line(done.Backup))
 		}
 	}
-	return done.Applied, nil
+	return done, nil
+}
+
+// reportJSON prints what was done, for programs that want to know.
+func (a *app) reportJSON(f installFlags, done installed, err error) error {
+	if err != nil || !a.json || f.print {
+		return err
+	}
+	return a.printJSON(done)
 }
 
 // asks reports whether a person is asked before a file is written.

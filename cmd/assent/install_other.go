@@ -6,30 +6,23 @@ import (
 	"slices"
 	"strings"
 
-	"assent/internal/agent"
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
-	codexinstall "assent/internal/agent/codex/install"
-	copilotinstall "assent/internal/agent/copilot/install"
-	opencodeinstall "assent/internal/agent/opencode/install"
-	qweninstall "assent/internal/agent/qwen/install"
+	"assent/internal/setup/installer"
 )
-
-// installable are the agents whose settings assent writes.
-var installable = []string{"claude", "codex", "opencode", "kilo", "copilot", "qwen"} // read-only
 
 // named takes the agent that was named on the command line, in the place of --agent.
 func (f *installFlags) named(args []string) error {
 	if len(args) > 0 {
 		f.agent = args[0]
 	}
-	if !slices.Contains(installable, f.agent) {
-		return usagef("%s: want one of %s", f.agent, strings.Join(installable, ", "))
+	if !slices.Contains(installer.Names, f.agent) {
+		return usagef("%s: want one of %s", f.agent, strings.Join(installer.Names, ", "))
 	}
-	if f.agent == "claude" {
+	if f.agent == installer.Claude {
 		return nil
 	}
-	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "" && (f.agent != "opencode" || f.ask != defaultAsk), "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User)} {
+	for flag, given := range map[string]bool{"--ci": f.ci, "--ask": f.ask != "" && (!installer.TakesAsk(f.agent) || f.ask != defaultAsk), "--default-mode": f.defaultMode != "", "--claude-version": f.claudeVersion != "", "--scope": f.scope != string(install.User)} {
 		if given {
 			return usagef("%s is for Claude Code", flag)
 		}
@@ -40,43 +33,48 @@ func (f *installFlags) named(args []string) error {
 // otherOptions are those of an install for another agent than Claude Code. command may be nil for an
 // uninstall.
 func (a *app) otherOptions(f installFlags, command []string) (install.Options, error) {
-	var o install.Options
-	var err error
-	switch f.agent {
-	case "codex":
-		var home string
-		if home, err = codexinstall.Home(os.Getenv); err == nil {
-			o = codexinstall.Options(home, a.stateDir, command)
-		}
-	case "copilot":
-		o, err = copilotinstall.Options(os.Getenv, a.stateDir, command)
-	case "qwen":
-		o, err = qweninstall.Options(os.Getenv, a.stateDir, command)
-	default:
-		var of agent.Agent
-		if of, err = agents.Named(f.agent); err == nil {
-			o, err = opencodeinstall.Options(f.agent, of.Facts().Title, os.Getenv, a.stateDir, command, f.ask != "")
-		}
-	}
+	o, err := installer.Options(f.agent, os.Getenv, a.stateDir, command, installer.Choices{Ask: f.ask != ""})
 	if err != nil {
 		return o, usagef("%w", err)
 	}
 	return o, nil
 }
 
+// installNamed installs for the agent that the flags name, and says what to do next.
+func (a *app) installNamed(ctx context.Context, f installFlags) (outcome, error) {
+	if f.agent != installer.Claude {
+		done, err := a.installOther(ctx, f)
+		return outcome{installed: done}, shown(err)
+	}
+	done, err := a.install(ctx, f)
+	if done.Applied && !a.json {
+		a.nextSteps(f, done)
+	}
+	return done, err
+}
+
+// uninstallNamed uninstalls for the agent that the flags name.
+func (a *app) uninstallNamed(ctx context.Context, f installFlags) (installed, error) {
+	if f.agent != installer.Claude {
+		done, err := a.uninstallOther(ctx, f)
+		return done, shown(err)
+	}
+	return a.uninstall(ctx, f)
+}
+
 // installOther is install for another agent than Claude Code.
-func (a *app) installOther(ctx context.Context, f installFlags) (changed bool, err error) {
+func (a *app) installOther(ctx context.Context, f installFlags) (done installed, err error) {
 	command, err := a.hookCommand(f)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	o, err := a.otherOptions(f, command)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	plan, err := install.Install(o)
 	if err != nil {
-		return false, err
+		return done, err
 	}
 	return a.carryOut(ctx, f, plan, o)
 }
@@ -92,15 +90,14 @@ func otherFacts(o install.Options) string {
 }
 
 // uninstallOther is uninstall for another agent than Claude Code.
-func (a *app) uninstallOther(ctx context.Context, f installFlags) error {
+func (a *app) uninstallOther(ctx context.Context, f installFlags) (done installed, err error) {
 	o, err := a.otherOptions(f, nil)
 	if err != nil {
-		return err
+		return done, err
 	}
 	plan, err := install.Uninstall(o)
 	if err != nil {
-		return err
+		return done, err
 	}
-	_, err = a.carryOut(ctx, f, plan, o)
-	return err
+	return a.carryOut(ctx, f, plan, o)
 }

@@ -284,7 +284,8 @@ func (a *app) leave(ctx context.Context, f joinFlags) error {
 		return errors.New("this machine has joined no broker")
 	}
 	f.install.scope = j.Scope
-	return a.uninstall(ctx, f.install)
+	done, err := a.uninstall(ctx, f.install)
+	return a.reportJSON(f.install, done, err)
 }
 
 // forgetJoined takes away what join wrote besides the hooks, if it did. It is part of uninstall.

@@ -16,6 +16,7 @@ import (
 	"assent/internal/agent/claude/install"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/setup/installer"
 	"assent/internal/setup/phone"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
@@ -35,8 +36,8 @@ func (a *app) upCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Set everything up, step by step, and run the broker",
-		Long: `The first run, in one command: write the hooks into Claude Code's settings, start the broker,
-pair a browser, and your phone if you like. It shows what it is about to do and asks, and Enter takes
+		Long: `The first run, in one command: write the hooks into Claude Code's settings, and those of other agents
+that are found here, start the broker, pair a browser, and your phone if you like. It shows what it is about to do and asks, and Enter takes
 the recommended answer; Ctrl-C stops it at any point and leaves nothing half done. Steps that are
 done already are skipped, so you can run it again at any time.
 
@@ -78,6 +79,7 @@ type up struct {
 	noAgent    bool
 	hooks      outcome
 	declined   bool       // the hooks were not wanted
+	others     []string   // other agents that ask assent now
 	invited    bool       // a link was shown
 	paired     bool       // a browser is paired
 	ended      chan error // gets the end of the broker that runs in this process; else nil
@@ -99,7 +101,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		}
 	}()
 	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
-	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.pairBrowser, u.addPhone} {
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.writeOthers, u.pairBrowser, u.addPhone} {
 		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
 		}
@@ -154,6 +156,10 @@ func (u *up) title(text string) {
 // writeHooks has the agent ask assent.
 func (u *up) writeHooks(ctx context.Context) error {
 	u.title("Hooks: have Claude Code ask assent")
+	if u.noAgent && len(u.otherAgents()) > 0 {
+		fmt.Fprintln(u.out, "No claude was found on PATH, but other agents were.")
+		return nil
+	}
 	if u.noAgent {
 		fmt.Fprintln(u.out, "No claude was found on PATH, so there is nothing to install yet. Once it is there, run assent up\nagain, or assent install. The rest works without it.")
 		return nil
@@ -166,11 +172,59 @@ func (u *up) writeHooks(ctx context.Context) error {
 		fmt.Fprintln(u.out, "Nothing was written. Claude Code will not ask assent; to change that later: assent install")
 	case err != nil:
 		return err
-	case u.hooks.changed:
+	case u.hooks.Applied:
 		u.done = append(u.done, "the hooks are written (assent uninstall takes them out)")
 		fmt.Fprintln(u.out, "Claude Code asks assent from now on, in open sessions too.")
 	}
 	return nil
+}
+
+// otherAgents are the agents of this machine besides Claude Code.
+func (u *up) otherAgents() []installer.Found {
+	return slices.DeleteFunc(installer.OnMachine(os.Getenv), func(f installer.Found) bool { return f.Name == installer.Claude })
+}
+
+// writeOthers has the other agents of this machine ask assent too. What goes wrong there ends nothing.
+func (u *up) writeOthers(ctx context.Context) error {
+	others := u.otherAgents()
+	if len(others) == 0 {
+		return nil
+	}
+	u.title("Other agents: the same queue for what they ask")
+	if !u.interactive() && !u.f.install.yes {
+		fmt.Fprintf(u.out, "%s here too. To have them ask assent: %s install --all\n", listed(others), typed())
+		return nil
+	}
+	f := u.f.install
+	f.scope, f.agent, f.ask = string(install.User), installer.Claude, ""
+	done, err := u.eachAgent(ctx, f, u.installEach, others)
+	for _, d := range done {
+		if d.Error == "" && !d.Declined {
+			u.others = append(u.others, d.title)
+			if d.Applied {
+				u.done = append(u.done, "hooks of "+d.title+" are written (assent uninstall "+d.Agent+" takes them out)")
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := u.tellAll(done); err != nil {
+		fmt.Fprintf(u.out, "Everything else works. To try again: %s install --all\n", typed())
+	}
+	return nil
+}
+
+// listed names agents in a sentence.
+func listed(found []installer.Found) string {
+	names := make([]string, len(found))
+	for i, f := range found {
+		names[i] = f.Title
+	}
+	if len(names) == 1 {
+		return names[0] + " is"
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " are"
 }
 
 // startBroker sees to it that one runs: as it does already, as a service, or in this process.
@@ -322,8 +376,10 @@ func (u *up) next() {
 	}
 	fmt.Fprintln(u.out)
 	switch {
+	case u.noAgent && len(u.others) > 0:
+		fmt.Fprintf(u.out, "All is well: what %s asks waits where you answer.\n", strings.Join(u.others, " or "))
 	case u.noAgent:
-		fmt.Fprintf(u.out, "The broker is ready, but no Claude Code asks it yet. Once claude is on PATH: %s up again.\n", typed())
+		fmt.Fprintf(u.out, "The broker is ready, but no coding agent asks it yet. Once claude, or another, is on PATH: %s up again.\n", typed())
 	case u.declined:
 		fmt.Fprintln(u.out, "The broker is ready, but Claude Code does not ask it.")
 	case u.hooks.silent:

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"assent/internal/agent/codex"
 	"assent/internal/agent/codex/hooklist"
 	codexinstall "assent/internal/agent/codex/install"
+	"assent/internal/setup/installer"
 	"assent/internal/text/show"
 )
 
@@ -21,7 +21,7 @@ const codexPatience = 20 * time.Second
 
 // checkCodex looks at Codex, if it is on this machine: its hooks, and whether it runs them.
 func (x *examination) checkCodex(ctx context.Context) []Finding {
-	program := onPath(x.Env("PATH"), "codex")
+	program := installer.Program(codex.Name, x.Env)
 	home, err := codexinstall.Home(x.Env)
 	if program == "" || err != nil {
 		return nil // nothing to say of an agent that is not here
@@ -95,18 +95,4 @@ func codexTrust(ctx context.Context, program, dir, file string) (runs map[string
 		}
 	}
 	return runs, nil
-}
-
-// onPath finds a program on a PATH.
-func onPath(path, name string) string {
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		p := filepath.Join(dir, name)
-		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
-			return p
-		}
-	}
-	return ""
 }
