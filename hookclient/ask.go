@@ -163,7 +163,7 @@ func (c *client) ask(w *agentWatch) []byte {
 		return c.fallback(c.cfg.OnTimeout, hook.TimeoutWords(c.cfg.Timeout))
 	case endFailed:
 		c.cfg.Warn(c.failure(r))
-		return c.fallback(c.cfg.OnFailure, hook.FailureWords(""))
+		return c.fallback(c.cfg.OnFailure, hook.FailureWords(c.cfg.because))
 	case endAbstain:
 		c.cfg.Warn(c.failure(r))
 	}

@@ -76,7 +76,8 @@ type Config struct {
 	// Timeout is how long a PermissionRequest waits for its answer; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// OnTimeout is what is answered to a PermissionRequest when the time is up, OnFailure when
-	// it could not be asked. Empty means hook.Abstain.
+	// it could not be asked. Empty means hook.Abstain, but hook.Deny where the agent would then do without
+	// anybody having been asked what it was about to do; see unprompted.
 	OnTimeout, OnFailure hook.Fallback
 	// Dial connects to URL; it is required for https, where the connection must have the
 	// broker's certificate checked, and should send TCP keep-alives. Nil connects to http.
@@ -100,6 +101,8 @@ type Config struct {
 	// Warn reports failures, one line each, without a payload, a token or anything of the
 	// environment; nil discards them.
 	Warn func(line string)
+	// because is why a failure denies, where nobody chose that; "" otherwise.
+	because string
 	// Asking is called with the id of a request before that goes to the broker; it may be nil.
 	Asking func(id string)
 }
@@ -110,12 +113,6 @@ func (c *Config) fill() {
 	}
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
-	}
-	if c.OnTimeout == "" {
-		c.OnTimeout = hook.Abstain
-	}
-	if c.OnFailure == "" {
-		c.OnFailure = hook.Abstain
 	}
 	if c.Env == nil {
 		c.Env = os.Getenv
@@ -166,7 +163,8 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	if why != "" {
 		cfg.Warn(why)
 		if w.ctx.Err() == nil && (waits(cfg.Agent, cfg.Event) || cfg.Event == "" && waits(cfg.Agent, eventOf(raw))) {
-			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
+			c.cfg.fallbacks()
+			return c.fallback(c.cfg.OnFailure, hook.FailureWords(c.cfg.because))
 		}
 		return nil
 	}
@@ -177,6 +175,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		p.event = cfg.Event
 	}
 	asks := waits(cfg.Agent, p.event)
+	if asks {
+		c.cfg.fallbacks()
+	}
 	c.session = p.session
 	c.secret = newSecret()
 	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
@@ -194,7 +195,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	if fault != nil {
 		cfg.Warn(fault.Error())
 		if asks {
-			return c.fallback(cfg.OnFailure, hook.FailureWords(""))
+			return c.fallback(c.cfg.OnFailure, hook.FailureWords(c.cfg.because))
 		}
 		return nil
 	}

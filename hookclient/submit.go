@@ -94,6 +94,7 @@ func Tell(ctx context.Context, cfg Config, e hook.Event) (why string) {
 
 func newClient(cfg Config, e hook.Event) (*client, error) {
 	cfg.fill()
+	cfg.fallbacks()
 	if e.Attempt == 0 {
 		e.Attempt = 1
 	}

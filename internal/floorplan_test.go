@@ -101,7 +101,7 @@ var plan = []struct {
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
 	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
 	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
-	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot", "it writes one file"},
+	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot internal/hook", "it writes one file"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
 	{"internal/agent/qwen", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
@@ -201,9 +201,9 @@ var plan = []struct {
 		internal/text/strictjson
 		schemas`, "history and grants are called without a translation between: the binary has SQLite anyway, and a second set of types and errors cost more than the arrow; rules and the stream are handed in"},
 
-	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/machines", ""},
+	{"internal/setup/doctor", "hookclient internal/agent/claude/install internal/agent/agents internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot/install internal/agent/conformance internal/hook internal/host/contain internal/outlet/notify internal/setup/installer internal/setup/phone internal/setup/service internal/text/show internal/text/strictjson internal/machines", ""},
 	{"internal/setup/hookconf", "", "it edits one file of lines"},
-	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/opencode/install internal/agent/qwen/install", "it is the list of what can be installed for; who asks a person, others know"},
+	{"internal/setup/installer", "internal/agent/agents internal/agent/claude/install internal/agent/codex/install internal/agent/copilot/install internal/agent/opencode/install internal/agent/qwen/install internal/hook", "it is the list of what can be installed for; who asks a person, others know"},
 	{"internal/setup/phone", "", "it knows neither the broker nor a terminal"},
 	{"internal/setup/programs", "", "it knows files and their names"},
 	{"internal/setup/service", "", "it knows service managers, and of the broker only whether it answers"},

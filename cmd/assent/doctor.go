@@ -42,7 +42,7 @@ settings here. On a machine that joined a broker elsewhere (assent join) it chec
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, fail), detail, fix")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: name, status (ok, warn, danger, fail), detail, fix")
 	return c
 }
 
@@ -72,6 +72,8 @@ func (a *app) printFindings(findings []doctor.Finding) {
 		switch f.Status {
 		case doctor.Warn:
 			sign, role = "!", terminal.Attention
+		case doctor.Danger:
+			sign, role = "!", terminal.Danger
 		case doctor.Fail:
 			sign, role = "✗", terminal.Danger
 		}

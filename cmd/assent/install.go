@@ -26,6 +26,7 @@ type installFlags struct {
 	managedOnly   bool
 	socket, url   string
 	socketOwner   string
+	unanswered    string // "", "deny" or "abstain"
 	ask           string // "default", or rules with commas between
 	defaultMode   string
 	claudeVersion string
@@ -95,6 +96,7 @@ not at all, and where one fails the others are done, and the exit code is 1.`,
   assent install --print                             show the file, change nothing
   assent install codex
   assent install opencode --ask
+  assent install copilot --on-failure deny
   assent install --all --yes`,
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: installer.Names,
@@ -111,6 +113,7 @@ not at all, and where one fails the others are done, and the exit code is 1.`,
 	}
 	f.add(c.Flags())
 	c.Flags().BoolVar(&f.all, "all", false, "for every agent that is found on this machine")
+	c.Flags().StringVar(&f.unanswered, "on-failure", "", "for copilot: what a request gets when assent is away or nobody answers in time, deny or abstain (default: deny where Copilot was started to run everything unasked)")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff; with --all a list, with agent, program and error too")
 	return c

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
 	"assent/internal/setup/installer"
 	"assent/internal/text/show"
 )
@@ -44,6 +45,8 @@ func (a *app) checkAll(f installFlags, args []string) error {
 		return usagef("--scope %s is for Claude Code; leave out --all", f.scope)
 	case f.print:
 		return usagef("--print shows one file; name an agent in the place of --all")
+	case f.unanswered != "" && f.unanswered != string(hook.Deny) && f.unanswered != string(hook.Abstain):
+		return usagef("--on-failure %s: want deny or abstain", f.unanswered)
 	case f.ci:
 		return usagef("--ci is for Claude Code; leave out --all")
 	case !f.yes && !a.asks(f):
@@ -57,6 +60,9 @@ func (f installFlags) forAgent(name string) installFlags {
 	f.agent = name
 	if !installer.TakesAsk(name) || name != installer.Claude && f.ask != defaultAsk {
 		f.ask = ""
+	}
+	if !installer.TakesUnanswered(name) {
+		f.unanswered = ""
 	}
 	if name != installer.Claude {
 		f.defaultMode, f.claudeVersion = "", ""

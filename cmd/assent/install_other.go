@@ -8,6 +8,7 @@ import (
 
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
 	"assent/internal/setup/installer"
 )
 
@@ -18,6 +19,12 @@ func (f *installFlags) named(args []string) error {
 	}
 	if !slices.Contains(installer.Names, f.agent) {
 		return usagef("%s: want one of %s", f.agent, strings.Join(installer.Names, ", "))
+	}
+	if f.unanswered != "" && !installer.TakesUnanswered(f.agent) {
+		return usagef("--on-failure is for agents that run what a hook does not answer, such as copilot; %s asks at its own prompt", f.agent)
+	}
+	if _, err := hook.ParseFallback(f.unanswered); f.unanswered != "" && err != nil {
+		return usagef("--on-failure: %w", err)
 	}
 	if f.agent == installer.Claude {
 		return nil
@@ -33,7 +40,7 @@ func (f *installFlags) named(args []string) error {
 // otherOptions are those of an install for another agent than Claude Code. command may be nil for an
 // uninstall.
 func (a *app) otherOptions(f installFlags, command []string) (install.Options, error) {
-	o, err := installer.Options(f.agent, os.Getenv, a.stateDir, command, installer.Choices{Ask: f.ask != ""})
+	o, err := installer.Options(f.agent, os.Getenv, a.stateDir, command, installer.Choices{Ask: f.ask != "", Unanswered: hook.Fallback(f.unanswered)})
 	if err != nil {
 		return o, usagef("%w", err)
 	}

@@ -68,12 +68,8 @@ func (copilotCLI) others(r *run) {
 			r.problem("allowed-elsewhere", name+" allows calls: for them Copilot may ask nobody, and this report does not see them", false)
 		}
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		dir := filepath.Join(home, ".copilot")
-		if d := os.Getenv("COPILOT_HOME"); d != "" {
-			dir = d
-		}
-		files, _ := filepath.Glob(filepath.Join(dir, "hooks", "*.json"))
+	if home, err := copilotinstall.Home(os.Getenv); err == nil {
+		files, _ := filepath.Glob(filepath.Join(filepath.Dir(copilotinstall.File(home)), "*.json"))
 		for _, f := range files {
 			if b, err := os.ReadFile(f); err != nil || strings.Contains(string(b), `"permissionRequest"`) {
 				r.problem("second-decider", "hooks in "+f+" answer permission requests too: both are asked, and this report may not see the other answer", false)

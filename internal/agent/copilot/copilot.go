@@ -66,7 +66,7 @@ func New() Agent {
 		Can: hook.Can{Words: true, Interrupt: true},
 		Failed: agent.Failed{
 			Terminal: "its own prompt asks; a hook that cannot be run, or ends with an error, is a denial",
-			Headless: "denied by `-p`; with `--allow-all-tools` it runs, as without assent",
+			Headless: "denied by `-p`; with `--allow-all-tools` it would run, and assent's hook denies",
 			Runs:     true,
 		},
 	}}}

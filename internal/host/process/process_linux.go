@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 // Places among the fields of /proc/PID/stat behind the program's name.
 const (
 	atState    = 0
+	atParent   = 1
 	atTerminal = 4
 	atStart    = 19
 )
@@ -52,6 +54,36 @@ func Look(pid int, id string) State {
 func NoTerminal(pid int) bool {
 	f, err := stat(pid)
 	return err == nil && len(f) > atTerminal && f[atTerminal] == "0"
+}
+
+// Parent is the process that started this one, or that it was left to; 0 where it cannot be told.
+func Parent(pid int) int {
+	f, err := stat(pid)
+	if err != nil || len(f) <= atParent {
+		return 0
+	}
+	n, err := strconv.Atoi(f[atParent])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// maxArgs bounds how much of a command line is read, in bytes.
+const maxArgs = 64 << 10
+
+// Args are the words of a process's command line, of a long one the first; nil where they cannot be told.
+func Args(pid int) []string {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxArgs))
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
 func stat(pid int) ([]string, error) {

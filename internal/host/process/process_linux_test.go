@@ -1,7 +1,9 @@
 package process
 
 import (
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,5 +46,17 @@ func TestFields(t *testing.T) {
 	f := fields("7 (a) b (c)) S 1 2 3 34816 5")
 	if strings.Join(f, " ") != "S 1 2 3 34816 5" || f[atTerminal] != "34816" {
 		t.Errorf("%q", f)
+	}
+}
+
+func TestArgs(t *testing.T) {
+	if got := Args(os.Getpid()); !slices.Equal(got, os.Args) {
+		t.Errorf("%q, want %q", got, os.Args)
+	}
+	if got := Parent(os.Getpid()); got != os.Getppid() {
+		t.Errorf("parent %d, want %d", got, os.Getppid())
+	}
+	if Args(-1) != nil || Parent(-1) != 0 {
+		t.Error("of no process something is told")
 	}
 }

@@ -26,11 +26,13 @@ type Finding struct {
 // Status says how bad a finding is.
 type Status string
 
-// What a check can find: all is well, something works less well than it could, something is broken.
+// What a check can find: all is well, something works less well than it could, nothing is broken but
+// somebody has to know of a danger, something is broken.
 const (
-	OK   Status = "ok"
-	Warn Status = "warn"
-	Fail Status = "fail"
+	OK     Status = "ok"
+	Warn   Status = "warn"
+	Danger Status = "danger"
+	Fail   Status = "fail"
 )
 
 // Broken reports whether something is broken.
@@ -128,6 +130,7 @@ var (
 		{"hooks", located, (*examination).checkHooks},
 		{"mode", surveyed, (*examination).checkMode},
 		{"codex", nil, (*examination).checkCodex},
+		{"agents", nil, (*examination).checkOthers},
 		{"contain", contains, (*examination).checkContain},
 	}
 )

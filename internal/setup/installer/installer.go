@@ -14,6 +14,7 @@ import (
 	copilotinstall "assent/internal/agent/copilot/install"
 	opencodeinstall "assent/internal/agent/opencode/install"
 	qweninstall "assent/internal/agent/qwen/install"
+	"assent/internal/hook"
 )
 
 // Claude is the agent that Options has nothing for.
@@ -65,6 +66,9 @@ func Title(name string) string { return agents.Reader(name).Facts().Title }
 type Choices struct {
 	// Ask has OpenCode ask about commands, edits and web pages where its settings say nothing.
 	Ask bool
+	// Unanswered is what a request gets that could not be asked, or that nobody answered in time, for an
+	// agent that may then run it; empty: what is right for how the agent was started.
+	Unanswered hook.Fallback
 }
 
 // Options are those of an install of hooks that run this command for another agent than Claude Code. For
@@ -75,13 +79,19 @@ func Options(name string, env func(string) string, stateDir string, command []st
 		home, err := codexinstall.Home(env)
 		return codexinstall.Options(home, stateDir, command), err
 	case "copilot":
-		return copilotinstall.Options(env, stateDir, command)
+		return copilotinstall.Options(env, stateDir, command, c.Unanswered)
 	case "qwen":
 		return qweninstall.Options(env, stateDir, command)
 	case "opencode", "kilo":
 		return opencodeinstall.Options(name, Title(name), env, stateDir, command, c.Ask && TakesAsk(name))
 	}
 	return install.Options{}, fmt.Errorf("%s: want one of %s", name, strings.Join(Names[1:], ", "))
+}
+
+// TakesUnanswered says whether an install for the named agent has a choice of what becomes of a request
+// without an answer: the agent may run it.
+func TakesUnanswered(name string) bool {
+	return name != Claude && agents.Reader(name).Facts().Failed.Runs
 }
 
 // TakesAsk says whether an install for the named agent can have it ask about risky calls.

@@ -11,6 +11,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/copilot"
+	"assent/internal/hook"
 )
 
 // Timeouts, in seconds. Copilot's own default is too short for a person.
@@ -20,19 +21,49 @@ const (
 	plain = 10
 )
 
+// notes say what becomes of a request without an answer.
+var notes = map[hook.Fallback]string{ // read-only
+	"":           "a Copilot that runs everything (--allow-all-tools, --allow-all, --yolo, COPILOT_ALLOW_ALL) takes a hook without an answer for a yes; there assent's hook denies when assent is away and when nobody answers in time. It does not know of /allow-all in a session, nor of defaultPermissionMode: for those, --on-failure deny",
+	hook.Deny:    "when assent is away, and when nobody answers in time, calls of Copilot are denied, also where its own prompt would have asked",
+	hook.Abstain: "a Copilot that runs everything (--allow-all-tools) runs what nobody answers, and all of it when assent is away, as it does without assent; rules that deny still hold",
+}
+
+// File is where its hooks are, in Copilot's own directory.
+func File(home string) string { return filepath.Join(home, "hooks", "assent.json") }
+
 type handler struct {
 	Type       string `json:"type"`
 	Bash       string `json:"bash"`
 	TimeoutSec int    `json:"timeoutSec"`
 }
 
-// Options are those of an install of hooks that run this command.
-func Options(env func(string) string, stateDir string, command []string) (install.Options, error) {
-	home := env("HOME")
-	if home == "" {
-		return install.Options{}, errors.New("where Copilot keeps its hooks is not known: HOME is not set")
+// Home is Copilot's own directory, by its environment.
+func Home(env func(string) string) (string, error) {
+	dir := env("COPILOT_HOME")
+	switch {
+	case dir == "" && env("HOME") == "":
+		return "", errors.New("where Copilot keeps its hooks is not known: HOME is not set")
+	case dir == "":
+		return filepath.Join(env("HOME"), ".copilot"), nil
+	case !filepath.IsAbs(dir):
+		return "", errors.New("COPILOT_HOME is " + dir + ", which Copilot takes from wherever it is started; make it an absolute path")
 	}
-	whole, err := Hooks(command, []string{"--timeout", wait}, day)
+	return dir, nil
+}
+
+// Options are those of an install of hooks that run this command. unanswered is what a request gets that
+// could not be asked, or that nobody answered in time: hook.Deny or hook.Abstain. Empty leaves that to the
+// hook, which denies where it knows that Copilot asks nobody.
+func Options(env func(string) string, stateDir string, command []string, unanswered hook.Fallback) (install.Options, error) {
+	home, err := Home(env)
+	if err != nil {
+		return install.Options{}, err
+	}
+	asks := []string{"--timeout", wait}
+	if unanswered != "" {
+		asks = append(asks, "--on-failure", string(unanswered), "--on-timeout", string(unanswered))
+	}
+	whole, err := Hooks(command, asks, day)
 	if err != nil {
 		return install.Options{}, err
 	}
@@ -43,8 +74,8 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 	return install.Options{
 		Scope: install.User, StateDir: stateDir, Command: command,
 		Format: &install.Format{
-			Agent: "Copilot CLI", Path: filepath.Join(home, ".copilot", "hooks", "assent.json"), Events: events, Whole: whole,
-			Notes: []install.Note{{Key: "allow-all", Text: "with --allow-all-tools Copilot runs what nobody answers, as it does without assent; rules that deny still hold"}},
+			Agent: "Copilot CLI", Path: File(home), Events: events, Whole: whole,
+			Notes: []install.Note{{Key: "allow-all", Text: notes[unanswered]}},
 		},
 	}, nil
 }

@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+
+	"assent/internal/agent/agents"
+	"assent/internal/agent/claude/install"
+	"assent/internal/agent/codex"
+	copilotinstall "assent/internal/agent/copilot/install"
+	"assent/internal/setup/installer"
+	"assent/internal/text/strictjson"
+)
+
+// checkOthers looks at the agents of this machine that have no check of their own: whether they ask, and
+// whether one takes a hook that fails for a yes.
+func (x *examination) checkOthers(context.Context) []Finding {
+	var findings []Finding
+	for _, at := range installer.OnMachine(x.Env) {
+		if at.Name == installer.Claude || at.Name == codex.Name {
+			continue
+		}
+		f := Finding{Name: at.Name, Status: OK}
+		o, err := installer.Options(at.Name, x.Env, x.StateDir, nil, installer.Choices{})
+		var plan install.Plan
+		if err == nil {
+			plan, err = install.Uninstall(o)
+		}
+		switch {
+		case err != nil:
+			f.Status, f.Detail, f.Fix = Fail, err.Error(), "fix the file, then assent install "+at.Name
+		case !plan.Changed():
+			f.Status, f.Detail, f.Fix = Warn, at.Program+" is here, without hooks of assent: it asks in its terminal only", "assent install "+at.Name
+		default:
+			f.Detail = "hooks are in " + plan.Path
+		}
+		findings = append(findings, f)
+		if err == nil && plan.Changed() && agents.Reader(at.Name).Facts().Failed.Runs {
+			findings = append(findings, takesFailureForYes(at, plan.Before, x.Env))
+		}
+	}
+	return findings
+}
+
+// takesFailureForYes says what was done about an agent that may run what its hook does not answer.
+func takesFailureForYes(at installer.Found, hooks []byte, env func(string) string) Finding {
+	f := Finding{Name: at.Name, Status: Danger, Detail: at.Title + " takes a hook that fails for a yes where it was started to run everything; "}
+	again := "assent install " + at.Name + " --on-failure deny"
+	switch {
+	case bytes.Contains(hooks, []byte("'--on-failure' 'deny'")):
+		f.Detail += "its hook denies then, always"
+	case copilotAllows(env):
+		f.Status, f.Fix = Fail, again
+		f.Detail += "its settings say so (defaultPermissionMode), and its hook does not know: what is asked while assent is away runs"
+	case bytes.Contains(hooks, []byte("'--on-failure' 'abstain'")):
+		f.Fix = again
+		f.Detail += "its hook was told to say nothing then (--on-failure abstain)"
+	default:
+		f.Detail += "its hook denies then, where it can tell; it cannot tell what was said in the session (/allow-all)"
+	}
+	return f
+}
+
+// copilotAllows reports whether Copilot's settings have every session start without asking.
+func copilotAllows(env func(string) string) bool {
+	home, err := copilotinstall.Home(env)
+	if err != nil {
+		return false
+	}
+	for _, name := range []string{"settings.json", "config.json"} {
+		b, err := os.ReadFile(filepath.Join(home, name))
+		if err != nil {
+			continue
+		}
+		ms, err := strictjson.Object(b)
+		if err != nil {
+			continue
+		}
+		for _, m := range ms {
+			if m.Key == "defaultPermissionMode" && string(m.Value) == `"allow-all"` {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,74 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/internal/agent/claude/install"
+	"assent/internal/hook"
+	"assent/internal/setup/installer"
+)
+
+// An agent that takes a failed hook for a yes is named in red, with what was done about it.
+func TestOthers(t *testing.T) {
+	for _, c := range []struct {
+		name, settings string
+		installed      bool
+		unanswered     hook.Fallback
+		want           []Status
+		says           string
+	}{
+		{"without hooks", "", false, "", []Status{Warn}, "asks in its terminal only"},
+		{"as installed", "", true, "", []Status{OK, Danger}, "where it can tell"},
+		{"denies", `{"defaultPermissionMode":"allow-all"}`, true, hook.Deny, []Status{OK, Danger}, "always"},
+		{"abstains", "", true, hook.Abstain, []Status{OK, Danger}, "was told to say nothing"},
+		{"by its settings", `{"defaultPermissionMode":"allow-all"}`, true, "", []Status{OK, Fail}, "defaultPermissionMode"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			home := t.TempDir()
+			env := func(k string) string { return map[string]string{"HOME": home, "PATH": home}[k] }
+			x := &examination{Config: Config{StateDir: t.TempDir(), Env: env}}
+			put := func(path, text string, mode os.FileMode) {
+				t.Helper()
+				err := os.MkdirAll(filepath.Dir(path), 0o700)
+				if err == nil {
+					err = os.WriteFile(path, []byte(text), mode)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(filepath.Join(home, "copilot"), "", 0o755)
+			if c.settings != "" {
+				put(filepath.Join(home, ".copilot", "settings.json"), c.settings, 0o600)
+			}
+			if c.installed {
+				o, err := installer.Options("copilot", env, x.StateDir, []string{"/opt/assent-hook"}, installer.Choices{Unanswered: c.unanswered})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := install.Install(o)
+				if err == nil {
+					_, err = plan.Apply()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := x.checkOthers(t.Context())
+			if len(got) != len(c.want) {
+				t.Fatalf("%+v", got)
+			}
+			for i, f := range got {
+				if f.Name != "copilot" || f.Status != c.want[i] {
+					t.Errorf("%+v, want %s", f, c.want[i])
+				}
+			}
+			if last := got[len(got)-1]; !strings.Contains(last.Detail, c.says) {
+				t.Errorf("%q does not say %q", last.Detail, c.says)
+			}
+		})
+	}
+}
