@@ -51,7 +51,7 @@ func newRabbit(ctx context.Context, address string, streams *stream.Stream, tool
 	cursor := streams.Cursor(amqpCursor)
 	return rabbit.Open(ctx, rabbit.Config{
 		URL:    address,
-		Events: streams.Events, Newest: streams.LastEventSeq,
+		Events: streams.EventsAfter, EventsNow: streams.EventsNow,
 		Load: cursor.Load, Save: cursor.Save,
 		Mutation: claude.MutationOf(tools), Encode: claude.EncodeMutation, Logf: logf,
 	})

@@ -21,7 +21,7 @@ func newLedger(stateDir string, streams *stream.Stream, tools claude.MutationToo
 	}
 	return ledger.NewFollower(ledger.Config{
 		Path:   filepath.Join(stateDir, "ledger.json"),
-		Events: streams.Events, EventBounds: streams.EventBounds, Mutation: claude.MutationOf(tools),
+		Events: streams.EventsAfter, EventsNow: streams.EventsNow, EventBounds: streams.EventBounds, Mutation: claude.MutationOf(tools),
 		Host: host, Logf: logf,
 	}), nil
 }

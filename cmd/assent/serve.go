@@ -161,7 +161,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// for it.
 	hist, err := history.Open(history.Config{
 		Path:   filepath.Join(a.stateDir, "history.db"),
-		Events: streams.Events, Records: streams.RecordsFrom, Settled: streams.Settled, EventBounds: streams.EventBounds,
+		Events: streams.EventsAfter, Records: streams.RecordsAfter, EventsNow: streams.EventsNow, RecordsNow: streams.RecordsNow,
+		Settled: streams.Settled, EventBounds: streams.EventBounds,
 		Decode: readPayload, Forget: streams.Forget, Free: streams.Free, Busy: streams.Writing,
 		Retention: time.Duration(f.historyDays) * 24 * time.Hour, Logf: sugar.Warnf,
 	})
@@ -337,7 +338,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	// schemas, notifications, the spool, memory, the listeners, the relay.
 	g := newGroup(ctx)
 	g.run("events", func(ctx context.Context) error {
-		return streams.Events(ctx, b.EventsFrom(), func(e hook.Event) {
+		return streams.Observe(ctx, b.EventsFrom(), func(e hook.Event) {
 			p, _ := agents.Reader(e.Agent).Decode(e.Type, e.Raw) // what is readable counts
 			b.Observe(e, p)
 			ring.Observe(e, p)

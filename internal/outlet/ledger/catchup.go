@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // caughtUp is what catchUp came to, by root.
@@ -15,8 +16,8 @@ type caughtUp struct {
 }
 
 // catchUp reads again what the waiting ledgers missed, of those that can be written now. It runs
-// beside Run, which does not write them meanwhile.
-func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caughtUp) {
+// beside Run, which does not write them meanwhile. in is when their stream was made.
+func (f *Follower) catchUp(ctx context.Context, waiting map[string]held, in time.Time) (c caughtUp) {
 	oldest, _, err := f.cfg.EventBounds(ctx)
 	if err != nil {
 		return c // later
@@ -55,7 +56,7 @@ func (f *Follower) catchUp(ctx context.Context, waiting map[string]held) (c caug
 		}
 		stored = read
 	}
-	_ = f.cfg.Events(ctx, from, func(e hook.Event) {
+	_ = f.cfg.Events(ctx, follow.Cursor{Seq: from - 1, Made: in}, func(e hook.Event) {
 		if ctx.Err() != nil {
 			return
 		}

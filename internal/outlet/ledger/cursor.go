@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"assent/internal/store/follow"
 )
 
 // cursor is up to where a Follower has read the event stream, and what it left behind. It is kept in
 // a file.
 type cursor struct {
-	Seq  uint64          `json:"seq"`            // everything up to here is stored, but for Held
-	Held map[string]held `json:"held,omitempty"` // by root
+	follow.Cursor                 // everything up to here is stored, but for Held
+	Held          map[string]held `json:"held,omitempty"` // by root
 }
 
 // held is a work tree whose ledger could not be written. Its mutations are in the event stream,
@@ -51,7 +53,32 @@ func readCursor(path string) (c cursor, err error) {
 	if json.Unmarshal(b, &c) != nil {
 		return cursor{}, nil
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return cursor{}, fmt.Errorf("read the cursor of the ledger: %w", err)
+	}
+	c.Stored = info.ModTime()
 	return c, nil
+}
+
+// resume moves the cursor to where the stream as it is goes on. It returns the roots whose ledgers miss
+// what the stream has no more.
+func (c *cursor) resume(s follow.Stream) (found follow.Found, lost []string) {
+	c.Cursor, found = c.Resume(s)
+	if found == follow.Same {
+		return found, nil
+	}
+	for root, h := range c.Held {
+		if h.From > c.Seq {
+			delete(c.Held, root)
+			lost = append(lost, root)
+			continue
+		}
+		h.Last = min(h.Last, c.Seq)
+		c.Held[root] = h
+	}
+	slices.Sort(lost)
+	return found, lost
 }
 
 func (c cursor) write(path string) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 	"assent/internal/text/show"
 )
 
@@ -16,9 +17,11 @@ import (
 type Config struct {
 	// Path is the file in which the cursor in the event stream is kept.
 	Path string
-	// Events calls fn with every event from sequence from on, in order, each once, until ctx is
-	// done. EventBounds are the sequences of the oldest and the newest event; 0 without any.
-	Events      func(ctx context.Context, from uint64, fn func(hook.Event)) error
+	// Events calls fn with every event behind a cursor, in order, each once, until ctx is done, or the
+	// stream is another: follow.ErrAnew. EventsNow is what a cursor is compared with. EventBounds are the
+	// sequences of the oldest and the newest event; 0 without any.
+	Events      func(ctx context.Context, after follow.Cursor, fn func(hook.Event)) error
+	EventsNow   func(ctx context.Context) (follow.Stream, error)
 	EventBounds func(ctx context.Context) (oldest, newest uint64, err error)
 	// Mutation reads an event; ok is false for one that is not about a mutation.
 	Mutation func(hook.Event) (m hook.Mutation, ok bool, err error)
@@ -149,7 +152,7 @@ func (f *Follower) pass(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
 	defer cancel()
-	from := f.cursor.Seq + 1
+	from := f.cursor.Cursor
 	working.Go(func() {
 		ended <- f.cfg.Events(ctx, from, func(e hook.Event) {
 			select {
@@ -207,9 +210,9 @@ func (f *Follower) pass(ctx context.Context) error {
 				break
 			}
 			catching = true
-			waiting := maps.Clone(f.cursor.Held)
+			waiting, in := maps.Clone(f.cursor.Held), f.cursor.Made
 			working.Go(func() {
-				c := f.catchUp(ctx, waiting)
+				c := f.catchUp(ctx, waiting, in)
 				select {
 				case caught <- c:
 				case <-ctx.Done():
@@ -224,15 +227,19 @@ func (f *Follower) begin(ctx context.Context) (err error) {
 	if f.cursor, err = readCursor(f.cfg.Path); err != nil {
 		return err
 	}
-	_, newest, err := f.cfg.EventBounds(ctx)
+	now, err := f.cfg.EventsNow(ctx)
 	if err != nil {
 		return fmt.Errorf("begin the ledger: %w", err)
 	}
-	if f.cursor.Seq > newest {
-		f.cfg.Logf("ledger: the event stream ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", newest, f.cursor.Seq)
-		f.cursor = cursor{}
+	was := f.cursor.Cursor
+	found, lost := f.cursor.resume(now)
+	if found != follow.Same {
+		f.cfg.Logf("ledger: %s", found.Explain("the event stream", was, now))
 	}
-	f.written, f.unsaved = f.cursor.Seq, false
+	for _, root := range lost {
+		f.lost(root)
+	}
+	f.written, f.unsaved = was.Seq, f.cursor.Cursor != was
 	clear(f.batch)
 	f.batch, f.bytes = f.batch[:0], 0
 	f.count(func(*Stats) {})

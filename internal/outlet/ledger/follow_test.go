@@ -15,17 +15,19 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // events is an event stream in memory. The payload of an event is a mutation as JSON.
 type events struct {
 	mu     sync.Mutex
-	list   []hook.Event  // guarded by mu
-	oldest uint64        // guarded by mu; what is before it is gone
+	list   []hook.Event // guarded by mu
+	oldest uint64       // guarded by mu; what is before it is gone
+	made   time.Time
 	change chan struct{} // guarded by mu; closed and replaced
 }
 
-func newEvents() *events { return &events{oldest: 1, change: make(chan struct{})} }
+func newEvents() *events { return &events{oldest: 1, made: time.Now(), change: make(chan struct{})} }
 
 func (s *events) put(t *testing.T, list ...hook.Mutation) {
 	t.Helper()
@@ -59,8 +61,17 @@ func (s *events) bounds(context.Context) (oldest, newest uint64, err error) {
 	return s.oldest, uint64(len(s.list)), nil
 }
 
-func (s *events) follow(ctx context.Context, from uint64, fn func(hook.Event)) error {
-	for {
+func (s *events) now(context.Context) (follow.Stream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return follow.Stream{Made: s.made, Last: uint64(len(s.list))}, nil
+}
+
+func (s *events) follow(ctx context.Context, after follow.Cursor, fn func(hook.Event)) error {
+	if !after.Made.Equal(s.made) {
+		return follow.ErrAnew
+	}
+	for from := after.Seq + 1; ; {
 		s.mu.Lock()
 		from = max(from, s.oldest)
 		rest, change := s.list[min(from-1, uint64(len(s.list))):], s.change
@@ -98,7 +109,7 @@ type rig struct {
 
 func run(t *testing.T, s *events, path string) *rig {
 	r := &rig{t: t}
-	r.Follower = NewFollower(Config{Path: path, Events: s.follow, EventBounds: s.bounds, Mutation: decode, Host: "here", Logf: func(format string, args ...any) {
+	r.Follower = NewFollower(Config{Path: path, Events: s.follow, EventsNow: s.now, EventBounds: s.bounds, Mutation: decode, Host: "here", Logf: func(format string, args ...any) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.log = append(r.log, fmt.Sprintf(format, args...))
@@ -373,7 +384,7 @@ func TestCatchUpStopsWithoutALedger(t *testing.T) {
 		s.put(t, mutation(root, n+1))
 	}
 	read := 0
-	f := NewFollower(Config{Events: s.follow, EventBounds: s.bounds, Host: "here", Mutation: func(e hook.Event) (hook.Mutation, bool, error) {
+	f := NewFollower(Config{Events: s.follow, EventsNow: s.now, EventBounds: s.bounds, Host: "here", Mutation: func(e hook.Event) (hook.Mutation, bool, error) {
 		if read++; read == 1 { // it could be opened, and is gone now
 			if err := os.Rename(root, root+".away"); err != nil {
 				t.Error(err)
@@ -381,7 +392,7 @@ func TestCatchUpStopsWithoutALedger(t *testing.T) {
 		}
 		return decode(e)
 	}})
-	f.catchUp(t.Context(), map[string]held{root: {From: 1, Last: 4 * batchItems}})
+	f.catchUp(t.Context(), map[string]held{root: {From: 1, Last: 4 * batchItems}}, s.made)
 	if read != batchItems {
 		t.Errorf("read %d events, want %d", read, batchItems)
 	}

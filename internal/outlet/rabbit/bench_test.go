@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"
+	"assent/internal/store/follow"
 	"assent/internal/store/stream"
 )
 
@@ -32,8 +33,8 @@ func bench(b *testing.B) (streams *stream.Stream, confirmed func(seq uint64)) {
 	}
 	b.Cleanup(func() { _ = streams.Close() })
 	p, err := rabbit.Open(b.Context(), rabbit.Config{
-		URL: r.URL(), Events: streams.Events, Newest: streams.LastEventSeq,
-		Load:     func(context.Context) (uint64, bool, error) { return 0, true, nil },
+		URL: r.URL(), Events: streams.EventsAfter, EventsNow: streams.EventsNow,
+		Load:     func(context.Context) (follow.Cursor, bool, error) { return follow.Cursor{}, true, nil },
 		Save:     streams.Cursor("amqp.place").Save,
 		Mutation: claude.Mutation, Encode: claude.EncodeMutation, Logf: b.Logf,
 	})

@@ -49,9 +49,9 @@ func (p *Publisher) lag() float64 {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	at := p.cursor.Load() // first: it may move meanwhile
-	newest, err := p.cfg.Newest(ctx)
+	now, err := p.cfg.EventsNow(ctx)
 	if err != nil {
 		return math.NaN()
 	}
-	return float64(newest - min(at, newest))
+	return float64(now.Last - min(at, now.Last))
 }

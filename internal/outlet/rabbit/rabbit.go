@@ -26,6 +26,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 	"assent/internal/text/show"
 )
 
@@ -41,13 +42,13 @@ type Config struct {
 	// Exchange is declared as a durable topic exchange; empty means the constant of that name.
 	Exchange string
 
-	// Events calls fn with everything in EVENTS from sequence from on, in order, each once, until
-	// ctx is done. Newest is the sequence of the last event there.
-	Events func(ctx context.Context, from uint64, fn func(hook.Event)) error
-	Newest func(ctx context.Context) (uint64, error)
+	// Events calls fn with everything in EVENTS behind a cursor, in order, each once, until ctx is done,
+	// or the stream is another: follow.ErrAnew. EventsNow is what a cursor is compared with.
+	Events    func(ctx context.Context, after follow.Cursor, fn func(hook.Event)) error
+	EventsNow func(ctx context.Context) (follow.Stream, error)
 	// Load returns what Save kept; ok is false if that was never called.
-	Load func(ctx context.Context) (seq uint64, ok bool, err error)
-	Save func(ctx context.Context, seq uint64) error
+	Load func(ctx context.Context) (c follow.Cursor, ok bool, err error)
+	Save func(ctx context.Context, c follow.Cursor) error
 	// Mutation reads an event; ok is false for one that is none. Encode writes a message's body.
 	Mutation func(hook.Event) (m hook.Mutation, ok bool, err error)
 	Encode   func(hook.Mutation) ([]byte, error)
@@ -66,11 +67,12 @@ type Publisher struct {
 	counts counts
 	cursor atomic.Uint64 // sequence of the last event that is done with
 	// Owned by Run and, one after the other, by its sessions.
-	saved   uint64 // the cursor that was saved last
-	careful uint64 // events up to this one are published one at a time
-	refused uint64 // an event that RabbitMQ refuses
-	taken   uint64 // the last event that was looked at
-	doubted bool   // RabbitMQ was there and confirmed nothing
+	at      follow.Cursor // where the session began; its Made is that of cursor
+	saved   follow.Cursor // what was saved last
+	careful uint64        // events up to this one are published one at a time
+	refused uint64        // an event that RabbitMQ refuses
+	taken   uint64        // the last event that was looked at
+	doubted bool          // RabbitMQ was there and confirmed nothing
 }
 
 // Open checks cfg and loads the cursor. Without one reading begins at the end of the
@@ -81,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Events == nil || cfg.Newest == nil || cfg.Load == nil || cfg.Save == nil || cfg.Mutation == nil || cfg.Encode == nil {
+	if cfg.Events == nil || cfg.EventsNow == nil || cfg.Load == nil || cfg.Save == nil || cfg.Mutation == nil || cfg.Encode == nil {
 		return nil, errors.New("open rabbit: the function values are required")
 	}
 	if cfg.Exchange == "" {
@@ -93,27 +95,41 @@ func Open(ctx context.Context, cfg Config) (*Publisher, error) {
 	cfg.timeouts = cfg.timeouts.orDefault()
 	p := &Publisher{cfg: cfg, server: server}
 	p.counts = newCounts(p)
-	seq, ok, err := cfg.Load(ctx)
+	at, ok, err := cfg.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read how far RabbitMQ has got: %w", err)
 	}
-	newest, err := cfg.Newest(ctx)
+	now, err := cfg.EventsNow(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
 	}
-	switch {
-	case !ok:
-		seq = newest
-		if err := cfg.Save(ctx, seq); err != nil {
+	p.saved = at
+	if !ok {
+		at = follow.Cursor{Seq: now.Last, Made: now.Made}
+		if err := cfg.Save(ctx, at); err != nil {
 			return nil, fmt.Errorf("note where RabbitMQ begins: %w", err)
 		}
-	case seq > newest: // else all events up to seq would be skipped without a word
-		cfg.Logf("rabbitmq: the event stream ends at %d, before %d, where reading was to go on: it was made anew; sending all of it", newest, seq)
-		seq = 0
+		p.saved = at
 	}
-	p.cursor.Store(seq)
-	p.saved = seq
+	p.at = at
+	p.cursor.Store(at.Seq)
+	p.resume(now)
 	return p, nil
+}
+
+// resume finds where the next session begins in the stream as it is.
+func (p *Publisher) resume(now follow.Stream) {
+	was := p.at
+	was.Seq = p.cursor.Load()
+	next, found := was.Resume(now)
+	p.at = next
+	p.cursor.Store(next.Seq)
+	if found == follow.Same {
+		return
+	}
+	p.cfg.Logf("rabbitmq: %s", found.Explain("the event stream", was, now))
+	// These sequences are given to other events.
+	p.taken, p.careful, p.refused = min(p.taken, next.Seq), min(p.careful, next.Seq), min(p.refused, next.Seq)
 }
 
 // CheckURL returns host and port of an AMQP URL. Its error does not repeat the URL, which may hold
@@ -135,6 +151,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 	lastLogged := ""
 	pause := backoff{shortest: 200 * time.Millisecond, longest: 10 * time.Second}
 	for {
+		if now, err := p.cfg.EventsNow(ctx); err == nil { // else the session waits for the stream
+			p.resume(now)
+		}
 		before, begun := p.cursor.Load(), time.Now()
 		err := p.session(ctx, func() {
 			if lastLogged != "" {
@@ -148,12 +167,14 @@ func (p *Publisher) Run(ctx context.Context) error {
 		if p.cursor.Load() != before || time.Since(begun) > time.Minute {
 			pause.reset()
 		}
-		if errors.Is(err, errSilent) {
-			p.counts.unanswered.Inc()
-		}
-		if why := explain(err); why != lastLogged {
+		if errors.Is(err, follow.ErrAnew) { // nobody is away
+			pause.reset()
+		} else if why := explain(err); why != lastLogged {
 			lastLogged = why
 			p.cfg.Logf("rabbitmq: %s is away, trying again until it is back; events wait in the stream: %s", p.server, show.Line(why))
+		}
+		if errors.Is(err, errSilent) {
+			p.counts.unanswered.Inc()
 		}
 		select {
 		case <-ctx.Done():

@@ -27,6 +27,7 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
 	"assent/internal/outlet/rabbit"
+	"assent/internal/store/follow"
 )
 
 // node starts a RabbitMQ of the test's own, or skips the test where there is none, or no time for one.
@@ -57,11 +58,13 @@ type events struct {
 	list   []hook.Event
 	more   chan struct{} // closed and replaced when list grows
 	cursor uint64
+	in     time.Time // the stream that cursor counts in
+	made   time.Time
 	saved  bool
 	reads  int // calls of Events
 }
 
-func newEvents() *events { return &events{more: make(chan struct{})} }
+func newEvents() *events { return &events{more: make(chan struct{}), made: time.Now()} }
 
 // write adds an event of a session.
 func (s *events) write(session string, n int, text string) {
@@ -80,10 +83,14 @@ func (s *events) add(e hook.Event) {
 	s.more = make(chan struct{})
 }
 
-func (s *events) follow(ctx context.Context, from uint64, fn func(hook.Event)) error {
+func (s *events) follow(ctx context.Context, after follow.Cursor, fn func(hook.Event)) error {
 	s.mu.Lock()
 	s.reads++
 	s.mu.Unlock()
+	if !after.Made.Equal(s.made) {
+		return follow.ErrAnew
+	}
+	from := after.Seq + 1
 	for {
 		s.mu.Lock()
 		list, more := s.list, s.more
@@ -100,22 +107,22 @@ func (s *events) follow(ctx context.Context, from uint64, fn func(hook.Event)) e
 	}
 }
 
-func (s *events) newest(context.Context) (uint64, error) {
+func (s *events) now(context.Context) (follow.Stream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return uint64(len(s.list)), nil
+	return follow.Stream{Made: s.made, Last: uint64(len(s.list))}, nil
 }
 
-func (s *events) load(context.Context) (uint64, bool, error) {
+func (s *events) load(context.Context) (follow.Cursor, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cursor, s.saved, nil
+	return follow.Cursor{Seq: s.cursor, Made: s.in}, s.saved, nil
 }
 
-func (s *events) save(_ context.Context, seq uint64) error {
+func (s *events) save(_ context.Context, c follow.Cursor) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cursor, s.saved = seq, true
+	s.cursor, s.in, s.saved = c.Seq, c.Made, true
 	return nil
 }
 
@@ -137,7 +144,7 @@ func publish(t *testing.T, url string, s *events) *publisher {
 func publishWith(t *testing.T, cfg rabbit.Config, s *events) *publisher {
 	t.Helper()
 	p := &publisher{t: t}
-	cfg.Events, cfg.Newest, cfg.Load, cfg.Save = s.follow, s.newest, s.load, s.save
+	cfg.Events, cfg.EventsNow, cfg.Load, cfg.Save = s.follow, s.now, s.load, s.save
 	cfg.Mutation, cfg.Encode = claude.Mutation, claude.EncodeMutation
 	cfg.Logf = func(format string, args ...any) {
 		p.mu.Lock()
@@ -424,12 +431,12 @@ func TestPublisher(t *testing.T) {
 		s := newEvents()
 		publish(t, r.URL(), s)
 		s.write("s", 0, "")
-		eventually(t, "it is published", func() bool { n, _, _ := s.load(t.Context()); return n == 1 })
+		eventually(t, "it is published", func() bool { c, _, _ := s.load(t.Context()); return c.Seq == 1 })
 		if err := channel(t, r.URL()).ExchangeDelete(rabbit.Exchange, false, false); err != nil {
 			t.Fatal(err)
 		}
 		s.write("s", 1, "")
-		eventually(t, "it is published", func() bool { n, _, _ := s.load(t.Context()); return n == 2 })
+		eventually(t, "it is published", func() bool { c, _, _ := s.load(t.Context()); return c.Seq == 2 })
 		bind(t, r.URL(), "again") // fails if the exchange is not as it was
 	})
 }

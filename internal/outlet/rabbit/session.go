@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 	"assent/internal/text/show"
 )
 
@@ -89,7 +90,7 @@ func (p *Publisher) session(ctx context.Context, ready func()) error {
 	}()
 	go func() {
 		defer close(s.flights)
-		if err := p.cfg.Events(reading, p.cursor.Load()+1, s.take); reading.Err() == nil {
+		if err := p.cfg.Events(reading, p.at, s.take); reading.Err() == nil {
 			fail(fmt.Errorf("read the events: %w", err))
 		}
 	}()
@@ -320,19 +321,19 @@ func (p *Publisher) suspect(why error, s *session) {
 // save saves the cursor. A failure is not serious: later it is saved again, and what is
 // published twice has the same message id.
 func (p *Publisher) save(ctx context.Context) {
-	seq := p.cursor.Load()
-	if seq == p.saved {
+	at := follow.Cursor{Seq: p.cursor.Load(), Made: p.at.Made}
+	if at == p.saved {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if err := p.cfg.Save(ctx, seq); err != nil {
+	if err := p.cfg.Save(ctx, at); err != nil {
 		if ctx.Err() == nil {
 			p.cfg.Logf("rabbitmq: how far it has got was not saved: %s", show.Line(err.Error()))
 		}
 		return
 	}
-	p.saved = seq
+	p.saved = at
 }
 
 // idRing remembers the last ids.

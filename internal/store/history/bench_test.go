@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // The figures of the documents are for 1,000,000:
@@ -89,17 +90,21 @@ func fill(b *testing.B, feed uint64) (h *History, took time.Duration, events uin
 	full := make(chan struct{})
 	cfg := Config{
 		Path: filepath.Join(dir, "history.db"), MaxBytes: 1 << 40, Retention: 100 * 365 * 24 * time.Hour,
-		Records: func(ctx context.Context, _ uint64, _ func(hook.Record)) error {
+		Records: func(ctx context.Context, _ follow.Cursor, _ func(hook.Record)) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
+		EventsNow: func(context.Context) (follow.Stream, error) {
+			return follow.Stream{Made: time.Unix(1, 0), Last: n}, nil
+		},
+		RecordsNow:  func(context.Context) (follow.Stream, error) { return follow.Stream{Made: time.Unix(1, 0)}, nil },
 		Settled:     func(context.Context, uint64) (uint64, error) { return 0, nil },
 		EventBounds: func(context.Context) (uint64, uint64, error) { return 1, n, nil },
 		Decode:      decode,
 		Logf:        b.Logf,
 	}
-	cfg.Events = func(ctx context.Context, from uint64, fn func(hook.Event)) error {
-		for n = from; ctx.Err() == nil && (n%1000 != 0 || h.feedCount() < feed); n++ {
+	cfg.Events = func(ctx context.Context, from follow.Cursor, fn func(hook.Event)) error {
+		for n = from.Seq + 1; ctx.Err() == nil && (n%1000 != 0 || h.feedCount() < feed); n++ {
 			fn(s.event(n))
 		}
 		close(full)

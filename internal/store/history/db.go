@@ -22,7 +22,7 @@ import (
 var schema string
 
 // layout is the number of the schema, kept in the file's user_version.
-const layout = 8
+const layout = 9
 
 // migrations lead from the layout that is the key to the next.
 var migrations = map[int]string{
@@ -54,6 +54,10 @@ ALTER TABLE requests ADD COLUMN input BLOB NOT NULL DEFAULT x'';`,
 ALTER TABLE raw ADD COLUMN submitter TEXT NOT NULL DEFAULT '';`,
 	7: `
 ALTER TABLE requests ADD COLUMN verified INTEGER NOT NULL DEFAULT 0;`,
+	8: `
+ALTER TABLE cursor ADD COLUMN event_stream INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cursor ADD COLUMN record_stream INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cursor ADD COLUMN former INTEGER NOT NULL DEFAULT 0;`,
 }
 
 // db is the open file: one connection that writes, some that read.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 func TestFilesArePrivate(t *testing.T) {
@@ -225,8 +226,9 @@ func TestOtherFold(t *testing.T) {
 		return last + 1, newest, err
 	}
 	events := r.cfg.Events
-	r.cfg.Events = func(ctx context.Context, from uint64, fn func(hook.Event)) error {
-		return events(ctx, max(from, last+1), fn)
+	r.cfg.Events = func(ctx context.Context, from follow.Cursor, fn func(hook.Event)) error {
+		from.Seq = max(from.Seq, last)
+		return events(ctx, from, fn)
 	}
 	h := r.start()
 	r.catchUp()

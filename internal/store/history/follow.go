@@ -44,11 +44,11 @@ func (h *History) follow(ctx context.Context, w *writer) error {
 	defer reading.Wait()
 	defer cancel(nil)
 	reading.Go(func() {
-		err := h.cfg.Events(ctx, from.event+1, func(e hook.Event) { m.events.put(ctx, e) })
+		err := h.cfg.Events(ctx, from.events(), func(e hook.Event) { m.events.put(ctx, e) })
 		cancel(fmt.Errorf("read the events: %w", err))
 	})
 	reading.Go(func() {
-		err := h.cfg.Records(ctx, from.record+1, func(r hook.Record) { m.records.put(ctx, r) })
+		err := h.cfg.Records(ctx, from.records(), func(r hook.Record) { m.records.put(ctx, r) })
 		cancel(fmt.Errorf("read the records: %w", err))
 	})
 	err := h.store(ctx, w, m)

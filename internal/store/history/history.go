@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // Config is what a History needs. The function values down to Decode are required.
@@ -30,11 +31,13 @@ type Config struct {
 	// Path is the file. SQLite keeps two more beside it, Path-wal and Path-shm.
 	Path string
 
-	// Events and Records call fn with everything in EVENTS and APPROVALS from sequence from on,
-	// in order, each once, until ctx is done. A record that cannot be read has nothing but
-	// its Seq.
-	Events  func(ctx context.Context, from uint64, fn func(hook.Event)) error
-	Records func(ctx context.Context, from uint64, fn func(hook.Record)) error
+	// Events and Records call fn with everything in EVENTS and APPROVALS behind a cursor, in order, each
+	// once, until ctx is done, or the stream is another: follow.ErrAnew. A record that cannot be read has
+	// nothing but its Seq. EventsNow and RecordsNow are what a cursor is compared with.
+	Events     func(ctx context.Context, after follow.Cursor, fn func(hook.Event)) error
+	Records    func(ctx context.Context, after follow.Cursor, fn func(hook.Record)) error
+	EventsNow  func(ctx context.Context) (follow.Stream, error)
+	RecordsNow func(ctx context.Context) (follow.Stream, error)
 	// Settled returns when no record can come any more that stands before an event that was
 	// read: the last record there is then.
 	Settled func(ctx context.Context, eventSeq uint64) (recordSeq uint64, err error)
@@ -99,14 +102,6 @@ type History struct {
 	changed chan struct{} // guarded by mu; closed and replaced when one of these changes
 }
 
-// cursor is up to where the two streams are in the file.
-type cursor struct {
-	event  uint64 // sequence of the last event that is in the file
-	record uint64 // of the last record
-	after  uint64 // greatest After of the records so far
-	clock  int64  // greatest time of the events so far, in milliseconds since 1970, not beyond now
-}
-
 // command is work for the goroutine that writes, between two transactions.
 type command struct {
 	ctx  context.Context // of who waits for it
@@ -117,7 +112,7 @@ type command struct {
 // Open returns a History. It touches no file: that is left to Run, so that a broker need not
 // wait for it.
 func Open(cfg Config) (*History, error) {
-	if cfg.Path == "" || cfg.Events == nil || cfg.Records == nil || cfg.Settled == nil || cfg.EventBounds == nil || cfg.Decode == nil {
+	if cfg.Path == "" || cfg.Events == nil || cfg.Records == nil || cfg.EventsNow == nil || cfg.RecordsNow == nil || cfg.Settled == nil || cfg.EventBounds == nil || cfg.Decode == nil {
 		return nil, errors.New("open history: Path and the functions that read the streams are required")
 	}
 	if cfg.Retention == 0 {
@@ -217,9 +212,12 @@ func (h *History) pass(ctx context.Context, bad map[step]bool) (err error) {
 	if err := h.allowed.load(w); err != nil {
 		return err
 	}
-	h.setCursor(w.cursor)
 	h.setDB(d, nil)
 	defer h.setDB(nil, errors.New("it is being opened again"))
+	if err := h.resume(ctx, w); err != nil {
+		return err
+	}
+	h.setCursor(w.cursor)
 	return h.follow(ctx, w)
 }
 

@@ -62,7 +62,7 @@ func newRig(t testing.TB) *rig {
 	})
 	r.cfg = Config{
 		Path:   filepath.Join(r.dir, "history.db"),
-		Events: r.streams.Events, Records: r.streams.RecordsFrom,
+		Events: r.streams.EventsAfter, Records: r.streams.RecordsAfter, EventsNow: r.streams.EventsNow, RecordsNow: r.streams.RecordsNow,
 		Settled: r.streams.Settled, EventBounds: r.streams.EventBounds, Forget: r.streams.Forget,
 		Decode: decode, Logf: r.logf,
 	}

@@ -80,7 +80,7 @@ func (m *merge) ready() (e hook.Event, r hook.Record, ok bool) {
 	e, haveEvent := m.events.first()
 	r, haveRecord := m.records.first()
 	if haveRecord && m.next != r.Seq {
-		if r.Seq <= m.rec { // the stream was made anew
+		if r.Seq <= m.rec { // the stream was put back
 			m.after = 0
 		}
 		m.next, m.after = r.Seq, max(m.after, r.After)
@@ -103,7 +103,7 @@ func (m *merge) took(e hook.Event, r hook.Record) {
 		m.records.drop()
 		return
 	}
-	if e.Seq <= m.read { // the stream lost its end, or was made anew
+	if e.Seq <= m.read { // the stream lost its end
 		m.settled, m.missing = 0, 0
 	}
 	m.read = e.Seq

@@ -34,7 +34,7 @@ func (w *writer) otherFold(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.run(w.do.cursor, w.cursor.event, w.cursor.record, w.cursor.after, w.cursor.clock, feed.Version)
+	return w.saveCursor()
 }
 
 // restart drops the sessions that have an event from oldest on, and begins again.
@@ -66,9 +66,8 @@ func (w *writer) restart(oldest uint64) error {
 	if err := w.d.exec("UPDATE sessions SET fold = NULL"); err != nil {
 		return w.wrap(err)
 	}
-	w.cursor = cursor{clock: w.cursor.clock}
-	c := w.cursor
-	if err := w.run(w.do.cursor, c.event, c.record, c.after, c.clock, feed.Version); err != nil {
+	w.cursor = cursor{clock: w.cursor.clock, eventIn: w.cursor.eventIn, recordIn: w.cursor.recordIn}
+	if err := w.saveCursor(); err != nil {
 		return err
 	}
 	return w.end()

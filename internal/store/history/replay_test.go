@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // agent plays one session of an agent with everything that can come at odd times.
@@ -85,8 +86,8 @@ func TestReplayIsLive(t *testing.T) {
 	lag := func(rnd *rand.Rand) { <-time.After(time.Duration(rnd.IntN(3000)) * time.Microsecond) }
 	var live atomic.Bool
 	live.Store(true)
-	r.cfg.Events = func(ctx context.Context, from uint64, fn func(hook.Event)) error {
-		rnd := rand.New(rand.NewPCG(seed, from))
+	r.cfg.Events = func(ctx context.Context, from follow.Cursor, fn func(hook.Event)) error {
+		rnd := rand.New(rand.NewPCG(seed, from.Seq))
 		return events(ctx, from, func(e hook.Event) {
 			if live.Load() && rnd.IntN(8) == 0 {
 				lag(rnd)
@@ -94,8 +95,8 @@ func TestReplayIsLive(t *testing.T) {
 			fn(e)
 		})
 	}
-	r.cfg.Records = func(ctx context.Context, from uint64, fn func(hook.Record)) error {
-		rnd := rand.New(rand.NewPCG(from, seed))
+	r.cfg.Records = func(ctx context.Context, from follow.Cursor, fn func(hook.Record)) error {
+		rnd := rand.New(rand.NewPCG(from.Seq, seed))
 		return records(ctx, from, func(rec hook.Record) {
 			if live.Load() && rnd.IntN(2) == 0 {
 				lag(rnd)

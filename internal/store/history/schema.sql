@@ -5,9 +5,12 @@ CREATE TABLE cursor (
   record INTEGER NOT NULL,
   after  INTEGER NOT NULL,
   clock  INTEGER NOT NULL,
-  fold   INTEGER NOT NULL
+  fold   INTEGER NOT NULL,
+  event_stream  INTEGER NOT NULL DEFAULT 0, -- when the stream was made, in nanoseconds since 1970; 0: not known
+  record_stream INTEGER NOT NULL DEFAULT 0,
+  former        INTEGER NOT NULL DEFAULT 0  -- feed rows up to this id are of event streams that were there before
 );
-INSERT INTO cursor VALUES (1, 0, 0, 0, 0, 0);
+INSERT INTO cursor (id, event, record, after, clock, fold) VALUES (1, 0, 0, 0, 0, 0);
 
 -- A session that is forgotten and comes back is another row.
 CREATE TABLE sessions (

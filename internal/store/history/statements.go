@@ -20,7 +20,7 @@ func (s *statements) prepare(conn *sql.Conn) error {
 		to   **sql.Stmt
 		text string
 	}{
-		{&s.cursor, `UPDATE cursor SET event = ?, record = ?, after = ?, clock = ?, fold = ?`},
+		{&s.cursor, `UPDATE cursor SET event = ?, record = ?, after = ?, clock = ?, fold = ?, event_stream = ?, record_stream = ?`},
 		{&s.event, `INSERT OR REPLACE INTO events (seq, session) VALUES (?, ?)`},
 		{&s.feed, `INSERT INTO feed (session, pos, event, at, text, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.text, `INSERT INTO search (rowid, text) VALUES (?, ?)`},

@@ -82,7 +82,8 @@ func (w *writer) removeUpTo(upTo, cutoff int64) error {
 		args []any
 	}{
 		{`DELETE FROM events WHERE seq <= (SELECT event FROM feed WHERE id = ?1) AND
-			seq < (SELECT coalesce(min(event), 0) FROM (SELECT event FROM feed WHERE id > ?1 ORDER BY id LIMIT 1))`, []any{upTo}},
+			seq < (SELECT coalesce(min(event), 0) FROM (SELECT event FROM feed WHERE id > ?1 ORDER BY id LIMIT 1)) AND
+			?1 > (SELECT former FROM cursor)`, []any{upTo}},
 		{`INSERT INTO search (search, rowid, text) SELECT 'delete', id, text FROM feed WHERE id <= ? AND text <> ''`, []any{upTo}},
 		{`DELETE FROM raw WHERE id <= ?`, []any{upTo}},
 		{`DELETE FROM feed WHERE id <= ?`, []any{upTo}},

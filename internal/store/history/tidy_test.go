@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // tidyAll has everything removed that is due at a time.
@@ -41,7 +42,7 @@ func TestRetention(t *testing.T) {
 	r.cfg.Retention = time.Hour
 	inner := r.cfg.Events
 	var days time.Duration // the streams' clock is ahead
-	r.cfg.Events = func(ctx context.Context, from uint64, fn func(hook.Event)) error {
+	r.cfg.Events = func(ctx context.Context, from follow.Cursor, fn func(hook.Event)) error {
 		return inner(ctx, from, func(e hook.Event) {
 			if e.Seq > 700 {
 				days = 48 * time.Hour

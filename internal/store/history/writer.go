@@ -59,9 +59,7 @@ func newWriter(d *db, cfg Config) (*writer, error) {
 	if err := w.do.prepare(d.conn); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
-	c := &w.cursor
-	if err := d.conn.QueryRowContext(context.Background(), "SELECT event, record, after, clock FROM cursor").
-		Scan(&c.event, &c.record, &c.after, &c.clock); err != nil {
+	if err := w.loadCursor(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.path, err)
 	}
 	return w, w.readGaps()
@@ -98,8 +96,7 @@ func (w *writer) commit() ([]News, error) {
 			return nil, err
 		}
 	}
-	c := w.cursor
-	if err := w.run(w.do.cursor, c.event, c.record, c.after, c.clock, feed.Version); err != nil {
+	if err := w.saveCursor(); err != nil {
 		return nil, err
 	}
 	// All of them together, and last: some statements make FTS5 write out what it has, which is
@@ -136,7 +133,7 @@ func (w *writer) event(e hook.Event) error {
 		}
 	}
 	if e.Seq <= w.cursor.event {
-		w.cfg.Logf("history: the event stream goes on with %d after %d: it lost its end or was made anew", e.Seq, w.cursor.event)
+		w.cfg.Logf("history: the event stream goes on with %d after %d: it lost its end", e.Seq, w.cursor.event)
 	}
 	w.cursor.event = e.Seq
 	w.cursor.clock = max(w.cursor.clock, e.Stored.UnixMilli())

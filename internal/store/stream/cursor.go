@@ -4,37 +4,38 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+
+	"assent/internal/store/follow"
 )
 
-// Cursor is up to where a follower has read the events, kept with the record: on disk before anything
-// depends on it, and the same for all replicas.
-type Cursor struct {
+// KeptCursor is a cursor that is kept with the record: on disk before anything depends on it, and
+// the same for all replicas.
+type KeptCursor struct {
 	s   *Stream
 	key string
 }
 
 // Cursor returns the cursor that is kept under a key, see Get.
-func (s *Stream) Cursor(key string) Cursor { return Cursor{s, key} }
+func (s *Stream) Cursor(key string) KeptCursor { return KeptCursor{s, key} }
 
-// Load returns the sequence of the last event that the follower is done with; ok is false if none was
-// saved.
-func (c Cursor) Load(ctx context.Context) (seq uint64, ok bool, err error) {
-	text, _, err := c.s.Get(ctx, c.key)
+// Load returns the cursor; ok is false if none was saved.
+func (k KeptCursor) Load(ctx context.Context) (c follow.Cursor, ok bool, err error) {
+	m, err := k.s.get(ctx, k.key)
 	if errors.Is(err, ErrKeyNotFound) {
-		return 0, false, nil
+		return c, false, nil
 	}
 	if err != nil {
-		return 0, false, err
+		return c, false, err
 	}
-	if seq, err = strconv.ParseUint(string(text), 10, 64); err != nil {
-		return 0, false, fmt.Errorf("the cursor %s is %.32q, which is no number", c.key, text)
+	if c, err = follow.Decode(m.body); err != nil {
+		return c, false, fmt.Errorf("%s: %w", k.key, err)
 	}
-	return seq, true, nil
+	c.Stored = m.stored
+	return c, true, nil
 }
 
 // Save replaces what Load returns.
-func (c Cursor) Save(ctx context.Context, seq uint64) error {
-	_, err := c.s.Put(ctx, c.key, strconv.AppendUint(nil, seq, 10))
+func (k KeptCursor) Save(ctx context.Context, c follow.Cursor) error {
+	_, err := k.s.Put(ctx, k.key, c.Encode())
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 	"assent/internal/text/digest"
 )
 
@@ -132,16 +133,39 @@ func EventOf(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 // it. Events that left the stream before they were read are skipped, and logged; the event
 // that comes in their place counts them (Missed).
 func (s *Stream) Events(ctx context.Context, from uint64, fn func(hook.Event)) error {
-	fn = countMissed(max(from, 1)-1, fn)
-	f := follower{
-		engine: s.events, js: s.events.js, stream: EventsStream,
-		last: max(from, 1) - 1, onlyNew: from == 0, lossy: true,
+	f := s.eventFollower(follow.Cursor{Seq: max(from, 1) - 1}, fn)
+	f.onlyNew = from == 0
+	return f.run(ctx)
+}
+
+// EventsAfter is Events for who keeps a cursor: it begins behind c, in the stream that c counts in. It
+// returns follow.ErrAnew when that was made anew, before the call or since: where to go on then,
+// c.Resume says of EventsNow.
+func (s *Stream) EventsAfter(ctx context.Context, c follow.Cursor, fn func(hook.Event)) error {
+	f := s.eventFollower(c, fn)
+	f.anew = follow.ErrAnew
+	return f.run(ctx)
+}
+
+func (s *Stream) eventFollower(after follow.Cursor, fn func(hook.Event)) *follower {
+	fn = countMissed(after.Seq, fn)
+	return &follower{
+		engine: s.events, js: s.events.js, stream: EventsStream, at: after, lossy: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			s.order.see(meta.Sequence.Stream)
 			fn(EventOf(m, meta.Sequence.Stream, meta.Timestamp))
 		},
 	}
-	return f.run(ctx)
+}
+
+// EventsNow returns what cursors in the events are compared with. An error wraps
+// broker.ErrUnavailable.
+func (s *Stream) EventsNow(ctx context.Context) (follow.Stream, error) {
+	now, err := s.events.streamNow(ctx, s.events.js, EventsStream)
+	if err != nil {
+		return now, fmt.Errorf("the event stream: %w", err)
+	}
+	return now, nil
 }
 
 // countMissed sets Missed of the events that come behind the event last, which is 0 for a reader

@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"assent/internal/store/kvmirror"
+	"assent/internal/store/follow"
 )
 
 // readTimeout bounds a read that the server should answer from memory or disk at once.
@@ -22,15 +22,18 @@ type follower struct {
 	engine  *engine
 	js      jetstream.JetStream
 	stream  string
-	filter  string    // subject; empty means all
-	last    uint64    // sequence last applied, or to begin behind
-	onlyNew bool      // begin behind the newest message, last is not set
-	whole   bool      // of a stream that was made anew, or has lost its end, run returns kvmirror.ErrAnew
-	lossy   bool      // a power cut may take the stream's last messages and reuse their sequences
-	applied bool      // something was applied
-	holes   int       // how often messages were gone between two
-	created time.Time // of the stream that is read; zero before the first look
+	filter  string        // subject; empty means all
+	at      follow.Cursor // the message last applied, or to begin behind
+	onlyNew bool          // begin behind the newest message, at is not set
+	anew    error         // what run returns of a stream that was made anew; nil: all of it is read
+	whole   bool          // run returns anew of a stream that has lost its end, too
+	lossy   bool          // a power cut may take the stream's last messages and reuse their sequences
+	applied bool          // something was applied
+	holes   int           // how often messages were gone between two
 	apply   func(jetstream.Msg, *jetstream.MsgMetadata)
+	// counts is called with a stream when the sequences of its messages are those that the follower has
+	// told: when it begins in the one it was in, and behind the first message of another. May be nil.
+	counts func(made time.Time)
 	// caughtUp is called once, when all that was there at the start is applied. May be nil.
 	caughtUp func()
 }
@@ -38,24 +41,24 @@ type follower struct {
 // errOdd says that the consumer has to be made anew. It is not logged.
 var errOdd = errors.New("the consumer has to be made anew")
 
-// run follows until ctx is done and returns its error, or ErrClosed, or kvmirror.ErrAnew.
+// run follows until ctx is done and returns its error, or ErrClosed, or what f.anew is.
 func (f *follower) run(ctx context.Context) error {
 	const shortest, longest = 5 * time.Millisecond, 500 * time.Millisecond
 	pause := shortest
 	lastLogged := ""
 	for {
 		session := f.engine.currentSession()
-		before := f.last
+		before := f.at
 		err := f.pass(ctx, session)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case f.engine.ctx.Err() != nil:
 			return ErrClosed
-		case errors.Is(err, kvmirror.ErrAnew):
+		case f.anew != nil && errors.Is(err, f.anew):
 			return err
 		}
-		if f.last != before {
+		if f.at.Seq != before.Seq {
 			pause, lastLogged = shortest, ""
 		}
 		if session.Err() == nil && f.engine.healthy() == nil && !errors.Is(err, errOdd) && err.Error() != lastLogged {
@@ -84,7 +87,7 @@ func (f *follower) pass(ctx, session context.Context) error {
 	}
 	consumer, err := f.js.CreateConsumer(createCtx, f.stream, jetstream.ConsumerConfig{
 		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
-		OptStartSeq:       f.last + 1,
+		OptStartSeq:       f.at.Seq + 1,
 		FilterSubject:     f.filter,
 		AckPolicy:         jetstream.AckNonePolicy,
 		MaxDeliver:        1,
@@ -97,10 +100,13 @@ func (f *follower) pass(ctx, session context.Context) error {
 	}
 	info := consumer.CachedInfo()
 	defer f.drop(info.Name)
-	if f.whole { // the consumer may be another stream's than the one that was looked at
-		if err := f.findStart(createCtx); err != nil {
-			return err
-		}
+	// The consumer may be another stream's than the one that was looked at.
+	begin := f.at
+	if err := f.findStart(createCtx); err != nil {
+		return err
+	}
+	if f.at != begin {
+		return errOdd
 	}
 	missing := info.NumPending
 	if missing == 0 {
@@ -129,21 +135,23 @@ func (f *follower) pass(ctx, session context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read: %w", err)
 		}
-		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.last {
+		if meta.Sequence.Consumer != delivered || meta.Sequence.Stream <= f.at.Seq {
 			return errOdd // a delivery was lost on the way
 		}
-		if f.last > 0 && f.filter == "" && meta.Sequence.Stream > f.last+1 {
+		if f.at.Seq > 0 && f.filter == "" && meta.Sequence.Stream > f.at.Seq+1 {
 			// Too old, forgotten, or in a damaged block, of which the server says nothing. A session that
 			// was forgotten leaves thousands of holes: the log gets a line when their number has doubled.
 			if f.holes++; f.holes&(f.holes-1) == 0 {
-				f.engine.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.last+1, meta.Sequence.Stream-1, f.holes)
+				f.engine.logf("%s: %s: messages %d to %d are gone, skipping them (hole %d)", f.engine.kind.name, f.stream, f.at.Seq+1, meta.Sequence.Stream-1, f.holes)
 			}
 		}
 		if err := f.enter(ctx, session, m, meta); err != nil {
 			return err
 		}
 		f.apply(m, meta)
-		f.last, f.applied = meta.Sequence.Stream, true
+		if f.at.Seq, f.applied = meta.Sequence.Stream, true; f.counts != nil {
+			f.counts(f.at.Made)
+		}
 		if delivered >= missing || meta.NumPending == 0 {
 			f.reached()
 		}
@@ -170,7 +178,7 @@ func (f *follower) next(ctx context.Context, messages jetstream.MessagesContext)
 	}
 	m, err := messages.Next(jetstream.NextMaxWait(time.Second))
 	if err != nil && errors.Is(f.look(ctx), jetstream.ErrMsgNotFound) {
-		f.engine.logf("%s: %s: what stands behind message %d cannot be read, going on without it", f.engine.kind.name, f.stream, f.last)
+		f.engine.logf("%s: %s: what stands behind message %d cannot be read, going on without it", f.engine.kind.name, f.stream, f.at.Seq)
 		f.reached()
 	}
 	if err != nil {
@@ -187,7 +195,7 @@ func (f *follower) look(ctx context.Context) error {
 	if subject == "" {
 		subject = ">"
 	}
-	_, err := f.engine.firstMessage(ctx, f.stream, subject, f.last+1)
+	_, err := f.engine.firstMessage(ctx, f.stream, subject, f.at.Seq+1)
 	return err
 }
 
@@ -199,33 +207,42 @@ func (f *follower) reached() {
 	}
 }
 
-// findStart finds where to begin, and notices a stream that ends before what was applied: after
-// a restart it may have lost its unsynced end, and will give its sequences to others.
+// findStart finds where to begin, and notices a stream that is not the one that was read, or has less:
+// after a restart it may have lost its unsynced end, and will give its sequences to others.
 func (f *follower) findStart(ctx context.Context) error {
-	info, err := f.engine.streamInfo(ctx, f.js, f.stream)
+	now, err := f.engine.streamNow(ctx, f.js, f.stream)
 	if err != nil {
 		return err
 	}
-	state := info.State
-	if f.created.IsZero() {
-		f.created = info.Created
-	}
-	if f.whole && (state.LastSeq < f.last || !info.Created.Equal(f.created)) {
-		return fmt.Errorf("%s: %w", f.stream, kvmirror.ErrAnew)
-	}
 	if f.onlyNew {
-		f.onlyNew, f.last = false, state.LastSeq
+		f.onlyNew, f.at = false, follow.Cursor{Seq: now.Last, Made: now.Made}
+		return nil
 	}
+	was := f.at
+	next, found := was.Resume(now)
+	if f.anew != nil && (found == follow.Anew || found == follow.Shorter && f.whole) {
+		return fmt.Errorf("%s: %w", f.stream, f.anew)
+	}
+	if found == follow.Shorter && !f.lossy && !f.applied {
+		found, next.Seq = follow.Anew, 0 // it loses nothing by itself: what it has now was not read
+	}
+	f.at = next
 	switch {
-	case state.LastSeq >= f.last:
-	case !f.lossy && !f.applied:
-		f.engine.logf("%s: %s ends at %d, before %d, where reading was to go on: it was made anew; reading all of it", f.engine.kind.name, f.stream, state.LastSeq, f.last)
-		f.last = 0
-	default:
-		f.engine.logf("%s: %s ends at %d, but %d was read from it: the end is lost", f.engine.kind.name, f.stream, state.LastSeq, f.last)
-		f.last = state.LastSeq
+	case found != follow.Same:
+		f.engine.logf("%s: %s", f.engine.kind.name, found.Explain(f.stream, was, now))
+	case f.counts != nil:
+		f.counts(now.Made)
 	}
 	return nil
+}
+
+// streamNow asks the server for what a cursor in a stream is compared with.
+func (e *engine) streamNow(ctx context.Context, js jetstream.JetStream, name string) (follow.Stream, error) {
+	info, err := e.streamInfo(ctx, js, name)
+	if err != nil {
+		return follow.Stream{}, err
+	}
+	return follow.Stream{Made: info.Created, Last: info.State.LastSeq}, nil
 }
 
 // drop removes the consumer, so that it does not stay until its threshold. It is a courtesy:

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"assent/broker"
+	"assent/internal/store/kvmirror"
 )
 
 // Errors of the key-value functions. A revision that is not the last is broker.ErrConflict.
@@ -21,14 +22,20 @@ var ErrKeyNotFound = errors.New("no such key")
 // digits and "-/_=." (a dot between levels). Other errors of the key-value functions wrap
 // broker.ErrUnavailable.
 func (s *Stream) Get(ctx context.Context, key string) (value []byte, rev uint64, err error) {
+	m, err := s.get(ctx, key)
+	return m.body, m.seq, err
+}
+
+// get is Get with all that is known of the value.
+func (s *Stream) get(ctx context.Context, key string) (rawMessage, error) {
 	m, err := s.last(ctx, key)
 	if err == nil && m.header.Get(kvOperation) != "" {
 		err = jetstream.ErrKeyNotFound
 	}
 	if err != nil {
-		return nil, 0, s.kvError("get", key, err)
+		return rawMessage{}, s.kvError("get", key, err)
 	}
-	return m.body, m.seq, nil
+	return m, nil
 }
 
 const (
@@ -110,7 +117,8 @@ func (s *Stream) Delete(ctx context.Context, key string) (rev uint64, err error)
 // perhaps before the call. A value that was soon replaced may be left out, the last one never is.
 func (s *Stream) Watch(ctx context.Context, prefix string, fn func(key string, value []byte, rev uint64), caughtUp func()) error {
 	f := follower{
-		engine: s.record, js: s.record.js, stream: kvStream, filter: kvSubjects + prefix + ">", whole: true,
+		engine: s.record, js: s.record.js, stream: kvStream, filter: kvSubjects + prefix + ">",
+		anew: kvmirror.ErrAnew, whole: true,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			value := m.Data()
 			if m.Headers().Get(kvOperation) != "" { // DEL or PURGE

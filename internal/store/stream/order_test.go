@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 func note(requestID string) hook.Record {
@@ -23,7 +24,7 @@ func mergeLive(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string {
 	defer cancel()
 	events, records := make(chan hook.Event), make(chan hook.Record, 10_000)
 	go func() { _ = s.Events(ctx, 1, func(e hook.Event) { events <- e }) }()
-	go func() { _ = s.RecordsFrom(ctx, 1, func(r hook.Record) { records <- r }) }()
+	go func() { _ = s.RecordsAfter(ctx, follow.Cursor{}, func(r hook.Record) { records <- r }) }()
 	var order []string
 	var next *hook.Record // read, not in its place yet
 	var place, read uint64
@@ -64,7 +65,7 @@ func mergeStored(t *testing.T, s *Stream, lastEvent, lastRecord uint64) []string
 	defer cancel()
 	var out []string
 	place, next := uint64(0), uint64(1)
-	_ = s.RecordsFrom(ctx, 1, func(r hook.Record) {
+	_ = s.RecordsAfter(ctx, follow.Cursor{}, func(r hook.Record) {
 		for place = max(place, r.After); next <= place; next++ {
 			out = append(out, fmt.Sprint("e", next))
 		}

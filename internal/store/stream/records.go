@@ -12,6 +12,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/hook"
+	"assent/internal/store/follow"
 )
 
 // Append implements broker.Log. It returns within a second when the record engine falls silent, and
@@ -136,6 +137,7 @@ type rawMessage struct {
 	subject string
 	header  nats.Header
 	body    []byte
+	stored  time.Time // zero where the answer did not say
 }
 
 // leaderMessage is firstMessage of the engine's own stream.
@@ -167,10 +169,11 @@ func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMes
 	var got struct {
 		Error   *jetstream.APIError `json:"error"`
 		Message struct {
-			Seq     uint64 `json:"seq"`
-			Subject string `json:"subject"`
-			Header  []byte `json:"hdrs"`
-			Data    []byte `json:"data"`
+			Seq     uint64    `json:"seq"`
+			Subject string    `json:"subject"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
 	if err := json.Unmarshal(answer.Data, &got); err != nil {
@@ -182,7 +185,7 @@ func (e *engine) message(ctx context.Context, stream string, ask []byte) (rawMes
 		}
 		return rawMessage{}, e.unavailable(got.Error)
 	}
-	m := rawMessage{seq: got.Message.Seq, subject: got.Message.Subject, body: got.Message.Data}
+	m := rawMessage{seq: got.Message.Seq, subject: got.Message.Subject, body: got.Message.Data, stored: got.Message.Time}
 	if len(got.Message.Header) > 0 {
 		if m.header, err = nats.DecodeHeadersMsg(got.Message.Header); err != nil {
 			return rawMessage{}, e.unavailable(fmt.Errorf("answer of the server: %w", err))
@@ -252,25 +255,38 @@ func (s *Stream) RequestAt(ctx context.Context, seq uint64) (string, error) {
 
 // Tail implements broker.Log. A message that is no record is logged and passed over.
 func (s *Stream) Tail(ctx context.Context, from uint64, apply func(hook.Record), caughtUp func()) error {
-	f := s.recordFollower(from, func(rec hook.Record) {
+	f := s.recordFollower(follow.Cursor{Seq: from, Made: s.observed.records()}, func(rec hook.Record) {
 		if rec.ID != "" {
 			apply(rec)
 		}
 	})
+	f.counts = s.observed.setRecords
 	f.caughtUp = caughtUp
 	return f.run(ctx)
 }
 
-// RecordsFrom calls fn with every record from sequence from on, in order, each once, and goes on
-// with new ones until ctx is done; it returns ctx's error, or ErrClosed. A message that is no
-// record comes as one with nothing but its Seq.
-func (s *Stream) RecordsFrom(ctx context.Context, from uint64, fn func(hook.Record)) error {
-	return s.recordFollower(max(from, 1)-1, fn).run(ctx)
+// RecordsAfter calls fn with every record behind the cursor c, in order, each once, and goes on with
+// new ones until ctx is done; it returns ctx's error, or ErrClosed, or follow.ErrAnew when the stream
+// that c counts in was made anew. A message that is no record comes as one with nothing but its Seq.
+func (s *Stream) RecordsAfter(ctx context.Context, c follow.Cursor, fn func(hook.Record)) error {
+	f := s.recordFollower(c, fn)
+	f.anew = follow.ErrAnew
+	return f.run(ctx)
 }
 
-func (s *Stream) recordFollower(last uint64, apply func(hook.Record)) *follower {
+// RecordsNow returns what cursors in the records are compared with. An error wraps
+// broker.ErrUnavailable.
+func (s *Stream) RecordsNow(ctx context.Context) (follow.Stream, error) {
+	now, err := s.record.streamNow(ctx, s.record.js, RecordStream)
+	if err != nil {
+		return now, fmt.Errorf("the record: %w", err)
+	}
+	return now, nil
+}
+
+func (s *Stream) recordFollower(after follow.Cursor, apply func(hook.Record)) *follower {
 	return &follower{
-		engine: s.record, js: s.record.js, stream: RecordStream, last: last,
+		engine: s.record, js: s.record.js, stream: RecordStream, at: after,
 		apply: func(m jetstream.Msg, meta *jetstream.MsgMetadata) {
 			rec, err := messageRecord(m.Headers(), m.Data(), meta.Sequence.Stream)
 			if err != nil {
@@ -280,35 +296,4 @@ func (s *Stream) recordFollower(last uint64, apply func(hook.Record)) *follower 
 			apply(rec)
 		},
 	}
-}
-
-// checkpointKey is the key of the checkpoint in ASSENT_STATE.
-const checkpointKey = "checkpoint"
-
-// Checkpoint implements broker.Log.
-func (s *Stream) Checkpoint(ctx context.Context) (broker.Checkpoint, error) {
-	var c broker.Checkpoint
-	text, _, err := s.Get(ctx, checkpointKey)
-	if errors.Is(err, ErrKeyNotFound) {
-		return c, nil
-	}
-	if err != nil {
-		return c, fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return broker.Checkpoint{}, fmt.Errorf("checkpoint: %w", err)
-	}
-	return c, nil
-}
-
-// SaveCheckpoint implements broker.Log.
-func (s *Stream) SaveCheckpoint(ctx context.Context, c broker.Checkpoint) error {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if _, err := s.Put(ctx, checkpointKey, text); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	return nil
 }

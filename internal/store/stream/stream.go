@@ -73,16 +73,17 @@ type Config struct {
 
 // Stream is the open durable core. It implements broker.Log.
 type Stream struct {
-	cfg    Config
-	logf   func(string, ...any)
-	lock   *dirLock // nil without Dir
-	events *engine
-	record *engine
-	order  order
-	mark   *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
-	damage error            // what is wrong with the record; nil if nothing is
-	repair integrity.Report // of Config.Repair
-	aging  sync.WaitGroup
+	cfg      Config
+	logf     func(string, ...any)
+	lock     *dirLock // nil without Dir
+	events   *engine
+	record   *engine
+	order    order
+	observed observed
+	mark     *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
+	damage   error            // what is wrong with the record; nil if nothing is
+	repair   integrity.Report // of Config.Repair
+	aging    sync.WaitGroup
 
 	mu   sync.Mutex
 	info NATSInfo // guarded by mu
