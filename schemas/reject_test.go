@@ -77,6 +77,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"Rules":               {{`{"allowing":"yes"}`, "/allowing"}, {`{"problems":null}`, ""}, {`{"files":[{"path":"/f","layer":"user","state":"fine"}]}`, "/files/0/state"}, {`{"rules":[{"id":"r"}]}`, "/rules/0"}},
 	"CIReport":            {{`{"command":null}`, ""}, {`{"timeoutSeconds":0}`, "/timeoutSeconds"}, {`{"requests":[{}]}`, "/requests/0"}, {`{"problems":[{"key":"k","text":"t","level":1}]}`, "/problems/0"}},
 	"Proposals":           {{`{"proposals":null}`, ""}, {`{"proposals":[{"digest":"x"}]}`, "/proposals/0/digest"}, {`{"proposals":[{}]}`, "/proposals/0"}},
+	"Suggestions":         {{`{"suggestions":null}`, ""}, {`{"suggestions":[{}]}`, "/suggestions/0"}, {`{"examined":-1}`, "/examined"}},
 	"Saved":               {{`{"kind":"favour"}`, "/kind"}, {`{"state":"tired"}`, "/state"}, {`{"count":0}`, "/count"}, {`{"tests":"x"}`, ""}, {`{"by":null}`, ""}},
 	"RenameDevice":        {{`{"name":""}`, "/name"}, {`{"name":null}`, ""}},
 	"Verification":        {{`{"credential":""}`, "/credential"}, {`{"signature":null}`, ""}, {`{"clientData":"a b"}`, "/clientData"}},

@@ -80,13 +80,9 @@ allowed without a person. Shells, interpreters and programs that start others ge
 func (c *client) settled(ctx context.Context, since time.Time) ([]suggest.Settled, error) {
 	var all []suggest.Settled
 	err := c.ended(ctx, since, func(p *replay.Past) error {
-		if p.Event == "" {
-			p.ToolInput = hook.JSON(p.Call.Input) // in the API it stands beside the request
-			byPerson := p.By != nil && p.By.Kind != hook.KindRule
-			all = append(all, suggest.Settled{
-				Request: &p.Request, Allowed: p.Outcome == hook.Allowed && !p.Edited && byPerson,
-				Refused: p.Outcome == hook.Denied || p.Edited,
-			})
+		p.ToolInput = hook.JSON(p.Call.Input) // in the API it stands beside the request
+		if one, ok := suggest.Settle(&p.Request, p.Outcome, p.By, p.Edited); ok {
+			all = append(all, one)
 		}
 		return nil
 	})

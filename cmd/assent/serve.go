@@ -307,10 +307,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	health := &readiness{streams: streams, socket: unix}
 
+	suggested := suggest.NewStanding(book, pastOfBroker(b))
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check,
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages,
-		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)),
+		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
 			processMetrics(), server.SlotMetrics(listeners), relay.metrics(), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
@@ -328,6 +329,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	messages.Notify(srv.MessagesChanged)
 	saved.Notify(func() {
 		book.Reload()
+		suggested.RulesChanged()
 		srv.RulesChanged()
 	})
 
@@ -359,7 +361,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		g.run("ledger", ledgers.Run)
 	}
 	if !f.rulesOnce {
-		g.run("rules", func(ctx context.Context) error { return book.Run(ctx, srv.RulesChanged) })
+		g.run("rules", func(ctx context.Context) error {
+			return book.Run(ctx, func() {
+				suggested.RulesChanged()
+				srv.RulesChanged()
+			})
+		})
 	}
 	if emitted != nil {
 		g.run("hookd", func(ctx context.Context) error { return emitted.Serve(ctx, emitSocket) })

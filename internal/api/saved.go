@@ -49,6 +49,8 @@ type NewSaved struct {
 	// ExpiresAt (RFC 3339) and Count bound a grant, one of them at least. A rule has neither.
 	ExpiresAt string `json:"expiresAt,omitempty"`
 	Count     int    `json:"count,omitempty"`
+	// Suggested: it is one of Suggestions, and not to be saved once it would allow what was denied.
+	Suggested bool   `json:"suggested,omitempty"`
 	Signature string `json:"signature,omitempty"` // of a device
 	// Verification is a device's proof that its owner was verified for it.
 	Verification *hook.Verification `json:"verification,omitempty"`

@@ -57,6 +57,7 @@ var objects = map[string]any{ // read-only
 	"Rules":              api.Rules{},
 	"SaveGrant":          api.NewSaved{},
 	"SaveRule":           api.NewSaved{},
+	"Suggestions":        api.Suggestions{},
 	"Saved":              api.Saved{},
 	"SchemaMismatches":   conformance.Report{},
 	"SessionInfo":        api.Session{},

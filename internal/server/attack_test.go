@@ -110,6 +110,7 @@ var targets = map[string]target{
 	"GET /v1/decisions":         {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
 	"GET /v1/stats":             {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},
 	"GET /v1/rules":             {need: auth.RoleView, ready: get("/v1/rules"), want: 200, byDevice: true},
+	"GET /v1/suggestions":       {need: auth.RoleAdmin, ready: get("/v1/suggestions"), want: 200, byDevice: true},
 	"GET /v1/machines":          {need: auth.RoleView, ready: get("/v1/machines"), want: 200, byDevice: true},
 	"GET /v1/schema-mismatches": {need: auth.RoleView, ready: get("/v1/schema-mismatches"), want: 200, byDevice: true},
 	"GET /v1/grants":            {need: auth.RoleView, ready: get("/v1/grants"), want: 200, byDevice: true},

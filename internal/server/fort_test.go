@@ -86,7 +86,7 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.fleet, err = fleet.Open(ctx, fleet.Config{KV: f.kv, Logf: t.Logf, Inbox: func(context.Context, string) (fleet.Line, error) { return deaf{}, nil }})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Suggested: f.always.standing, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++

@@ -16,6 +16,7 @@ import (
 	"assent/internal/hook"
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
+	"assent/internal/policy/suggest"
 	"assent/internal/store/history"
 )
 
@@ -96,6 +97,10 @@ var statuses = []struct { // read-only
 	{history.ErrSlow, http.StatusServiceUnavailable, ""},
 	{grants.ErrNotFound, http.StatusNotFound, ""},
 	{errNoProposal, http.StatusConflict, "proposal"},
+	{suggest.ErrGone, http.StatusConflict, "proposal"},
+	{suggest.ErrRefused, http.StatusConflict, "proposal"},
+	{suggest.ErrSlow, http.StatusServiceUnavailable, ""},
+	{errNoSuggestions, http.StatusServiceUnavailable, ""},
 	{grants.ErrBefore, http.StatusConflict, "proposal"},
 	{grants.ErrFull, http.StatusConflict, "full"},
 	{errNoGrants, http.StatusServiceUnavailable, ""},

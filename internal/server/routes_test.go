@@ -40,6 +40,7 @@ var routes = []route{
 	{"GET", "/v1/stats", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/rules", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/rules", `{"requestId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","inputSha256":"` + strings.Repeat("0", 64) + `","proposal":"` + strings.Repeat("0", 64) + `"}`, auth.RoleApprove, []int{404}},
+	{"GET", "/v1/suggestions", "", auth.RoleAdmin, []int{503}},  // nobody looks here
 	{"DELETE", "/v1/rules/x", "", auth.RoleApprove, []int{503}}, // nothing is saved here
 	{"GET", "/v1/grants", "", auth.RoleView, []int{200}},
 	{"POST", "/v1/grants", `{"requestId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","inputSha256":"` + strings.Repeat("0", 64) + `","proposal":"` + strings.Repeat("0", 64) + `","count":1}`, auth.RoleApprove, []int{404}},

@@ -54,14 +54,16 @@ func (s *Server) getProposals(w http.ResponseWriter, r *http.Request) {
 
 // save is POST /v1/rules {requestId, inputSha256, proposal, signature?} and POST /v1/grants with
 // expiresAt and count, of which one at least. What is saved is one of the request's proposals, as
-// they are now. A device must have signed it.
+// they are now. A device must have signed it. With suggested: true it is refused when it would allow what
+// was denied or edited meanwhile.
 func (s *Server) save(kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := hook.Saved{Kind: kind}
 		var count int64
+		var suggested bool
 		var proof hook.JSON
 		var sent *hook.Verification
-		schema, fields := "SaveRule", map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "signature": &x.Signature, "verification": &proof}
+		schema, fields := "SaveRule", map[string]any{"requestId": &x.RequestID, "inputSha256": &x.InputSHA256, "proposal": &x.Digest, "suggested": &suggested, "signature": &x.Signature, "verification": &proof}
 		if kind == hook.SavedGrant {
 			schema, fields["expiresAt"], fields["count"] = "SaveGrant", &x.Bounds, &count
 		}
@@ -98,10 +100,7 @@ func (s *Server) save(kind string) http.HandlerFunc {
 			err = errNoProposal
 		}
 		if err == nil {
-			var ok bool
-			if found, ok = s.cfg.Suggest.Find(ctx, &view.Request, x.Digest); !ok {
-				err = errNoProposal
-			}
+			found, err = s.proposal(ctx, &view.Request, x.Digest, suggested)
 		}
 		if err != nil {
 			s.fail(w, r, err)
@@ -123,6 +122,21 @@ func (s *Server) save(kind string) http.HandlerFunc {
 			zap.String("kind", by.Approver.Kind), zap.String("by", line(by.Approver.Name)))
 		s.writeJSON(w, r, http.StatusCreated, s.savedView(x, nil))
 	}
+}
+
+// proposal is what is to be saved of a request's proposal.
+func (s *Server) proposal(ctx context.Context, req *hook.Request, digest string, suggested bool) (hook.Saved, error) {
+	if suggested {
+		if s.cfg.Suggested == nil {
+			return hook.Saved{}, errNoSuggestions
+		}
+		return s.cfg.Suggested.Find(ctx, req, digest)
+	}
+	found, ok := s.cfg.Suggest.Find(ctx, req, digest)
+	if !ok {
+		return found, errNoProposal
+	}
+	return found, nil
 }
 
 // boundsOf checks what is sent, and sets the bounds.

@@ -30,6 +30,8 @@ type keeper struct {
 	store    *grants.Store
 	proposer *suggest.Proposer
 	book     *inforce.Book
+	standing *suggest.Standing
+	past     []suggest.Settled
 	dir      string
 	host     string
 }
@@ -49,7 +51,15 @@ func newKeeper(t *testing.T, kv kvmirror.KV) *keeper {
 	}
 	m.book = inforce.Open(inforce.Config{Home: dir, Host: m.host, Saved: m.store.Sources, Outstanding: m.store.Outstanding})
 	m.proposer = suggest.NewProposer(m.book, nil)
-	m.store.Notify(m.book.Reload)
+	m.standing = suggest.NewStanding(m.book, func(_ context.Context, visit func(suggest.Settled) bool) error {
+		for _, s := range m.past {
+			if !visit(s) {
+				break
+			}
+		}
+		return nil
+	})
+	m.store.Notify(func() { m.book.Reload(); m.standing.RulesChanged() })
 	t.Cleanup(func() { _ = m.store.Close() })
 	return m
 }
@@ -65,7 +75,7 @@ func withMemory(t *testing.T, f func(t *testing.T, g *rig, m *keeper)) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := kvtest.New()
 		m := newKeeper(t, kv)
-		g := newRig(t, server.Config{Grants: m.store, Suggest: m.proposer, Rules: m.book.Eval, InForce: m.book.InForce})
+		g := newRig(t, server.Config{Grants: m.store, Suggest: m.proposer, Suggested: m.standing, Rules: m.book.Eval, InForce: m.book.InForce})
 		g.saved = kv
 		defer func() {
 			g.stop()

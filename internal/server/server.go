@@ -75,6 +75,8 @@ type Config struct {
 	// means that nothing can be saved; both are nil, or neither.
 	Grants  *grants.Store
 	Suggest *suggest.Proposer
+	// Suggested finds rules for what people allow again and again; nil means that nobody looks.
+	Suggested *suggest.Standing
 	// Halt keeps whether everything is stopped or paused; nil means that nothing can be. Call
 	// HaltChanged when it has news.
 	Halt *halt.Store
@@ -382,6 +384,7 @@ func (s *Server) TCP() http.Handler {
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)
+	admin.Get("/v1/suggestions", s.getSuggestions)
 	admin.Get("/v1/notifications", s.getNotifications)
 	admin.Get("/v1/tokens", s.listTokens)
 	admin.Delete("/v1/tokens/{id}", s.revokeToken)

@@ -32,7 +32,7 @@ func (p *Proposer) lookBack(ctx context.Context, list []prepared) error {
 			}
 			examined++
 			for i := range list {
-				if !list[i].near(req) || !allowedBy(list[i].trial.Eval(req)) {
+				if !list[i].allows(req) {
 					continue
 				}
 				past := &list[i].Past
@@ -71,6 +71,11 @@ func (x *prepared) near(req *hook.Request) bool {
 		return strings.Contains(string(req.ToolInput), x.program)
 	}
 	return command || x.program == ""
+}
+
+// allows says whether the rule would have allowed req.
+func (x *prepared) allows(req *hook.Request) bool {
+	return x.near(req) && allowedBy(x.trial.Eval(req))
 }
 
 func pastRequest(req *hook.Request, outcome hook.Outcome) hook.PastRequest {

@@ -90,13 +90,18 @@ func (p *Proposer) Find(ctx context.Context, req *hook.Request, proposal string)
 		return hook.Saved{}, false
 	}
 	defer done()
+	x, ok := p.find(req, proposal)
+	return x.saved, ok
+}
+
+func (p *Proposer) find(req *hook.Request, proposal string) (prepared, bool) {
 	list, _ := p.prepare(req)
 	for _, x := range list {
 		if x.Digest == proposal {
-			return x.saved, true
+			return x, true
 		}
 	}
-	return hook.Saved{}, false
+	return prepared{}, false
 }
 
 const (

@@ -19,13 +19,6 @@ const (
 	maxCandidates = 300  // rules that are tried on all
 )
 
-// Settled is a request that is over, for Smallest.
-type Settled struct {
-	*hook.Request
-	Allowed bool // by a person, as it stood
-	Refused bool // denied, or allowed with another input: no rule may allow it
-}
-
 // Chosen is one suggestion for what is allowed again and again: one rule, or the rules for the parts
 // of one command.
 type Chosen struct {
@@ -35,6 +28,13 @@ type Chosen struct {
 	Tests    string             `json:"-"`    // items of the key tests
 	Answers  int                `json:"answers"`
 	Requests []hook.PastRequest `json:"requests"` // those that it would have answered, each call once
+	Newest   hook.PastRequest   `json:"newest"`   // of all of these
+
+	// What saves it: the request that it is made from, and its digest among the proposals of that one.
+	RequestID   string `json:"requestId"`
+	InputSHA256 string `json:"inputSha256"`
+	Proposal    string `json:"proposal"`
+	Shown       string `json:"-"` // Rule without the id, as a proposal shows it
 }
 
 // Set is the smallest set of narrow rules that was found for the past.
@@ -69,17 +69,25 @@ func (p *Proposer) Smallest(ctx context.Context, past []Settled, least int) (Set
 		return Set{}, err
 	}
 	defer done()
+	return p.smallest(ctx, past, least)
+}
+
+// smallest is Smallest, for who has the turn.
+func (p *Proposer) smallest(ctx context.Context, past []Settled, least int) (Set, error) {
 	past = past[:min(len(past), maxSettled)]
 	set := Set{Examined: len(past), Rules: []Chosen{}}
 	var calls []*asked
 	var refused []*hook.Request
-	known := map[string]*asked{}
+	known, never := map[string]*asked{}, map[string]bool{}
 	for i := range past {
 		s := &past[i]
 		key := s.ToolName + "\x00" + s.InputSHA256 + "\x00" + string(s.ToolInput) + "\x00" + s.CWD + "\x00" + s.Origin.ProjectDir + "\x00" + s.Origin.Host
 		switch {
 		case s.Refused:
-			refused = append(refused, s.Request)
+			if !never[key] {
+				never[key] = true
+				refused = append(refused, s.Request)
+			}
 		case s.Allowed:
 			set.Allowed++
 			if a := known[key]; a != nil {
@@ -103,7 +111,10 @@ func (p *Proposer) Smallest(ctx context.Context, past []Settled, least int) (Set
 	}
 	answered := make([]bool, len(calls))
 	for _, o := range smallest(options, calls, least) {
-		c := Chosen{Sentence: o.Sentence, Warnings: o.Warnings, Requests: []hook.PastRequest{}}
+		c := Chosen{
+			Sentence: o.Sentence, Warnings: o.Warnings, Requests: []hook.PastRequest{},
+			RequestID: o.saved.RequestID, InputSHA256: o.saved.InputSHA256, Proposal: o.Digest, Shown: o.Rule,
+		}
 		id := fmt.Sprintf("suggested-%d", len(set.Rules)+1)
 		c.Rule, c.Tests = grants.WithID(o.saved.Rule, id), grants.WithID(o.saved.Tests, id)
 		for _, i := range o.covers {
@@ -114,6 +125,9 @@ func (p *Proposer) Smallest(ctx context.Context, past []Settled, least int) (Set
 			}
 			if len(c.Requests) < shownPast {
 				c.Requests = append(c.Requests, pastRequest(calls[i].req, hook.Allowed))
+			}
+			if c.Newest.ID == "" || calls[i].req.CreatedAt.After(c.Newest.CreatedAt) {
+				c.Newest = pastRequest(calls[i].req, hook.Allowed)
 			}
 		}
 		set.Rules = append(set.Rules, c)
@@ -151,12 +165,11 @@ func measured(ctx context.Context, options []option, calls []*asked, refused []*
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("suggest rules: %w", context.Cause(ctx))
 		}
-		allows := func(req *hook.Request) bool { return o.near(req) && allowedBy(o.trial.Eval(req)) }
-		if slices.ContainsFunc(refused, allows) {
+		if slices.ContainsFunc(refused, o.allows) {
 			continue
 		}
 		for i, a := range calls {
-			if allows(a.req) {
+			if o.allows(a.req) {
 				o.covers = append(o.covers, i)
 			}
 		}

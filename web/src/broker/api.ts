@@ -4,7 +4,7 @@ import { authorized, ownDevice, verificationNow } from "../device/session";
 import type { Line } from "../story/story";
 import { digest } from "./digest";
 import { ApiError, call } from "./http";
-import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Proposals, Rules, Saved, SessionInfo, Settled, Stats } from "./types.gen";
+import type { Decision, DecisionResult, Device, Found, PairingStart, PermissionRequest, Proposals, Rules, Saved, SessionInfo, Settled, Stats, Suggestions } from "./types.gen";
 
 /** Trades a one-time code for a place among the broker's devices. */
 export async function redeem(code: string): Promise<OwnDevice> {
@@ -99,6 +99,11 @@ export function listGrants(): Promise<Saved[]> {
   return authorized("GET", "/v1/grants");
 }
 
+/** Rules for what people allowed again and again. */
+export function getSuggestions(): Promise<Suggestions> {
+  return authorized("GET", "/v1/suggestions");
+}
+
 /** Ends what an approver had assent remember. */
 export function revokeSaved(kind: Saved["kind"], id: string): Promise<unknown> {
   return authorized("DELETE", `/v1/${kind}s/${encodeURIComponent(id)}`);
@@ -116,7 +121,7 @@ export function getProposals(id: string): Promise<Proposals> {
 }
 
 /** Has assent keep a proposal: as a rule, or as a grant with an end or a count. */
-export async function keep(r: { id: string; inputSha256: string }, proposal: string, bound: { expiresAt?: string; count?: number }): Promise<void> {
+export async function keep(r: { id: string; inputSha256: string }, proposal: string, bound: { expiresAt?: string; count?: number; suggested?: true }): Promise<void> {
   const kind = bound.expiresAt || bound.count ? "grant" : "rule";
   const body = { requestId: r.id, inputSha256: r.inputSha256, proposal, ...bound };
   const device = ownDevice();

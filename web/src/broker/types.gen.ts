@@ -708,6 +708,7 @@ export interface Everything {
   Saved: Saved;
   Halt: Halt;
   Proposals: Proposals;
+  Suggestions: Suggestions;
   Device: Device;
   VerificationState: VerificationState;
   Verification: Verification1;
@@ -4360,6 +4361,78 @@ export interface Proposals {
          */
         outcome: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
       }[];
+    };
+  }[];
+}
+/**
+ * The few narrow rules that would have answered the most of what people allowed, and none of what was denied or edited.
+ */
+export interface Suggestions {
+  /**
+   * When it was looked; some minutes ago perhaps.
+   */
+  at: string;
+  /**
+   * How many requests were looked at: the newest that are over, 2,000 at most.
+   */
+  examined: number;
+  /**
+   * How many of these a person allowed as they stood.
+   */
+  allowed: number;
+  /**
+   * How many of these the rules in force would allow now.
+   */
+  already: number;
+  /**
+   * How many of these the suggestions would have answered.
+   */
+  answered: number;
+  /**
+   * The one that answers most in front.
+   */
+  suggestions: {
+    /**
+     * The request that it is made from.
+     */
+    requestId: string;
+    /**
+     * That request's.
+     */
+    inputSha256: string;
+    /**
+     * The digest, as among the proposals of that request. Who saves it repeats it.
+     */
+    proposal: string;
+    /**
+     * What it allows.
+     */
+    sentence: string;
+    warnings?: string[];
+    /**
+     * YAML, as in a rules file, without the id.
+     */
+    rule: string;
+    /**
+     * How many requests it would have answered.
+     */
+    answers: number;
+    /**
+     * The newest request that it would have answered.
+     */
+    newest: {
+      id: string;
+      sessionId: string;
+      createdAt: string;
+      toolName: string;
+      /**
+       * One line. Everything invisible in it is made visible.
+       */
+      text: string;
+      /**
+       * How it ended.
+       */
+      outcome: "allowed" | "denied" | "expired" | "withdrawn" | "handed_back";
     };
   }[];
 }

@@ -137,15 +137,22 @@ function RuleForm({ id, kept, disabled, choose }: RulesProps) {
           </details>
         </div>
       ))}
-      <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.rule.howLong}>
-        {bounds.map((b, i) => (
-          <label class="choice" data-ui="choice" key={i}>
-            <input type="radio" name={`${id}-bound`} disabled={!kept} checked={same(b, scope)} onChange={() => kept && choose({ ...kept, scope: b })} />
-            <span>{words.rule.scope(b)}</span>
-          </label>
-        ))}
-      </div>
+      <HowLong id={id} scope={scope} disabled={!kept} choose={(b) => kept && choose({ ...kept, scope: b })} />
     </fieldset>
+  );
+}
+
+/** How long a rule holds. */
+export function HowLong({ id, scope, disabled, choose }: { id: string; scope: Scope; disabled: boolean; choose(scope: Scope): void }) {
+  return (
+    <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.rule.howLong}>
+      {bounds.map((b, i) => (
+        <label class="choice" data-ui="choice" key={i}>
+          <input type="radio" name={`${id}-bound`} disabled={disabled} checked={same(b, scope)} onChange={() => choose(b)} />
+          <span>{words.rule.scope(b)}</span>
+        </label>
+      ))}
+    </div>
   );
 }
 

@@ -11,6 +11,7 @@ import { Paths, Rich, Ticked } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words/all";
 import { Sure } from "./devices";
+import { Suggested } from "./suggested";
 
 const few = 100; // rules that are shown at first; packs bring hundreds
 
@@ -38,6 +39,7 @@ export function RuleBook() {
         </p>
       )}
       {!book && !error && <p class="quiet">{words.devices.asking}</p>}
+      {book && <Suggested again={load} />}
       {book && <Remembered list={[...grants, ...(book.saved ?? [])]} again={load} />}
       {book && <Book book={book} saved={new Set([...grants, ...(book.saved ?? [])].map((x) => x.id))} active={[...grants, ...(book.saved ?? [])].some((x) => x.state === "active")} />}
     </section>
