@@ -151,14 +151,14 @@ function Rename({ device: d, there, done }: { device: Device; there: boolean; do
 
 /** Stands where the first button stood, with the harmless choice under the finger; the other
  * one works only after it has stood still for a moment. */
-export function Sure({ word, keep: other = words.devices.keep, yes, no }: { word: string; keep?: string; yes(): void; no(): void }) {
+export function Sure({ word, look = "deny", keep: other = words.devices.keep, yes, no }: { word: string; look?: "deny" | "allow"; keep?: string; yes(): void; no(): void }) {
   const foot = useRef<HTMLDivElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
   const { armed, ready } = useArm(foot);
   useEffect(() => keep.current?.focus(), []);
   return (
     <div class="really" data-ui="sure" ref={foot}>
-      <button type="button" class="small deny" data-action="yes" aria-disabled={!armed} onClick={() => ready() && yes()}>
+      <button type="button" class={`small ${look}`} data-action="yes" aria-disabled={!armed} onClick={() => ready() && yes()}>
         {word}
       </button>
       <button type="button" class="small" ref={keep} onClick={no}>

@@ -95,7 +95,7 @@ function Row({ x, saved, later }: { x: Suggestion; saved(): void; later(): void 
         <>
           <HowLong id={x.proposal} scope={chosen} disabled={busy} choose={choose} />
           <div class="act">
-            <Sure word={words.book.save} keep={words.book.keepAsking} yes={() => save(chosen)} no={() => choose(undefined)} />
+            <Sure word={words.book.save} look="allow" keep={words.book.keepAsking} yes={() => save(chosen)} no={() => choose(undefined)} />
           </div>
         </>
       ) : (
