@@ -13,8 +13,11 @@ import (
 
 // A file that is assent's alone is written as a whole, and removed.
 
-// ownMark stands in every such file.
-var ownMark = []byte("assent")
+// ours reports whether a file there is what an install wrote, by its digest, or what this one would write. One
+// that somebody has changed since, or that others wrote under the same name, is theirs.
+func (o Options) ours(p Plan, old memory) bool {
+	return digest.Of(p.Before) == old.After || bytes.Equal(p.Before, o.Format.Whole)
+}
 
 // installWhole plans to write the file of o.Format, which is assent's alone.
 func (o Options) installWhole() (Plan, error) {
@@ -22,8 +25,8 @@ func (o Options) installWhole() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if p.Before != nil && digest.Of(p.Before) != old.After && !bytes.Contains(p.Before, ownMark) {
-		return Plan{}, fmt.Errorf("%s is there, and not assent's; move it away", p.Path)
+	if p.Before != nil && !o.ours(p, old) {
+		return Plan{}, fmt.Errorf("%s is there, and not as assent install wrote it; move it away, and run this again", p.Path)
 	}
 	p.After, p.Events, p.Notes = o.Format.Whole, o.Format.Events, o.Format.Notes
 	p.memory = &memory{Path: p.Target, Created: true, After: digest.Of(p.After)}
@@ -36,9 +39,9 @@ func (o Options) uninstallWhole() (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	if p.Before != nil && digest.Of(p.Before) != old.After && !bytes.Contains(p.Before, ownMark) {
+	if p.Before != nil && !o.ours(p, old) {
 		p.After = p.Before
-		p.Notes = append(p.Notes, Note{Key: "not-ours", Text: p.Path + " is not what assent install wrote, and stays"})
+		p.Notes = append(p.Notes, Note{Key: "not-ours", Text: p.Path + " is not as assent install wrote it, and stays; remove it yourself if it is to go"})
 	}
 	return p, nil
 }
