@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,11 @@ func TestOlderKernels(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ABI %d: %v", n, err)
 		}
-		if err := r.system(); err != nil {
+		dirs, err := systemDirs(nil)
+		if err == nil {
+			err = r.system(dirs)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		out := make(chan string)
@@ -85,6 +90,62 @@ func TestReadable(t *testing.T) {
 	if _, err := readable(link, []string{home}); err == nil {
 		t.Error("a link to a home")
 	}
+}
+
+// TestSystemDirs: nothing is opened as a whole that holds a project or a home.
+func TestSystemDirs(t *testing.T) {
+	all, err := systemDirs(nil)
+	if err != nil || !slices.Contains(all, "/usr/bin") {
+		t.Fatal(all, err)
+	}
+	if got, err := systemDirs([]string{"/usr/binary", "/opt/usr/lib"}); err != nil || len(got) != len(all) {
+		t.Errorf("beside them: %v, %v", got, err)
+	}
+	for _, dir := range all {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kept := range []string{real, real + "/app", real + "/a/b"} {
+			got, err := systemDirs([]string{"/home/x", kept})
+			if err == nil && slices.ContainsFunc(got, func(d string) bool {
+				r, _ := filepath.EvalSymlinks(d)
+				return r == real
+			}) {
+				t.Errorf("%s is open above %s", dir, kept)
+			}
+		}
+	}
+}
+
+// TestRemoveTree: a directory that was shut is no way to leave something behind.
+func TestRemoveTree(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tmp")
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a/b/f", "a/g"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, mode := range map[string]os.FileMode{"a/b": 0o300, "a": 0} {
+		defer func(mode os.FileMode) { _ = os.Chmod(filepath.Join(dir, name), mode) }(0o700)
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil && name != "a/b" {
+			t.Fatal(err)
+		}
+	}
+	if os.Geteuid() != 0 && !full(dir) { // for root nothing is shut
+		t.Error("what is in it is not known, and it counts as nothing")
+	}
+	if removeTree(dir); exists(dir) {
+		t.Error("it is still there")
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }
 
 // TestRepositoryOf: a work tree names its repository, and is believed only if that names it back.

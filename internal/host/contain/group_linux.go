@@ -50,10 +50,10 @@ func Keep() {
 	group := unix.Getpgrp()
 	if os.Args[2] != "0" && unix.Setpgid(0, 0) == nil { // to stay, and clean up
 		_ = unix.Kill(-group, unix.SIGKILL)
-		_ = os.RemoveAll(os.Args[3]) // nobody to tell
+		removeTree(os.Args[3])
 		os.Exit(1)
 	}
-	_ = os.RemoveAll(os.Args[3])        // before, as it leads and cannot stay
+	removeTree(os.Args[3])              // before, as it leads and cannot stay
 	_ = unix.Kill(-group, unix.SIGKILL) // itself as well
 	os.Exit(1)
 }

@@ -98,6 +98,10 @@ func (c *command) prepare(abi int) (err error) {
 			roots = append(roots, real)
 		}
 	}
+	dirs, err := systemDirs(slices.Concat(roots, homes))
+	if err != nil {
+		return err
+	}
 	if err := c.temporary(roots); err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func (c *command) prepare(abi int) (err error) {
 		if c.rules, err = newRules(abi); err != nil {
 			return err
 		}
-		if err := c.allow(t, roots); err != nil {
+		if err := c.allow(t, dirs, roots); err != nil {
 			return err
 		}
 		before := len(t.linked)
@@ -143,8 +147,11 @@ const (
 func full(dir string) bool {
 	size, files := int64(0), 0
 	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // it is gone
+		}
 		if err != nil {
-			return nil // it is gone, or shut
+			return err // it is shut, or too deep: what is in it is not known
 		}
 		if files++; files > maxFiles {
 			return filepath.SkipAll
@@ -157,9 +164,21 @@ func full(dir string) bool {
 	return err != nil || files > maxFiles || size > maxTemporary
 }
 
-// allow makes every rule.
-func (c *command) allow(t *tree, roots []string) error {
-	if err := c.rules.system(); err != nil {
+// removeTree removes a temporary directory, those in it included that the command has shut against their
+// owner. What cannot be removed the system clears one day: there is nobody to tell.
+func removeTree(dir string) {
+	_ = filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
+
+// allow makes every rule; dirs are those of systemDirs.
+func (c *command) allow(t *tree, dirs, roots []string) error {
+	if err := c.rules.system(dirs); err != nil {
 		return err
 	}
 	if err := c.rules.path(c.tmp, temporary); err != nil {
@@ -402,6 +421,6 @@ func (c *command) clean() {
 		c.group.end()
 	}
 	if c.tmp != "" {
-		_ = os.RemoveAll(c.tmp) // nobody to tell, and the system clears temporary files
+		removeTree(c.tmp)
 	}
 }

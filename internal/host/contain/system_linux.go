@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,9 +44,38 @@ var others = []struct {
 	{"/sys/devices/system/cpu", readFile | readDir}, {"/sys/kernel/mm/transparent_hugepage", readFile | readDir},
 }
 
-// system makes the rules that every contained command has.
-func (r *rules) system() error {
-	for _, p := range programs {
+// spare are those of ofUsr that only some programs need: one that holds a project stays closed, and what is
+// open in it is the project, without its secrets.
+var spare = []string{"src", "go"}
+
+// systemDirs are the directories that every contained command may read as a whole. kept are those with
+// secrets in them, resolved: what is opened above one would show them, as rules only ever add.
+func systemDirs(kept []string) (dirs []string, err error) {
+	all := slices.Clone(programs)
+	for _, top := range []string{"/usr", "/usr/local"} {
+		for _, name := range ofUsr {
+			all = append(all, path.Join(top, name))
+		}
+	}
+	for _, dir := range all {
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			continue // it is not there
+		}
+		i := slices.IndexFunc(kept, func(k string) bool { return k == real || strings.HasPrefix(k, real+"/") })
+		switch {
+		case i < 0:
+			dirs = append(dirs, dir)
+		case !slices.Contains(spare, path.Base(dir)):
+			return nil, Refusal(oneLine(kept[i]) + " is in " + dir + ", which every program can read")
+		}
+	}
+	return dirs, nil
+}
+
+// system makes the rules that every contained command has, with the directories of systemDirs.
+func (r *rules) system(dirs []string) error {
+	for _, p := range dirs {
 		if err := r.path(p, readFile|readDir|execute); err != nil {
 			return err
 		}
@@ -53,11 +83,6 @@ func (r *rules) system() error {
 	for _, top := range []string{"/usr", "/usr/local"} {
 		if err := r.path(top, readDir); err != nil {
 			return err
-		}
-		for _, name := range ofUsr {
-			if err := r.path(path.Join(top, name), readFile|readDir|execute); err != nil {
-				return err
-			}
 		}
 	}
 	for _, p := range settings {
