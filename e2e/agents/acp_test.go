@@ -183,8 +183,9 @@ func TestHookAndEditor(t *testing.T) {
 	c, run := overACP(t, "opencode", true)
 	e := edit(c)
 	for n, decide := range []func(rig.Request, coder.Dialog){
-		func(r rig.Request, _ coder.Dialog) { c.Allow(r) },
 		func(_ rig.Request, d coder.Dialog) { answer(c, e, d, "allow_once") },
+		// Last: the editor's dialog stays, and OpenCode shows no other one before it is answered.
+		func(r rig.Request, _ coder.Dialog) { c.Allow(r) },
 	} {
 		file := fmt.Sprint("made", n)
 		c.Model.Script(run("touch " + c.Path(file)))

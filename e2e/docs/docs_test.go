@@ -209,7 +209,7 @@ func checkCommand(line []string) string {
 		return "has no help"
 	}
 	for i, word := range words {
-		if word == "--" && len(path) > 1 && slices.Contains([]string{"rules", "ci", "effects", "contain"}, path[1]) {
+		if word == "--" && len(path) > 1 && slices.Contains([]string{"rules", "ci", "effects", "contain", "acp"}, path[1]) {
 			return "" // what follows is a command of somebody else
 		}
 		if word == "--" {

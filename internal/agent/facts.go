@@ -18,6 +18,8 @@ type Facts struct {
 	Events []string
 	// Can is what an answer to it may hold.
 	Can hook.Can
+	// Flat says that its answers are the decision itself, and not Claude Code's hookSpecificOutput.
+	Flat bool
 	// Race says that its own prompt is up while a hook waits, and that its events show how that was
 	// answered. Without, nobody at its terminal is asked until the hook ends, and its requests end with
 	// their hooks alone.

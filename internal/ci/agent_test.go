@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/hookclient"
 	"assent/internal/agent/claude/install"
 	"assent/internal/hook"
 )
@@ -73,16 +74,29 @@ func TestOtherAgents(t *testing.T) {
 	}
 }
 
-// Both shapes of an answer are read.
+// An answer is read in the shape that its agent takes, and in no other.
 func TestDecisionOf(t *testing.T) {
-	for body, want := range map[string]hook.Behavior{
-		`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"m"}}}`: hook.BehaviorDeny,
-		`{"behavior":"deny","message":"m"}`: hook.BehaviorDeny,
-		`{"behavior":"allow","hookSpecificOutput":{"decision":{"behavior":"deny","message":"m"}}}`: hook.BehaviorDeny,
-		`{"decision":{"behavior":"allow"}}`: "", `[]`: "", ``: "",
+	const nested, flat = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"m"}}}`, `{"behavior":"deny","message":"m"}`
+	for _, x := range []struct {
+		flat    bool
+		body    string
+		outcome hook.Outcome
+		want    hook.Behavior
+	}{
+		{false, nested, "", hook.BehaviorDeny},
+		{false, nested, hook.Denied, hook.BehaviorDeny},
+		{true, flat, hook.Denied, hook.BehaviorDeny},
+		{true, flat, "", ""},
+		{true, nested, hook.Denied, ""},
+		{false, flat, hook.Denied, ""},
+		{false, `{"behavior":"allow","hookSpecificOutput":{"decision":{"behavior":"deny","message":"m"}}}`, hook.Denied, hook.BehaviorDeny},
+		{false, `{"decision":{"behavior":"allow"}}`, hook.Allowed, ""},
+		{true, `{"decision":{"behavior":"allow"}}`, hook.Allowed, ""},
+		{true, `[]`, hook.Allowed, ""}, {false, `[]`, "", ""}, {true, ``, hook.Allowed, ""}, {false, ``, "", ""},
 	} {
-		if got, message := decisionOf([]byte(body)); got != want || want != "" && message != "m" {
-			t.Errorf("%s: %q %q", body, got, message)
+		got, message := decisionOf(x.flat, hookclient.Answer{Answered: true, Body: []byte(x.body), Outcome: x.outcome})
+		if got != x.want || (x.want != "") != (message == "m") {
+			t.Errorf("flat %v, %s, %q: %q %q", x.flat, x.body, x.outcome, got, message)
 		}
 	}
 }

@@ -220,7 +220,7 @@ func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.An
 		rec.Reason = show.Line(why)
 		return deny(report.Failure, hook.FailureWords(rec.Reason))
 	}
-	behavior, message := decisionOf(a.Body)
+	behavior, message := decisionOf(agents.Reader(agent).Facts().Flat, a)
 	switch {
 	case ctx.Err() != nil && !a.Expired, a.Answered && a.Outcome == hook.Withdrawn:
 		rec.Verdict, rec.By = report.Withdrawn, report.By{Kind: report.Agent}
@@ -316,26 +316,30 @@ func byOf(a *hook.Approver) report.By {
 	return report.By{Kind: report.Person, Name: show.Line(a.Who())}
 }
 
-// decisionOf reads the decision that an agent is to be given, in Claude Code's shape or Copilot's flat one;
-// empty where there is none.
-func decisionOf(body []byte) (behavior hook.Behavior, message string) {
+// decisionOf reads the decision that an agent is to be given, in Claude Code's shape or flat; empty where
+// there is none. Anybody's API might say "behavior" by itself, so a flat one counts only where the broker
+// named the outcome, as every broker does that knows agents of this shape.
+func decisionOf(flat bool, a hookclient.Answer) (behavior hook.Behavior, message string) {
 	type decision struct {
 		Behavior hook.Behavior `json:"behavior"`
 		Message  string        `json:"message"`
 	}
+	if flat {
+		var d decision
+		if a.Outcome == "" || json.Unmarshal(a.Body, &d) != nil {
+			return "", ""
+		}
+		return d.Behavior, d.Message
+	}
 	var out struct {
-		decision
-		Specific *struct {
+		Specific struct {
 			Decision decision `json:"decision"`
 		} `json:"hookSpecificOutput"`
 	}
-	switch {
-	case json.Unmarshal(body, &out) != nil:
+	if json.Unmarshal(a.Body, &out) != nil {
 		return "", ""
-	case out.Specific != nil:
-		return out.Specific.Decision.Behavior, out.Specific.Decision.Message
 	}
-	return out.Behavior, out.Message
+	return out.Specific.Decision.Behavior, out.Specific.Decision.Message
 }
 
 // eventOf reads the headers of a hook.

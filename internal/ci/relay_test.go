@@ -55,6 +55,7 @@ func TestWhatAnswersMean(t *testing.T) {
 		"too large":              {answer: hookclient.Answer{Answered: true, Outcome: hook.HandedBack}, verdict: report.Denied, by: report.By{Kind: report.Failure}, body: `"behavior":"deny"`, reason: "too large"},
 		"withdrawn":              {answer: hookclient.Answer{Answered: true, Outcome: hook.Withdrawn}, verdict: report.Withdrawn, by: report.By{Kind: report.Agent}},
 		"some other API":         {answer: hookclient.Answer{Answered: true, Body: []byte(`{"decision":"allow"}`)}, verdict: report.Denied, by: report.By{Kind: report.Failure}, body: `"behavior":"deny"`, reason: "no assent broker"},
+		"a bare decision":        {answer: hookclient.Answer{Answered: true, Body: []byte(`{"behavior":"allow"}`)}, verdict: report.Denied, by: report.By{Kind: report.Failure}, body: `"behavior":"deny"`, reason: "no assent broker"},
 		"no JSON":                {answer: hookclient.Answer{Answered: true, Body: []byte(`{"behavior":"allow"}}`)}, verdict: report.Denied, by: report.By{Kind: report.Failure}, body: `"behavior":"deny"`, reason: "no assent broker"},
 		"all are refused":        {answer: hookclient.Answer{Answered: true, Body: []byte(allow), Outcome: hook.Allowed}, refuse: "unknown version", verdict: report.Denied, by: report.By{Kind: report.Failure}, body: "unknown version", reason: "unknown version"},
 		"unreadable": {payload: `{"hook_event_name":"PermissionRequest"`, answer: hookclient.Answer{Answered: true, Body: []byte(allow), Outcome: hook.Allowed},

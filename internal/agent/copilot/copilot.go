@@ -62,7 +62,7 @@ func New() Agent {
 		events = append(events, Natives[n])
 	}
 	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{
-		Title: "Copilot CLI", Version: "1.0.102", Package: "@github/copilot", Events: events,
+		Title: "Copilot CLI", Version: "1.0.102", Package: "@github/copilot", Events: events, Flat: true,
 		Can: hook.Can{Words: true, Interrupt: true},
 		Failed: agent.Failed{
 			Terminal: "its own prompt asks; a hook that cannot be run, or ends with an error, is a denial",
