@@ -36,6 +36,7 @@ var plan = []struct {
 		internal/host/contain
 		internal/host/gitrepo
 		internal/host/inbox
+		internal/host/optin
 		internal/host/process
 		internal/mcp
 		internal/outlet/hookd
@@ -131,6 +132,7 @@ var plan = []struct {
 	{"internal/host/gitrepo", "internal/hook", ""},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
@@ -145,7 +147,7 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
@@ -223,6 +225,7 @@ var plan = []struct {
 	{"internal/text/roff", "", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
+	{"internal/text/strictyaml", "", "it reads a text, and means no more by it than it shows"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an
@@ -263,7 +266,7 @@ var modules = []struct {
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.starlark.net", "internal/policy/importer", "rules of another agent are parsed, never run"},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
-	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
+	{"go.yaml.in/yaml", "internal/host/optin internal/outlet/notify internal/policy internal/policy/suggest internal/text/strictyaml", ""},
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
 	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
