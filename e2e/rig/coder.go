@@ -65,16 +65,9 @@ func installFromNPM(pkg, version, program string) (string, error) {
 // further arguments serve are.
 func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder {
 	t.Helper()
-	path := Need(t, name)
+	Need(t, name)
 	clients <- struct{}{}
 	t.Cleanup(func() { <-clients })
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
-	m, err := coder.StartModel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.Close() })
 	d := Serve(t, serve...)
 	if somebody {
 		_, token := d.Owner()
@@ -87,9 +80,24 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 			}
 		}()
 	}
-	c := &Coder{Daemon: d, T: t, Ctx: ctx, Model: m, Home: filepath.Join(d.Dir, "home")}
-	c.Run = coder.Run{Dir: filepath.Join(d.Dir, "agent"), Work: filepath.Join(d.Dir, "work"), Argv: []string{path}}
-	for _, dir := range []string{c.Home, c.Run.Dir, c.Run.Work, filepath.Join(d.Dir, "tmp")} {
+	return CoderOf(t, d, name, d.Dir, "work")
+}
+
+// CoderOf prepares a session of the named agent with a broker, and keeps its files in dir: project is the
+// directory that the agent works in. It takes no seat for clients: its test has one.
+func CoderOf(t *testing.T, d *Daemon, name, dir, project string) *Coder {
+	t.Helper()
+	path := Need(t, name)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	m, err := coder.StartModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	c := &Coder{Daemon: d, T: t, Ctx: ctx, Model: m, Home: filepath.Join(dir, "home")}
+	c.Run = coder.Run{Dir: filepath.Join(dir, "agent"), Work: filepath.Join(dir, project), Argv: []string{path}}
+	for _, dir := range []string{c.Home, c.Run.Dir, c.Run.Work, filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +112,7 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 		}
 	}
 	c.Run.Env = []string{
-		"HOME=" + c.Home, "PATH=" + path, "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(d.Dir, "tmp"),
+		"HOME=" + c.Home, "PATH=" + path, "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"MOCK_KEY=dummy", "NO_COLOR=1",
 		"HTTPS_PROXY=" + m.URL(), "HTTP_PROXY=" + m.URL(), "NO_PROXY=127.0.0.1,localhost", // nothing leaves the machine
 	}

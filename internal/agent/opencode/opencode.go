@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"assent/internal/agent"
+	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/dialect"
 	"assent/internal/hook"
@@ -68,6 +69,23 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 		p.Suggestions = hook.JSON(always)
 	}
 	return p, err
+}
+
+// Check holds a decision against what the agent can take. It remembers its own patterns, all of them or none:
+// whatever else a person chose would become that.
+func (a Agent) Check(d hook.Decision, r *hook.Request) error {
+	if len(d.UpdatedPermissions) > 0 && (len(r.Suggestions) == 0 || string(r.Suggestions) == "[]" || claude.CallKey("-", d.UpdatedPermissions) != claude.CallKey("-", r.Suggestions)) {
+		return hook.BadField("updatedPermissions", "want exactly the request's permissionSuggestions: the agent remembers all of them, or nothing")
+	}
+	return a.Agent.Check(d, r)
+}
+
+// Encode writes what Check lets through.
+func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if err := a.Check(d, r); err != nil {
+		return nil, err
+	}
+	return a.Agent.Encode(d, r)
 }
 
 // member is a member of an object, nil where it is none, or stands there more than once.
