@@ -24,7 +24,9 @@ func TestFiveAgentsOnePage(t *testing.T) {
 	b.Pair(a.Daemon)
 	b.ProperFont()
 
-	of := func(name, project string) *rig.Coder { return rig.CoderOf(t, a.Daemon, name, filepath.Join(a.Dir, name), project) }
+	of := func(name, project string) *rig.Coder {
+		return rig.CoderOf(t, a.Daemon, name, filepath.Join(a.Dir, name), project)
+	}
 	type session struct {
 		name, command string
 		c             *rig.Coder
