@@ -56,7 +56,7 @@ func installFromNPM(pkg, version, program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", coder.ErrMissing, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	return coder.Install(ctx, cache, pkg, version, program)
 }

@@ -6,10 +6,11 @@
 package opencode
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"assent/internal/agent"
-	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/dialect"
 	"assent/internal/hook"
@@ -74,10 +75,16 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 // Check holds a decision against what the agent can take. It remembers its own patterns, all of them or none:
 // whatever else a person chose would become that.
 func (a Agent) Check(d hook.Decision, r *hook.Request) error {
-	if len(d.UpdatedPermissions) > 0 && (len(r.Suggestions) == 0 || string(r.Suggestions) == "[]" || claude.CallKey("-", d.UpdatedPermissions) != claude.CallKey("-", r.Suggestions)) {
+	if len(d.UpdatedPermissions) > 0 && !sameTexts(d.UpdatedPermissions, r.Suggestions) {
 		return hook.BadField("updatedPermissions", "want exactly the request's permissionSuggestions: the agent remembers all of them, or nothing")
 	}
 	return a.Agent.Check(d, r)
+}
+
+// sameTexts reports whether both are arrays of the same texts, at least one.
+func sameTexts(a, b []byte) bool {
+	var as, bs []string
+	return json.Unmarshal(a, &as) == nil && json.Unmarshal(b, &bs) == nil && len(as) > 0 && slices.Equal(as, bs)
 }
 
 // Encode writes what Check lets through.

@@ -10,6 +10,9 @@ type Format struct {
 	Events []string // a hook is written for each
 	// Handler is the hook of an event, as JSON on one line.
 	Handler func(event string) string
+	// Matcher says which tools the hook of an event is for, in the agent's own pattern; "" for all. nil: all,
+	// of every event.
+	Matcher func(event string) string
 	// Whole is the text of a file that is assent's alone, in the place of Handler.
 	Whole []byte
 	// Notes are what a person should know besides.
@@ -22,6 +25,14 @@ func (o Options) line(event string) string {
 		return o.Format.Handler(event)
 	}
 	return o.handler(event).line()
+}
+
+// matcher is the pattern of the tools that the hook of an event is for, "" for all.
+func (o Options) matcher(event string) string {
+	if o.Format == nil || o.Format.Matcher == nil {
+		return ""
+	}
+	return o.Format.Matcher(event)
 }
 
 // agent is the name of the agent, for people.
