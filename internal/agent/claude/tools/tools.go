@@ -21,6 +21,13 @@ const (
 	Agent     = "Agent"
 	Question  = "AskUserQuestion"
 	Plan      = "ExitPlanMode"
+
+	Glob         = "Glob"
+	Grep         = "Grep"
+	LS           = "LS"
+	Monitor      = "Monitor"
+	NotebookEdit = "NotebookEdit"
+	Skill        = "Skill"
 )
 
 // MCP is how the names of tools of MCP servers begin: mcp__SERVER__TOOL.
