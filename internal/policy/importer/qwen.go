@@ -178,6 +178,8 @@ func (m *Import) qwenCommand(action, text, spec string) {
 		m.qwenWhole(action, text, tools.Bash)
 	case strings.ContainsAny(spec, "|&;<>()$`\"'\\{}\n#!?[]~"):
 		m.foreign(action, text, nil, instead, "it has characters that a rule string cannot hold")
+	case action == string(hook.ActionAllow) && strings.Join(words, " ") != spec:
+		m.left(action, text, "Qwen Code compares its spaces, too, and it never matches there")
 	case !strings.Contains(spec, "*"):
 		m.foreign(action, text, []string{tools.Bash + "(" + strings.Join(words, " ") + ":*)"}, instead, "")
 	case action == string(hook.ActionAllow) && strings.Contains(words[0], "*"):
@@ -193,6 +195,12 @@ func (m *Import) qwenPath(action, text, tool, spec string) {
 	path := spec
 	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		path = "." + path // below the project there; here one / is the directory of the rules
+	}
+	for strings.Contains(path, "/**/**") {
+		path = strings.ReplaceAll(path, "/**/**", "/**")
+	}
+	if path == "*" && !guard {
+		path = "./*" // which here stands for the whole tool
 	}
 	if guard {
 		rule := tools.Read
