@@ -36,6 +36,11 @@ func (m *Import) entry(action string, raw json.RawMessage) {
 		}
 		return
 	}
+	if why := policy.UnknownMember(e.Text); guard && why != "" {
+		tool, _, _ := strings.Cut(e.Text, "(")
+		e.State, e.As, e.Under, e.Why = Changed, []string{tool}, "ask", why+"; "+tool+" is asked about instead"
+		return
+	}
 	project := m.Project() != ""
 	local := m.localAllow()
 	switch atSettings := settingsPath(e.Text); {
