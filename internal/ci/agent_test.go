@@ -64,6 +64,7 @@ func TestOtherAgents(t *testing.T) {
 		"npx -y @google/gemini-cli@0.61.0 -p hi":                         {err: "Run claude -p"},
 		"qwen -p hi":                                                     {err: "refuses commands by itself"},
 		"timeout 9 /opt/opencode run hi":                                 {err: "refuses at once"},
+		"droid exec hi":                                                  {err: "changes nobody's settings"},
 		"goose run":                                                      {err: "stops nothing"},
 		"claude -p gemini":                                               {title: "Claude Code", before: "claude"},
 	} {

@@ -11,6 +11,7 @@ var unheld = []struct{ title, pkg, program, why string }{ // read-only
 	{"Kilo", "@kilocode/cli", "kilo", "without a terminal it refuses at once whatever it would ask"},
 	{"Kimi Code", "@moonshot-ai/kimi-code", "kimi", "without a terminal it asks nobody, and a call whose hook fails or is late runs"},
 	{"Goose", "@aaif/goose", "goose", "what its hooks answer stops nothing"},
+	{"Droid", "droid", "droid", "its hooks stand in its user's settings alone, and a run changes nobody's settings (assent install droid has it ask)"},
 	{"Cline", "cline", "cline", "a denial ends its whole run, and a call whose hook fails or is late runs"},
 }
 
