@@ -112,6 +112,10 @@ func TestSecretsOfAProject(t *testing.T) {
 	if r := w.contained(t, "cat .env; echo $X", "--read", filepath.Join(w.project, ".env"), "--env", "X"); strings.Count(r.out, canary) != 2 {
 		t.Errorf("what was asked for is not shown: %+v", r)
 	}
+	w.env = append(w.env, "Y=https://u:"+canary+"@example.com/")
+	if r := w.contained(t, "echo $Y", "--env", "Y"); r.out != "\n" {
+		t.Errorf("an address with a password is passed on: %+v", r)
+	}
 	w.write(t, "lib/code.go", "LIB\n")
 	w.write(t, "lib/.env", canary)
 	if r := w.contained(t, "cat ~/lib/*; cat ~/lib/.env", "--read", filepath.Join(w.home, "lib")); r.out != "LIB\n" {

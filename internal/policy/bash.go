@@ -127,7 +127,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.rest(r)
 	}
 	if commands > 0 {
-		o.contain, o.programs = s.contained(e, o, &script)
+		o.contain, o.programs, o.also = s.contained(e, o, &script)
 	}
 	return units
 }

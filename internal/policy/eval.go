@@ -141,8 +141,9 @@ type outcome struct {
 	refused   []Refusal
 	shadow    []hook.Shadow
 
-	contain  *rule    // a command that nothing else allows may run contained, by this one
-	programs []string // of that command
+	contain  *rule       // a command that nothing else allows may run contained, by this one
+	programs []string    // of that command
+	also     containAlso // what they may have besides the project
 
 	shadowAllow  *rule // the first shadow rule that was needed
 	shadowMissed bool  // a part that not even shadow rules cover
