@@ -19,6 +19,10 @@ func codex(t *testing.T, somebody bool, serve ...string) *rig.Coder {
 	t.Helper()
 	c := rig.NewCoder(t, "codex", somebody, serve...)
 	codexSettings(c)
+	out := c.Assent("install", "codex", "--yes", "--socket", c.Socket)
+	if !strings.Contains(out, "Trust all and continue") {
+		t.Errorf("install does not say that its hooks must be trusted:\n%s", out)
+	}
 	return c
 }
 
@@ -43,10 +47,6 @@ enabled = false
 [otel]
 exporter = "none"
 `, c.Model.URL(), c.Run.Work))
-	out := c.Assent("install", "codex", "--yes", "--socket", c.Socket)
-	if !strings.Contains(out, "Trust all and continue") {
-		c.T.Errorf("install does not say that its hooks must be trusted:\n%s", out)
-	}
 }
 
 // codexTerminal opens Codex and trusts the hooks, as its user does.

@@ -44,6 +44,7 @@ func TestFiveAgentsOnePage(t *testing.T) {
 		switch s.name {
 		case "Codex":
 			codexSettings(s.c)
+			s.c.Assent("install", "codex", "--yes", "--socket", s.c.Socket)
 		case "Copilot":
 			copilotSettings(s.c)
 			s.c.Assent("install", "copilot", "--yes", "--socket", s.c.Socket)

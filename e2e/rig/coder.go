@@ -34,12 +34,27 @@ var (
 	coders   = map[string]func() (string, error){}
 )
 
-// coderProgram installs an agent in the version that it was measured with.
+// overACPOnly are agents that assent knows in an editor only, in the versions that they were measured with.
+var overACPOnly = map[string]struct{ pkg, version string }{
+	"gemini":           {"@google/gemini-cli", "0.61.0"},
+	"codex-acp":        {"@agentclientprotocol/codex-acp", "2.6.0"},
+	"claude-agent-acp": {"@agentclientprotocol/claude-agent-acp", "0.101.0"},
+	"goose":            {"@aaif/goose", "0.20.1"},
+}
+
+// coderProgram installs an agent in the version that it was measured with. ASSENT_E2E_CODEX and the like give
+// the path of a program to take in its place, of another version perhaps.
 func coderProgram(name string) (string, error) {
+	if path := os.Getenv("ASSENT_E2E_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))); path != "" {
+		return exec.LookPath(path)
+	}
 	codersMu.Lock()
 	defer codersMu.Unlock()
 	if coders[name] == nil {
 		coders[name] = sync.OnceValues(func() (string, error) {
+			if p, ok := overACPOnly[name]; ok {
+				return installFromNPM(p.pkg, p.version, name)
+			}
 			a, err := agents.Named(name)
 			if err != nil {
 				return "", err
@@ -106,7 +121,7 @@ func CoderOf(t *testing.T, d *Daemon, name, dir, project string) *Coder {
 		t.Fatalf("git init: %v %s", err, out)
 	}
 	path = os.Getenv("PATH")
-	if name == "qwen" {
+	if name == "qwen" || name == "claude-agent-acp" || name == "gemini" || name == "codex-acp" {
 		if dir, err := qwenNode(); err == nil && dir != "" {
 			path = dir + ":" + path
 		}

@@ -62,6 +62,8 @@ func find(what string) (string, error) {
 		return installed()
 	case "codex", "opencode", "kilo", "copilot", "droid":
 		return coderProgram(what)
+	case "gemini", "codex-acp", "claude-agent-acp", "goose":
+		return coderProgram(what)
 	case "qwen":
 		if _, err := qwenNode(); err != nil {
 			return "", err
