@@ -88,6 +88,19 @@ func TestDroid(t *testing.T) {
 	}
 }
 
+// A request that nobody can be told of would be left to an agent's own prompt. Droid has none.
+func TestDroidNobodyThere(t *testing.T) {
+	t.Parallel()
+	c := droid(t, false)
+	if out := <-droidExec(c, droidRun("touch "+c.Path("alone"))); c.Exists("alone") {
+		t.Errorf("a command ran that nobody allowed:\n%s", out)
+	}
+	c.ModelReads("could not put this permission request to anybody")
+	if r := c.All()[0]; r.Outcome != "handed_back" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // What would run without an answer is denied: when nobody answers in time, and without a broker. A broker
 // that is killed while Droid waits comes back, and so does the request.
 func TestDroidUnanswered(t *testing.T) {

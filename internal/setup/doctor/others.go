@@ -95,7 +95,10 @@ func takesFailureForYes(at installer.Found, hooks []byte, env func(string) strin
 // shadowed is the file in which Droid has hooks that it takes in the place of ours, and for what; "" if there is none.
 func shadowed(env func(string) string) string {
 	file, events, err := droidinstall.Shadowed(env)
-	if err != nil || len(events) == 0 {
+	if err != nil {
+		return file + " (" + err.Error() + ")"
+	}
+	if len(events) == 0 {
 		return ""
 	}
 	return file + " (" + strings.Join(events, ", ") + ")"

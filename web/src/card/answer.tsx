@@ -191,7 +191,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           </p>
         )}
         <div class="line">
-          {!form && mode !== "stop" && mode !== "handback" && (
+          {!form && mode !== "stop" && mode !== "handback" && r.can?.words !== false && (
             <textarea
               ref={(b) => {
                 box.current = b;

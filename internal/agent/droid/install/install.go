@@ -26,7 +26,7 @@ const (
 // notes say what becomes of a request without an answer.
 var notes = map[hook.Fallback]string{ // read-only
 	hook.Deny:    "Droid takes a hook without an answer for leave to go by its autonomy level, under which the call may run: so assent's hook denies when assent is away and when nobody answers in time. --on-failure abstain leaves it to Droid",
-	hook.Abstain: "when assent is away, and when nobody answers in time, Droid's autonomy level decides, and the call may run; rules that deny still hold",
+	hook.Abstain: "when assent is away, and when nobody answers in time, Droid's autonomy level decides, and the call may run; a rule that denies holds while the broker answers",
 }
 
 // Dir is Droid's own directory, by its environment.
