@@ -103,7 +103,7 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 func CoderOf(t *testing.T, d *Daemon, name, dir, project string) *Coder {
 	t.Helper()
 	path := Need(t, name)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	m, err := coder.StartModel()
 	if err != nil {
