@@ -105,7 +105,7 @@ func TestDroidNobodyThere(t *testing.T) {
 // that is killed while Droid waits comes back, and so does the request.
 func TestDroidUnanswered(t *testing.T) {
 	t.Parallel()
-	c := droid(t, true, "--hold", "12s", "--unattended", "hold")
+	c := droid(t, true, "--hold", "30s", "--unattended", "hold")
 
 	ended := droidExec(c, droidRun("touch "+c.Path("late")))
 	r := c.WaitPending(1)[0]

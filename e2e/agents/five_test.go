@@ -3,13 +3,13 @@ package agents
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"assent/e2e/rig"
-	"assent/e2e/rig/coder"
 	"assent/e2e/rig/modelserver"
 )
 
@@ -69,10 +69,10 @@ func TestFiveAgentsOnePage(t *testing.T) {
 	openCodeTerm := all[3].c.Terminal()
 	all[3].c.Shows(openCodeTerm, `Ask anything|ctrl\+p|commands`)
 	qwenTerm := qwenTerminal(all[4].c)
-	for i, term := range map[int]*coder.Terminal{1: codexTerm, 2: copilotTerm, 3: openCodeTerm, 4: qwenTerm} {
-		step := map[int]func(string) coder.Step{1: codexRun, 2: copilotRun, 3: openCodeRun, 4: qwenRun}[i]
-		all[i].c.Prompt(term, step(all[i].command))
-	}
+	all[1].c.Prompt(codexTerm, codexRun(all[1].command))
+	all[2].c.Prompt(copilotTerm, copilotRun(all[2].command))
+	all[3].c.Prompt(openCodeTerm, openCodeRun(all[3].command))
+	all[4].c.Prompt(qwenTerm, qwenRun(all[4].command)) // last: it waits for less than a minute
 
 	waiting := map[string]rig.Request{} // by command
 	for _, r := range a.WaitPending(len(all)) {
@@ -93,10 +93,8 @@ func TestFiveAgentsOnePage(t *testing.T) {
 	b.See(rig.Open+" [data-ui=agent]", "OpenCode")
 	b.Do(chromedp.WaitVisible(chromedp.CSS(rig.Open + ` [data-action=deny][aria-disabled="false"]`)))
 	b.Image("agents-desktop.png")
-	b.Do(rig.Phone)
-	b.Looks("five")
-	b.Do(rig.Desktop)
 
+	slices.Reverse(all) // Qwen Code first
 	for _, s := range all {
 		r := waiting[s.name]
 		if !b.Has(rig.Open + `[data-request="` + r.ID + `"]`) {
