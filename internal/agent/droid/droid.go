@@ -8,6 +8,7 @@ package droid
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"assent/internal/agent"
@@ -73,13 +74,14 @@ func (a Agent) Check(d hook.Decision, r *hook.Request) error {
 	}
 	edited, _ := strictjson.Object(d.UpdatedInput) // Check had no error
 	was, _ := strictjson.Object(r.ToolInput)
-	there := map[string]bool{}
-	for _, m := range edited {
-		there[m.Key] = true
-	}
 	for _, m := range was {
-		if !there[m.Key] {
+		if !slices.ContainsFunc(edited, func(e strictjson.Member) bool { return e.Key == m.Key }) {
 			return hook.BadField("updatedInput", "without "+m.Key+", which Droid would keep as it was: give every member")
+		}
+	}
+	for _, m := range edited { // another name of the same member would win over it
+		if !slices.ContainsFunc(was, func(e strictjson.Member) bool { return e.Key == m.Key }) {
+			return hook.BadField("updatedInput", m.Key+" is no member of the input that was asked about")
 		}
 	}
 	return nil

@@ -17,6 +17,7 @@ func TestEditedInput(t *testing.T) {
 		{tools.Edit, string(edit), `{"file_path":"/w/a","new_string":"three"}`, ""},
 		{tools.Bash, `{"command":"rm a","timeout":5}`, `{"command":"ls","timeout":5}`, `"updatedInput":{"command":"ls","timeout":5}`},
 		{tools.Bash, `{"command":"rm a","timeout":5}`, `{"command":"ls"}`, ""},
+		{tools.Edit, string(edit), `{"file_path":"/w/a","old_string":"one","new_string":"two","new_str":"evil"}`, ""},
 	} {
 		r := &hook.Request{Agent: Name, ToolName: x.tool, ToolInput: hook.JSON(x.was)}
 		out, err := New().Encode(hook.Decision{Behavior: hook.BehaviorAllow, UpdatedInput: hook.JSON(x.edited)}, r)

@@ -51,9 +51,7 @@ func entered(line string) bool {
 			return false
 		}
 		line = rest
-		if i := strings.IndexAny(rest, "/ \t\"'"); i >= 0 {
-			rest = rest[:i]
-		}
+		rest, _, _ = strings.Cut(rest, "/") // nothing else: a password may hold quotes
 		who, _, ok := strings.Cut(rest, "@")
 		ssh := strings.HasSuffix(before, "ssh") || strings.HasSuffix(before, "git")
 		if ok && who != "" && (!ssh || strings.Contains(who, ":")) {

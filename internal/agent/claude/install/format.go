@@ -1,6 +1,9 @@
 package install
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Format is a file of hooks of another agent than Claude Code, in the same shape: an object hooks, with a
 // list of groups for each event.
@@ -49,6 +52,20 @@ func (o Options) events() ([]string, error) {
 		return o.Format.Events, nil
 	}
 	return Events(o.Versions)
+}
+
+// CommandHook is the hook that runs these words by a shell, as JSON on one line. The unit of timeout is the agent's.
+func CommandHook(words []string, timeout int) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Quote(w)
+	}
+	b, _ := json.Marshal(struct { // texts and a number
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Timeout int    `json:"timeout"`
+	}{"command", strings.Join(quoted, " "), timeout})
+	return string(b)
 }
 
 // Quote makes a text one word of a POSIX shell, for agents that run their hooks by one.

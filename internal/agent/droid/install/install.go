@@ -2,7 +2,6 @@
 package install
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -102,16 +101,8 @@ func Shadowed(env func(string) string) (file string, events []string, err error)
 // handler is the hook of an event. Droid runs it by a shell.
 func handler(command []string, event string, unanswered hook.Fallback) string {
 	words, timeout := slices.Concat(command, []string{"--agent", droid.Name}), plain
-	if event == droid.Asks {
-		words, timeout = append(words, "--timeout", wait, "--on-failure", string(unanswered), "--on-timeout", string(unanswered)), day
+	if event == droid.Asks { // named, so that no payload can be taken for one that asks nothing
+		words, timeout = append(words, "--event", droid.Asks, "--timeout", wait, "--on-failure", string(unanswered), "--on-timeout", string(unanswered)), day
 	}
-	for i, w := range words {
-		words[i] = install.Quote(w)
-	}
-	b, _ := json.Marshal(struct { // texts and a number
-		Type    string `json:"type"`
-		Command string `json:"command"`
-		Timeout int    `json:"timeout"`
-	}{"command", strings.Join(words, " "), timeout})
-	return string(b)
+	return install.CommandHook(words, timeout)
 }
