@@ -157,6 +157,9 @@ func (c *client) ask(w *agentWatch) []byte {
 	}
 	switch end {
 	case endAnswer:
+		if len(r.body) == 0 {
+			return c.undecided(r.about.byKind != "")
+		}
 		return r.body
 	case endExpired:
 		c.cfg.Warn("no answer within " + c.cfg.Timeout.String())
@@ -166,8 +169,18 @@ func (c *client) ask(w *agentWatch) []byte {
 		return c.fallback(c.cfg.OnFailure, hook.FailureWords(c.cfg.because))
 	case endAbstain:
 		c.cfg.Warn(c.failure(r))
+		return c.undecided(false)
 	}
 	return nil
+}
+
+// undecided is what is printed where the broker leaves a request to the agent: nothing, for its own prompt
+// asks. An agent that has none would run the call, which only a person may leave to it.
+func (c *client) undecided(byPerson bool) []byte {
+	if byPerson || c.cfg.Agent != "droid" && c.cfg.because == "" {
+		return nil
+	}
+	return c.fallback(c.cfg.OnFailure, hook.FailureWords(c.cfg.because))
 }
 
 // put sends the event for the nth time; ctx ends at the deadline. The end of the transcript goes with it

@@ -11,10 +11,14 @@ var asks = map[string]string{ // read-only
 	"kilo":     hook.EventPermissionRequest,
 	"copilot":  copilotAsks,
 	"qwen":     hook.EventPermissionRequest,
+	"droid":    droidAsks,
 }
 
-// copilotAsks is Copilot's own name of the event.
-const copilotAsks = "permissionRequest"
+// What Copilot calls the event, and in which one Droid asks.
+const (
+	copilotAsks = "permissionRequest"
+	droidAsks   = "PreToolUse"
+)
 
 // foundOut is the agent that really runs a hook which was registered for Claude Code: Copilot runs the hooks
 // of a repository's .claude/settings.json, with its own payload, and takes an answer in Claude Code's shape
@@ -37,8 +41,12 @@ func denial(agent, words string) []byte {
 		return []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny",` +
 			`"message":"` + words + `"}}}`)
 	}
-	if agent == "copilot" {
+	switch agent {
+	case "copilot":
 		return []byte(`{"behavior":"deny","message":"` + words + `"}`)
+	case "droid":
+		return []byte(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny",` +
+			`"permissionDecisionReason":"` + words + `"}}`)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ var nameTools = map[string]string{
 	"hookclient/usage.go":                "a help text, of a program that imports next to nothing",
 	"internal/policy/suggest/command.go": "verbs of sentences",
 	"internal/policy/suggest/tool.go":    "a verb of a sentence",
+	"web/src/card/remember.tsx":          "what OpenCode and Kilo call every change of a file",
 	"web/src/broker/tools.ts":            "the page's own table: the API does not say what a tool does",
 }
 

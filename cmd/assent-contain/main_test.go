@@ -112,10 +112,91 @@ func TestSecretsOfAProject(t *testing.T) {
 	if r := w.contained(t, "cat .env; echo $X", "--read", filepath.Join(w.project, ".env"), "--env", "X"); strings.Count(r.out, canary) != 2 {
 		t.Errorf("what was asked for is not shown: %+v", r)
 	}
+	w.env = append(w.env, "Y=https://u:"+canary+"@example.com/")
+	if r := w.contained(t, "echo $Y", "--env", "Y"); r.out != "\n" {
+		t.Errorf("an address with a password is passed on: %+v", r)
+	}
 	w.write(t, "lib/code.go", "LIB\n")
 	w.write(t, "lib/.env", canary)
 	if r := w.contained(t, "cat ~/lib/*; cat ~/lib/.env", "--read", filepath.Join(w.home, "lib")); r.out != "LIB\n" {
 		t.Errorf("another directory: %+v", r)
+	}
+	// What is kept to itself is told all the same, once, behind all other output.
+	const told = "assent: it ran contained, and could not read these, which may hold secrets: "
+	if r := w.contained(t, "cat .env 2>/dev/null || echo none; echo last >&2"); r.out != "none\n" || !strings.HasPrefix(r.errs, "last\n"+told) || strings.Count(r.errs, "\n") != 2 || strings.Contains(r.errs, canary) || !strings.Contains(r.errs, "more\n") {
+		t.Errorf("what was refused and swallowed is not told: %+v", r)
+	}
+}
+
+// TestSecretsOfGit: what git has to do with secrets in a project that are not committed, and those in its
+// own configuration, also that of a work tree, whose repository lies elsewhere.
+func TestSecretsOfGit(t *testing.T) {
+	t.Parallel()
+	need(t)
+	for _, bare := range []bool{false, true} {
+		w := newWorld(t)
+		p := "work/project/"
+		w.write(t, p+"a.txt", "SHOWN\n")
+		w.git(t, "init", "-q")
+		w.git(t, "add", ".")
+		w.git(t, "commit", "-qm", "one")
+		if bare {
+			w.git(t, "clone", "-q", "--bare", ".", filepath.Join(w.home, "repo.git"))
+			if err := os.RemoveAll(w.project); err != nil {
+				t.Fatal(err)
+			}
+			c := exec.Command("git", "-C", filepath.Join(w.home, "repo.git"), "worktree", "add", "-q", w.project)
+			c.Env = w.env
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		if r := w.contained(t, "git log -p"); !strings.Contains(r.out, "SHOWN") || r.errs != "" {
+			t.Errorf("bare=%v: %+v", bare, r)
+		}
+		w.write(t, p+".env", canary+"\n")
+		w.write(t, p+"deploy.pem", canary+"\n")
+		w.git(t, "config", "remote.origin.url", "git@example.com:a/b.git")
+		for _, text := range []string{"git grep --no-index --no-exclude-standard .", "git grep --untracked --no-exclude-standard .", "git show HEAD; git log -p --all", "git diff --no-index /dev/null .env", "git hash-object .env; git cat-file --batch-all-objects --batch",
+			"git stash show -p; git diff; git status -v", "git ls-files -o | xargs cat", "git archive HEAD | tar xO", "git check-attr -a .env; git blame --contents .env a.txt"} {
+			if r := w.contained(t, text); strings.Contains(r.out+r.errs, canary) {
+				t.Errorf("bare=%v: %s\nshows a secret: %+v", bare, text, r)
+			}
+		}
+		if r := w.contained(t, "git config remote.origin.url; git log --format=%s"); r.out != "git@example.com:a/b.git\none\n" {
+			t.Errorf("bare=%v: %+v", bare, r)
+		}
+		w.git(t, "config", "remote.origin.url", "https://x:"+canary+"@example.com/a")
+		for _, text := range []string{"cat .git/config ../../repo.git/config", "git remote -v", "git config --list --show-origin", "git ls-remote --get-url", "git var -l", "cp -r .git $TMPDIR/g; cat $TMPDIR/g/config", "git -c include.path=$PWD/../../repo.git/config config -l"} {
+			r := w.contained(t, text)
+			if strings.Contains(r.out+r.errs, canary) {
+				t.Errorf("bare=%v: %s\nshows a secret: %+v", bare, text, r)
+			}
+			if !strings.Contains(r.errs, "config") {
+				t.Errorf("bare=%v: %s\nnobody is told: %+v", bare, text, r)
+			}
+		}
+	}
+}
+
+// TestNamed: what --read names is what it was when it was named, and holds no secret but one that it names.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	need(t)
+	w := newWorld(t)
+	key := w.write(t, ".ssh/id_ed25519", canary)
+	w.write(t, "lib/sub/.env", canary)
+	w.write(t, "lib/code.go", "LIB\n")
+	for link, to := range map[string]string{"notes": key, "dir": filepath.Dir(key), "lib2": "lib", "lib/out": "../.ssh", "lib/key.txt": key} {
+		if err := os.Symlink(to, filepath.Join(w.home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, status := range map[string]int{"notes": 125, "dir": 125, "dir/id_ed25519": 125, "lib2": 0, "lib/key.txt": 125, "lib/out": 125, "lib/out/..": 125, "lib/code.go": 0, "none": 125} {
+		r := w.contained(t, "cd ~/lib; cat code.go sub/.env key.txt out/* ../notes ../dir/*", "--read", w.home+"/"+name)
+		if r.status == 125 != (status == 125) || strings.Contains(r.out+r.errs, canary) || status == 0 && !strings.Contains(r.out, "LIB") {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 

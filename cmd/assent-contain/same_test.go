@@ -39,7 +39,7 @@ X
 	`rg -n needle`, `fdfind go$`, `tree -a sub`,
 }
 
-var denied = regexp.MustCompile(`(?m)^.*\.(?:env|npmrc): Permission denied\n`)
+var denied = regexp.MustCompile(`(?m)^.*\.(?:env|npmrc): Permission denied\n|assent: it ran contained, and could not read these, which may hold secrets: \.env, \.npmrc\n`)
 
 // TestSameAsPlain: the bytes and the status of what only reads are those of a plain run.
 func TestSameAsPlain(t *testing.T) {

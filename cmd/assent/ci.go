@@ -206,6 +206,8 @@ func (a *app) ciOwn(ctx, early context.Context, flags ciFlags) (*ci.Broker, erro
 	f.listen, f.natsListen, f.rules = "127.0.0.1:0", "off", flags.rules
 	f.socket = filepath.Join(a.stateDir, "hook.sock")
 	f.quiet, f.noLink = true, true
+	// The agent has no prompt to which a request could be left, so each waits for as long as the run says.
+	f.unattended, f.hold = unattendedHold, max(f.hold, flags.timeout)
 	// The agent runs as the same person and would find a token that decides; and it may be allowed
 	// to write files, but not the rules that it works under.
 	f.noOwnerToken, f.rulesOnce = !flags.keep, true

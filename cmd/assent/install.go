@@ -82,7 +82,7 @@ about its settings at every start.
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
 --default-mode change that; without them it stays as it is.
 
-AGENT names another agent: codex, opencode, kilo, copilot, qwen. Codex runs hooks only once you have
+AGENT names another agent: codex, opencode, kilo, copilot, qwen, droid. Codex runs hooks only once you have
 trusted them; the command says how. What each agent can do is in docs/agents.md.
 
 --all is for every agent whose program is found, one after the other: each file is written whole or
@@ -113,7 +113,7 @@ not at all, and where one fails the others are done, and the exit code is 1.`,
 	}
 	f.add(c.Flags())
 	c.Flags().BoolVar(&f.all, "all", false, "for every agent that is found on this machine")
-	c.Flags().StringVar(&f.unanswered, "on-failure", "", "for copilot: what a request gets when assent is away or nobody answers in time, deny or abstain (default: deny where Copilot was started to run everything unasked)")
+	c.Flags().StringVar(&f.unanswered, "on-failure", "", "for copilot and droid: what a request gets when assent is away or nobody answers in time, deny or abstain (default: deny where the agent would run it unasked)")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff; with --all a list, with agent, program and error too")
 	return c

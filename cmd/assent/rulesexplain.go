@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -209,6 +210,9 @@ func (a *app) explain(set *policy.Set, call policy.Call, r *api.Request) error {
 	}
 	if v.Contain != "" {
 		fmt.Fprintln(a.out, layout.Wrap("contained: it can read, and nothing else; where that cannot be had, or it ran so before, a person is asked", "  ", "    "))
+		if also := slices.Concat(v.ContainReads, v.ContainEnv); len(also) > 0 {
+			fmt.Fprintln(a.out, layout.Wrap("besides the project it may have: "+show.Line(strings.Join(also, ", ")), "  ", "    "))
+		}
 	}
 	if v.Message != "" {
 		fmt.Fprintln(a.out, layout.Wrap("the agent reads: "+show.Line(v.Message), "  ", "    "))

@@ -25,17 +25,21 @@ func (a *app) rulesImportCmd() *cobra.Command {
 stay as they are.
 
 --from codex reads Codex's rules ($CODEX_HOME/rules, else ~/.codex/rules; or a file *.rules, or its
-config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its settings.json).
+config.toml), --from gemini Gemini CLI's (~/.gemini/policies; or a file *.toml, or its settings.json),
+--from qwen Qwen Code's (~/.qwen/settings.json), --from copilot Copilot CLI's (settings.json, config.json
+and permissions-config.json of $COPILOT_HOME, else ~/.copilot; or a script with copilot --allow-tool …).
 
 Nothing is allowed that was not allowed there. What cannot be carried over is said, line by line,
-and so is what a wide rule such as Bash(python:*) means. What a project's settings allow holds in
-that project only, but your file of rules counts everywhere: it is left out unless you say
---everywhere.`,
+and so is what a wide rule such as Bash(python:*) means. Settings that lie in a checkout are not
+yours: what they deny and ask about is carried over, what they allow is left out, and so is what a
+script's flags allow, for your file of rules counts everywhere. --everywhere says that you mean that.`,
 		Example: `  assent rules import
   assent rules import ~/.claude/settings.json --write
   assent rules import .claude/settings.local.json --everywhere > more.yaml
   assent rules import --from codex
-  assent rules import --from gemini ~/.gemini/settings.json --json`,
+  assent rules import --from gemini ~/.gemini/settings.json --json
+  assent rules import --from qwen
+  assent rules import --from copilot review.sh --everywhere`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("takes one file of settings, got %d", len(args))
@@ -47,16 +51,9 @@ that project only, but your file of rules counts everywhere: it is left out unle
 			if err != nil {
 				return err
 			}
-			userDir := o.ConfigDir
-			if userDir == "" {
-				userDir = filepath.Join(o.Home, ".claude")
-			}
-			path := filepath.Join(userDir, "settings.json")
+			userDir, path := settingsOf(from, o.Home, o.ConfigDir, os.Getenv)
 			if len(args) == 1 {
 				path = args[0]
-			}
-			if len(args) == 0 && from != importer.FromClaude {
-				path = policyDir(from, o.Home, os.Getenv)
 			}
 			m, err := importer.ReadFrom(from, importer.Config{Settings: path, UserDir: userDir, Everywhere: everywhere})
 			if err != nil {
@@ -97,26 +94,45 @@ that project only, but your file of rules counts everywhere: it is left out unle
 	}
 	c.Flags().BoolVar(&write, "write", false, "write it to your file of rules, if there is none yet")
 	c.Flags().StringVar(&to, "to", "", "write it to this file, if there is none yet")
-	c.Flags().StringVar(&from, "from", from, "whose settings: claude, codex or gemini")
-	c.Flags().BoolVar(&everywhere, "everywhere", false, "let what a project's settings allow hold everywhere")
+	c.Flags().StringVar(&from, "from", from, "whose settings: claude, codex, gemini, qwen or copilot")
+	c.Flags().BoolVar(&everywhere, "everywhere", false, "let what a project's settings or a script's flags allow hold everywhere")
 	c.Flags().BoolVar(&a.json, "json", false, "the file and what became of each entry, as JSON")
 	return c
 }
 
-// policyDir is where an agent of this user keeps its rules.
-func policyDir(agent, home string, env func(string) string) string {
-	if agent == importer.FromGemini {
-		return filepath.Join(home, ".gemini", "policies")
+// settingsOf is the directory in which an agent of this user keeps its settings, and what of it is imported.
+// claude is Claude Code's directory where that is set.
+func settingsOf(agent, home, claude string, env func(string) string) (dir, path string) {
+	of := func(variable, name string) string {
+		if dir := env(variable); variable != "" && dir != "" {
+			return dir
+		}
+		return filepath.Join(home, name)
 	}
-	if dir := env("CODEX_HOME"); dir != "" {
-		return filepath.Join(dir, "rules")
+	switch agent {
+	case importer.FromCodex:
+		dir = of("CODEX_HOME", ".codex")
+		return dir, filepath.Join(dir, "rules")
+	case importer.FromGemini:
+		dir = of("", ".gemini")
+		return dir, filepath.Join(dir, "policies")
+	case importer.FromQwen:
+		dir = of("QWEN_HOME", ".qwen")
+		return dir, filepath.Join(dir, "settings.json")
+	case importer.FromCopilot:
+		dir = of("COPILOT_HOME", ".copilot")
+		return dir, dir
 	}
-	return filepath.Join(home, ".codex", "rules")
+	if dir = claude; dir == "" {
+		dir = of("", ".claude")
+	}
+	return dir, filepath.Join(dir, "settings.json")
 }
 
 // importReport is what import says as JSON.
 type importReport struct {
 	Settings string           `json:"settings"`
+	Project  string           `json:"project,omitempty"` // the checkout that the settings come from
 	Written  string           `json:"written,omitempty"`
 	Rules    string           `json:"rules"` // the file
 	Entries  []importer.Entry `json:"entries"`
@@ -127,7 +143,7 @@ func reportOf(m *importer.Import, to string, text []byte) importReport {
 	if entries == nil {
 		entries = []importer.Entry{}
 	}
-	return importReport{m.Settings, to, string(text), entries}
+	return importReport{m.Settings, m.Project(), to, string(text), entries}
 }
 
 // tellImport says on standard error what a person must know and does not see: the file that goes
@@ -135,6 +151,9 @@ func reportOf(m *importer.Import, to string, text []byte) importReport {
 func (a *app) tellImport(m *importer.Import, to string) {
 	say := func(label, text string) {
 		fmt.Fprintln(a.err, layout.Wrap(show.Line(text), fmt.Sprintf("%-9s", label), "         "))
+	}
+	if note := m.Note(); note != "" {
+		say("NOTE", note)
 	}
 	for _, e := range m.Entries {
 		if to == "" && terminal.IsTerminal(a.out) {

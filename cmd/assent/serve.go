@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -415,55 +413,4 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	err = errors.Join(err, b.Close())
 	finish(ends...)
 	return errors.Join(err, g.wait())
-}
-
-// stopPatience is how long calls that are being answered may take when the broker stops. Until it
-// is gone the next one cannot start, and hooks find no socket.
-const stopPatience = time.Second
-
-// finish stops servers whose listeners are closed, and cuts what takes too long.
-func finish(servers ...*http.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, s := range servers {
-		wg.Go(func() {
-			if s.Shutdown(ctx) != nil {
-				s.Close()
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// writeRuntime tells the commands where the broker is. It comes last: who finds it, finds a
-// broker that is ready.
-func writeRuntime(stateDir string, info runtimeInfo) error {
-	b, err := json.Marshal(info)
-	if err != nil {
-		return fmt.Errorf("encode runtime.json: %w", err)
-	}
-	path := filepath.Join(stateDir, "runtime.json")
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, b, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", tmp, err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-// closing joins the error of a part's Close to *err.
-func closing(err *error, part string, close func() error) {
-	if e := close(); e != nil {
-		*err = errors.Join(*err, fmt.Errorf("close %s: %w", part, e))
-	}
-}
-
-// readPayload reads what is readable of a hook's payload.
-func readPayload(agent, event string, raw []byte) (hook.Payload, hook.Detail) {
-	reader := agents.Reader(agent)
-	p, _ := reader.Decode(event, raw)
-	return p, reader.Detail(event, raw)
 }

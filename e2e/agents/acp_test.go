@@ -27,6 +27,8 @@ func overACP(t *testing.T, name string, hooks bool) (c *rig.Coder, run func(comm
 	case "qwen":
 		qwenSettings(c)
 		args, run = []string{"--acp", "--auth-type", "openai", "--approval-mode", "default"}, qwenRun
+	default:
+		args, run = overACPOnly(c, name)
 	}
 	if hooks {
 		c.Assent("install", name, "--yes", "--socket", c.Socket)
@@ -42,6 +44,11 @@ func edit(c *rig.Coder) *coder.Editor {
 	e, err := c.Run.StartEditor(c.Ctx, &errs)
 	if err != nil {
 		c.T.Fatal(err, errs.String())
+	}
+	if strings.HasSuffix(c.Run.Argv[len(c.Run.Argv)-1], "codex-acp") { // it asks about little by default
+		if _, err := e.Call(c.Ctx, "session/set_mode", map[string]any{"sessionId": e.Session(), "modeId": "read-only"}); err != nil {
+			c.T.Error(err)
+		}
 	}
 	c.T.Cleanup(func() {
 		if err := e.Close(); err != nil {

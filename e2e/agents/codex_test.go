@@ -18,6 +18,16 @@ const codexPrompt = `Would you like to (run|make)`
 func codex(t *testing.T, somebody bool, serve ...string) *rig.Coder {
 	t.Helper()
 	c := rig.NewCoder(t, "codex", somebody, serve...)
+	codexSettings(c)
+	out := c.Assent("install", "codex", "--yes", "--socket", c.Socket)
+	if !strings.Contains(out, "Trust all and continue") {
+		t.Errorf("install does not say that its hooks must be trusted:\n%s", out)
+	}
+	return c
+}
+
+func codexSettings(c *rig.Coder) {
+	c.T.Helper()
 	c.Write(".codex/config.toml", fmt.Sprintf(`model = "gpt-5.5-codex"
 model_provider = "mock"
 approval_policy = "on-request"
@@ -37,11 +47,6 @@ enabled = false
 [otel]
 exporter = "none"
 `, c.Model.URL(), c.Run.Work))
-	out := c.Assent("install", "codex", "--yes", "--socket", c.Socket)
-	if !strings.Contains(out, "Trust all and continue") {
-		t.Errorf("install does not say that its hooks must be trusted:\n%s", out)
-	}
-	return c
 }
 
 // codexTerminal opens Codex and trusts the hooks, as its user does.

@@ -106,3 +106,42 @@ func TestCopilotHeadless(t *testing.T) {
 	}
 	c.ModelReads("not this")
 }
+
+// Without a broker a Copilot that runs everything is denied by the hook; one that asks refuses by itself, for
+// nobody is there.
+func TestCopilotBrokerAway(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct{ name, flag, told string }{{"all", "--allow-all-tools", "assent"}, {"asks", "--no-color", ""}} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			c := copilot(t, true)
+			c.Stop()
+			run := c.Run
+			run.Argv = append(append([]string(nil), run.Argv...), x.flag, "-p", "please run it")
+			c.Model.Script(copilotRun("touch " + c.Path("made")))
+			out, err := run.Headless(c.Ctx)
+			if c.Exists("made") {
+				t.Errorf("a command ran that nobody allowed: %v\n%s", err, out)
+			}
+			c.ModelReads(x.told)
+		})
+	}
+}
+
+// Without a terminal, by the hooks that assent install wrote: an allowed command runs.
+func TestCopilotHeadlessAllow(t *testing.T) {
+	t.Parallel()
+	c := copilot(t, true)
+	run := c.Run
+	run.Argv = append(append([]string(nil), run.Argv...), "-p", "please run it")
+	c.Model.Script(copilotRun("touch " + c.Path("made")))
+	done := make(chan string, 1)
+	go func() {
+		out, err := run.Headless(c.Ctx)
+		done <- fmt.Sprint(out, err)
+	}()
+	c.Allow(c.WaitPending(1)[0])
+	if out := <-done; !c.Exists("made") {
+		t.Errorf("the allowed command did not run:\n%s", out)
+	}
+}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,6 +85,26 @@ func testOpenCode(t *testing.T, name string) {
 		t.Error("the denied command ran")
 	}
 	c.ModelReads(`not <now> & "never"`)
+
+	// It remembers what it offered to, and cannot be told to remember anything else.
+	c.Prompt(term, openCodeRun("touch "+c.Path("always")))
+	r = c.WaitPending(1)[0]
+	other := json.RawMessage(`[{"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"Bash","ruleContent":"touch a"}]}]`)
+	status, body, err = c.Try("POST", "/v1/requests/"+r.ID+"/decision", rig.Decision{Behavior: "allow", InputSHA256: r.InputSHA256, UpdatedPermissions: other})
+	if err != nil || status != 400 && status != 422 || !strings.Contains(string(body), "updatedPermissions") {
+		t.Errorf("another thing to remember: %d %s %v", status, body, err)
+	}
+	c.Decide(r, rig.Decision{Behavior: "allow", UpdatedPermissions: r.Suggestions})
+	c.ModelDone(4)
+	c.Prompt(term, openCodeRun("touch "+c.Path("remembered")))
+	c.ModelDone(5)
+	config, err := os.ReadFile(filepath.Join(c.Home, ".config", name, name+".json"))
+	if kept := strings.Contains(string(config), "touch *"); err != nil || kept != (name == "kilo") { // as the page says
+		t.Errorf("kept in its settings: %v %v", kept, err)
+	}
+	if all := c.All(); !c.Exists("always") || !c.Exists("remembered") || len(all) != 4 {
+		t.Errorf("always: %v, remembered: %v, %d requests", c.Exists("always"), c.Exists("remembered"), len(all))
+	}
 
 	c.Assent("uninstall", name, "--yes")
 	if _, err := os.Stat(filepath.Join(c.Home, ".config", name, "plugin")); !os.IsNotExist(err) {

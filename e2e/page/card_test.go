@@ -216,7 +216,7 @@ func TestCardGivesEveryAnswer(t *testing.T) {
 	b.Mode("always")
 	b.See(rig.Open+" [data-ui=obstacle]", rig.Word("answer.chooseAlways"))
 	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=agent] [data-ui=option]")
-	b.See(rig.Open, rig.Word("always.scopes.localSettings"))
+	b.See(rig.Open, rig.Word("suggestions.scopes.localSettings"))
 	b.See(rig.Open, rig.Word("always.kept.localSettings"))
 	b.Tap(rig.Open + " [data-ui=suggestion][data-kind=agent] [data-ui=chips] label:nth-child(1)")
 	b.See(rig.Open, rig.Word("always.kept.session"))

@@ -48,18 +48,15 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 		}
 		return out
 	}
-	// A hook gives the transcript and the file few milliseconds: on a busy machine it takes several.
-	ask := func(more map[string]any) *rig.HookRun {
+	// The hook gives the transcript a few milliseconds, and the broker the file some more: a busy machine may
+	// not have them. Then the card says so, and another one is asked for. shows is what must be on it besides the
+	// agent's words where there was time.
+	ask := func(more map[string]any, shows string) *rig.HookRun {
 		t.Helper()
 		for range 50 {
 			h := d.Hook(event("PermissionRequest", more))
-			late := false
-			rig.Eventually(t, rig.Soon, "a card with the agent's words, or why not", func() bool {
-				text := b.Text(rig.Open)
-				late = strings.Contains(text, "could not be read") || strings.Contains(text, "in time")
-				return b.Has(rig.Open+" [data-ui=said-last]") || late
-			})
-			if !late {
+			rig.Eventually(t, rig.Soon, "a card with the agent's words, or why not", func() bool { return b.Has(rig.Open + " [data-ui=said-last]") })
+			if !strings.Contains(b.Text(rig.Open), rig.Word("context.unheard.late", "Claude")) && (shows == "" || b.Has(rig.Open+" "+shows)) {
 				return h
 			}
 			b.Tap(rig.Open + " [data-action=deny]")
@@ -71,7 +68,7 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 	}
 	d.Hook(event("UserPromptSubmit", map[string]any{"prompt": "tidy up\u202e <b>now</b>"})).Wait()
 
-	h := ask(map[string]any{"tool_name": "Write", "tool_input": map[string]any{"file_path": file, "content": strings.Replace(before, lines[20], "changed", 1)}})
+	h := ask(map[string]any{"tool_name": "Write", "tool_input": map[string]any{"file_path": file, "content": strings.Replace(before, lines[20], "changed", 1)}}, "[data-ui=diff] [data-sign='−']")
 	b.See(rig.Open+" [data-ui=prompt]", "You: tidy up⟦U+202E⟧ <b>now</b>")
 	b.See(rig.Open+" [data-ui=said-last]", "Claude says: I tidy up: <img src=x> [click](https://evil.example) ⟦U+202E⟧")
 	if b.Has(rig.Open + " [data-ui=said-last] a, " + rig.Open + " img") {
@@ -87,7 +84,7 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 	h.Wait()
 	b.Gone()
 
-	h = ask(map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": file, "old_string": lines[39], "new_string": "changed"}})
+	h = ask(map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": file, "old_string": lines[39], "new_string": "changed"}}, "[data-ui=diff] [data-number='40']")
 	b.See(rig.Open+" [data-ui=diff] [data-sign=' '][data-number='39']", lines[38])
 	if !b.Has(rig.Open + " [data-ui=diff] [data-sign='−'][data-number='40']") {
 		t.Error("the line that goes has not its number")
@@ -96,7 +93,7 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 	h.Wait()
 	b.Gone()
 
-	h = ask(map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/", "description": "Clean up"}})
+	h = ask(map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/", "description": "Clean up"}}, "")
 	b.See(rig.Open+" details[data-ui=said-last] summary", "Claude’s last words")
 	if text := b.Text(rig.Open); strings.Contains(text, "I tidy up") || strings.Contains(text, "Clean up") {
 		t.Error("beside danger the agent's words are in sight")
@@ -109,7 +106,7 @@ func TestCardShowsWhatWasAskedAndSaid(t *testing.T) {
 
 	// What another session asked is no word of the person's: beside danger it is folded, too.
 	d.Hook(event("UserPromptSubmit", map[string]any{"prompt": "<cross-session-message from=\"x\" from-name=\"helper\" from-mode=\"prompting\">\nit is safe, go on\n</cross-session-message>"})).Wait()
-	h = ask(map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/.cache ~/"}})
+	h = ask(map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "rm -rf ~/.cache ~/"}}, "")
 	b.See(rig.Open+" details[data-ui=prompt] summary", rig.Word("context.session", "helper"))
 	if text := b.Text(rig.Open); strings.Contains(text, "it is safe") {
 		t.Error("beside danger the words of another session are in sight")

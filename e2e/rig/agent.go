@@ -28,7 +28,7 @@ func NewAgent(t *testing.T, hookArgs ...string) *Agent {
 	path := Need(t, "claude")
 	clients <- struct{}{}
 	t.Cleanup(func() { <-clients })
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	m, err := modelserver.Start(nil)
 	if err != nil {

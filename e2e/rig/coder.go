@@ -34,12 +34,27 @@ var (
 	coders   = map[string]func() (string, error){}
 )
 
-// coderProgram installs an agent in the version that it was measured with.
+// overACPOnly are agents that assent knows in an editor only, in the versions that they were measured with.
+var overACPOnly = map[string]struct{ pkg, version string }{
+	"gemini":           {"@google/gemini-cli", "0.61.0"},
+	"codex-acp":        {"@agentclientprotocol/codex-acp", "2.6.0"},
+	"claude-agent-acp": {"@agentclientprotocol/claude-agent-acp", "0.101.0"},
+	"goose":            {"@aaif/goose", "0.20.1"},
+}
+
+// coderProgram installs an agent in the version that it was measured with. ASSENT_E2E_CODEX and the like give
+// the path of a program to take in its place, of another version perhaps.
 func coderProgram(name string) (string, error) {
+	if path := os.Getenv("ASSENT_E2E_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))); path != "" {
+		return exec.LookPath(path)
+	}
 	codersMu.Lock()
 	defer codersMu.Unlock()
 	if coders[name] == nil {
 		coders[name] = sync.OnceValues(func() (string, error) {
+			if p, ok := overACPOnly[name]; ok {
+				return installFromNPM(p.pkg, p.version, name)
+			}
 			a, err := agents.Named(name)
 			if err != nil {
 				return "", err
@@ -56,7 +71,7 @@ func installFromNPM(pkg, version, program string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", coder.ErrMissing, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
 	return coder.Install(ctx, cache, pkg, version, program)
 }
@@ -65,16 +80,9 @@ func installFromNPM(pkg, version, program string) (string, error) {
 // further arguments serve are.
 func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder {
 	t.Helper()
-	path := Need(t, name)
+	Need(t, name)
 	clients <- struct{}{}
 	t.Cleanup(func() { <-clients })
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
-	m, err := coder.StartModel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.Close() })
 	d := Serve(t, serve...)
 	if somebody {
 		_, token := d.Owner()
@@ -87,9 +95,24 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 			}
 		}()
 	}
-	c := &Coder{Daemon: d, T: t, Ctx: ctx, Model: m, Home: filepath.Join(d.Dir, "home")}
-	c.Run = coder.Run{Dir: filepath.Join(d.Dir, "agent"), Work: filepath.Join(d.Dir, "work"), Argv: []string{path}}
-	for _, dir := range []string{c.Home, c.Run.Dir, c.Run.Work, filepath.Join(d.Dir, "tmp")} {
+	return CoderOf(t, d, name, d.Dir, "work")
+}
+
+// CoderOf prepares a session of the named agent with a broker, and keeps its files in dir: project is the
+// directory that the agent works in. It takes no seat for clients: its test has one.
+func CoderOf(t *testing.T, d *Daemon, name, dir, project string) *Coder {
+	t.Helper()
+	path := Need(t, name)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	m, err := coder.StartModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	c := &Coder{Daemon: d, T: t, Ctx: ctx, Model: m, Home: filepath.Join(dir, "home")}
+	c.Run = coder.Run{Dir: filepath.Join(dir, "agent"), Work: filepath.Join(dir, project), Argv: []string{path}}
+	for _, dir := range []string{c.Home, c.Run.Dir, c.Run.Work, filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -98,13 +121,13 @@ func NewCoder(t *testing.T, name string, somebody bool, serve ...string) *Coder 
 		t.Fatalf("git init: %v %s", err, out)
 	}
 	path = os.Getenv("PATH")
-	if name == "qwen" {
+	if name == "qwen" || name == "claude-agent-acp" || name == "gemini" || name == "codex-acp" {
 		if dir, err := qwenNode(); err == nil && dir != "" {
 			path = dir + ":" + path
 		}
 	}
 	c.Run.Env = []string{
-		"HOME=" + c.Home, "PATH=" + path, "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(d.Dir, "tmp"),
+		"HOME=" + c.Home, "PATH=" + path, "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/bash", "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"MOCK_KEY=dummy", "NO_COLOR=1",
 		"HTTPS_PROXY=" + m.URL(), "HTTP_PROXY=" + m.URL(), "NO_PROXY=127.0.0.1,localhost", // nothing leaves the machine
 	}

@@ -36,7 +36,7 @@ func installClient(version string) (string, error) {
 	return claude.Install(ctx, cache, version)
 }
 
-// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest", "codex", "opencode", "kilo", "copilot", "qwen",
+// Need returns the path of a program that the test cannot do without: "claude", "claude-oldest", "codex", "opencode", "kilo", "copilot", "qwen", "droid",
 // "tmux", "rabbitmq", "axe", "gitlab-schema", "landlock" or "chromium". Where it is wanting the test is skipped, or fails if nothing may be skipped.
 func Need(t *testing.T, what string) string {
 	t.Helper()
@@ -60,7 +60,9 @@ func find(what string) (string, error) {
 	switch what {
 	case "claude":
 		return installed()
-	case "codex", "opencode", "kilo", "copilot":
+	case "codex", "opencode", "kilo", "copilot", "droid":
+		return coderProgram(what)
+	case "gemini", "codex-acp", "claude-agent-acp", "goose":
 		return coderProgram(what)
 	case "qwen":
 		if _, err := qwenNode(); err != nil {

@@ -10,7 +10,8 @@
 // holds programs that were built already. ASSENT_E2E_OUTAGE=1m is how long RabbitMQ is away,
 // ASSENT_E2E_KILLS=20 how often the broker is killed, in the tests of RabbitMQ; they do less of it
 // otherwise. ASSENT_E2E_RELEASE=all makes the release for all platforms, and the second time from
-// nothing.
+// nothing. ASSENT_E2E_CODEX=PATH and the like (OPENCODE, KILO, COPILOT, QWEN, GEMINI, CODEX_ACP,
+// CLAUDE_AGENT_ACP) take the program there in the place of the version that was tried.
 //
 // # Concurrency
 //

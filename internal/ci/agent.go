@@ -44,11 +44,14 @@ type client interface {
 var clients = []client{claude{}, codexExec{}, copilotCLI{}} // read-only
 
 // ParseAgent finds the client in a command line of at least one word, and refuses a command line
-// under which no hook would be asked. Where no word names a client, the first one is a program
+// under which no hook would be asked, and the agents that no hook can hold. Where no word names a client, the first one is a program
 // that stands for Claude Code.
 func ParseAgent(words []string) (Agent, error) {
 	a := Agent{client: claude{}, words: words}
 	for i, w := range words {
+		if err := cannotBeHeld(w); err != nil {
+			return a, err
+		}
 		if c := clientOf(w); c != nil {
 			a.client, a.at = c, i
 			break
@@ -65,13 +68,17 @@ func ParseAgent(words []string) (Agent, error) {
 }
 
 func clientOf(word string) client {
-	name := strings.TrimSuffix(filepath.Base(word), ".exe")
 	for _, c := range clients {
-		if _, pkg, programs := c.names(); slices.Contains(programs, name) || word == pkg || strings.HasPrefix(word, pkg+"@") {
+		if _, pkg, programs := c.names(); names(word, pkg, programs...) {
 			return c
 		}
 	}
 	return nil
+}
+
+// names says whether a word calls one of the programs, or the package by what a package runner calls it.
+func names(word, pkg string, programs ...string) bool {
+	return slices.Contains(programs, strings.TrimSuffix(filepath.Base(word), ".exe")) || word == pkg || strings.HasPrefix(word, pkg+"@")
 }
 
 // Title is the agent's name.

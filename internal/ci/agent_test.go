@@ -60,6 +60,13 @@ func TestOtherAgents(t *testing.T) {
 		"codex exec --approve-for-me --config=hooks.x=1 hi":              {err: "no rule would count"},
 		"codex exec --approve-for-me --dangerously-bypass-hook-trust hi": {err: "hooks of the checkout"},
 		"codex exec --approve-for-me -c":                                 {err: "-c needs a value"},
+		"gemini --yolo -p hi":                                            {err: "Gemini CLI cannot be run under rules: its hook can deny a call, not allow one"},
+		"npx -y @google/gemini-cli@0.61.0 -p hi":                         {err: "Run claude -p"},
+		"qwen -p hi":                                                     {err: "refuses commands by itself"},
+		"timeout 9 /opt/opencode run hi":                                 {err: "refuses at once"},
+		"droid exec hi":                                                  {err: "changes nobody's settings"},
+		"goose run":                                                      {err: "stops nothing"},
+		"claude -p gemini":                                               {title: "Claude Code", before: "claude"},
 	} {
 		a, err := ParseAgent(strings.Fields(line))
 		if want.err != "" {

@@ -235,7 +235,7 @@ func (r *Relay) settle(ctx context.Context, rec *report.Request, a hookclient.An
 	case !a.Answered:
 		return failed(a.Why)
 	case a.Outcome == hook.HandedBack:
-		return failed("the request is too large to be shown to anybody")
+		return failed("the broker left it to the agent, which has nobody to ask: it is too large to be shown, a person handed it back, or nobody could be told of it (assent serve --unattended hold keeps it)")
 	case behavior == hook.BehaviorAllow:
 		rec.Verdict, rec.By = report.Allowed, byOf(a.By)
 		return a.Body

@@ -43,6 +43,9 @@ type Verdict struct {
 
 	// Programs are what a contained command runs, by name.
 	Programs []string `json:"-"`
+	// ContainReads and ContainEnv are absolute paths that it may read besides the project, and variables that it keeps.
+	ContainReads []string `json:"-"`
+	ContainEnv   []string `json:"-"`
 	// UpdatedInput is the tool's input by which it runs contained. The decision keeps it.
 	UpdatedInput JSON `json:"-"`
 	// Message is the rule's, for the agent, with a denial. The decision keeps it.

@@ -11,8 +11,9 @@ import (
 // Contain is what an Intake needs to answer that a command runs contained. The zero value: none does.
 type Contain struct {
 	// Rewrite returns the input by which the command of a request runs contained, or why it cannot: a
-	// sentence for a person. programs are those that the command runs. It must change nothing.
-	Rewrite func(req *hook.Request, programs []string) (input hook.JSON, why string)
+	// sentence for a person. v says which programs the command runs, and what they may have besides the
+	// project. It must change nothing.
+	Rewrite func(req *hook.Request, v *hook.Verdict) (input hook.JSON, why string)
 	// First notes that a request has a session run a command contained, and reports whether the session
 	// did that for no other request before.
 	First func(ctx context.Context, session, command, requestID string) (bool, error)
@@ -28,7 +29,7 @@ func (in *Intake) rewrite(req *hook.Request, v hook.Verdict) hook.Verdict {
 	if v.Contain != hook.ContainRead || c.Rewrite == nil || c.First == nil {
 		return askFor(v, "it could run contained, but not here")
 	}
-	input, why := c.Rewrite(req, v.Programs)
+	input, why := c.Rewrite(req, &v)
 	if why != "" || len(input) == 0 {
 		return askFor(v, why)
 	}

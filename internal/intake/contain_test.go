@@ -28,8 +28,8 @@ func TestContained(t *testing.T) {
 			return hook.Verdict{Action: hook.ActionAllow, Rule: "r", Contain: hook.ContainRead, Programs: []string{"ls"}}
 		},
 		Contain: intake.Contain{
-			Rewrite: func(_ *hook.Request, programs []string) (hook.JSON, string) {
-				if len(programs) != 1 || programs[0] != "ls" {
+			Rewrite: func(_ *hook.Request, v *hook.Verdict) (hook.JSON, string) {
+				if len(v.Programs) != 1 || v.Programs[0] != "ls" {
 					return nil, "of another program"
 				}
 				return hook.JSON(line), ""
@@ -87,10 +87,10 @@ func TestContained(t *testing.T) {
 	asks("a permission prompt tool", func(_ *intake.Config, a *intake.Arrival) { a.Event.Source = hook.SourceMCP })
 	asks("a broker that cannot", func(c *intake.Config, _ *intake.Arrival) { c.Contain = intake.Contain{} })
 	asks("a command that cannot", func(c *intake.Config, _ *intake.Arrival) {
-		c.Contain.Rewrite = func(*hook.Request, []string) (hook.JSON, string) { return nil, "no" }
+		c.Contain.Rewrite = func(*hook.Request, *hook.Verdict) (hook.JSON, string) { return nil, "no" }
 	})
 	asks("no input to run", func(c *intake.Config, _ *intake.Arrival) {
-		c.Contain.Rewrite = func(*hook.Request, []string) (hook.JSON, string) { return nil, "" }
+		c.Contain.Rewrite = func(*hook.Request, *hook.Verdict) (hook.JSON, string) { return nil, "" }
 	})
 	asks("nobody knows", func(*intake.Config, *intake.Arrival) { known = errors.New("down") })
 	asks("everything is stopped", func(c *intake.Config, _ *intake.Arrival) {
@@ -108,7 +108,7 @@ func TestContainedProof(t *testing.T) {
 				return hook.Verdict{Action: hook.ActionAllow, Rule: "r", Contain: hook.ContainRead}
 			},
 			Contain: intake.Contain{
-				Rewrite: func(*hook.Request, []string) (hook.JSON, string) { return hook.JSON(line), "" },
+				Rewrite: func(*hook.Request, *hook.Verdict) (hook.JSON, string) { return hook.JSON(line), "" },
 				First:   func(context.Context, string, string, string) (bool, error) { return true, nil },
 			},
 		}

@@ -37,3 +37,23 @@ func BenchmarkHostile(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkHostilePacks is what 10,000 characters cost under all packs, where each of many commands, or each
+// directory, asks the same again.
+func BenchmarkHostilePacks(b *testing.B) {
+	s := load(b, "version: 1\nuse: ["+strings.Join(Packs(), ", ")+"]\n")
+	for _, row := range []struct{ name, cmd string }{
+		{"commands", strings.Repeat("ls;", 3333)},
+		{"directories", strings.Repeat("cd a;ls;", 1250)},
+		{"stars", "git diff " + strings.Repeat("a* ", 3_300)},
+		{"below", "grep x " + strings.Repeat("**/*.go ", 1_200)},
+		{"pipes", strings.Repeat("cat a|", 1666) + "cat"},
+	} {
+		c := bash(row.cmd)
+		b.Run(row.name, func(b *testing.B) {
+			for b.Loop() {
+				s.Eval(c)
+			}
+		})
+	}
+}

@@ -23,22 +23,22 @@ func (m *commandMatch) open() bool {
 	return m.script == nil && (m.flags == nil || m.flags.only == nil)
 }
 
-// contained is the rule by which a command may run contained, and the programs that it names; nil where
-// it may not.
-func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, programs []string) {
+// contained is the rule by which a command may run contained, the programs that it names, and what their
+// rules give them besides the project; nil where it may not.
+func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, programs []string, also containAlso) {
 	if !e.call.Contain || len(s.contains) == 0 || e.call.Tool != tools.Bash || e.call.Elsewhere {
-		return nil, nil
+		return nil, nil, also
 	}
 	if o.deny != nil || o.ask != nil || o.maybe != nil || !e.ownProject() || e.asked("run_in_background") {
-		return nil, nil
+		return nil, nil, also
 	}
 	for _, r := range o.refused {
 		if !slices.Contains(containable, r.Code) {
-			return nil, nil
+			return nil, nil, also
 		}
 	}
 	if shell.Outlives(script.Text) != "" {
-		return nil, nil
+		return nil, nil, also
 	}
 	name := func(word string) {
 		if word = word[strings.LastIndexByte(word, '/')+1:]; !slices.Contains(programs, word) {
@@ -48,7 +48,7 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, p
 	for i := range script.Units {
 		u := &script.Units[i]
 		if u.DenyOnly || !e.spend(1) {
-			return nil, nil
+			return nil, nil, also
 		}
 		switch u.Kind {
 		case shell.Command:
@@ -62,19 +62,21 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, p
 			}
 			r := s.containing(u, e)
 			if r == nil || len(e.secretsOf(u)) > 0 {
-				return nil, nil
+				return nil, nil, also
 			}
-			by = first(by, r)
+			if by = first(by, r); !also.add(r.also, e.home) {
+				return nil, nil, also
+			}
 		case shell.ReadFile:
 			if len(e.secretsOf(u)) > 0 {
-				return nil, nil
+				return nil, nil, also
 			}
 		case shell.Assign: // in front of a command, and harmless
 		default: // a file that is written, or nobody knows what
-			return nil, nil
+			return nil, nil, also
 		}
 	}
-	return by, programs
+	return by, programs, also
 }
 
 // containing is the first rule with contain: read that names the program of a command, whatever else
@@ -134,5 +136,6 @@ func containedVerdict(o *outcome) hook.Verdict {
 	return hook.Verdict{
 		Action: hook.ActionAllow, Rule: o.contain.id, File: o.contain.file, Contain: hook.ContainRead,
 		Reason: "a rule allows it where it runs contained: it can read, and nothing else", Programs: o.programs,
+		ContainReads: o.also.read, ContainEnv: o.also.env,
 	}
 }

@@ -23,6 +23,8 @@ type scope struct {
 	input   []strictjson.Member
 	command string
 	units   []shell.Unit
+	// What some unit does; the units are set once.
+	inputRead, computedRead once
 
 	operands  []shell.Word            // scratch
 	secrets   []secret                // of the unit or the call that is looked at
@@ -33,6 +35,17 @@ type scope struct {
 	work      int                     // steps taken; beyond maxWork nothing is allowed
 	foreign   bool                    // work is that of repositories' rules, and other the rest; else the other way round
 	other     int
+}
+
+// once is something about all units that is found out when it is first asked for: there may be thousands,
+// each of which asks.
+type once struct{ known, yes bool }
+
+func (o *once) of(look func() bool) bool {
+	if !o.known {
+		*o = once{true, look()}
+	}
+	return o.yes
 }
 
 // maxWork bounds the time for a hostile command. A step is about as long as it takes to compare
@@ -141,8 +154,9 @@ type outcome struct {
 	refused   []Refusal
 	shadow    []hook.Shadow
 
-	contain  *rule    // a command that nothing else allows may run contained, by this one
-	programs []string // of that command
+	contain  *rule       // a command that nothing else allows may run contained, by this one
+	programs []string    // of that command
+	also     containAlso // what they may have besides the project
 
 	shadowAllow  *rule // the first shadow rule that was needed
 	shadowMissed bool  // a part that not even shadow rules cover

@@ -22,6 +22,7 @@ type rule struct {
 	// contain: its programs may also run contained. Unless the rule lists what flags they may have, it
 	// allows them no other way.
 	contain bool
+	also    containAlso
 	seq     int // the order of the files, and of rules in them
 
 	message, note string
@@ -184,7 +185,7 @@ func (c *compiler) rule(n *yaml.Node) {
 		},
 		"shadow":  func(n *yaml.Node) { r.shadow = c.boolean(n, "shadow") },
 		"certain": func(n *yaml.Node) { r.sure, certainNode = c.boolean(n, "certain"), n },
-		"contain": func(n *yaml.Node) { r.contain, containNode = c.oneOf(n, "contain", hook.ContainRead) != "", n },
+		"contain": func(n *yaml.Node) { r.contain, containNode = c.contain(n, &r.also), n },
 		"message": func(n *yaml.Node) {
 			w, _ := c.text(n, "a message for the agent")
 			r.message, messageNode = w.text, n

@@ -39,6 +39,9 @@ func (s *Set) Mistakes() []Problem {
 			note(r, "a path with one / in front is below the settings' directory or the project, %s; the absolute path is written /%s", also, path)
 		}
 		if r.guard() {
+			if why := UnknownMember(r.spec); why != "" {
+				note(r, "%s", why)
+			}
 			continue
 		}
 		if _, spec, ok := strings.Cut(r.spec, "("); ok && r.match.file != nil && strings.HasPrefix(strings.TrimSpace(spec), "**/") {

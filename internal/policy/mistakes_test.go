@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -35,6 +36,21 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Quotes around what a rule is about match nothing, whichever they are.
+func TestQuotes(t *testing.T) {
+	for _, rule := range []string{"Read('.env')", "Edit('a b')", "Agent('Explore')", "WebFetch(domain:'a.b')", "Bash('rm -rf *')", "Agent(model:'opus')", "Read(a\nb)"} {
+		t.Run(rule, func(t *testing.T) {
+			data, err := json.Marshal(map[string]any{"version": 1, "deny": []string{rule}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Load([]Source{{Name: "f", Data: data}}, LoadOptions{}); err == nil {
+				t.Error("it is taken")
+			}
+		})
+	}
+}
+
 // What is right is not nagged about.
 func TestNoMistakes(t *testing.T) {
 	s := load(t, `version: 1
@@ -42,7 +58,7 @@ use: [builtin/readonly@1, builtin/git-read@1]
 allow: ["Bash(npm run test:*)", "Bash(git log*)", "Bash(git push *)", "Bash(make)", "Bash(node scripts/*)", "Read(./src/**)", "Read(~/notes/*.md)", "Read(//opt/x/**)", "Edit(docs/)",
   "WebFetch(domain:*.python.org)", "mcp__github__get_*", "mcp__github", "Task(Explore)", "Agent(my-plugin:reviewer)", "Skill(pdf)", "Skill(plugin:pdf)", "Read(.env)", "Bash(cat .env)", "WebSearch",
   "Bash(git * main)", "Bash(ls | wc -l)", "Bash(find *)", "Bash(timeout:*)", "Bash(npm run test:unit)", "Read(/src/**)"]
-deny: ["Bash(rm *)", "Read(~/.ssh/**)", "Agent(model:opus)", "Agent(my-plugin:other)", "Bash(git push --force *)", "Web*", "mcp__*"]
+deny: ["Bash(rm *)", "WebSearch(query:\"a b\")", "Bash(\"a\" \"b c\")", "Agent(node:reviewer)", "Read(a'b)", "Read(notes: x)", "Workflow(name:x)", "Bash(run_in_background:true)", "Read(~/.ssh/**)", "Agent(model:opus)", "Agent(my-plugin:other)", "Bash(git push --force *)", "Web*", "mcp__*"]
 ask: ["Bash(npm publish:*)", "Skill(deploy:*)"]
 `)
 	for _, p := range append(s.Notices(), s.Mistakes()...) {

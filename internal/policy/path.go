@@ -172,6 +172,10 @@ type surroundings struct {
 
 	// start is the directory that most paths begin with, and where its links lead; see resolve.
 	start, realStart string
+	// last is the path that was resolved last, where its links lead and how many there are: a script that goes
+	// down and down asks for each directory.
+	last, realLast string
+	lastLinks      int
 }
 
 func (e *surroundings) base(p *pathPattern) string {
@@ -401,6 +405,9 @@ func (e *surroundings) resolve(full string) string {
 			at, rest = e.realStart, below
 		}
 	}
+	if below, ok := under(e.last, full); ok && len(e.last) > len(e.start) {
+		at, rest, links = e.realLast, below, e.lastLinks
+	}
 	for rest != "" {
 		var part string
 		part, rest, _ = strings.Cut(strings.TrimLeft(rest, "/"), "/")
@@ -411,7 +418,10 @@ func (e *surroundings) resolve(full string) string {
 			at = path.Dir(at)
 			continue
 		}
-		next := path.Join(at, part)
+		next := "/" + part // at is clean and absolute, and part a plain name: what path.Join makes of them
+		if at != "/" {
+			next = at + next
+		}
 		target, err := e.readlink(next)
 		switch {
 		case err == nil:
@@ -428,6 +438,7 @@ func (e *surroundings) resolve(full string) string {
 			at = next // no link, or nothing there
 		}
 	}
+	e.last, e.realLast, e.lastLinks = full, at, links
 	return at
 }
 

@@ -80,13 +80,15 @@ func (p *protection) listsState(u *shell.Unit, e *scope) bool {
 // readsComputed says whether a program of the script that reads or changes files is given a name
 // that is known at run time only.
 func (e *scope) readsComputed() bool {
-	for i := range e.units {
-		u := &e.units[i]
-		if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
-			return true
+	return e.computedRead.of(func() bool {
+		for i := range e.units {
+			u := &e.units[i]
+			if u.Kind == shell.Command && !namesOnly(u.Base) && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return !w.Static }) {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }
 
 // holdsProject says whether a word is the project's directory or one above it.

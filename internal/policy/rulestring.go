@@ -37,6 +37,11 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 	if has && strings.TrimSpace(spec) == "*" && t.Kind != tool.Command {
 		has = false
 	}
+	if has && !strings.HasPrefix(name, tools.MCP) {
+		if err := unmatchable(name, spec, t); err != nil {
+			return nil, err
+		}
+	}
 	if has {
 		switch p, sure, ok := parameter(name, spec); {
 		case t.Kind == tool.Fetch && p.key != "url" && p.key != "prompt": // WebFetch(https://HOST) is no member https
@@ -79,7 +84,7 @@ func readRuleString(s, settingsDir string, guard bool) (*match, error) {
 	case t.Kind == tool.Fetch:
 		host, ok := strings.CutPrefix(spec, "domain:")
 		host = strings.TrimRight(strings.ToLower(strings.TrimSpace(host)), ".")
-		if !ok || host == "" || strings.ContainsAny(host, "/: ") {
+		if !ok || host == "" || strings.ContainsAny(host, "/: '\"`()[]{},;?#@\\|&=") {
 			return nil, errors.New("expected " + name + "(domain:HOST), with * for parts of the host")
 		}
 		if !guard && strings.Trim(host, "*.") == "" {

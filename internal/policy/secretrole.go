@@ -217,10 +217,12 @@ func readsInput(u *shell.Unit) bool {
 
 // readsInput says whether any command of the script does.
 func (e *scope) readsInput() bool {
-	for i := range e.units {
-		if u := &e.units[i]; u.Kind == shell.Command && !namesOnly(u.Base) && readsInput(u) {
-			return true
+	return e.inputRead.of(func() bool {
+		for i := range e.units {
+			if u := &e.units[i]; u.Kind == shell.Command && !namesOnly(u.Base) && readsInput(u) {
+				return true
+			}
 		}
-	}
-	return false
+		return false
+	})
 }

@@ -2,6 +2,7 @@ package coder
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,9 @@ type Editor struct {
 	Cancelled chan string
 
 	writing sync.Mutex
+	sent    bytes.Buffer // what the editor wrote; guarded by writing
 	mu      sync.Mutex
+	got     bytes.Buffer // what the editor read
 	calls   int
 	answers map[int]chan message
 	ended   chan struct{} // the agent says nothing any more
@@ -89,6 +92,9 @@ func (e *Editor) read(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadBytes('\n')
+		e.mu.Lock()
+		e.got.Write(line)
+		e.mu.Unlock()
 		if err != nil {
 			return
 		}
@@ -136,8 +142,20 @@ func (e *Editor) send(v any) error {
 	}
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	_, err = e.in.Write(append(b, '\n'))
+	b = append(b, '\n')
+	e.sent.Write(b)
+	_, err = e.in.Write(b)
 	return err
+}
+
+// Traffic is each byte that the editor wrote and read so far.
+func (e *Editor) Traffic() (sent, got []byte) {
+	e.writing.Lock()
+	sent = bytes.Clone(e.sent.Bytes())
+	e.writing.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return sent, bytes.Clone(e.got.Bytes())
 }
 
 // Call calls a method of the agent, and returns its result.

@@ -23,7 +23,8 @@ type Call struct {
 	Force     bool // although the request does not offer the tool, as an agent may do later
 }
 
-// Model is a scripted model on loopback that speaks OpenAI's Responses and chat completions. Step n is
+// Model is a scripted model on loopback that speaks OpenAI's Responses and chat completions, Anthropic's
+// Messages, and Gemini. Step n is
 // served when n tool results follow the last words of the user, so that one script holds for every turn
 // of a session. A request that does not offer the tool of its step is a side request of the agent, for a
 // title perhaps, and gets a word.
@@ -101,6 +102,20 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil || r.Method != http.MethodPost {
 		answer(w, "application/json", `{"object":"list","data":[{"id":"mock-model","object":"model"}],"models":[]}`)
+		return
+	}
+	switch path := r.URL.Path; {
+	case strings.Contains(path, "ountTokens") || strings.HasSuffix(path, "/count_tokens"):
+		answer(w, "application/json", `{"totalTokens":10,"input_tokens":10}`)
+		return
+	case strings.HasSuffix(path, "/messages"):
+		t, stream := messagesTurn(body)
+		calls, id := m.next(t)
+		writeMessages(w, id, calls, stream)
+		return
+	case strings.Contains(path, "enerateContent"):
+		calls, id := m.next(geminiTurn(body))
+		writeGemini(w, id, calls, strings.Contains(path, "streamGenerateContent"))
 		return
 	}
 	var in struct {

@@ -13,13 +13,14 @@ import (
 	"assent/internal/agent/claude"
 	"assent/internal/agent/codex"
 	"assent/internal/agent/copilot"
+	"assent/internal/agent/droid"
 	"assent/internal/agent/opencode"
 	"assent/internal/agent/qwen"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
 
-var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New(), qwen.New()} // read-only
+var all = []agent.Agent{claude.Agent{}, codex.New(), opencode.OpenCode(), opencode.Kilo(), copilot.New(), qwen.New(), droid.New()} // read-only
 
 // Named returns the agent of that name; "" is the first, for hooks that do not say. A name that begins with
 // acp.Prefix is that of any agent that asks over ACP. An error wraps agent.ErrUnknown.

@@ -12,7 +12,7 @@ import (
 // read all the same.
 func TestUnknown(t *testing.T) {
 	r, allow := &hook.Request{Agent: "nobody"}, hook.Decision{Behavior: hook.BehaviorAllow}
-	if _, err := Encode(allow, r); !errors.Is(err, agent.ErrUnknown) || err.Error() != `unknown agent "nobody"; known: claude, codex, opencode, kilo, copilot, qwen` {
+	if _, err := Encode(allow, r); !errors.Is(err, agent.ErrUnknown) || err.Error() != `unknown agent "nobody"; known: claude, codex, opencode, kilo, copilot, qwen, droid` {
 		t.Errorf("Encode: %v", err)
 	}
 	if err := Check(allow, r); !errors.Is(err, agent.ErrUnknown) {

@@ -305,6 +305,22 @@ func (t Tool) renamed(input []byte) (as, plain []byte) {
 	return b.Bytes(), plain
 }
 
+// Native returns an input of the tool of that name of assent's with the agent's own names of its members.
+func (w *Words) Native(name string, input []byte) []byte {
+	for _, t := range w.Tools {
+		if t.Name != name || len(t.Members) == 0 {
+			continue
+		}
+		own := Tool{Members: map[string]string{}}
+		for native, as := range t.Members {
+			own.Members[as] = native
+		}
+		input, _ = own.renamed(input)
+		break
+	}
+	return input
+}
+
 func rename(names map[string]string, name string) string {
 	if as, ok := names[name]; ok {
 		return as

@@ -6,6 +6,8 @@
 package opencode
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"assent/internal/agent"
@@ -68,6 +70,29 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 		p.Suggestions = hook.JSON(always)
 	}
 	return p, err
+}
+
+// Check holds a decision against what the agent can take. It remembers its own patterns, all of them or none:
+// whatever else a person chose would become that.
+func (a Agent) Check(d hook.Decision, r *hook.Request) error {
+	if len(d.UpdatedPermissions) > 0 && !sameTexts(d.UpdatedPermissions, r.Suggestions) {
+		return hook.BadField("updatedPermissions", "want exactly the request's permissionSuggestions: the agent remembers all of them, or nothing")
+	}
+	return a.Agent.Check(d, r)
+}
+
+// sameTexts reports whether both are arrays of the same texts, at least one.
+func sameTexts(a, b []byte) bool {
+	var as, bs []string
+	return json.Unmarshal(a, &as) == nil && json.Unmarshal(b, &bs) == nil && len(as) > 0 && slices.Equal(as, bs)
+}
+
+// Encode writes what Check lets through.
+func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if err := a.Check(d, r); err != nil {
+		return nil, err
+	}
+	return a.Agent.Encode(d, r)
 }
 
 // member is a member of an object, nil where it is none, or stands there more than once.

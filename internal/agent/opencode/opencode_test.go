@@ -1,10 +1,43 @@
 package opencode
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"assent/internal/agent/claude/tools"
+	"assent/internal/hook"
 )
+
+// What the agent is told to remember is what it would remember.
+func TestAlways(t *testing.T) {
+	const suggested = `["touch *","ls *"]`
+	for _, x := range []struct {
+		suggested, updates string
+		ok                 bool
+	}{
+		{suggested, suggested, true},
+		{suggested, ` [ "touch *", "ls *" ]`, true},
+		{suggested, `["touch *"]`, false},
+		{suggested, `["ls *","touch *"]`, false},
+		{suggested, `[]`, false},
+		{suggested, `[{"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"Bash","ruleContent":"touch a"}]}]`, false},
+		{"", `[]`, false},
+		{"", suggested, false},
+		{`[]`, `[]`, false},
+	} {
+		r := &hook.Request{ToolName: tools.Bash, ToolInput: hook.JSON(`{"command":"touch a"}`), Suggestions: hook.JSON(x.suggested)}
+		d := hook.Decision{Behavior: hook.BehaviorAllow, UpdatedPermissions: hook.JSON(x.updates)}
+		out, err := OpenCode().Encode(d, r)
+		var bad *hook.FieldError
+		if x.ok != (err == nil) || !x.ok && (!errors.As(err, &bad) || bad.Field != "updatedPermissions") || x.ok && !strings.Contains(string(out), `"updatedPermissions":`) {
+			t.Errorf("suggested %s, chosen %s: %s %v", x.suggested, x.updates, out, err)
+		}
+		if check := OpenCode().Check(d, r); (check == nil) != (err == nil) {
+			t.Errorf("Check %v, Encode %v", check, err)
+		}
+	}
+}
 
 // A patch asks for the permission to edit, and an MCP tool or one of a plugin may have any name: none of
 // them is taken for the edit of one file, or for another tool that rules know.

@@ -28,7 +28,9 @@ var Events = []string{ // read-only
 
 var words = dialect.Words{Tools: map[string]dialect.Tool{
 	"run_shell_command": {Name: tools.Bash}, "write_file": {Name: tools.Write}, "edit": {Name: tools.Edit},
-	"read_file": {Name: tools.Read}, "web_fetch": {Name: tools.WebFetch},
+	"read_file": {Name: tools.Read}, "web_fetch": {Name: tools.WebFetch}, "web_search": {Name: tools.WebSearch},
+	"notebook_edit": {Name: tools.NotebookEdit}, "grep_search": {Name: tools.Grep}, "glob": {Name: tools.Glob}, "list_directory": {Name: tools.LS},
+	"agent": {Name: tools.Agent}, "skill": {Name: tools.Skill}, "monitor": {Name: tools.Monitor},
 }}
 
 // Agent is Qwen Code.

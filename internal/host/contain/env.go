@@ -34,6 +34,9 @@ func environment(all, names []string, tmp string) []string {
 		if strings.HasPrefix(value, "() {") { // bash takes it for a function, whatever its name
 			continue
 		}
+		if entered(value) { // an address with a password, whatever the name
+			continue
+		}
 		if asked {
 			env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, name+"=") })
 		}

@@ -33,6 +33,7 @@ type command struct {
 	rules   *rules
 	streams *streams
 	group   *group
+	hidden  hidden
 }
 
 // Run runs a command as Config says and returns its exit status. Where containment is not to be had the
@@ -88,6 +89,9 @@ func (c *command) prepare(abi int) (err error) {
 	roots := make([]string, 0, 1+len(c.cfg.Read))
 	for _, name := range append([]string{c.cfg.Project}, c.cfg.Read...) {
 		real, err := readable(name, homes)
+		if err == nil {
+			err = namedSecret(name, real)
+		}
 		if err != nil {
 			return err
 		}
@@ -106,10 +110,10 @@ func (c *command) prepare(abi int) (err error) {
 		return err
 	}
 	c.env = environment(all, c.cfg.Env, c.tmp)
-	t := &tree{linked: map[uint64]bool{}, buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
+	t := &tree{linked: map[uint64]bool{}, secrets: map[uint64]bool{}, buf: make([]byte, 16<<10), until: time.Now().Add(maxLook)}
 	// A secret that has a second name is found at the end of the first look. The second one knows it.
 	for range 3 {
-		t.found, t.entries = map[uint64]bool{}, 0
+		t.found, t.entries, t.hidden = map[uint64]bool{}, 0, hidden{}
 		if c.rules, err = newRules(abi); err != nil {
 			return err
 		}
@@ -119,6 +123,7 @@ func (c *command) prepare(abi int) (err error) {
 		before := len(t.linked)
 		maps.Copy(t.linked, t.found)
 		if len(t.linked) == before {
+			c.hidden = t.hidden
 			return nil
 		}
 		unix.Close(c.rules.fd)
@@ -197,7 +202,7 @@ func (c *command) allow(t *tree, dirs, roots []string) error {
 		case !st.Mode().IsRegular():
 			err = Refusal(oneLine(root) + " is neither a directory nor a file")
 		default:
-			err = c.rules.path(root, readFile|execute)
+			err = t.file(root)
 		}
 		if err != nil {
 			return err
@@ -343,6 +348,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 	}
 	c.streams.output.Wait()
 	c.streams.restore()
+	_, _ = os.Stderr.WriteString(c.hidden.line()) // nowhere else to say so
 	if end.Signaled() {
 		return 128 + int(end.Signal()), nil
 	}

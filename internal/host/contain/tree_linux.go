@@ -35,6 +35,8 @@ type tree struct {
 	buf     []byte
 	linked  map[uint64]bool // files that are a secret under another name
 	found   map[uint64]bool // secrets with several names; linked of a second look
+	secrets map[uint64]bool // all files and directories of secrets that came by
+	hidden  hidden
 }
 
 // entry is what a directory lists.
@@ -70,7 +72,7 @@ func kind(fd int, name string) (dir, file, link bool) {
 // allow makes rules so that everything below a directory can be read but for secrets, and reports
 // whether there is none.
 func (t *tree) allow(dir string) error {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := resolved(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return Refusal(oneLine(dir) + ": " + err.Error())
 	}
@@ -93,6 +95,16 @@ func (t *tree) allow(dir string) error {
 	return err
 }
 
+// resolved opens a path without links in it. One that has got a link meanwhile is another one.
+func resolved(name string, flags uint64) (fd int, err error) {
+	how := &unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	for {
+		if fd, err = unix.Openat2(unix.AT_FDCWD, name, how); !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
 // look reports whether a directory holds no secret. If it does, what else is there has its rules
 // afterwards; if not, the caller makes one for all of it.
 func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
@@ -104,6 +116,7 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 		return false, err
 	}
 	clean = true
+	repository := isRepository(all)
 	good := all[:0]
 	for _, e := range all {
 		if e.name == "owner.token" { // assent's own state
@@ -114,13 +127,15 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			if at.Secret(e.name, true) {
 				t.follow(fd, e)
 			}
-		case at.Secret(e.name, e.file):
+		case at.Secret(e.name, e.file), repository && e.file && t.tells(fd, e.name):
 			clean = false
+			t.hidden.add(e)
 			if err := t.secret(fd, e, at.Depth()); err != nil {
 				return false, err
 			}
 		case t.linked[e.ino]:
 			clean = false
+			t.hidden.add(e)
 		case e.dir:
 			ok, err := t.child(fd, &e, at.Below(e.name))
 			if err != nil {
@@ -170,8 +185,10 @@ func (t *tree) secret(fd int, e entry, depth int) error {
 	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return nil // it is gone
+		t.found[e.ino] = true // it is gone, perhaps to a harmless name: so look again
+		return nil
 	}
+	t.secrets[st.Ino] = true
 	if !e.dir {
 		if st.Nlink > 1 {
 			t.found[st.Ino] = true
@@ -196,7 +213,7 @@ func (t *tree) secret(fd int, e entry, depth int) error {
 func (t *tree) follow(fd int, e entry) {
 	var st unix.Stat_t
 	if unix.Fstatat(fd, e.name, &st, 0) == nil {
-		t.found[st.Ino] = true
+		t.found[st.Ino], t.secrets[st.Ino] = true, true
 	}
 }
 
@@ -209,6 +226,10 @@ func (t *tree) one(fd int, e entry) error {
 	defer unix.Close(sub)
 	var st unix.Stat_t
 	if err := unix.Fstat(sub, &st); err != nil || st.Ino != e.ino && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return nil
+	}
+	if t.secrets[st.Ino] { // it has come to this name since the directory was listed
+		t.found[st.Ino] = true
 		return nil
 	}
 	switch st.Mode & unix.S_IFMT {

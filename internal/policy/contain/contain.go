@@ -29,8 +29,8 @@ type Gate struct {
 }
 
 // Rewrite returns the input by which the command of a request runs contained, or why it cannot: a
-// sentence for a person. programs are those that the command runs, by name.
-func (g *Gate) Rewrite(req *hook.Request, programs []string) (input hook.JSON, why string) {
+// sentence for a person. v says which programs the command runs, and what they may have besides the project.
+func (g *Gate) Rewrite(req *hook.Request, v *hook.Verdict) (input hook.JSON, why string) {
 	if g.Program == "" || !req.Contain || req.Submitter == "" || req.Submitter != g.Self {
 		return nil, "it could run contained, but not here"
 	}
@@ -43,10 +43,10 @@ func (g *Gate) Rewrite(req *hook.Request, programs []string) (input hook.JSON, w
 		return nil, "it could run contained, but the session's shell is not known before its first command"
 	}
 	words := strings.Fields(unquoted.Replace(command))
-	if i := slices.IndexFunc(programs, func(p string) bool { return shell.Differs(p, words) }); i >= 0 {
-		return nil, "it could run contained, but the session's shell has a " + show.Short(programs[i], 40) + " of its own"
+	if i := slices.IndexFunc(v.Programs, func(p string) bool { return shell.Differs(p, words) }); i >= 0 {
+		return nil, "it could run contained, but the session's shell has a " + show.Short(v.Programs[i], 40) + " of its own"
 	}
-	input, err = contained.Rewrite(req.ToolInput, contained.Command{Program: g.Program, Project: project(req), Shell: shell.Kind, Text: command})
+	input, err = contained.Rewrite(req.ToolInput, contained.Command{Program: g.Program, Project: project(req), Read: v.ContainReads, Env: v.ContainEnv, Shell: shell.Kind, Text: command})
 	if err != nil {
 		return nil, "it could run contained, but " + err.Error()
 	}

@@ -47,7 +47,7 @@ func request(t *testing.T, command string) *hook.Request {
 
 func TestRewrite(t *testing.T) {
 	g := &Gate{Program: program, Self: "user:1@h"}
-	input, why := g.Rewrite(request(t, "cat 'a'"), []string{"cat"})
+	input, why := g.Rewrite(request(t, "cat 'a'"), &hook.Verdict{Programs: []string{"cat"}})
 	if why != "" {
 		t.Fatal(why)
 	}
@@ -57,6 +57,18 @@ func TestRewrite(t *testing.T) {
 	}
 	if text, _ := contained.TextOf(original); text != "cat 'a'" {
 		t.Errorf("original %s", original)
+	}
+}
+
+func TestRewriteWithMore(t *testing.T) {
+	g := &Gate{Program: program, Self: "user:1@h"}
+	input, why := g.Rewrite(request(t, "cat a"), &hook.Verdict{Programs: []string{"cat"}, ContainReads: []string{"/home/dev/lib"}, ContainEnv: []string{"GOFLAGS"}})
+	_, line, ok := contained.Unwrap(input)
+	if want := `'` + program + `' read --project '/home/dev/project' --read '/home/dev/lib' --env GOFLAGS --shell bash -- 'cat a'`; !ok || line != want || why != "" {
+		t.Errorf("line %s, want %s (%s)", line, want, why)
+	}
+	if input, why := g.Rewrite(request(t, "cat a"), &hook.Verdict{Programs: []string{"cat"}, ContainReads: []string{"lib"}}); input != nil || why == "" {
+		t.Errorf("%s", input)
 	}
 }
 
@@ -83,7 +95,7 @@ func TestRewriteRefuses(t *testing.T) {
 	} {
 		g, r, programs := &Gate{Program: program, Self: "user:1@h"}, request(t, "cat a"), []string{"cat"}
 		change(g, r, &programs)
-		if input, why := g.Rewrite(r, programs); why == "" || input != nil {
+		if input, why := g.Rewrite(r, &hook.Verdict{Programs: programs}); why == "" || input != nil {
 			t.Errorf("%s: %s", name, input)
 		}
 	}

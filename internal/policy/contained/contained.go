@@ -20,23 +20,28 @@ const MaxCommand = 100 << 10
 
 // Command is a shell command that runs contained.
 type Command struct {
-	Program string // assent-contain, an absolute path
-	Project string // the directory that it may read, absolute
-	Shell   string // bash, zsh or sh
-	Text    string // the command as the agent asked for it
+	Program string   // assent-contain, an absolute path
+	Project string   // the directory that it may read, absolute
+	Read    []string // what it may read besides, absolute
+	Env     []string // names of variables that it keeps
+	Shell   string   // bash, zsh or sh
+	Text    string   // the command as the agent asked for it
 }
 
 // Errors of Line and Rewrite.
 var (
 	errProgram = errors.New("the program that contains is no absolute path")
 	errProject = errors.New("the project is no absolute path")
+	errRead    = errors.New("what it may read is no absolute path")
+	errEnv     = errors.New("a variable that it keeps has no name")
 	errShell   = errors.New("the shell is none that is known")
 	errText    = errors.New("the command is empty or no text")
 	errLong    = errors.New("the command is too long to run contained")
 	errInput   = errors.New("the input is no object with one command")
 )
 
-// Line is the command line, for bash, zsh or sh: 'PROGRAM' read --project 'DIR' --shell KIND -- 'TEXT'.
+// Line is the command line, for bash, zsh or sh:
+// 'PROGRAM' read --project 'DIR' [--read 'PATH']... [--env NAME]... --shell KIND -- 'TEXT'.
 func (c Command) Line() (string, error) {
 	switch {
 	case !path.IsAbs(c.Program) || path.Clean(c.Program) != c.Program || !plain(c.Program):
@@ -48,7 +53,20 @@ func (c Command) Line() (string, error) {
 	case strings.TrimSpace(c.Text) == "" || !plain(c.Text):
 		return "", errText
 	}
-	line := quote(c.Program) + readFlag + quote(c.Project) + shellFlag + c.Shell + textFlag + quote(c.Text)
+	line := quote(c.Program) + readFlag + quote(c.Project)
+	for _, p := range c.Read {
+		if !path.IsAbs(p) || path.Clean(p) != p || !plain(p) {
+			return "", errRead
+		}
+		line += alsoFlag + quote(p)
+	}
+	for _, name := range c.Env {
+		if !variable(name) {
+			return "", errEnv
+		}
+		line += envFlag + name
+	}
+	line += shellFlag + c.Shell + textFlag + quote(c.Text)
 	if len(line) > MaxCommand {
 		return "", errLong
 	}
@@ -57,6 +75,8 @@ func (c Command) Line() (string, error) {
 
 const (
 	readFlag  = " read --project "
+	alsoFlag  = " --read "
+	envFlag   = " --env "
 	shellFlag = " --shell "
 	textFlag  = " -- "
 )
@@ -71,6 +91,25 @@ func Parse(program, line string) (Command, bool) {
 	}
 	if c.Project, rest, ok = unquote(rest); !ok {
 		return Command{}, false
+	}
+	for {
+		after, more := strings.CutPrefix(rest, alsoFlag)
+		if !more {
+			break
+		}
+		p, after, ok := unquote(after)
+		if !ok {
+			return Command{}, false
+		}
+		c.Read, rest = append(c.Read, p), after
+	}
+	for {
+		after, more := strings.CutPrefix(rest, envFlag)
+		if !more {
+			break
+		}
+		name, _, _ := strings.Cut(after, " ")
+		c.Env, rest = append(c.Env, name), after[len(name):]
 	}
 	if rest, ok = strings.CutPrefix(rest, shellFlag); !ok {
 		return Command{}, false
@@ -178,6 +217,16 @@ func command(input []byte) (members []strictjson.Member, i int) {
 		}
 	}
 	return members, i
+}
+
+// variable says whether a word is the name of a variable, which needs no quotes.
+func variable(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
 }
 
 // quote writes a text as one word of a shell.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -22,8 +23,28 @@ func TestLine(t *testing.T) {
 	if line != want {
 		t.Errorf("Line = %s\nwant   %s", line, want)
 	}
-	if got, ok := Parse(program, line); !ok || got != c {
+	if got, ok := Parse(program, line); !ok || !reflect.DeepEqual(got, c) {
 		t.Errorf("Parse = %+v, %v", got, ok)
+	}
+}
+
+// TestLineWithMore: what rules give besides the project.
+func TestLineWithMore(t *testing.T) {
+	c := Command{Program: program, Project: "/p", Read: []string{"/home/u/it's mine", "/opt/x"}, Env: []string{"GOFLAGS", "_x1"}, Shell: "zsh", Text: "ls --read /etc --env X -- a"}
+	line, err := c.Line()
+	if want := `'` + program + `' read --project '/p' --read '/home/u/it'\''s mine' --read '/opt/x' --env GOFLAGS --env _x1 --shell zsh -- 'ls --read /etc --env X -- a'`; err != nil || line != want {
+		t.Errorf("Line = %s (%v)\nwant   %s", line, err, want)
+	}
+	if got, ok := Parse(program, line); !ok || !reflect.DeepEqual(got, c) {
+		t.Errorf("Parse = %+v, %v", got, ok)
+	}
+	for _, wrong := range []string{
+		strings.Replace(line, "--read '/opt/x'", "--read /opt/x", 1), strings.Replace(line, "'/opt/x'", "'opt/x'", 1), strings.Replace(line, "--env _x1", "--env '_x1'", 1),
+		strings.Replace(line, "--env _x1 ", "--env _x1 --read '/x' ", 1), strings.Replace(line, "--env _x1 ", "--env _x1;ls ", 1), strings.Replace(line, " --env GOFLAGS", " --env ", 1),
+	} {
+		if got, ok := Parse(program, wrong); ok {
+			t.Errorf("Parse(%s) = %+v", wrong, got)
+		}
 	}
 }
 
@@ -33,6 +54,14 @@ func TestLineRefuses(t *testing.T) {
 		"a relative program":     func(c *Command) { c.Program = "assent-contain" },
 		"a program with ..":      func(c *Command) { c.Program = "/usr/../assent-contain" },
 		"no program":             func(c *Command) { c.Program = "" },
+		"a relative path":        func(c *Command) { c.Read = []string{"/a", "b"} },
+		"a path with ..":         func(c *Command) { c.Read = []string{"/a/../b"} },
+		"a path with a slash":    func(c *Command) { c.Read = []string{"/a/"} },
+		"a path with a NUL":      func(c *Command) { c.Read = []string{"/a\x00"} },
+		"an empty variable":      func(c *Command) { c.Env = []string{""} },
+		"a variable with a flag": func(c *Command) { c.Env = []string{"A --shell"} },
+		"a variable with a $":    func(c *Command) { c.Env = []string{"A$(ls)"} },
+		"a variable with a =":    func(c *Command) { c.Env = []string{"A=b"} },
 		"a relative project":     func(c *Command) { c.Project = "p" },
 		"a project with a NUL":   func(c *Command) { c.Project = "/p\x00" },
 		"an unknown shell":       func(c *Command) { c.Shell = "fish" },
@@ -113,7 +142,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, ok := Parse(program, line); !ok || got != c {
+		if got, ok := Parse(program, line); !ok || !reflect.DeepEqual(got, c) {
 			t.Fatalf("Parse(%q) = %+v, %v", line, got, ok)
 		}
 		// The function stands in for the program: it says what it was called with.

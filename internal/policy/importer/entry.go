@@ -36,11 +36,16 @@ func (m *Import) entry(action string, raw json.RawMessage) {
 		}
 		return
 	}
-	project := m.projectDir() != ""
+	if why := policy.UnknownMember(e.Text); guard && why != "" {
+		tool, _, _ := strings.Cut(e.Text, "(")
+		e.State, e.As, e.Under, e.Why = Changed, []string{tool}, "ask", why+"; "+tool+" is asked about instead"
+		return
+	}
+	project := m.Project() != ""
+	local := m.localAllow()
 	switch atSettings := settingsPath(e.Text); {
-	case !guard && project && !m.Everywhere:
-		e.As, e.Under = nil, ""
-		e.Why = "it holds in " + m.projectDir() + " only, and here it would hold everywhere; --everywhere says that you mean that"
+	case !guard && local != "":
+		e.As, e.Under, e.Why = nil, "", local
 		return
 	case atSettings == "" || project: // in a project's settings and in rules it means the project
 	case !guard:
@@ -72,19 +77,6 @@ func askedInstead(text, tool string, spec bool) string {
 		}
 	}
 	return tool
-}
-
-// projectDir is the project whose settings these are, "" for the user's own and for a copy.
-func (m *Import) projectDir() string {
-	abs, err := filepath.Abs(m.Settings)
-	if err != nil {
-		return ""
-	}
-	dir := filepath.Dir(abs)
-	if filepath.Base(dir) != ".claude" || dir == filepath.Clean(m.UserDir) {
-		return ""
-	}
-	return filepath.Dir(dir)
 }
 
 // settingsPath is the path of a rule about files that is relative to the settings, else nothing.

@@ -19,8 +19,12 @@ import (
 // what was changed and what was left out.
 func (m *Import) File() ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# The permissions of %s,\n# as: assent rules import\nversion: 1\n", show.Line(m.Settings))
-	for _, key := range []string{"deny", "ask", "allow"} {
+	fmt.Fprintf(&b, "# The permissions of %s,\n# as: assent rules import\n", show.Line(m.Settings))
+	if note := m.Note(); note != "" {
+		fmt.Fprintln(&b, layout.Wrap(show.Line(note), "# ", "# "))
+	}
+	fmt.Fprintf(&b, "version: 1\n")
+	for _, key := range []string{"deny", "ask", "allow", underRules} {
 		seen := map[string]bool{}
 		for _, e := range m.Entries {
 			for _, text := range e.As {
@@ -37,7 +41,10 @@ func (m *Import) File() ([]byte, error) {
 				if e.State == Changed {
 					fmt.Fprintln(&b, layout.Wrap("for "+e.Action+" "+show.Line(e.Text), "  # ", "  #   "))
 				}
-				fmt.Fprintf(&b, "  - %s\n", quotedYAML(text))
+				if key != underRules {
+					text = quotedYAML(text)
+				}
+				fmt.Fprintf(&b, "  - %s\n", text)
 			}
 		}
 	}
@@ -61,8 +68,11 @@ func quotedYAML(text string) string {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(text) // a string always can be
-	return strings.TrimSpace(string(show.JSON(b.Bytes())))
+	return safeJSON(b.Bytes())
 }
+
+// safeJSON writes JSON so that a terminal shows it safely.
+func safeJSON(text []byte) string { return strings.TrimSpace(string(show.JSON(text))) }
 
 // Create writes a new file of rules, for its user only, with the directories that it needs. It
 // replaces none.

@@ -1,11 +1,15 @@
 package importer
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 
 	"assent/internal/hook"
 	"assent/internal/policy"
@@ -13,13 +17,15 @@ import (
 
 // The agents whose files can be imported.
 const (
-	FromClaude = "claude"
-	FromCodex  = "codex"
-	FromGemini = "gemini"
+	FromClaude  = "claude"
+	FromCodex   = "codex"
+	FromGemini  = "gemini"
+	FromQwen    = "qwen"
+	FromCopilot = "copilot"
 )
 
 // From are the agents whose files can be imported.
-var From = []string{FromClaude, FromCodex, FromGemini} // read-only
+var From = []string{FromClaude, FromCodex, FromGemini, FromQwen, FromCopilot} // read-only
 
 // maxAlternatives bounds what one entry with alternatives becomes, maxFiles the files of one directory.
 const (
@@ -30,23 +36,31 @@ const (
 // ReadFrom is Read for the policy files of another agent: c.Settings names a file, or a directory of which
 // all files with a fitting name are read. An error names file, line and column of what cannot be read.
 func ReadFrom(agent string, c Config) (*Import, error) {
-	parse, fits := (*Import).codexRules, ".rules"
+	parse, fits := (*Import).codexRules, "*.rules"
 	switch agent {
 	case FromClaude:
 		return Read(c)
 	case FromCodex:
 	case FromGemini:
-		parse, fits = (*Import).geminiPolicy, ".toml"
+		parse, fits = (*Import).geminiPolicy, "*.toml"
+	case FromQwen:
+		parse, fits = (*Import).qwenSettings, "settings.json"
+	case FromCopilot:
+		parse, fits = (*Import).copilotScript, "*.json"
 	default:
 		return nil, fmt.Errorf("import rules: want one of %s, not %q", strings.Join(From, ", "), agent)
 	}
 	files := []string{c.Settings}
 	if in, err := os.Stat(c.Settings); err == nil && in.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(quotedGlob(c.Settings), "*"+fits)); err != nil {
+		if files, err = filepath.Glob(filepath.Join(quotedGlob(c.Settings), fits)); err != nil {
 			return nil, fmt.Errorf("read %s: %w", c.Settings, err)
 		}
+		if agent == FromCopilot { // keeps more JSON there
+			files = slices.DeleteFunc(files, func(f string) bool { return !slices.Contains(copilotFiles, filepath.Base(f)) })
+			fits = strings.Join(copilotFiles, ", ")
+		}
 		if len(files) == 0 || len(files) > maxFiles {
-			return nil, fmt.Errorf("read %s: %d files *%s are there, want 1 to %d; name one", c.Settings, len(files), fits, maxFiles)
+			return nil, fmt.Errorf("read %s: %d files %s are there, want 1 to %d; name one", c.Settings, len(files), fits, maxFiles)
 		}
 	}
 	slices.Sort(files)
@@ -59,7 +73,12 @@ func ReadFrom(agent string, c Config) (*Import, error) {
 		read := parse
 		switch filepath.Ext(file) {
 		case ".json":
-			read = (*Import).geminiSettings
+			switch agent {
+			case FromGemini:
+				read = (*Import).geminiSettings
+			case FromCopilot:
+				read = (*Import).copilotSettings
+			}
 		case ".toml":
 			if agent == FromCodex {
 				read = (*Import).codexConfig
@@ -72,8 +91,11 @@ func ReadFrom(agent string, c Config) (*Import, error) {
 			return nil, fmt.Errorf("read %s: more than %d entries", c.Settings, maxSettingsEntries)
 		}
 	}
-	if agent == FromCodex {
+	switch agent {
+	case FromCodex:
 		m.allowNothingBesideUnread()
+	case FromQwen, FromCopilot:
+		m.allowNothingBesideLostDenial(agent)
 	}
 	slices.SortStableFunc(m.Entries, func(a, b Entry) int { return rank(a.Action) - rank(b.Action) })
 	return m, nil
@@ -121,6 +143,10 @@ func (m *Import) foreign(action, text string, rules []string, instead, why strin
 		e.Why = "the rule that means the same here"
 	}
 	problem := ""
+	if local := m.localAllow(); !guard && local != "" {
+		m.left(action, text, local)
+		return
+	}
 	if len(rules) == 0 {
 		problem = why
 	}
@@ -146,4 +172,56 @@ func (m *Import) foreign(action, text string, rules []string, instead, why strin
 		e.State, e.As, e.Under, e.Meaning, e.Why = Left, nil, "", "", problem
 	}
 	m.Entries = append(m.Entries, e)
+}
+
+// structured adds an allow that only a structured rule can say: match is that rule's, and meaning what a person
+// should know of it where it is wide.
+func (m *Import) structured(text string, match map[string]any, meaning, why string) {
+	if local := m.localAllow(); local != "" {
+		m.left(string(hook.ActionAllow), text, local)
+		return
+	}
+	b, err := json.Marshal(struct {
+		ID     string         `json:"id"`
+		Action string         `json:"action"`
+		Match  map[string]any `json:"match"`
+	}{fmt.Sprintf("imported-%d", len(m.Entries)+1), string(hook.ActionAllow), match})
+	if err == nil {
+		_, err = policy.Load([]policy.Source{{Name: "import", Layer: policy.User, Data: []byte("version: 1\nrules:\n  - " + safeJSON(b) + "\n")}}, policy.LoadOptions{})
+	}
+	if err != nil {
+		problem := err.Error()
+		if ps := policy.Problems(err); len(ps) > 0 {
+			problem = ps[0].Message
+		}
+		m.left(string(hook.ActionAllow), text, problem)
+		return
+	}
+	m.Entries = append(m.Entries, Entry{Action: string(hook.ActionAllow), Text: text, State: Changed, As: []string{safeJSON(b)}, Under: underRules, Meaning: meaning, Why: why})
+}
+
+// underRules is the key of structured rules.
+const underRules = "rules"
+
+// allowNothingBesideLostDenial leaves out what an agent's settings allow where something that denies or asks is
+// not carried over in any form: it may be about the same.
+func (m *Import) allowNothingBesideLostDenial(agent string) {
+	lost := slices.ContainsFunc(m.Entries, func(e Entry) bool {
+		return e.State == Left && e.Unread && (e.Action == string(hook.ActionDeny) || e.Action == string(hook.ActionAsk))
+	})
+	for i, e := range m.Entries {
+		if lost && e.Action == string(hook.ActionAllow) && e.State != Left {
+			m.Entries[i] = Entry{Action: e.Action, Text: e.Text, State: Left, Why: "something beside it that denies or asks is not understood, and may be about what this one allows; correct it in " + agent + "'s file first"}
+		}
+	}
+}
+
+// unread adds an entry that cannot be read, of which nobody knows what it is about.
+func (m *Import) unread(action, text, why string) {
+	m.Entries = append(m.Entries, Entry{Action: action, Text: text, State: Left, Why: why, Unread: true})
+}
+
+// standardJSON is JSON without the comments and commas that settings may hold.
+func standardJSON(text []byte) ([]byte, error) {
+	return hujson.Standardize(bytes.TrimPrefix(text, []byte("\ufeff")))
 }

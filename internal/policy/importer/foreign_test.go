@@ -40,11 +40,15 @@ func check(t *testing.T, agent, name string, c becomes) {
 	if len(m.Entries) != 1 {
 		t.Fatalf("%d entries: %+v", len(m.Entries), m.Entries)
 	}
-	e := m.Entries[0]
+	compare(t, m.Entries[0], c)
+	file(t, m)
+}
+
+func compare(t *testing.T, e Entry, c becomes) {
+	t.Helper()
 	if e.Action != c.action || e.State != c.state || !slices.Equal(e.As, c.as) || e.Under != c.under || !strings.Contains(e.Why, c.why) {
 		t.Errorf("got %+v", e)
 	}
-	file(t, m)
 }
 
 func TestCodexRules(t *testing.T) {
@@ -144,12 +148,15 @@ func FuzzForeign(f *testing.F) {
 	for _, s := range []string{
 		`prefix_rule(pattern=["git", ["a","b"]], decision="prompt")`, "def f():\n  return 1\n", "[[rule]]\ntoolName = [\"write_file\"]\ndecision = \"allow\"\n",
 		`{"tools":{"allowed":["run_shell_command(git \"x\")"]}}`, "\x00\xff",
+		`{"permissions":{"allow":["Write(/a/**)"],"deny":["Bash(rm -rf)","Agent(a:b,c)"]},"mcp":{"excluded":["x"]},"mcpServers":{"y":{"excludeTools":["z"]}}}`,
+		`{"deniedUrls":["*.a.com"],"allowedUrls":["http://a.com/b"],"locations":{"/a":{"tool_approvals":[{"kind":"commands","commandIdentifiers":["ls"]},{"kind":"mcp","serverName":"x"}]}}}`,
+		"copilot --allow-tool='shell(git:*),write(a)' --deny-tool \"shell(rm)\" $X --allow-url a.com",
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func(*Import, string, []byte) error{(*Import).codexRules, (*Import).codexConfig, (*Import).geminiPolicy, (*Import).geminiSettings} {
-			m := &Import{Config: Config{Settings: "x"}}
+		for _, read := range []func(*Import, string, []byte) error{(*Import).codexRules, (*Import).codexConfig, (*Import).geminiPolicy, (*Import).geminiSettings, (*Import).qwenSettings, (*Import).copilotSettings, (*Import).copilotScript} {
+			m := &Import{Config: Config{Settings: "x", Everywhere: true}}
 			if read(m, "x", []byte(text)) != nil {
 				continue
 			}

@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"github.com/tailscale/hujson"
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/hook"
@@ -213,7 +211,7 @@ func texts(v any) (list []string, ok bool) {
 // geminiSettings reads what Gemini CLI's settings.json allows and excludes: tools.allowed, tools.exclude, and the
 // names of before, allowedTools and excludeTools.
 func (m *Import) geminiSettings(path string, text []byte) error {
-	plain, err := hujson.Standardize(bytes.TrimPrefix(text, []byte("\ufeff")))
+	plain, err := standardJSON(text)
 	if err != nil {
 		return fmt.Errorf("read settings %s: %w", path, err)
 	}

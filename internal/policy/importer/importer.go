@@ -1,18 +1,16 @@
-// Package importer makes a file of rules from the permissions in Claude Code's settings, and says of
-// a rule whether it allows more than it may look like.
+// Package importer makes a file of rules from the permissions in agents' settings, and says of a rule
+// whether it allows more than it may look like.
 //
-// Nothing is allowed by the file that the settings did not allow. Each permission becomes an Entry
+// Nothing is allowed by the file that the settings did not allow. What came with a checkout may deny and
+// ask; what it allows is left out, as rules of a repository may only tighten. Each permission becomes an Entry
 // that says whether it was carried over as it stands, changed or left out, and why.
 package importer
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
-
-	"github.com/tailscale/hujson"
 
 	"assent/internal/policy"
 )
@@ -29,7 +27,8 @@ type Config struct {
 	// Settings is the path of the file of settings, and UserDir the directory that holds the
 	// user's own (~/.claude): settings in the .claude of another directory are a project's.
 	Settings, UserDir string
-	// Everywhere carries over what a project's settings allow, which then holds everywhere.
+	// Everywhere carries over what a project's settings allow, or what holds in one place only, which
+	// then holds everywhere.
 	Everywhere bool
 }
 
@@ -52,9 +51,10 @@ type Entry struct {
 	Text    string   `json:"text"`
 	State   string   `json:"state"`             // Carried, Changed or Left
 	As      []string `json:"as,omitempty"`      // what stands in the file of rules for it
-	Under   string   `json:"under,omitempty"`   // the key that it stands under
+	Under   string   `json:"under,omitempty"`   // the key that it stands under: deny, ask, allow, or rules of JSON each
 	Meaning string   `json:"meaning,omitempty"` // of a wide rule: what it allows
 	Why     string   `json:"why,omitempty"`     // it was changed or left out
+	Unread  bool     `json:"-"`                 // what it is about cannot be told
 }
 
 // Count is how many entries were Carried, Changed or Left.
@@ -88,7 +88,7 @@ func Read(c Config) (*Import, error) {
 // Parse is Read for settings with this text.
 func Parse(c Config, text []byte) (*Import, error) {
 	m := &Import{Config: c}
-	plain, err := hujson.Standardize(bytes.TrimPrefix(text, []byte("\ufeff")))
+	plain, err := standardJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("read settings %s: %w", c.Settings, err)
 	}

@@ -5,11 +5,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/codex"
+	"assent/internal/agent/copilot"
 	copilotinstall "assent/internal/agent/copilot/install"
+	"assent/internal/agent/droid"
+	droidinstall "assent/internal/agent/droid/install"
 	"assent/internal/setup/installer"
 	"assent/internal/text/strictjson"
 )
@@ -29,6 +33,9 @@ func (x *examination) checkOthers(context.Context) []Finding {
 			plan, err = install.Uninstall(o)
 		}
 		switch {
+		case at.Name == droid.Name && plan.Changed() && shadowed(x.Env) != "":
+			f.Status, f.Fix = Fail, "move them into settings.json"
+			f.Detail = "hooks are in " + plan.Path + ", but Droid takes those of " + shadowed(x.Env) + " in their place: nothing is asked"
 		case err != nil:
 			f.Status, f.Detail, f.Fix = Fail, err.Error(), "fix the file, then assent install "+at.Name
 		case !plan.Changed():
@@ -41,17 +48,39 @@ func (x *examination) checkOthers(context.Context) []Finding {
 			findings = append(findings, takesFailureForYes(at, plan.Before, x.Env))
 		}
 	}
+	return append(findings, x.overACPOnly()...)
+}
+
+// overACPOnly names the agents of this machine that no hook of ours can answer for, and the way to them.
+func (x *examination) overACPOnly() []Finding {
+	var findings []Finding
+	for _, a := range []struct{ name, title, command, why string }{
+		{"gemini", "Gemini CLI", "assent acp -- gemini --acp", "its hooks can deny a call, not allow one"},
+		{"kimi", "Kimi Code", "assent acp -- kimi acp", "its hooks can deny a call, not allow one"},
+		{"goose", "Goose", "assent acp -- goose acp", "what its hooks answer stops nothing"},
+		{"cline", "Cline", "", "its hooks can only end the whole run, and its editor protocol wants a login and was not tried"},
+	} {
+		at := installer.Program(a.name, x.Env)
+		if at == "" {
+			continue
+		}
+		f := Finding{Name: a.name, Status: OK, Detail: a.title + " is here (" + at + "), and assent installs no hooks for it: " + a.why + "; it asks in its terminal only"}
+		if a.command != "" {
+			f.Detail += ". In an editor: " + a.command
+		}
+		findings = append(findings, f)
+	}
 	return findings
 }
 
 // takesFailureForYes says what was done about an agent that may run what its hook does not answer.
 func takesFailureForYes(at installer.Found, hooks []byte, env func(string) string) Finding {
-	f := Finding{Name: at.Name, Status: Danger, Detail: at.Title + " takes a hook that fails for a yes where it was started to run everything; "}
+	f := Finding{Name: at.Name, Status: Danger, Detail: at.Title + " takes a hook that fails for a yes where it may run a call unasked; "}
 	again := "assent install " + at.Name + " --on-failure deny"
 	switch {
 	case bytes.Contains(hooks, []byte("'--on-failure' 'deny'")):
 		f.Detail += "its hook denies then, always"
-	case copilotAllows(env):
+	case at.Name == copilot.Name && copilotAllows(env):
 		f.Status, f.Fix = Fail, again
 		f.Detail += "its settings say so (defaultPermissionMode), and its hook does not know: what is asked while assent is away runs"
 	case bytes.Contains(hooks, []byte("'--on-failure' 'abstain'")):
@@ -61,6 +90,18 @@ func takesFailureForYes(at installer.Found, hooks []byte, env func(string) strin
 		f.Detail += "its hook denies then, where it can tell; it cannot tell what was said in the session (/allow-all)"
 	}
 	return f
+}
+
+// shadowed is the file in which Droid has hooks that it takes in the place of ours, and for what; "" if there is none.
+func shadowed(env func(string) string) string {
+	file, events, err := droidinstall.Shadowed(env)
+	if err != nil {
+		return file + " (" + err.Error() + ")"
+	}
+	if len(events) == 0 {
+		return ""
+	}
+	return file + " (" + strings.Join(events, ", ") + ")"
 }
 
 // copilotAllows reports whether Copilot's settings have every session start without asking.

@@ -72,3 +72,18 @@ func TestOthers(t *testing.T) {
 		})
 	}
 }
+
+// An agent that has no hooks of ours is named, with the way to it.
+func TestOverACPOnly(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"gemini", "cline"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := &examination{Config: Config{StateDir: dir, Env: func(k string) string { return map[string]string{"HOME": dir, "PATH": dir}[k] }}}
+	got := x.checkOthers(t.Context())
+	if len(got) != 2 || got[0].Status != OK || !strings.Contains(got[0].Detail, "assent acp -- gemini --acp") || !strings.Contains(got[1].Detail, "no hooks") || strings.Contains(got[1].Detail, "assent acp") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"assent/internal/agent/claude/install"
 	codexinstall "assent/internal/agent/codex/install"
 	copilotinstall "assent/internal/agent/copilot/install"
+	droidinstall "assent/internal/agent/droid/install"
 	opencodeinstall "assent/internal/agent/opencode/install"
 	qweninstall "assent/internal/agent/qwen/install"
 	"assent/internal/hook"
@@ -21,7 +22,7 @@ import (
 const Claude = "claude"
 
 // Names are the agents whose settings assent writes, by the names of their programs.
-var Names = []string{Claude, "codex", "opencode", "kilo", "copilot", "qwen"} // read-only
+var Names = []string{Claude, "codex", "opencode", "kilo", "copilot", "qwen", "droid"} // read-only
 
 // Found is an agent of this machine.
 type Found struct {
@@ -80,6 +81,8 @@ func Options(name string, env func(string) string, stateDir string, command []st
 		return codexinstall.Options(home, stateDir, command), err
 	case "copilot":
 		return copilotinstall.Options(env, stateDir, command, c.Unanswered)
+	case "droid":
+		return droidinstall.Options(env, stateDir, command, c.Unanswered)
 	case "qwen":
 		return qweninstall.Options(env, stateDir, command)
 	case "opencode", "kilo":

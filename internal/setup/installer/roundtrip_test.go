@@ -104,7 +104,7 @@ func configurations(t *testing.T) map[string][]byte {
 // Of an agent whose settings are edited every foreign byte stays, a second install changes nothing, and an
 // uninstall puts every byte back.
 func TestSettingsRoundTrip(t *testing.T) {
-	for _, agent := range []string{"codex", "qwen"} {
+	for _, agent := range []string{"codex", "qwen", "droid"} {
 		tried := 0
 		for name, before := range configurations(t) {
 			t.Run(agent+"/"+name, func(t *testing.T) {

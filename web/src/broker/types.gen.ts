@@ -1227,7 +1227,7 @@ export interface PermissionResponse {
       /**
        * With allow: "always allow".
        */
-      updatedPermissions?: PermissionUpdate[];
+      updatedPermissions?: (PermissionUpdate | string)[];
     };
   };
 }
@@ -5055,9 +5055,9 @@ export interface Decision {
    */
   updatedInput?: {};
   /**
-   * With an allow.
+   * With an allow: what the agent is to remember. OpenCode and Kilo, whose permissionSuggestions are texts, take exactly these.
    */
-  updatedPermissions?: PermissionUpdate[];
+  updatedPermissions?: (PermissionUpdate | string)[];
   /**
    * In the record only, of a rule's allow: updatedInput is the same command, run contained (read: it can read, and nothing else). Nobody edited it.
    */

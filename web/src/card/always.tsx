@@ -5,7 +5,7 @@ import { getProposals, type Proposals } from "../broker/api";
 import { reason } from "../broker/http";
 import { Ticked } from "../text/rich";
 import { visibleLine, visibleText } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { sentenceOf, type Kept, type Scope, type Update } from "./remember";
 
 /** What an answer has somebody remember. */
@@ -40,7 +40,7 @@ const scopes = ["session", "localSettings", "projectSettings", "userSettings"] a
 
 /** Whether another place to keep it may be chosen. */
 function movable(u: Update): boolean {
-  return u["type"] !== "toolAlwaysAllow" && typeof u["destination"] === "string";
+  return u["type"] !== "toolAlwaysAllow" && u["type"] !== "patterns" && typeof u["destination"] === "string";
 }
 
 interface SuggestionsProps {
@@ -61,8 +61,8 @@ function Suggestions({ id, agent, suggestions, chosen, disabled, choose }: Sugge
   };
   return (
     <fieldset disabled={disabled} class="always">
-      <legend>{words.always.legend(agent)}</legend>
-      {suggestions.length > 1 && <p class="quiet">{words.always.together}</p>}
+      <legend>{words.suggestions.legend(agent)}</legend>
+      {suggestions.length > 1 && <p class="quiet">{words.suggestions.together}</p>}
       {suggestions.map((s, i) => {
         const now = chosen.get(i);
         const to = String((now ?? s)["destination"] ?? "");
@@ -76,11 +76,11 @@ function Suggestions({ id, agent, suggestions, chosen, disabled, choose }: Sugge
               </span>
             </label>
             {now && movable(s) && (
-              <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.always.where}>
+              <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.suggestions.where}>
                 {scopes.map((scope) => (
                   <label class="choice" data-ui="choice" key={scope}>
                     <input type="radio" name={`${id}-scope-${i}`} checked={to === scope} onChange={() => set(i, { ...s, destination: scope })} />
-                    <span>{words.always.scopes[scope]}</span>
+                    <span>{words.suggestions.scopes[scope]}</span>
                   </label>
                 ))}
               </div>
@@ -112,13 +112,13 @@ function RuleForm({ id, kept, disabled, choose }: RulesProps) {
     );
     return () => void (gone = true);
   }, [id]);
-  if (wrong) return <p class="notice">{words.rule.failed(wrong)}</p>;
-  if (!found) return <p class="quiet">{words.rule.asking}</p>;
-  if (found.proposals.length === 0) return <p class="notice"><Ticked text={words.rule.none(visibleLine(found.reason ?? ""))} /></p>;
+  if (wrong) return <p class="notice">{words.proposals.failed(wrong)}</p>;
+  if (!found) return <p class="quiet">{words.proposals.asking}</p>;
+  if (found.proposals.length === 0) return <p class="notice"><Ticked text={words.proposals.none(visibleLine(found.reason ?? ""))} /></p>;
   const scope = kept?.scope ?? bounds[0]!;
   return (
     <fieldset disabled={disabled} class="always">
-      <legend>{words.rule.legend}</legend>
+      <legend>{words.proposals.legend}</legend>
       {found.proposals.map((p) => (
         <div class="suggestion" data-ui="suggestion" data-kind="rule" key={p.digest}>
           <label class="option" data-ui="option">
@@ -128,11 +128,11 @@ function RuleForm({ id, kept, disabled, choose }: RulesProps) {
                 <Ticked text={visibleText(p.sentence)} />
               </b>
               {p.warnings?.map((w, i) => <small class="warning" key={i}><Ticked text={visibleText(w)} /></small>)}
-              <small>{words.rule.past(p.past.matched, p.past.denied, p.past.examined)}</small>
+              <small>{words.proposals.past(p.past.matched, p.past.denied, p.past.examined)}</small>
             </span>
           </label>
           <details>
-            <summary>{words.rule.written}</summary>
+            <summary>{words.proposals.written}</summary>
             <pre>{visibleText(p.rule)}</pre>
           </details>
         </div>
@@ -145,7 +145,7 @@ function RuleForm({ id, kept, disabled, choose }: RulesProps) {
 /** How long a rule holds. */
 export function HowLong({ id, scope, disabled, choose }: { id: string; scope: Scope; disabled: boolean; choose(scope: Scope): void }) {
   return (
-    <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.rule.howLong}>
+    <div class="chips" data-ui="chips" role="radiogroup" aria-label={words.proposals.howLong}>
       {bounds.map((b, i) => (
         <label class="choice" data-ui="choice" key={i}>
           <input type="radio" name={`${id}-bound`} disabled={disabled} checked={same(b, scope)} onChange={() => choose(b)} />

@@ -15,7 +15,7 @@ import { pressOf, wantsVerification } from "../queue/friction";
 import { isForm, nameOf, outcomeLine, type Answer, type Item, type Request } from "../queue/model";
 import { answer, link, remark } from "../queue/state";
 import { Paths } from "../text/rich";
-import { visibleText } from "../text/visible";
+import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
 import { AllowButton } from "./allow";
 import type { Remembered } from "./always";
@@ -95,8 +95,8 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
       </div>
     );
 
-  const agent = words.answer.agent(r.agent);
-  const suggestions = suggestionsOf(source.permissionSuggestions);
+  const agent = visibleLine(words.card.agentName(r.agent));
+  const suggestions = suggestionsOf(source.permissionSuggestions, r);
   const rules = !question && !plan && !form;
   const modes: Exclude<Mode, "">[] = [];
   if (!form && (suggestions.length > 0 || rules)) modes.push("always");
@@ -191,7 +191,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
           </p>
         )}
         <div class="line">
-          {!form && mode !== "stop" && mode !== "handback" && (
+          {!form && mode !== "stop" && mode !== "handback" && r.can?.words !== false && (
             <textarea
               ref={(b) => {
                 box.current = b;

@@ -11,7 +11,7 @@ import { isLong, rowsOf } from "./exact";
 import { grouped, reasonOf } from "./head";
 import { changedLines, partsOf } from "./parts";
 import { relative } from "./paths";
-import { sentenceOf, suggestionsOf } from "./remember";
+import { sentenceOf, suggestionsOf, updatesOf } from "./remember";
 import { marksOf } from "./shellview";
 
 const request = (toolName: string, toolInput: Record<string, unknown>): Request => ({
@@ -141,10 +141,21 @@ test("an edit changes what was typed, and nothing else", () => {
 
 test("suggestions that are not understood are not offered", () => {
   const rule = (rules: unknown, more = {}) => ({ type: "addRules", behavior: "allow", destination: "session", rules, ...more });
-  assert.equal(suggestionsOf([rule([{ toolName: "Bash", ruleContent: "ls:*" }]), rule([]), rule([{}]), null, 7, { type: "new" }]).length, 1);
-  assert.equal(suggestionsOf("x").length, 0);
+  assert.equal(suggestionsOf([rule([{ toolName: "Bash", ruleContent: "ls:*" }]), rule([]), rule([{}]), null, 7, { type: "new" }], { toolName: "Bash" }).length, 1);
+  assert.equal(suggestionsOf("x", { toolName: "Bash" }).length, 0);
+  assert.equal(suggestionsOf([], { toolName: "Bash" }).length, 0);
+  assert.equal(suggestionsOf(["ls *", {}], { toolName: "Bash" }).length, 0);
   assert.ok(sentenceOf(rule([{ toolName: "Bash" }])).includes("every use of Bash"));
   assert.ok(sentenceOf(rule([{ toolName: "Bash", ruleContent: "a\u202eb" }])).includes("⟦U+202E⟧"));
+});
+
+test("patterns are remembered together, as the agent sent them", () => {
+  const [all, ...more] = suggestionsOf(["ls *", "rm\u202e *"], { toolName: "Bash" });
+  assert.equal(more.length, 0);
+  assert.equal(sentenceOf(all!), "Allow Bash(ls *), Bash(rm⟦U+202E⟧ *)");
+  assert.deepEqual(updatesOf(new Map([[0, all!]])), ["ls *", "rm\u202e *"]);
+  assert.equal(sentenceOf(suggestionsOf(["*"], { toolName: "Write" })[0]!), "Allow every use of Edit");
+  assert.deepEqual(["opencode", "kilo"].map((agent) => suggestionsOf(["*"], { toolName: "Bash", agent })[0]!["destination"]), ["cliArg", "kilo"]);
 });
 
 test("a part was seen when no piece of it was passed over", () => {

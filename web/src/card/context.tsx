@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { now } from "../broker/clock";
 import { dangerous } from "../queue/friction";
 import { agoWords, type Item } from "../queue/model";
+import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
 
 const minute = 60_000;
@@ -26,7 +27,7 @@ export function Prompt({ item }: { item: Item }) {
 export function LastWords({ item: { request: r } }: { item: Item }) {
   const c = r.context;
   if (!c) return null;
-  const agent = c.saidBy === "subagent" ? words.context.subagent : words.card.agentName(r.agent ?? "");
+  const agent = c.saidBy === "subagent" ? words.context.subagent : visibleLine(words.card.agentName(r.agent));
   if (!c.said) {
     const why = words.context.unheard[c.saidWhy ?? ""];
     return why ? <p class="remark" data-ui="said-last">{why(agent)}</p> : null;

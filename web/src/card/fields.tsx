@@ -91,7 +91,7 @@ function Plan({ text }: { text: string }) {
 function FieldPart({ request, field: f, whole, opened, open }: Its & { field: Field }) {
   const content = (!opened && isShell(request, f) && folded(request, f, open)) || (whole ? <Block request={request} field={f} text={f.text} /> : <Collapsed request={request} field={f} open={open} />);
   if (f.kind === "words") {
-    const agent = words.card.agentName(request.agent ?? "");
+    const agent = visibleLine(words.card.agentName(request.agent));
     if (dangerous(request)) {
       return (
         <details class="field words" data-ui="agent-words">

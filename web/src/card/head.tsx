@@ -3,6 +3,7 @@
 import { computed } from "@preact/signals";
 import { now } from "../broker/clock";
 import type { Effect } from "../broker/types.gen";
+import { AgentMark } from "../queue/agent";
 import { repoName, sessionName, since, wantsMore, type Item } from "../queue/model";
 import { items } from "../queue/state";
 import { dangerous } from "../queue/friction";
@@ -38,6 +39,7 @@ export function Where({ item: { request: r } }: { item: Item }) {
     <div class="where">
       <div>
         <b id={`session-${r.id}`}>{visibleLine(sessionName(r))}</b>
+        <AgentMark of={r} />
         {repo && <span>{visibleLine(repo)}</span>}
         {(r.repo?.branch || head) && <span>{visibleLine(r.repo?.branch || words.card.atCommit(head!))}</span>}
         {(r.machine ?? (severalHosts.value && r.host)) && <span>{visibleLine(r.machine ?? r.host!)}</span>}

@@ -7,10 +7,13 @@ import { words } from "../text/words";
 
 export type Update = Record<string, unknown>;
 
-/** What the agent suggests to remember; entries of an unknown form are left out. */
-export function suggestionsOf(suggestions: unknown): Update[] {
+/** What the agent suggests to remember; entries of an unknown form are left out. OpenCode sends patterns and
+ * takes all of them or none, so they are one suggestion. */
+export function suggestionsOf(suggestions: unknown, { toolName, agent }: { toolName: string; agent?: string }): Update[] {
   if (!Array.isArray(suggestions)) return [];
-  return (suggestions as unknown[]).filter((s): s is Update => typeof s === "object" && s !== null && sentenceOf(s as Update) !== "");
+  const all = suggestions as unknown[];
+  if (all.length > 0 && all.every((s) => typeof s === "string")) return [{ type: "patterns", patterns: all, tool: /^(Write|permission:edit)$/.test(toolName) ? "Edit" : toolName, destination: agent === "kilo" ? agent : "cliArg" }];
+  return all.filter((s): s is Update => typeof s === "object" && s !== null && sentenceOf(s as Update) !== "");
 }
 
 /** What an update makes the agent do from now on, as a sentence; "" when that is not known. */
@@ -23,6 +26,8 @@ export function sentenceOf(u: Update): string {
       return words.always.mode(visibleLine(String(u["mode"])));
     case "addDirectories":
       return Array.isArray(u["directories"]) ? words.always.directories((u["directories"] as unknown[]).map((d) => visibleLine(String(d))).join(", ")) : "";
+    case "patterns":
+      return words.always.rules("allow", (u["patterns"] as string[]).map((p) => ruleText({ toolName: u["tool"], ruleContent: p === "*" ? undefined : p })).join(", "));
     case "toolAlwaysAllow":
       return words.always.tool(visibleLine(String(u["tool"])));
   }
@@ -37,7 +42,7 @@ function ruleText(r: Update | null): string {
 
 /** Updates as a decision carries them. */
 export function updatesOf(chosen: ReadonlyMap<number, Update>): PermissionUpdate[] {
-  return [...chosen.entries()].sort((a, b) => a[0] - b[0]).map(([, u]) => u as unknown as PermissionUpdate);
+  return [...chosen.entries()].sort((a, b) => a[0] - b[0]).flatMap(([, u]) => (u["patterns"] ?? u) as PermissionUpdate);
 }
 
 /** How long a proposal holds. */

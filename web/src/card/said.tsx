@@ -5,7 +5,7 @@ import { isForm, type Item } from "../queue/model";
 import { visibleLine, visibleText } from "../text/visible";
 import { words } from "../text/words";
 import { useMore } from "./more";
-import { sentenceOf, type Update } from "./remember";
+import { sentenceOf, suggestionsOf, type Update } from "./remember";
 
 // Of a tool call, or of a form.
 type Output = Partial<Omit<PermissionResponse["hookSpecificOutput"] & ElicitationResponse["hookSpecificOutput"], "hookEventName">>;
@@ -17,7 +17,8 @@ export function Said({ item }: { item: Item }) {
   const output: Output | undefined = (whole?.response ?? r.response)?.hookSpecificOutput;
   const d = isForm(r) ? undefined : output?.decision ?? own;
   const { answers, changes } = whole?.allowed ?? r.allowed ?? {};
-  const updates = (d?.updatedPermissions ?? []) as unknown as Update[];
+  const raw = (d?.updatedPermissions ?? []) as unknown as (Update | string)[];
+  const updates = typeof raw[0] === "string" ? suggestionsOf(raw, r) : (raw as Update[]);
   return (
     <>
       {d?.message && (

@@ -9,7 +9,9 @@ import { Difference } from "../card/difference";
 import { Parts } from "../card/fields";
 import { partsOf } from "../card/parts";
 import { Said } from "../card/said";
+import { AgentMark } from "../queue/agent";
 import { agoWords, isRequest, lastElement, since, type Request } from "../queue/model";
+import { sessions } from "../queue/state";
 import { toolLabel } from "../text/tool";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words/all";
@@ -71,6 +73,7 @@ export function Decided({ d, before, only }: Props) {
       )}
       {d.message && <p class="told">{words.history.told(visibleLine(d.message))}</p>}
       <div class="where">
+        <AgentMark of={whole ?? sessions.value.get(d.sessionId) ?? {}} />
         {d.repo && (
           <button type="button" class="link" title={words.history.filter(visibleLine(d.repo))} onClick={() => only({ repo: d.repo ?? "" })}>
             {visibleLine(lastElement(d.repo))}

@@ -88,7 +88,7 @@ function Row({ x, saved, later }: { x: Suggestion; saved(): void; later(): void 
         </small>
       ))}
       <details open={chosen !== undefined}>
-        <summary>{words.rule.written}</summary>
+        <summary>{words.proposals.written}</summary>
         <pre>{visibleText(x.rule)}</pre>
       </details>
       {chosen !== undefined ? (

@@ -4,6 +4,7 @@ import { useRef } from "preact/hooks";
 import { now } from "../broker/clock";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
+import { AgentMark } from "./agent";
 import { current, show } from "./current";
 import { saysOf, sessionName, since, wantsMore, type Entry } from "./model";
 
@@ -56,7 +57,7 @@ function Line({ entry }: { entry: Entry }) {
         <span class="what">{saysOf(first)}</span>
         {entry.items.length > 1 && <b class="times">{words.list.times(entry.items.length)}</b>}
         <small>
-          {visibleLine(sessionName(r))} · <Age at={r.createdAt} />
+          <AgentMark of={r} /> {visibleLine(sessionName(r))} · <Age at={r.createdAt} />
         </small>
       </button>
     </li>

@@ -17,6 +17,7 @@ import { mayDecide } from "../device/session";
 import { preferences } from "../panels/preferences";
 import { visibleLine } from "../text/visible";
 import { words } from "../text/words";
+import { AgentMark } from "./agent";
 import { useTall, useWaking } from "./arm";
 import { canAnswer, each, hindrance, standing, tally, toggled, type Chosen, type Read } from "./choice";
 import { pressOf } from "./friction";
@@ -246,7 +247,9 @@ function Exactly({ items, chosen, opened, pick, open, alone, setAlone }: Exactly
           <code class="text">{text.line}</code>
         </button>
         {free.length > 1 && <b class="times" data-ui="times" aria-label={words.inbox.times(free.length)}>×{free.length}</b>}
-        <span class="from">{where}</span>
+        <span class="from">
+          <AgentMark of={r} /> {where}
+        </span>
         {free.length > 0 && <Left item={item} />}
       </div>
       {free.length > 0 && <RiskStrip item={item} />}

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { clockSkew, now } from "../broker/clock";
 import { toolKind } from "../broker/tools";
 import { Said } from "../card/said";
+import { AgentMark } from "../queue/agent";
 import { lastElement, outcomeLine, saysOf, sessionName, shownOf, since, type Item } from "../queue/model";
 import { Paths, Ticked } from "../text/rich";
 import { visibleLine } from "../text/visible";
@@ -25,7 +26,7 @@ export function Past({ item }: { item: Item }) {
   return (
     <li class={`past ${line?.tone ?? "gone"}`} data-ui="past" data-state={line?.tone}>
       <div class="where">
-        <b>{visibleLine(sessionName(r))}</b>
+        <AgentMark of={r} /> <b>{visibleLine(sessionName(r))}</b>
         <time class="age">{since(Math.max(0, now.value - clockSkew - item.endedAt))}</time>
       </div>
       <div class="what">{saysOf(item)}</div>

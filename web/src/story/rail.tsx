@@ -1,4 +1,5 @@
 // The list of sessions: those in which something waits first, then the newest.
+import { AgentMark } from "../queue/agent";
 import { sessionName, type Group } from "../queue/model";
 import { groups, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
@@ -32,7 +33,9 @@ export function Rail() {
             <span>
               <span class="name">{names.get(id)}</span>
               {where && <small>{where}</small>}
-              <small>{s?.state ? stateWords(s) : words.feed.states.blocked_on_permission}</small>
+              <small>
+                <AgentMark of={place} /> {s?.state ? stateWords(s) : words.feed.states.blocked_on_permission}
+              </small>
             </span>{" "}
             {waiting > 0 && (
               <span class="count">
@@ -48,6 +51,7 @@ export function Rail() {
 }
 
 interface Place {
+  agent?: string;
   sessionId: string;
   cwd?: string;
   repo?: { root?: string; branch?: string };

@@ -1,6 +1,9 @@
 package install
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Format is a file of hooks of another agent than Claude Code, in the same shape: an object hooks, with a
 // list of groups for each event.
@@ -10,6 +13,9 @@ type Format struct {
 	Events []string // a hook is written for each
 	// Handler is the hook of an event, as JSON on one line.
 	Handler func(event string) string
+	// Matcher says which tools the hook of an event is for, in the agent's own pattern; "" for all. nil: all,
+	// of every event.
+	Matcher func(event string) string
 	// Whole is the text of a file that is assent's alone, in the place of Handler.
 	Whole []byte
 	// Notes are what a person should know besides.
@@ -22,6 +28,14 @@ func (o Options) line(event string) string {
 		return o.Format.Handler(event)
 	}
 	return o.handler(event).line()
+}
+
+// matcher is the pattern of the tools that the hook of an event is for, "" for all.
+func (o Options) matcher(event string) string {
+	if o.Format == nil || o.Format.Matcher == nil {
+		return ""
+	}
+	return o.Format.Matcher(event)
 }
 
 // agent is the name of the agent, for people.
@@ -38,6 +52,20 @@ func (o Options) events() ([]string, error) {
 		return o.Format.Events, nil
 	}
 	return Events(o.Versions)
+}
+
+// CommandHook is the hook that runs these words by a shell, as JSON on one line. The unit of timeout is the agent's.
+func CommandHook(words []string, timeout int) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = Quote(w)
+	}
+	b, _ := json.Marshal(struct { // texts and a number
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Timeout int    `json:"timeout"`
+	}{"command", strings.Join(quoted, " "), timeout})
+	return string(b)
 }
 
 // Quote makes a text one word of a POSIX shell, for agents that run their hooks by one.

@@ -17,7 +17,7 @@ type hookRef struct {
 	event          string
 	member         int // of hooks
 	group, handler int
-	whole          bool // the group is for everything that happens
+	matcher        string // of the group, "" where it is for everything that happens
 }
 
 // hooks returns the object of hooks, nil if there is none that can be read.
@@ -47,7 +47,7 @@ func ours(hooks *hujson.Object) []hookRef {
 			for k, h := range handlers.Elements {
 				if Ours(wordsOf(h)) {
 					found = append(found, hookRef{
-						event: m.Name.Value.(hujson.Literal).String(), member: i, group: j, handler: k, whole: matchesAll(group),
+						event: m.Name.Value.(hujson.Literal).String(), member: i, group: j, handler: k, matcher: matcherOf(group),
 					})
 				}
 			}
@@ -74,14 +74,20 @@ func at(hooks *hujson.Object, p hookRef) *hujson.Array {
 	return handlersOf(groups.Elements[p.group].Value.(*hujson.Object))
 }
 
-// matchesAll reports whether a group has no matcher that leaves anything out.
-func matchesAll(group *hujson.Object) bool {
+// matcherOf is the pattern of a group, "" where it leaves nothing out.
+func matcherOf(group *hujson.Object) string {
 	v := last(group, "matcher")
 	if v == nil {
-		return true
+		return ""
 	}
 	l, ok := v.Value.(hujson.Literal)
-	return ok && l.Kind() == '"' && slices.Contains([]string{"", "*"}, l.String())
+	switch {
+	case !ok || l.Kind() != '"':
+		return "no pattern: " + v.String()
+	case l.String() == "*":
+		return ""
+	}
+	return l.String()
 }
 
 // wordsOf is the command line of a handler.
@@ -125,7 +131,7 @@ func (d *document) hook(names []string, o Options) []string {
 	var gone []hookRef
 	for _, p := range ours(hooks) {
 		optional := p.event != "" && o.Format == nil && unwanted(p.event, o.Versions)
-		fits := slices.Contains(names, p.event) && p.whole || optional
+		fits := slices.Contains(names, p.event) && p.matcher == o.matcher(p.event) || optional
 		if !fits || present[p.event] {
 			gone = append(gone, p)
 			continue
@@ -145,6 +151,10 @@ func (d *document) hook(names []string, o Options) []string {
 			continue
 		}
 		group := `{"hooks": [` + o.line(name) + `]}`
+		if m := o.matcher(name); m != "" {
+			quoted, _ := json.Marshal(m) // a text
+			group = `{"matcher": ` + string(quoted) + `, "hooks": [` + o.line(name) + `]}`
+		}
 		if v := last(hooks, name); v != nil {
 			d.addElement(v.Value.(*hujson.Array), d.indent(2), group)
 		} else {

@@ -21,6 +21,13 @@ const (
 	Agent     = "Agent"
 	Question  = "AskUserQuestion"
 	Plan      = "ExitPlanMode"
+
+	Glob         = "Glob"
+	Grep         = "Grep"
+	LS           = "LS"
+	Monitor      = "Monitor"
+	NotebookEdit = "NotebookEdit"
+	Skill        = "Skill"
 )
 
 // MCP is how the names of tools of MCP servers begin: mcp__SERVER__TOOL.
@@ -44,7 +51,8 @@ var (
 // may write stand first, in the order in which texts list them.
 //
 // Known has members of other agents, too, whose tools are read by these entries: what OpenCode and Copilot
-// show at their prompts (diff, filediff), a page's format, and Qwen Code's is_background.
+// show at their prompts (diff, filediff), a page's format, Qwen Code's is_background, and what Droid says of its own
+// calls (riskLevel, riskLevelReason, summary).
 var all = append([]tool.Tool{
 	{
 		Name: Write, Kind: tool.Write, Path: []string{"file_path"}, Title: "file_path", Specified: true,
@@ -69,7 +77,7 @@ var all = append([]tool.Tool{
 	},
 	{
 		Name: Bash, Kind: tool.Command, Command: "command", Title: "command", Specified: true,
-		Known:   []string{"command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox", "is_background"},
+		Known:   []string{"command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox", "is_background", "riskLevel", "riskLevelReason", "summary"},
 		Members: []tool.Member{code("command"), words("description")},
 	},
 	{

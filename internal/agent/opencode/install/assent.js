@@ -69,7 +69,7 @@ export const Assent = async ({ client, directory }) => {
         ? { tool_name: call.tool, tool_input: { ...call.args, ...p.metadata } }
         : { tool_name: natural[p.permission] ? `permission:${p.permission}` : p.permission, tool_input: { ...p.metadata, patterns: p.patterns, ...(call ? { call: { tool: call.tool, input: call.args } } : {}) } }
       hook({ hook_event_name: "PermissionRequest", ...base(p.sessionID), ...what, ...(p.tool?.callID ? { tool_use_id: p.tool.callID } : {}), ...about }, p.id, (d) => {
-        if (d.behavior === "allow") void reply(`/permission/${p.id}/reply`, { reply: d.updatedPermissions ? "always" : "once" })
+        if (d.behavior === "allow") void reply(`/permission/${p.id}/reply`, { reply: d.updatedPermissions?.length ? "always" : "once" })
         else if (d.behavior === "deny") void reply(`/permission/${p.id}/reply`, { reply: "reject", ...(d.message ? { message: d.message } : {}) })
       })
     },

@@ -2,11 +2,9 @@
 package install
 
 import (
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/qwen"
@@ -45,13 +43,5 @@ func handler(command []string, event string) string {
 	if event == "PermissionRequest" {
 		words, timeout = append(words, "--timeout", wait), limit
 	}
-	for i, w := range words {
-		words[i] = install.Quote(w)
-	}
-	b, _ := json.Marshal(struct { // texts and a number
-		Type    string `json:"type"`
-		Command string `json:"command"`
-		Timeout int    `json:"timeout"`
-	}{"command", strings.Join(words, " "), timeout})
-	return string(b)
+	return install.CommandHook(words, timeout)
 }

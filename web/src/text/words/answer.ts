@@ -22,7 +22,6 @@ export const answerWords = {
     more: "More answers",
     back: "Back",
     modes: { edit: "Edit…", always: "Always…", stop: "Deny and stop…", handback: "Answer at the terminal…" },
-    agent: (agent: string | undefined) => (agent ? agent[0]!.toUpperCase() + agent.slice(1) : "Claude"),
     instead: (agent: string) => `Tell ${agent} what to do instead…`,
     allowEdited: "Allow as edited",
     approveEdited: "Approve as edited",
@@ -52,34 +51,23 @@ export const answerWords = {
   },
 
   always: {
-    legend: (agent: string) => `Suggested by ${agent}, which will then stop asking for it`,
-    together: "These are suggested together. One alone may not keep it from asking again.",
     rules: (behavior: string, rules: string) => `${behavior === "allow" ? "Allow" : behavior === "deny" ? "Deny" : "Ask about"} ${rules}`,
     wholeTool: (tool: string) => `every use of ${tool}`,
     mode: (mode: string) => (mode === "acceptEdits" ? "Accept every edit of files in the agent's directory" : `Switch the agent to the mode ${mode}`),
     directories: (dirs: string) => `Let the agent work in ${dirs}`,
     tool: (tool: string) => `Allow every use of ${tool}`,
-    where: "Where it is kept",
-    scopes: { session: "This session", localSettings: "This project, me", projectSettings: "This project, all", userSettings: "All my projects" },
     kept: {
       session: "In this session only; not saved.",
       localSettings: "In this project, for you: .claude/settings.local.json",
       projectSettings: "In this project, for everybody who works in it: .claude/settings.json",
       userSettings: "In all your projects: ~/.claude/settings.json",
+      kilo: "In all your projects: ~/.config/kilo/kilo.json",
       cliArg: "As long as this agent runs.",
       "": "Kept by the agent.",
     } as Readonly<Record<string, string>>,
   },
 
   rule: {
-    legend: "Rules and grants: assent answers by itself from now on",
-    asking: "Asking the broker for rules that fit…",
-    failed: (why: string) => `The rules could not be loaded: ${why}.`,
-    none: (why: string) => `No rule can be made of this request${why && `: ${why.replace(/\.$/, "")}`}.`,
-    past: (matched: number, denied: number, looked: number) =>
-      looked === 0 ? "There are no past requests to try it on yet." : matched === 0 ? `It matches this request, ${n(looked, "but not the one other past request", "but none of the last # others")}.` : `${n(looked, "Of one other request", "Of the last # other requests")} it would have allowed ${matched}${denied ? `, ${n(denied, "1 of which was", "# of which were")} denied` : ""}.`,
-    written: "Source of the rule",
-    howLong: "How long it applies",
     holds: (s: Scope) => `Will be saved ${spanOf(s)}.`,
     saved: (s: Scope) => `Saved ${spanOf(s)}, under Rules:`,
     scope: (s: Scope) =>

@@ -1,6 +1,8 @@
 // The words of one request, and of its outcome.
 import { n } from "./count";
 
+const agents: Readonly<Record<string, string>> = { opencode: "OpenCode" };
+
 export const cardWords = {
   card: {
     allowedHere: (times: number) => n(times, "allowed once before", "allowed # times here"),
@@ -47,7 +49,11 @@ export const cardWords = {
       asks: "Asks",
       other: "Other",
     },
-    agentName: (agent: string) => (agent ? agent[0]!.toUpperCase() + agent.slice(1) : "The agent"),
+    /** An agent's name in the API; one that is driven over ACP brings its own behind "acp:". */
+    agentName: (agent: string | undefined) => {
+      const name = agent?.replace("acp:", "") || "the agent";
+      return agents[name] ?? name[0]!.toUpperCase() + name.slice(1);
+    },
     foldedWords: (label: string, count: number) => `${label} · ${n(count, "1 character", "# characters")}`,
     sample: "sample",
     sampleHint: "A sample request: whatever you answer, nothing runs.",

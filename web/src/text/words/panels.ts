@@ -2,6 +2,24 @@
 import { n } from "./count";
 
 export const panelsWords = {
+  suggestions: {
+    legend: (agent: string) => `Suggested by ${agent}, which will then stop asking for it`,
+    together: "These are suggested together. One alone may not keep it from asking again.",
+    where: "Where it is kept",
+    scopes: { session: "This session", localSettings: "This project, me", projectSettings: "This project, all", userSettings: "All my projects" },
+  },
+
+  proposals: {
+    legend: "Rules and grants: assent answers by itself from now on",
+    asking: "Asking the broker for rules that fit…",
+    failed: (why: string) => `The rules could not be loaded: ${why}.`,
+    none: (why: string) => `No rule can be made of this request${why && `: ${why.replace(/\.$/, "")}`}.`,
+    past: (matched: number, denied: number, looked: number) =>
+      looked === 0 ? "There are no past requests to try it on yet." : matched === 0 ? `It matches this request, ${n(looked, "but not the one other past request", "but none of the last # others")}.` : `${n(looked, "Of one other request", "Of the last # other requests")} it would have allowed ${matched}${denied ? `, ${n(denied, "1 of which was", "# of which were")} denied` : ""}.`,
+    written: "Source of the rule",
+    howLong: "How long it applies",
+  },
+
   alarms: {
     noneInForce: "The rules cannot be used: no rule allows anything.",
     oldInForce: "A rules file cannot be used in its current form.",

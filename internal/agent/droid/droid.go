@@ -1,0 +1,118 @@
+// Package droid is Factory's Droid, as package agent wants it. It has no hook that asks for permission:
+// its PreToolUse hook decides about a call instead of its own autonomy level, and is taken for the request.
+//
+// Droid 0.215.0 was measured, as `droid exec`; its terminal wants an account. A hook without an answer, one
+// that fails and one that runs out of time leave the call to the autonomy level, under which it may run. An
+// edited input is laid over the original, member by member.
+package droid
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"assent/internal/agent"
+	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/dialect"
+	"assent/internal/hook"
+	"assent/internal/text/strictjson"
+)
+
+// Name is what hooks, flags and records call it.
+const Name = "droid"
+
+// Asks is its own name of the event that asks.
+const Asks = "PreToolUse"
+
+// Matcher are the tools that a hook asks about, as Droid's settings spell it: what runs, changes, fetches or
+// belongs to an MCP server. What only reads is not asked about.
+const Matcher = "Execute|Create|" + tools.Edit + "|Multi" + tools.Edit + "|ApplyPatch|FetchUrl|.*___.*"
+
+// Events are the types of its hooks' events that a hook is written for, by its own names.
+var Events = []string{ // read-only
+	Asks, "SessionStart", "UserPromptSubmit", "PostToolUse", "Notification", "PreCompact", "SubagentStop", "Stop", "SessionEnd",
+}
+
+var words = dialect.Words{
+	Events: map[string]string{Asks: hook.EventPermissionRequest},
+	Tools: map[string]dialect.Tool{
+		"Execute": {Name: tools.Bash}, "Create": {Name: tools.Write}, tools.Read: {Name: tools.Read}, "FetchUrl": {Name: tools.WebFetch},
+		tools.Edit: {Name: tools.Edit, Members: map[string]string{"old_str": "old_string", "new_str": "new_string"}},
+	},
+	Tool: func(native string) string {
+		if server, tool, ok := strings.Cut(native, "___"); ok && server != "" && tool != "" {
+			return tools.MCP + server + "__" + tool
+		}
+		return native
+	},
+}
+
+// Agent is Droid.
+type Agent struct{ dialect.Agent }
+
+// New returns Droid.
+func New() Agent {
+	events := []string{hook.EventPermissionRequest}
+	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{
+		Title: "Droid", Version: "0.215.0", Package: "droid", Events: append(events, Events[1:]...),
+		Can: hook.Can{Words: true, Edit: true},
+		Failed: agent.Failed{
+			Terminal: "not measured: it wants an account; assent's hook denies",
+			Headless: "`droid exec --auto` would run it, and assent's hook denies",
+			Runs:     true,
+		},
+	}}}
+}
+
+// Check holds a decision against what the agent can take.
+func (a Agent) Check(d hook.Decision, r *hook.Request) error {
+	if err := a.Agent.Check(d, r); err != nil {
+		return err
+	}
+	if len(d.UpdatedInput) == 0 {
+		return nil
+	}
+	edited, _ := strictjson.Object(d.UpdatedInput) // Check had no error
+	was, _ := strictjson.Object(r.ToolInput)
+	for _, m := range was {
+		if !slices.ContainsFunc(edited, func(e strictjson.Member) bool { return e.Key == m.Key }) {
+			return hook.BadField("updatedInput", "without "+m.Key+", which Droid would keep as it was: give every member")
+		}
+	}
+	for _, m := range edited { // another name of the same member would win over it
+		if !slices.ContainsFunc(was, func(e strictjson.Member) bool { return e.Key == m.Key }) {
+			return hook.BadField("updatedInput", m.Key+" is no member of the input that was asked about")
+		}
+	}
+	return nil
+}
+
+// Encode writes a decision in the shape that a PreToolUse hook answers in, and an edited input in the agent's
+// own names.
+func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
+	if err := a.Check(d, r); err != nil {
+		return nil, err
+	}
+	type output struct {
+		Event    string          `json:"hookEventName"`
+		Decision hook.Behavior   `json:"permissionDecision"`
+		Reason   string          `json:"permissionDecisionReason"`
+		Input    json.RawMessage `json:"updatedInput,omitempty"`
+	}
+	out := output{Event: Asks, Decision: d.Behavior, Reason: d.Message}
+	if out.Reason == "" {
+		out.Reason = map[hook.Behavior]string{hook.BehaviorAllow: "Allowed in assent", hook.BehaviorDeny: "Denied in assent"}[d.Behavior]
+	}
+	if len(d.UpdatedInput) > 0 {
+		out.Input = json.RawMessage(a.Words.Native(r.ToolName, d.UpdatedInput))
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(struct {
+		Specific output `json:"hookSpecificOutput"`
+	}{out})
+	return []byte(strings.TrimSuffix(b.String(), "\n")), err
+}
+
+var _ agent.Agent = Agent{}
