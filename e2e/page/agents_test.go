@@ -1,124 +1,178 @@
 package page
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
 
 	"assent/e2e/rig"
-	"assent/internal/agent/agents"
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
 )
 
-// TestOtherAgentsOnThePage shows real requests of every agent: the page says whose each is, speaks of no other
-// agent, and offers no answer that the agent does not take.
-func TestOtherAgentsOnThePage(t *testing.T) {
+// host is a host that the test plays, over the same WebSocket as the real one.
+type host struct {
+	t    *testing.T
+	conn *websocket.Conn
+	hear chan api.BrokerFrame
+}
+
+func newHost(t *testing.T, d *rig.Daemon, name string, agents ...api.Agent) *host {
+	t.Helper()
+	token := d.CreateToken("host", name)
+	base, _ := d.Owner()
+	header := http.Header{"Authorization": {"Bearer " + token}}
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+base[len("http"):]+"v1/host/ws", header)
+	if err != nil {
+		t.Fatalf("%v (%v)", err, res)
+	}
+	h := &host{t, conn, make(chan api.BrokerFrame, 100)}
+	t.Cleanup(func() { conn.Close() })
+	go func() {
+		defer close(h.hear)
+		for {
+			var f api.BrokerFrame
+			if conn.ReadJSON(&f) != nil {
+				return
+			}
+			h.hear <- f
+		}
+	}()
+	h.send(api.HostFrame{Type: api.HostHello, Host: name, Version: "test", Agents: agents})
+	if f := h.next(api.BrokerWelcome); len(f.Problems) > 0 {
+		t.Fatalf("the broker leaves out %q", f.Problems)
+	}
+	return h
+}
+
+func (h *host) send(f api.HostFrame) {
+	h.t.Helper()
+	if err := h.conn.WriteJSON(f); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// next returns the next frame of a type; others are passed over.
+func (h *host) next(kind string) api.BrokerFrame {
+	h.t.Helper()
+	for f := range h.hear {
+		if f.Type == kind {
+			return f
+		}
+	}
+	h.t.Fatalf("the broker closed before %s", kind)
+	return api.BrokerFrame{}
+}
+
+// tell says what became of a message, and waits until that is recorded.
+func (h *host) tell(kind, message, outcome string) {
+	h.t.Helper()
+	id := uuid.NewString()
+	h.send(api.HostFrame{Type: kind, ID: id, Message: message, Outcome: outcome})
+	for f := h.next(api.BrokerAck); ; f = h.next(api.BrokerAck) {
+		if f.ID != id {
+			continue
+		}
+		if !f.OK {
+			h.t.Fatalf("%s: %+v", kind, f)
+		}
+		return
+	}
+}
+
+// TestPageStartsAnAgent: a host's agent stands under the sessions; a device of role operate starts it within
+// its ceiling, sees its session come up, writes to it, and stops it.
+func TestPageStartsAnAgent(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t)
+	coder := api.Agent{
+		Name: "coder", Hostname: "build1", Status: api.AgentIdle,
+		Executor: &api.AgentExecutor{Kind: "claude", Version: "2.1.329"},
+		Project:  &api.AgentProject{Name: "shop", Path: "/srv/shop"},
+		Limits:   &api.AgentLimits{BudgetUSD: 5, Sessions: 2},
+	}
+	h := newHost(t, d, "build1", coder)
+	b := rig.NewBrowser(t)
+	b.PairAs(d, "operate")
+	b.Rest()
+	b.View("Sessions")
+	b.See("[data-ui=agents]", "build1")
+	b.See("[data-ui=agents] button[data-agent=coder]", rig.Word("agents.states.idle"))
+	b.Looks("agents-list")
+	b.Tap("[data-ui=agents] button[data-agent=coder]")
+	b.See("[data-ui=start-agent]", "/srv/shop")
+	const text = "Fix the cart's total."
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=start-agent] textarea"), text))
+	b.Looks("agents-start")
+	b.Accessible("agents-start")
+	b.NothingCut("agents-start")
+
+	budget := "[data-ui=start-agent] input[type=number]"
+	b.Do(chromedp.SetValue(chromedp.CSS(budget), ""), chromedp.SendKeys(chromedp.CSS(budget), "2"))
+	b.Tap("[data-ui=start-agent] [data-action=start-agent]")
+	m := h.next(api.BrokerMessage).Message
+	if m == nil || m.Prompt != text || m.Kind != hook.MessagePrompt || m.Options == nil || m.Options.BudgetUSD != 2 || !auth.VerifyMessage(*m) {
+		t.Fatalf("the host is sent %+v", m)
+	}
+	b.See("[data-ui=start-agent] [data-ui=message][data-state=sent]", text)
+	h.tell(api.HostTaken, m.ID, "")
+	b.See("[data-ui=start-agent] [data-ui=message][data-state=taken]", text)
+	b.Looks("agents-starting")
+
+	event := func(name string, more map[string]any) {
+		t.Helper()
+		doc := map[string]any{"session_id": m.SessionID, "cwd": "/srv/shop", "permission_mode": "default", "hook_event_name": name}
+		for k, v := range more {
+			doc[k] = v
+		}
+		d.Hook(rig.Object(t, doc)).Wait()
+	}
+	coder.Status, coder.Sessions = api.AgentBusy, []api.AgentSession{{SessionID: m.SessionID, Status: api.AgentBusy, CostUSD: 0.12}}
+	h.send(api.HostFrame{Type: api.HostAgents, Agents: []api.Agent{coder}})
+	event("SessionStart", map[string]any{"source": "startup"})
+	event("UserPromptSubmit", map[string]any{"prompt": text})
+	h.tell(api.HostStarted, m.ID, "")
+
+	// The session is shown by itself, with the line to write to it.
+	b.See("[data-ui=composer] [data-ui=message][data-state=started]", text)
+	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=composer] textarea"), "And its test."))
+	b.Tap("[data-ui=composer] [data-action=say]")
+	next := h.next(api.BrokerMessage).Message
+	if next.Agent != "coder" || next.SessionID != m.SessionID || next.Prompt != "And its test." || !auth.VerifyMessage(*next) {
+		t.Fatalf("the host is sent %+v", next)
+	}
+	b.Looks("agents-session")
+	b.Tap("[data-ui=composer] [data-action=stop-agent]")
+	stop := h.next(api.BrokerMessage).Message
+	if stop.Kind != hook.MessageCancel || stop.Prompt != "" || stop.SessionID != m.SessionID || !auth.VerifyMessage(*stop) {
+		t.Fatalf("the host is sent %+v", stop)
+	}
+	h.tell(api.HostTaken, stop.ID, "")
+	h.tell(api.HostEnded, m.ID, hook.OutcomeCancelled)
+	h.tell(api.HostEnded, stop.ID, hook.OutcomeCompleted)
+	b.Accessible("agents-session")
+	b.NothingCut("agents-session")
+	b.Looks("agents-stopped")
+	b.Quiet()
+}
+
+// TestPageMayNotStart: a device that may approve sees the agents, and is told what it lacks.
+func TestPageMayNotStart(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	newHost(t, d, "build1", api.Agent{Name: "coder", Hostname: "build1", Status: api.AgentIdle})
 	b := rig.NewBrowser(t)
 	b.Pair(d)
 	b.Rest()
-	const recorded = "../../internal/agent/agents/testdata"
-	dirs, err := os.ReadDir(recorded)
-	if err != nil || len(dirs) < 5 {
-		t.Fatalf("%d agents, %v", len(dirs), err)
-	}
-	names := map[string]string{"codex": "Codex", "opencode": "OpenCode", "kilo": "Kilo", "copilot": "Copilot", "qwen": "Qwen", "droid": "Droid"}
-	none, _, _ := strings.Cut(rig.Word("proposals.none", "\x00"), "\x00")
-	others := regexp.MustCompile(`(?i)claude`)
-	look := func(where, selector string) {
-		t.Helper()
-		if text := b.Text(selector); others.MatchString(text) {
-			t.Errorf("%s speaks of Claude:\n%s", where, text)
-		}
-	}
-	for _, dir := range dirs {
-		name := dir.Name()
-		a, err := agents.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		can := a.Facts().Can
-		requests := "[Pp]ermissionRequest-*.json"
-		if name == "droid" {
-			requests = "PreToolUse-*.json"
-		}
-		payloads, err := filepath.Glob(filepath.Join(recorded, name, requests))
-		if err != nil || len(payloads) == 0 {
-			t.Fatalf("%s: no requests, %v", name, err)
-		}
-		for _, path := range payloads {
-			payload, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			event, _, _ := strings.Cut(filepath.Base(path), "-")
-			h := d.Hook(payload, "--agent", name, "--event", event)
-			r := d.WaitPending(1)[0]
-			what := name + "/" + filepath.Base(path)
-			card := rig.Part("card") + `[data-request="` + r.ID + `"]`
-			b.See(card+" [data-ui=agent]", names[name])
-			look(what, card)
-			if can.Words != b.Has(card+" [data-ui=note]") {
-				t.Errorf("%s: a note is offered: %v", what, !can.Words)
-			}
-			b.Tap(card + " [data-action=other]")
-			b.Do(chromedp.WaitVisible(chromedp.CSS(card + " [data-ui=menu]")))
-			modes := rig.Value(b, chromedp.Evaluate[[]string](`[...document.querySelectorAll(`+rig.JSString(card+" [data-mode]")+`)].map(e => e.dataset.mode)`))
-			if slices.Contains(modes, "edit") != (can.Edit && r.ToolName != "AskUserQuestion") || slices.Contains(modes, "stop") != can.Interrupt {
-				t.Errorf("%s offers %q, and can %+v", what, modes, can)
-			}
-			b.Tap(card + " [data-action=other]")
-			for _, mode := range modes {
-				b.Mode(mode)
-				if mode == "always" {
-					rig.Eventually(t, rig.Soon, "the broker says which rules fit", func() bool {
-						return b.Has(card+" [data-ui=others] [data-kind=rule]") || strings.Contains(b.Text(card+" [data-ui=others]"), none)
-					})
-					if suggests := len(r.Suggestions) > 2; b.Has(card+" [data-kind=agent]") != (suggests && can.Always) {
-						t.Errorf("%s suggests %s, and the page offers it: %v", what, r.Suggestions, !suggests)
-					}
-				}
-				look(what+" "+mode, card)
-			}
-			d.Deny(r, "")
-			_ = h.Cmd.Wait() // what it prints is not in the shape of Claude Code for all of them
-		}
-	}
-
-	// A suggestion that is taken is the agent's own "always".
-	payload, err := os.ReadFile(filepath.Join(recorded, "opencode", "PermissionRequest-shell.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := d.Hook(payload, "--agent", "opencode")
-	d.WaitPending(1)
-	b.Mode("always")
-	b.See(rig.Open+" [data-ui=suggestion][data-kind=agent]", "Allow Bash(touch *)")
-	b.See(rig.Open+" [data-ui=suggestion][data-kind=agent]", rig.Word("always.kept.cliArg"))
-	b.Choose(rig.Open+" [data-ui=suggestion][data-kind=agent] [data-ui=option]", true)
-	b.Looks("always-opencode")
-	b.Do(rig.Phone)
-	b.Decide("[data-action=allow]", rig.Word("outcome.allowed"))
-	_ = h.Cmd.Wait()
-	if got := h.Stdout.String(); !strings.Contains(got, `"updatedPermissions":["touch *"]`) {
-		t.Errorf("the plugin is told %s", got)
-	}
-	b.See(b.Recent()+" [data-ui=said]", "touch *")
-
 	b.View("Sessions")
-	b.See("[data-ui=sessions]", "OpenCode")
-	look("the list of sessions", "body")
-	b.Looks("agents-sessions")
-	b.Do(rig.Phone)
-	b.View("History")
-	b.See("[data-ui=decision]:first-child [data-ui=agent]", "OpenCode")
-	look("the history", "body")
-	b.Looks("agents-history")
-	b.Do(rig.Phone)
+	b.Tap("[data-ui=agents] button[data-agent=coder]")
+	b.See("[data-ui=start-agent]", "pair --role operate")
+	if b.Has("[data-ui=start-agent] form") {
+		t.Error("it can start one")
+	}
 	b.Quiet()
 }

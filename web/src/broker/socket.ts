@@ -113,9 +113,9 @@ export class Live {
 
   private receive(data: string): void {
     const m = JSON.parse(data) as WSMessage;
-    if (m.type !== "snapshot" && m.type !== "changes" && m.type !== "sessions" && m.type !== "rules" && m.type !== "halt" && m.type !== "messages") return; // of a later version
+    if (m.type !== "snapshot" && m.type !== "changes" && m.type !== "sessions" && m.type !== "rules" && m.type !== "halt" && m.type !== "messages" && m.type !== "agents") return; // of a later version
     this.on.message(m);
-    if (m.type === "sessions" || m.type === "rules" || m.type === "halt" || m.type === "messages") return; // how they stand, not what happened
+    if (m.type === "sessions" || m.type === "rules" || m.type === "halt" || m.type === "messages" || m.type === "agents") return; // how they stand, not what happened
     this.epoch = m.epoch;
     this.seq = m.seq;
   }

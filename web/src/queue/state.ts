@@ -1,5 +1,6 @@
 // What the page shows, as signals, and everything that changes it.
 import { computed, signal } from "@preact/signals";
+import { agents, starting } from "../agents/agents";
 import { decide, getRequest, handBack, listEnded } from "../broker/api";
 import { clockSkew, now, tickClock } from "../broker/clock";
 import { ApiError, reason, sentence } from "../broker/http";
@@ -85,6 +86,8 @@ export function turnedAway(why: string): void {
   selected.value = announcement.value = arrivalTrouble.value = "";
   ruleTrouble.value = halt.value = undefined;
   keepMessagesOf("");
+  agents.value = [];
+  starting.value = undefined;
   together.value = [];
   recentKnown.value = false;
   view.value = "inbox";
@@ -120,6 +123,10 @@ function receive(m: WSMessage): void {
     return;
   }
   if (m.type === "messages") return heard(m.messages);
+  if (m.type === "agents") {
+    agents.value = m.agents;
+    return;
+  }
   if (m.type === "rules") {
     const before = ruleTrouble.value;
     ruleTrouble.value = m.allowing && m.problems.length === 0 ? undefined : m;

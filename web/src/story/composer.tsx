@@ -1,11 +1,10 @@
 // The line under a session in which its agent is told something, and what became of what was sent.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { verified } from "../broker/api";
-import { digest } from "../broker/digest";
+import { agentOf } from "../agents/agents";
+import { messagesPath, send, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
-import { sign } from "../device/device";
 import { authorized, ownDevice } from "../device/session";
 import { link } from "../queue/state";
 import { visibleLine, visibleText } from "../text/visible";
@@ -14,7 +13,6 @@ import { heard, keepMessagesOf, messages, writing } from "./messages";
 
 const w = laterWords.say;
 const shown = 3; // messages, the newest
-const life = 600_000; // ms: until when a message may be handed over
 const again = 2000; // ms after which the messages are read again that could not be read
 
 /** What was begun in each session, and not sent. */
@@ -34,10 +32,12 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     field.current.scrollIntoView({ block: "nearest" });
     field.current.focus();
   });
-  if (!session || session.state === "exited" || (session.agent ?? "claude") !== "claude") return null;
+  const hosted = agentOf(id);
+  const own = messages.value.filter((m) => m.sessionId === id);
+  const to = session && recipient(session, hosted?.name, own);
+  if (!session || !to || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
   if (role === "view" || role === "approve") return <p class="quiet say-not">{w.notAllowed}</p>;
-  const own = messages.value.filter((m) => m.sessionId === id);
   const draft = drafts.value.get(id) ?? "";
   const set = (text: string) => (drafts.value = new Map(drafts.value).set(id, text));
   const go = async () => {
@@ -45,7 +45,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     setBusy(true);
     setTrouble("");
     try {
-      await send(session, draft);
+      await send({ ...to, prompt: draft });
       set("");
     } catch (e) {
       setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
@@ -90,17 +90,46 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
           {busy ? w.sending : w.send}
         </button>
       </form>
-      <p class="quiet">{w.hint}</p>
+      {hosted && <Stop agent={hosted.name} session={id} />}
+      <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
     </section>
   );
 }
 
-function One({ message: m }: { message: Message }) {
+/** To whom the text of the line goes: the session's terminal, or the agent of a host that runs it, or ran it.
+ * undefined: to nobody, it has ended. */
+function recipient(session: SessionInfo, hosted: string | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
+  const sessionId = session.sessionId;
+  if (hosted) return { host: true, agent: hosted, sessionId, kind: "prompt" };
+  const ran = own.find((m) => !m.agent.startsWith("terminal@"))?.agent;
+  if (ran) return { host: true, agent: ran, sessionId, kind: "resume" };
+  return session.state === "exited" ? undefined : { host: false, agent: `terminal@${session.host ?? ""}`, sessionId, kind: "prompt" };
+}
+
+/** Ends what the session of a host does; pressed again, more firmly. */
+function Stop({ agent, session }: { agent: string; session: string }) {
+  const [said, setSaid] = useState("");
+  const stop = () =>
+    send({ host: true, agent, sessionId: session, kind: "cancel" }).then(
+      () => setSaid(w.stopped),
+      (e: unknown) => setSaid(w.notStopped(reason(e))),
+    );
+  return (
+    <p class="act">
+      <button type="button" class="small" data-action="stop-agent" onClick={() => void stop()}>
+        {w.stop}
+      </button>
+      <span role="status">{said}</span>
+    </p>
+  );
+}
+
+export function One({ message: m }: { message: Message }) {
   const by = m.by.name && m.by.kind === "device" ? visibleLine(m.by.name) : w.terminal;
   return (
     <li data-ui="message" data-state={m.state}>
       <span class="text" dir="auto">
-        {visibleText(m.prompt ?? w.forgotten)}
+        {m.kind === "cancel" ? w.stop : visibleText(m.prompt ?? w.forgotten)}
       </span>
       <small>
         {by} · {stateOf(m)}
@@ -123,33 +152,15 @@ function stateOf(m: Message): string {
 
 /** Takes back what nobody has taken yet; where somebody has, its new state is on its way. */
 function takeBack(m: Message): Promise<void> {
-  return authorized<Message>("DELETE", `${path(m.sessionId)}/${m.id}`).then(
+  return authorized<Message>("DELETE", `${messagesPath(m.sessionId)}/${m.id}`).then(
     (now) => heard([now]),
     () => undefined,
   );
 }
 
-function path(session: string): string {
-  return `/v1/sessions/${encodeURIComponent(session)}/messages`;
-}
-
-/** Sends a text, signed by this device. Throws Unpaired, ApiError, and an Error where its owner was not verified. */
-async function send(session: SessionInfo, prompt: string): Promise<void> {
-  const m = {
-    id: crypto.randomUUID(),
-    agent: `terminal@${session.host ?? ""}`,
-    kind: "prompt",
-    prompt,
-    expiresAt: new Date(Date.now() + life).toISOString().replace(/\.\d+/, ""),
-  };
-  const device = ownDevice();
-  const text = ["assent message v1", m.id, m.agent, session.sessionId, m.kind, await digest(prompt), "", m.expiresAt].join("\n");
-  await verified(path(session.sessionId), device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
-}
-
 /** Reads the messages of a session once, and again with each new connection: what changes in between, the
  * broker tells. */
-function useMessages(id: string): void {
+export function useMessages(id: string): void {
   const live = link.value === "live";
   useEffect(() => keepMessagesOf(id), [id]);
   useEffect(() => {
@@ -157,7 +168,7 @@ function useMessages(id: string): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let gone = false;
     const look = () =>
-      authorized<Message[]>("GET", path(id)).then(
+      authorized<Message[]>("GET", messagesPath(id)).then(
         (list) => void (gone || heard(list)),
         () => void (gone || (timer = setTimeout(() => void look(), again))),
       );

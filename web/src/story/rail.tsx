@@ -1,4 +1,5 @@
 // The list of sessions: those in which something waits first, then the newest.
+import { Agents } from "../agents/list";
 import { AgentMark } from "../queue/agent";
 import { sessionName, type Group } from "../queue/model";
 import { groups, selected, sessions } from "../queue/state";
@@ -46,6 +47,7 @@ export function Rail() {
           </button>
         );
       })}
+      <Agents />
     </nav>
   );
 }

@@ -1,4 +1,6 @@
 // The sessions, and what happened in the one that is chosen. On a narrow screen one of the two.
+import { starting } from "../agents/agents";
+import { StartAgent } from "../agents/start";
 import { saysOf } from "../queue/model";
 import { show } from "../queue/current";
 import { groups, selected } from "../queue/state";
@@ -10,11 +12,11 @@ import { Rail } from "./rail";
 export function Sessions() {
   const chosen = selected.value;
   return (
-    <div class={`sessions ${chosen ? "reading" : ""}`}>
+    <div class={`sessions ${chosen || starting.value ? "reading" : ""}`}>
       <Rail />
       <div class="feed" data-ui="feed" role="region" aria-label={chosen ? words.desk.whatHappened : words.feed.search} tabIndex={0}>
-        {chosen && (
-          <button type="button" class="link back" data-action="back" onClick={() => (selected.value = "")}>
+        {(chosen || starting.value) && (
+          <button type="button" class="link back" data-action="back" onClick={() => (selected.value = "", starting.value = undefined)}>
             {words.desk.allSessions}
           </button>
         )}
@@ -24,6 +26,8 @@ export function Sessions() {
             <Waiting />
             <Story />
           </>
+        ) : starting.value ? (
+          <StartAgent />
         ) : (
           <p class="quiet hint">{words.desk.chooseSession}</p>
         )}

@@ -1,0 +1,48 @@
+// The agents that could be started, by host, and what each is doing.
+import type { Agent } from "../broker/types.gen";
+import { selected } from "../queue/state";
+import { visibleLine } from "../text/visible";
+import { laterWords } from "../text/words/later";
+import { agents, byHost, starting } from "./agents";
+
+const w = laterWords.agents;
+
+/** Nothing where no host ever offered one. */
+export function Agents() {
+  return (
+    <>
+      {byHost(agents.value).map(([host, list]) => (
+        <section key={host} data-ui="agents" aria-label={w.on(host)}>
+          <h2>{w.on(visibleLine(host))}</h2>
+          {list.map((a) => (
+            <Row key={a.name} agent={a} />
+          ))}
+        </section>
+      ))}
+    </>
+  );
+}
+
+function Row({ agent: a }: { agent: Agent }) {
+  const open = starting.value?.agent === a.name && !selected.value;
+  const cost = (a.sessions ?? []).reduce((sum, s) => sum + (s.costUsd ?? 0), 0);
+  return (
+    <button
+      type="button"
+      data-agent={a.name}
+      data-state={a.status}
+      aria-pressed={open}
+      onClick={() => {
+        selected.value = "";
+        starting.value = { agent: a.name, sessionId: "" };
+      }}
+    >
+      <i class={`dot ${a.status === "busy" ? "works" : "rests"}`} aria-hidden="true" />
+      <span>
+        <span class="name">{visibleLine(a.name)}</span>
+        {a.project?.name && <small>{visibleLine(a.project.name)}</small>}
+        <small>{[w.states[a.status ?? "offline"], cost > 0 && w.cost(cost.toFixed(2))].filter(Boolean).join(" · ")}</small>
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,60 @@
+// What is sent to an agent, signed by this device: to a session in a terminal, or to an agent of a host.
+import { verified } from "../broker/api";
+import { digest } from "../broker/digest";
+import type { Message } from "../broker/types.gen";
+import { sign } from "../device/device";
+import { ownDevice } from "../device/session";
+
+type MessageOptions = NonNullable<Message["options"]>;
+
+const life = 600_000; // ms: until when a message may be handed over
+
+/** A message to be sent. host says that its agent is one of a host, and not a session in a terminal. */
+export interface Sending {
+  host: boolean;
+  agent: string;
+  sessionId: string;
+  kind: "prompt" | "resume" | "cancel";
+  prompt?: string;
+  options?: MessageOptions;
+}
+
+/** Sends a message. Throws Unpaired, ApiError, and an Error where the device's owner was not verified. */
+export async function send({ host, agent, sessionId, kind, prompt = "", options }: Sending): Promise<Message> {
+  const bounds = ordered(options);
+  const m = {
+    id: crypto.randomUUID(),
+    agent,
+    kind,
+    ...(prompt ? { prompt } : {}),
+    ...(bounds ? { options: bounds } : {}),
+    expiresAt: new Date(Date.now() + life).toISOString().replace(/\.\d+/, ""),
+    ...(host ? { sessionId } : {}),
+  };
+  const device = ownDevice();
+  const text = [
+    "assent message v1",
+    m.id,
+    agent,
+    sessionId,
+    kind,
+    prompt ? await digest(prompt) : "",
+    bounds ? await digest(JSON.stringify(bounds)) : "",
+    m.expiresAt,
+  ].join("\n");
+  const path = host ? `/v1/agents/${encodeURIComponent(agent)}/messages` : messagesPath(sessionId);
+  return verified<Message>(path, device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+}
+
+export function messagesPath(session: string): string {
+  return `/v1/sessions/${encodeURIComponent(session)}/messages`;
+}
+
+/** The options in the order in which they are signed, without those that say nothing. */
+function ordered(o: MessageOptions | undefined): MessageOptions | undefined {
+  const bounds: MessageOptions = {};
+  if (o?.budgetUsd) bounds.budgetUsd = o.budgetUsd;
+  if (o?.timeoutSeconds) bounds.timeoutSeconds = o.timeoutSeconds;
+  if (o?.autoPr) bounds.autoPr = true;
+  return Object.keys(bounds).length > 0 ? bounds : undefined;
+}
