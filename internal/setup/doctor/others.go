@@ -54,19 +54,10 @@ func (x *examination) checkOthers(context.Context) []Finding {
 // overACPOnly names the agents of this machine that no hook of ours can answer for, and the way to them.
 func (x *examination) overACPOnly() []Finding {
 	var findings []Finding
-	for _, a := range []struct{ name, title, command, why string }{
-		{"gemini", "Gemini CLI", "assent acp -- gemini --acp", "its hooks can deny a call, not allow one"},
-		{"kimi", "Kimi Code", "assent acp -- kimi acp", "its hooks can deny a call, not allow one"},
-		{"goose", "Goose", "assent acp -- goose acp", "what its hooks answer stops nothing"},
-		{"cline", "Cline", "", "its hooks can only end the whole run, and its editor protocol wants a login and was not tried"},
-	} {
-		at := installer.Program(a.name, x.Env)
-		if at == "" {
-			continue
-		}
-		f := Finding{Name: a.name, Status: OK, Detail: a.title + " is here (" + at + "), and assent installs no hooks for it: " + a.why + "; it asks in its terminal only"}
-		if a.command != "" {
-			f.Detail += ". In an editor: " + a.command
+	for _, a := range installer.HooklessOnMachine(x.Env) {
+		f := Finding{Name: a.Name, Status: OK, Detail: a.Title + " is here (" + a.Program + "), and assent installs no hooks for it: " + a.Why + "; it asks in its terminal only"}
+		if a.Command != "" {
+			f.Detail += ". In an editor: " + a.Command
 		}
 		findings = append(findings, f)
 	}
