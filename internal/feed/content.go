@@ -53,6 +53,8 @@ func (f *folding) content() content {
 			why = d.Error
 		}
 		return content{data: data, title: "✗ The turn failed" + because(why), body: more(d.LastMessage)}
+	case KindStopInterrupt:
+		return content{data: &StopInterruptData{TurnID: f.text("turn_id", d.TurnID)}, title: "■ The turn was interrupted"}
 	case KindSubagentStart:
 		data := &SubagentStartData{AgentID: f.text("agent_id", p.AgentID), AgentType: f.text("agent_type", p.AgentType)}
 		return content{data: data, title: "▸ Subagent starts" + because(p.AgentType)}

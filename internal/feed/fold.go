@@ -142,6 +142,11 @@ func (f *folding) after() {
 		if f.p.AgentID == "" {
 			f.closeRun(RunFailed)
 		}
+	case KindStopInterrupt:
+		s.endCalls(f.p.AgentID, false)
+		if f.p.AgentID == "" {
+			f.closeRun(RunAborted)
+		}
 	case KindSessionEnd:
 		f.closeRun(s.endStatus(true))
 		s.endCalls("", true)

@@ -38,6 +38,7 @@ export type FeedEvent =
   | FeedPermissionDenied
   | FeedStopRequest
   | FeedStopFailure
+  | FeedStopInterrupt
   | FeedSubagentStart
   | FeedSubagentStop
   | FeedTeammateIdle
@@ -257,6 +258,15 @@ export type FeedStopFailure = FeedEventBase & {
   data: {
     error: string;
     last_message?: string;
+  };
+};
+/**
+ * A person stopped the turn. Of agents whose hooks say so.
+ */
+export type FeedStopInterrupt = FeedEventBase & {
+  kind: "stop.interrupt";
+  data: {
+    turn_id?: string;
   };
 };
 /**
@@ -1659,6 +1669,7 @@ export interface FeedEventBase {
     | "setup"
     | "stop.decision"
     | "stop.failure"
+    | "stop.interrupt"
     | "stop.request"
     | "subagent.start"
     | "subagent.stop"
