@@ -67,6 +67,9 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	t := a.translate(event, raw)
 	p, err := claude.Agent{}.Decode(t.event, t.text)
 	p.InputSHA256, p.NativeTool = t.input, t.tool
+	if t.native != p.Type && rename(a.Words.Events, t.native) == p.Type {
+		p.NativeType = t.native
+	}
 	// The input of a request and that of the event which tells that it ran differ, and events of such
 	// agents prove nothing about a request anyway.
 	p.CallKey = ""
@@ -167,6 +170,7 @@ func (Agent) Describe(name string, input []byte) (verb string, fields []show.Fie
 // translated is a payload in Claude Code's words.
 type translated struct {
 	event, tool string // tool is the agent's own name, where it is another
+	native      string // the event in the agent's words
 	text        []byte
 	renamed     bool   // text is not the payload itself
 	plain       []byte // the payload without members of the input that say what another one says
@@ -177,7 +181,7 @@ type translated struct {
 // translate renames what a payload names in the agent's words. What is no JSON object stays as it is.
 func (a Agent) translate(event string, raw []byte) translated {
 	w := &a.Words
-	t := translated{event: rename(w.Events, event), text: raw, plain: raw, input: digest.Of(raw)}
+	t := translated{event: rename(w.Events, event), native: event, text: raw, plain: raw, input: digest.Of(raw)}
 	members, err := strictjson.Object(raw)
 	if err != nil {
 		return t
@@ -221,7 +225,11 @@ func (a Agent) translate(event string, raw []byte) translated {
 		key := rename(w.Members, m.Key)
 		switch {
 		case key == "hook_event_name" && value[0] == '"':
-			value = quote(rename(w.Events, strictjson.Text(value)))
+			own := strictjson.Text(value)
+			as := rename(w.Events, own)
+			if value = quote(as); event == "" || event == as {
+				t.native = own
+			}
 		case i == name && t.tool != "":
 			value = quote(as.Name)
 		case i == input && as.Members != nil:
