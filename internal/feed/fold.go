@@ -79,6 +79,9 @@ func (f *folding) before() {
 	s := f.s
 	switch f.row.Kind {
 	case KindUserPrompt:
+		if f.p.Continues {
+			return
+		}
 		f.closeRun(s.endStatus(false))
 		trigger := Trigger{Type: TriggerPrompt, RequestID: key(f.e.ID), PromptPreview: preview(f.promptText())}
 		f.openRun(trigger)

@@ -108,6 +108,9 @@ type Payload struct {
 	// Failure is why the tool failed, of a PostToolUseFailure; at most MaxFailure bytes.
 	Failure string
 
+	// Continues says of a UserPromptSubmit that nobody wrote it: the agent goes on with its turn.
+	Continues bool
+
 	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
 	// received, or over the whole payload where tool_input is absent, repeated or
 	// case-varied.

@@ -28,6 +28,10 @@ func Of(agent, name string) tool.Tool {
 	return claude.Of(name)
 }
 
+// AnsweredThere says of an agent that the end of a hook without an answer means that somebody answered at its own
+// prompt, and that its turn goes on: those whose plugin ends the hook then.
+func AnsweredThere(agent string) bool { return agent == "opencode" || agent == "kilo" }
+
 // acp begins the names of agents that ask over ACP, and of tools of theirs of which only the kind of call
 // is known.
 const acp = "acp:"

@@ -48,6 +48,9 @@ func (p *Push) Observe(e hook.Event, said hook.Payload) {
 	case hook.EventStopFailure:
 		n.kind = typeFailed
 	case hook.EventUserPromptSubmit:
+		if said.Continues {
+			return
+		}
 		n.kind = prompt
 	default:
 		return
