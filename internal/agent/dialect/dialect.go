@@ -11,11 +11,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/codex/patch"
 	"assent/internal/agent/tool"
 	"assent/internal/agent/toolset"
 	"assent/internal/hook"
@@ -120,10 +122,18 @@ func fields(input []byte) map[string][]byte {
 	return all
 }
 
-// Detail reads the rest of an event as Claude Code's.
+// Detail reads the rest of an event as Claude Code's. A patch is known by its files.
 func (a Agent) Detail(event string, raw []byte) hook.Detail {
 	t := a.translate(event, raw)
-	return claude.Agent{}.Detail(t.event, t.text)
+	d := claude.Agent{}.Detail(t.event, t.text)
+	if p, err := a.Decode(event, raw); err == nil {
+		if text, ok := a.patch(p.ToolName, p.ToolInput); ok {
+			if read := patch.Read(text); len(read.Files) > 0 {
+				d.ToolArg = strings.ReplaceAll(read.List(), "\n", ", ")
+			}
+		}
+	}
+	return d
 }
 
 // Said knows nothing: the transcripts of these agents are not read.
@@ -162,9 +172,39 @@ func (Agent) Rewrites() bool { return false }
 // Tool returns what is known of a tool by assent's name.
 func (a Agent) Tool(name string) tool.Tool { return toolset.Of(a.ID, name) }
 
-// Describe tells of a call of a tool by assent's name.
-func (Agent) Describe(name string, input []byte) (verb string, fields []show.Field) {
-	return claude.Agent{}.Describe(name, input)
+// Describe tells of a call of a tool by assent's name. Of a patch it names the files, and what is done to them.
+func (a Agent) Describe(name string, input []byte) (verb string, fields []show.Field) {
+	verb, fields = claude.Agent{}.Describe(name, input)
+	text, ok := a.patch(name, input)
+	if !ok {
+		return verb, fields
+	}
+	p := patch.Read(text)
+	if len(p.Files) > 0 {
+		fields = append([]show.Field{{Name: "files", Text: show.Text(p.List()), Kind: show.KindText}}, fields...)
+	}
+	return p.Sentence(), fields
+}
+
+// patch returns the patch that is the input of a call.
+func (a Agent) patch(name string, input []byte) (text string, ok bool) {
+	t := a.Tool(name)
+	if t.Kind != tool.Patch {
+		return "", false
+	}
+	ms, err := strictjson.Object(input)
+	if err != nil {
+		return "", false
+	}
+	if _, twice := strictjson.Repeated(ms); twice {
+		return "", false
+	}
+	for _, m := range ms {
+		if m.Key == t.Title && m.Value[0] == '"' {
+			return strictjson.Text(m.Value), true
+		}
+	}
+	return "", false
 }
 
 // translated is a payload in Claude Code's words.

@@ -13,7 +13,7 @@ import (
 
 // Of returns what is known of an agent's tool, by its exact name.
 func Of(agent, name string) tool.Tool {
-	if agent == "codex" {
+	if agent == "codex" || agent == "droid" { // Droid's ApplyPatch takes the same patches
 		if t := codex.Of(name); t.Kind != tool.Other {
 			return t
 		}
