@@ -784,6 +784,10 @@ export interface PermissionRequest {
    */
   agent?: string;
   /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
+  /**
    * What the agent takes in an answer beside a plain yes and no. What it does not take is refused. Absent of an agent that this broker does not know.
    */
   can?: {
@@ -1471,6 +1475,10 @@ export interface SessionInfo {
   queueCount: number;
   agent?: string;
   /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
+  /**
    * CLAUDE_AGENT_ID, a label the user may set.
    */
   agentLabel?: string;
@@ -1614,6 +1622,14 @@ export interface Found {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   event: FeedEvent;
 }
 /**
@@ -1785,6 +1801,14 @@ export interface Settled {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   toolName: string;
   /**
    * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
@@ -4883,6 +4907,10 @@ export interface PushMessage {
    * The session's short name, if the device wants it. Visible text on one line.
    */
   session?: string;
+  /**
+   * What people call the agent, once another than Claude Code was heard of.
+   */
+  agent?: string;
   /**
    * Of finished: the session's id, where the device may send a message to it now.
    */
