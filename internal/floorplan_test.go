@@ -94,15 +94,15 @@ var plan = []struct {
 	{"internal/agent/claude/events", "", "data only"},
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
-	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
 	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/codex/patch", "", "it reads a text"},
+	{"internal/agent/codex/patch", "internal/text/show", "it reads a text, and tells people of it"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
-	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
+	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to, and the patches of another"},
 	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot internal/hook", "it writes one file"},
-	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/codex/tools internal/agent/dialect internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/droid/install", "internal/agent/claude/install internal/agent/droid internal/hook internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
@@ -121,7 +121,7 @@ var plan = []struct {
 	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
 	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 

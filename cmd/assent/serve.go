@@ -270,7 +270,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, AgentTitle: agents.Title, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		MaySend:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleOperate) },
 		TurnOver:    messages.TurnOver,

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -46,7 +47,8 @@ func droidExec(c *rig.Coder, steps ...coder.Step) (ended <-chan string) {
 func TestDroid(t *testing.T) {
 	t.Parallel()
 	c := droid(t, true)
-	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*forbidden*\"]}}\n")
+	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*forbidden*\"]}}\n" +
+		"  - id: secret\n    action: deny\n    message: not to be read\n    match: {file: {op: [read], path: [\"**/secret.txt\"]}}\n")
 
 	read := coder.Step{Calls: []coder.Call{{Tool: "Read", Args: map[string]any{"file_path": c.Path(".git/HEAD")}, Force: true}}}
 	ended := droidExec(c, read, droidRun("touch "+c.Path("made")))
@@ -61,6 +63,13 @@ func TestDroid(t *testing.T) {
 	if all := c.All(); len(all) != 1 {
 		t.Errorf("%d requests, want that of the command alone: %+v", len(all), all)
 	}
+
+	if err := os.WriteFile(c.Path("secret.txt"), []byte("a word\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended = droidExec(c, coder.Step{Calls: []coder.Call{{Tool: "Read", Args: map[string]any{"file_path": c.Path("secret.txt")}, Force: true}}})
+	<-ended
+	c.ModelReads("not to be read")
 
 	ended = droidExec(c, droidRun("touch "+c.Path("denied")))
 	c.Deny(c.WaitPending(1)[0], `not <now> & "never"`)

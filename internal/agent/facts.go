@@ -27,6 +27,9 @@ type Facts struct {
 	// MaxHold is how long its hook may be held before the agent goes on without it, whatever its settings
 	// say; 0: as long as they say.
 	MaxHold time.Duration
+	// Gates is the type of the events, in assent's words, whose hook waits for a denial and nothing else: of
+	// calls about which nobody is asked, unless a rule denies them. Empty: of none.
+	Gates string
 	// Failed is what becomes of a call whose hook fails, is killed or runs out of time, at a terminal and
 	// without one, in words for people.
 	Failed Failed

@@ -54,3 +54,12 @@ func TestContract(t *testing.T) {
 		}
 	}
 }
+
+// TestTitle: agents are called as the page calls them, also those that are not known.
+func TestTitle(t *testing.T) {
+	for name, want := range map[string]string{"claude": "Claude", "opencode": "OpenCode", "kilo": "Kilo", "acp:opencode": "OpenCode", "acp:gemini-cli": "Gemini-cli", "nobody": "Nobody", "": ""} {
+		if got := Title(name); got != want {
+			t.Errorf("%q is called %q, want %q", name, got, want)
+		}
+	}
+}

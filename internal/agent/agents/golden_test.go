@@ -81,6 +81,9 @@ func TestGolden(t *testing.T) {
 					if w := [...]string{want.Event, want.SessionID, want.AgentID, want.AgentType, want.CWD, want.Mode, want.Tool, want.CallID, ""}; got != w {
 						t.Errorf("got  %q\nwant %q", got, w)
 					}
+					if native := want.NativeEvent; event != "" && p.NativeType != native && (p.NativeType != "" || p.Type != native) {
+						t.Errorf("its own name of the event: %q, want %q", p.NativeType, native)
+					}
 					if native := want.NativeTool; p.NativeTool != native && (p.NativeTool != "" || p.ToolName != native) {
 						t.Errorf("its own name of the tool: %q, want %q", p.NativeTool, native)
 					}

@@ -43,6 +43,8 @@ var words = dialect.Words{
 		"edit":   {Name: tools.Edit, Members: map[string]string{"path": "file_path", "old_str": "old_string", "new_str": "new_string"}},
 		"create": {Name: tools.Write, Members: map[string]string{"path": "file_path", "file_text": "content"}},
 		"view":   {Name: tools.Read, Members: map[string]string{"path": "file_path"}},
+
+		"web_fetch": {Name: tools.WebFetch},
 	},
 	Tool: func(native string) string {
 		if server, tool, ok := strings.Cut(native, "/"); ok && server != "" && tool != "" {

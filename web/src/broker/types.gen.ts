@@ -38,6 +38,7 @@ export type FeedEvent =
   | FeedPermissionDenied
   | FeedStopRequest
   | FeedStopFailure
+  | FeedStopInterrupt
   | FeedSubagentStart
   | FeedSubagentStop
   | FeedTeammateIdle
@@ -257,6 +258,15 @@ export type FeedStopFailure = FeedEventBase & {
   data: {
     error: string;
     last_message?: string;
+  };
+};
+/**
+ * A person stopped the turn. Of agents whose hooks say so.
+ */
+export type FeedStopInterrupt = FeedEventBase & {
+  kind: "stop.interrupt";
+  data: {
+    turn_id?: string;
   };
 };
 /**
@@ -773,6 +783,10 @@ export interface PermissionRequest {
    * The coding agent.
    */
   agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   /**
    * What the agent takes in an answer beside a plain yes and no. What it does not take is refused. Absent of an agent that this broker does not know.
    */
@@ -1461,6 +1475,10 @@ export interface SessionInfo {
   queueCount: number;
   agent?: string;
   /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
+  /**
    * CLAUDE_AGENT_ID, a label the user may set.
    */
   agentLabel?: string;
@@ -1604,6 +1622,14 @@ export interface Found {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   event: FeedEvent;
 }
 /**
@@ -1659,6 +1685,7 @@ export interface FeedEventBase {
     | "setup"
     | "stop.decision"
     | "stop.failure"
+    | "stop.interrupt"
     | "stop.request"
     | "subagent.start"
     | "subagent.stop"
@@ -1774,6 +1801,14 @@ export interface Settled {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   toolName: string;
   /**
    * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
@@ -4872,6 +4907,10 @@ export interface PushMessage {
    * The session's short name, if the device wants it. Visible text on one line.
    */
   session?: string;
+  /**
+   * What people call the agent, once another than Claude Code was heard of.
+   */
+  agent?: string;
   /**
    * Of finished: the session's id, where the device may send a message to it now.
    */
