@@ -51,7 +51,11 @@ no interest to a person are left out, unless --all; that also names the id of ea
 				f.story = terminal.NewTranscript()
 			}
 			if !a.json {
-				for _, row := range terminal.Wrap(fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID)), columns(a.out), 2) {
+				head := fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID))
+				if terminal.IsOtherAgent(s.Agent) {
+					head = show.Line(s.AgentTitle) + " · " + head
+				}
+				for _, row := range terminal.Wrap(head, columns(a.out), 2) {
 					fmt.Fprintln(a.out, row)
 				}
 			}

@@ -23,9 +23,9 @@ func (a *app) pendingCmd() *cobra.Command {
 		Use:   "pending",
 		Short: "List the requests that wait for an answer",
 		Long: `List the waiting requests: the number of each, how long it has been waiting, its project (behind the
-agent's name, once another than Claude Code asks), how
-risky it is (· calm, • normal, ! attention, !! danger) and what it would do. Where standard output is
-no terminal, each is one line that ends with the whole id.`,
+agent's name, once another than Claude Code asks), how risky it is (· calm, • normal, ! attention,
+!! danger) and what it would do. Where standard output is no terminal, each is one line that ends
+with the whole id.`,
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

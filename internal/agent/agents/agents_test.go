@@ -47,6 +47,7 @@ func TestContract(t *testing.T) {
 		{"codex", "Stop", `{"session_id":"s","hook_event_name":"Stop"}`, true},
 		{"codex", "Notification", `{"session_id":"s","hook_event_name":"Notification"}`, false},
 		{"codex", "PermissionRequest", `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"cmd":"ls"}}`, false},
+		{"droid", "PreToolUse", `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/a"}}`, true},
 		{"nobody", "x", `y`, true},
 	} {
 		if err := Contract(c.agent, c.event, []byte(c.raw)); (err == nil) != c.ok {

@@ -66,7 +66,7 @@ type Agent struct{ dialect.Agent }
 func New() Agent {
 	events := []string{hook.EventPermissionRequest}
 	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{
-		Title: "Droid", Version: "0.215.0", Package: "droid", Events: append(events, Events[1:]...),
+		Title: "Droid", Version: "0.215.0", Package: "droid", Events: append(events, Events...),
 		Can: hook.Can{Words: true, Edit: true}, Gates: Asks,
 		Failed: agent.Failed{
 			Terminal: "not measured: it wants an account; assent's hook denies",
