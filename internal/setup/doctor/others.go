@@ -78,6 +78,9 @@ func takesFailureForYes(at installer.Found, hooks []byte, env func(string) strin
 	f := Finding{Name: at.Name, Status: Danger, Detail: at.Title + " takes a hook that fails for a yes where it may run a call unasked; "}
 	again := "assent install " + at.Name + " --on-failure deny"
 	switch {
+	case at.Name == droid.Name && bytes.Contains(hooks, []byte("'--on-failure' 'deny'")) && !bytes.Contains(hooks, []byte("|| { echo 'assent")):
+		f.Status, f.Fix = Fail, "assent install droid"
+		f.Detail += "its hook denies then, but was written by an older assent: if it cannot be run or crashes, the call runs"
 	case bytes.Contains(hooks, []byte("'--on-failure' 'deny'")):
 		f.Detail += "its hook denies then, always"
 	case at.Name == copilot.Name && copilotAllows(env):
