@@ -110,6 +110,25 @@ func TestDroidHookFails(t *testing.T) {
 	}
 }
 
+// An agent of a version that nobody tried is named, and one that was tried is not.
+func TestUntried(t *testing.T) {
+	dir := t.TempDir()
+	for name, says := range map[string]string{
+		"codex": "codex-cli 0.169.0", "copilot": "GitHub Copilot CLI 1.0.999.", "qwen": "0.15.1", "opencode": "none", "kilo": "7.7.7", "droid": "0.215.0",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+says+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := func(k string) string { return map[string]string{"HOME": dir, "PATH": dir}[k] }
+	x := &examination{Config: Config{StateDir: dir, Env: env}}
+	got := x.untried(t.Context(), installer.OnMachine(env))
+	if len(got) != 2 || got[0].Name != "copilot" || got[0].Status != OK || !strings.Contains(got[0].Detail, "is 1.0.999, newer than 1.0.102") ||
+		got[1].Name != "qwen" || got[1].Status != Warn || !strings.Contains(got[1].Detail, "is 0.15.1, older than 0.24.4") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // An agent that has no hooks of ours is named, with the way to it.
 func TestOverACPOnly(t *testing.T) {
 	dir := t.TempDir()
