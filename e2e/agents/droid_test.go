@@ -166,7 +166,7 @@ func TestDroidTwo(t *testing.T) {
 	t.Parallel()
 	c := droid(t, true)
 	ended := droidExec(c, coder.Step{Calls: append(droidRun("touch "+c.Path("a")).Calls, droidRun("touch "+c.Path("b")).Calls...)})
-	answerTwo(c)
+	answerTwo(c, false)
 	if out := <-ended; !c.Exists("a") || c.Exists("b") {
 		t.Errorf("the answers to two requests were mixed up:\n%s", out)
 	}

@@ -9,7 +9,8 @@ import (
 	"assent/e2e/rig/coder"
 )
 
-// driver is how a person works with an agent in a terminal.
+// driver is how a person works with an agent in a terminal. Codex has none here: it has tests of its own for most of
+// what the others are tested for.
 type driver struct {
 	name   string
 	start  func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal)
@@ -36,12 +37,6 @@ var drivers = []driver{
 		return c, qwenTerminal(c)
 	}, qwenRun, `Allow execution|Yes, allow once`, false},
 }
-
-// codexDriver is Codex, which has tests of its own for most of what the others are tested for here.
-var codexDriver = driver{"codex", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
-	c := codex(t, true, serve...)
-	return c, codexTerminal(c)
-}, codexRun, codexPrompt, false}
 
 // each runs a test for every agent, and for more. It takes minutes: so only where ASSENT_E2E_AGENTS is all.
 func each(t *testing.T, test func(t *testing.T, d driver), more ...driver) {
@@ -83,7 +78,7 @@ func TestTwoAndABrokerKilled(t *testing.T) {
 	each(t, func(t *testing.T, d driver) {
 		c, term := d.start(t, "--unattended", "hold")
 		c.Prompt(term, coder.Step{Calls: append(d.run("touch "+c.Path("a")).Calls, d.run("touch "+c.Path("b")).Calls...)})
-		answerTwo(c)
+		answerTwo(c, d.up)
 		c.ModelDone(1)
 		if !c.Exists("a") || c.Exists("b") {
 			t.Error("the answers to two requests were mixed up")
@@ -102,8 +97,8 @@ func TestTwoAndABrokerKilled(t *testing.T) {
 }
 
 // answerTwo allows the request about the file a, and denies the one about b, which come together or one after
-// the other.
-func answerTwo(c *rig.Coder) {
+// the other. wait is for agents in which a denial ends what else was asked: first the allowed command runs.
+func answerTwo(c *rig.Coder, wait bool) {
 	c.T.Helper()
 	for _, name := range []string{"a", "b"} {
 		var r rig.Request
@@ -117,6 +112,9 @@ func answerTwo(c *rig.Coder) {
 		})
 		if name == "a" {
 			c.Allow(r)
+			if wait {
+				rig.Eventually(c.T, 2*rig.Soon, "the allowed command runs", func() bool { return c.Exists("a") })
+			}
 		} else {
 			c.Deny(r, "only one")
 		}

@@ -1,6 +1,9 @@
 package agents
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,13 +17,27 @@ const task = "SUBTASK run it"
 // delegate are the calls by which each agent starts a subagent. Droid's ends with "Could not reach the daemon"
 // in `droid exec`, which is all that runs without an account.
 var delegate = map[string]coder.Call{
-	"codex":    {Tool: "spawn_agent", Namespace: "multi_agent_v1", Args: map[string]any{"message": task, "agent_type": "default"}, Force: true},
+	"codex":    {Tool: "spawn_agent", Namespace: "multi_agent_v1", Args: map[string]any{"message": task, "agent_type": "default"}},
 	"opencode": {Tool: "task", Args: map[string]any{"description": "sub", "prompt": task, "subagent_type": "general"}},
 	"kilo":     {Tool: "task", Args: map[string]any{"description": "sub", "prompt": task, "subagent_type": "general"}},
 	"copilot":  {Tool: "task", Args: map[string]any{"agent_type": "task", "name": "sub", "description": "sub", "prompt": task}},
 	// In the background, which is its default, Qwen Code asks nobody and denies.
 	"qwen": {Tool: "agent", Args: map[string]any{"description": "sub", "prompt": task, "subagent_type": "general-purpose", "run_in_background": false}, Force: true},
 }
+
+// codexDelegates is Codex with a model that is offered its tool for subagents: another one has to search for it.
+var codexDelegates = driver{"codex", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
+	c := codex(t, true, serve...)
+	path := filepath.Join(c.Home, ".codex/config.toml")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(b, []byte("gpt-5.5-codex"), []byte("mock-model"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, codexTerminal(c)
+}, codexRun, codexPrompt, false}
 
 // A subagent's request stands in the queue as any other, in the session that started it, and says whose it is.
 func TestSubagent(t *testing.T) {
@@ -52,5 +69,5 @@ func TestSubagent(t *testing.T) {
 		if c.Exists("denied") {
 			t.Error("the denied command of a subagent ran")
 		}
-	}, codexDriver)
+	}, codexDelegates)
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Words are the prompt of every turn.
+const Words = "please run it"
+
 // Step is what the scripted model answers: calls of tools, or, without any, a word that ends the turn.
 type Step struct{ Calls []Call }
 
@@ -194,8 +197,12 @@ func (m *Model) next(t turn) (calls []Call, id int) {
 	defer m.mu.Unlock()
 	m.asked++
 	steps := m.steps
-	if m.task != "" && strings.Contains(t.user, m.task) {
+	switch {
+	case m.task == "":
+	case strings.Contains(t.user, m.task):
 		steps = m.sub
+	case !strings.Contains(t.user, Words): // the agent tells what became of a subagent
+		steps = nil
 	}
 	at, n := 0, 0
 	for ; at < len(steps); at++ {
