@@ -11,8 +11,9 @@ import (
 // the agent's own program.
 type Facts struct {
 	Title string // what people call it
-	// Version is the newest one that was tried, Package what npm calls its program.
-	Version, Package string
+	// Version is the one that tests drive, the oldest that was tried; Newest is the newest, "" where that is the
+	// same. Package is what npm calls its program.
+	Version, Newest, Package string
 	// Events are the types of its hooks' events, in assent's words: those that a hook is written for, and
 	// others that it may have.
 	Events []string

@@ -54,7 +54,7 @@ func (codexExec) parse(a *Agent) error {
 }
 
 func (codexExec) judge(r *run, v string) string {
-	return measured(r, "Codex", v, codex.New().Facts().Version)
+	return measured(r, codex.New().Facts(), v)
 }
 
 // hooks hands Codex its hooks as settings of this run, asks it what they are called, and has it trust these

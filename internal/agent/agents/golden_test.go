@@ -171,3 +171,27 @@ func codexPatch(input []byte) (patch.Patch, error) {
 	err := json.Unmarshal(input, &in)
 	return patch.Read(in.Command), err
 }
+
+// Copilot runs the hooks that a repository registered for Claude Code: its request is known by its members, and
+// its other events come in Claude Code's own words.
+func TestCopilotViaClaude(t *testing.T) {
+	const session, command = "72daf4a9-3894-44a8-873a-10e1be4cace6", "touch /home/user/project/made"
+	for file, x := range map[string]struct{ agent, event, want string }{
+		"PermissionRequest.json": {"copilot", "", hook.EventPermissionRequest},
+		"PreToolUse.json":        {"claude", "", hook.EventPreToolUse},
+		"Stop.json":              {"claude", "", hook.EventStop},
+	} {
+		raw, err := os.ReadFile(filepath.Join("testdata/copilot-via-claude", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Reader(x.agent).Decode(x.event, raw)
+		var in struct{ Command string }
+		if p.ToolInput != nil {
+			err = errors.Join(err, json.Unmarshal(p.ToolInput, &in))
+		}
+		if tool := p.Type != hook.EventStop; err != nil || p.Uninspectable != "" || p.Type != x.want || p.SessionID != session || tool && (p.ToolName != "Bash" || in.Command != command) {
+			t.Errorf("%s: %+v, %v", file, p, err)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type Agent struct{ dialect.Agent }
 // New returns Codex.
 func New() Agent {
 	return Agent{dialect.Agent{ID: Name, Is: agent.Facts{
-		Title: "Codex", Version: "0.169.0", Package: "@openai/codex", Events: Events,
+		Title: "Codex", Version: "0.169.0", Newest: "0.171.0", Package: "@openai/codex", Events: Events,
 		Can: hook.Can{Words: true},
 		Failed: agent.Failed{
 			Terminal: "its own prompt asks",

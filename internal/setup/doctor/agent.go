@@ -53,6 +53,8 @@ func clients(found []install.Client) (checks []Finding, versions []string) {
 		case c.Version == install.Oldest:
 			k.Status, k.Fix = Warn, "update Claude Code"
 			k.Detail += "; in this version claude -p asks no hook for permission"
+		case install.Older(install.Newest, c.Version):
+			k.Detail += "; newer than " + install.Newest + ", the newest that assent was tried with"
 		case install.Older(c.Version, install.Newest):
 			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Newest
 		}
