@@ -181,6 +181,11 @@ func (l *secretList) nameIsSecret(name string) bool {
 	})
 }
 
+// directoryIsSecret says whether a folded name is that of a directory in the list, or of a copy of one.
+func (l *secretList) directoryIsSecret(name string) bool {
+	return l.directories[name] || l.dirsBy.any(name, func(i int) bool { return l.manyDirs[i].match(name) }) || slices.ContainsFunc(secretlist.Originals(name), l.directoryIsSecret)
+}
+
 // sameRoots are the beginnings of paths under which a system shows its files once more.
 var sameRoots = []string{"/private", "/system/volumes/data", "/host", "/hostfs", "/rootfs", "/sysroot"}
 
@@ -214,7 +219,7 @@ func (e *surroundings) secretPath(at string) bool {
 	}
 	rest, inHome := e.homePath(at, parts)
 	for _, d := range parts {
-		if l.directories[d] || l.dirsBy.any(d, func(i int) bool { return l.manyDirs[i].match(d) }) {
+		if l.directoryIsSecret(d) {
 			return true
 		}
 	}
@@ -227,6 +232,10 @@ func (e *surroundings) secretPath(at string) bool {
 	if l.pathsBy.any(at, func(i int) bool {
 		return l.paths[i].match(at, rest, inHome) && !(code(at) && strings.Contains(l.paths[i].glob.src, "secrets/"))
 	}) {
+		return true
+	}
+	last := parts[len(parts)-1]
+	if slices.ContainsFunc(secretlist.Originals(last), func(name string) bool { return e.secretPath(at[:len(at)-len(last)] + name) }) {
 		return true
 	}
 	if e.ownProject(at) {
