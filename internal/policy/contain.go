@@ -90,7 +90,7 @@ func (s *Set) containing(u *shell.Unit, e *scope) *rule {
 			return nil
 		}
 		m := r.match.command
-		if !slices.ContainsFunc(m.programs, func(g glob) bool { return m.programAllowed(g, u, e) }) || !m.begins(u.Argv[1:]) {
+		if !m.anyProgram(u, e) || !m.begins(u.Argv[1:]) {
 			continue
 		}
 		if t, _ := r.match.circumstances(e, u.Dir, u.DirKnown, false); t == yes {

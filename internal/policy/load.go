@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func Load(sources []Source, o LoadOptions) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.readlink = os.Readlink
+	s.readlink = readlink
 	for _, f := range files {
 		if len(f.tests) == 0 {
 			continue

@@ -66,36 +66,32 @@ func opened(program string, words []shell.Word, mine []bool) (word, why string) 
 	if sideTable() == nil {
 		return program, "cannot be looked up in the table of side doors"
 	}
-	rows := sideTable()[program]
 	if w := sideWord(program, words, mine); w != "" {
 		return w, sideWhy
 	}
-	var h harmless
-	for _, r := range rows {
-		if _, ok := r.applies(words); ok {
-			h.add(r)
-		}
-	}
-	if rows != nil {
-		w, values := uncertain(program, words, mine, &h)
+	if doors := sideTable()[program]; doors != nil {
+		group, h := doors.applying(words)
+		w, values := uncertain(program, words, mine, h)
 		if w != "" {
 			return w, "may become a flag or a word that a rule must name"
 		}
 		mine = values
-	}
-	for _, r := range rows {
-		last, ok := r.applies(words)
-		if !ok {
-			continue
-		}
-		if r.pure {
-			if !mine[last] {
-				return words[last].Text, sideWhy
+		for i, r := range doors.rows {
+			if group&(1<<min(i, 63)) == 0 {
+				continue
 			}
-			continue
-		}
-		if w := r.find(words, mine, &h); w != "" {
-			return w, sideWhy
+			last, ok := r.applies(words)
+			switch {
+			case !ok:
+			case r.pure:
+				if !mine[last] {
+					return words[last].Text, sideWhy
+				}
+			default:
+				if w := r.find(words, mine, h); w != "" {
+					return w, sideWhy
+				}
+			}
 		}
 	}
 	if runsArguments(program) {
@@ -260,7 +256,11 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 		return ""
 	}
 	values := map[string]bool{}
-	for _, r := range sideTable()[program] {
+	var rows []*doorRow
+	if doors := sideTable()[program]; doors != nil {
+		rows = doors.rows
+	}
+	for _, r := range rows {
 		if r.only != nil {
 			for name, mode := range r.only.long {
 				values[name] = mode == hasValue
