@@ -61,6 +61,14 @@ func (m *commandMatch) named(words []shell.Word) []bool {
 	return mine
 }
 
+// shown is how a word is told of: one that has no text, as $"", is not to look like no word.
+func shown(w shell.Word) string {
+	if w.Text == "" {
+		return "…"
+	}
+	return w.Text
+}
+
 // opened finds the side door of a program, or of one that it runs with the words that follow.
 func opened(program string, words []shell.Word, mine []bool) (word, why string) {
 	if sideTable() == nil {
@@ -85,7 +93,7 @@ func opened(program string, words []shell.Word, mine []bool) (word, why string) 
 			case !ok:
 			case r.pure:
 				if !mine[last] {
-					return words[last].Text, sideWhy
+					return shown(words[last]), sideWhy
 				}
 			default:
 				if w := r.find(words, mine, h); w != "" {
@@ -119,7 +127,7 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 			// What follows are operands, which may still be doors.
 			for k := i + 1; k < len(words); k++ {
 				if !mine[k] && (words[k].Prefix == "" || words[k].Prefix[0] != '-') && r.opens(words[k], h) {
-					return words[k].Text
+					return shown(words[k])
 				}
 			}
 			return ""
@@ -130,7 +138,7 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 		if len(null) < len(words) && !slices.ContainsFunc(null, func(n shell.Word) bool { return n.Start == w.Start && n.Text == w.Text }) {
 			continue
 		}
-		return w.Text
+		return shown(w)
 	}
 	return ""
 }
@@ -145,11 +153,11 @@ func (r *doorRow) unlisted(words []shell.Word, mine []bool, h *harmless) string 
 	}
 	rest = r.withoutNull(rest)
 	if _, fault := r.only.scan(rest, false, nil); fault != nil {
-		return fault.word.Text
+		return shown(fault.word)
 	}
 	for _, w := range rest {
 		if r.opens(w, h) {
-			return w.Text
+			return shown(w)
 		}
 	}
 	return ""
@@ -185,7 +193,7 @@ func uncertain(program string, words []shell.Word, mine []bool, h *harmless) (wo
 		if name, _, is := strings.Cut(w.Prefix, "="); is && strings.HasPrefix(name, "-") && !(w.Glob && strings.ContainsAny(w.Text, "$`")) {
 			continue // certainly this flag
 		}
-		return w.Text, nil
+		return shown(w), nil
 	}
 	if values == nil {
 		values = mine
@@ -214,7 +222,7 @@ func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
 				continue
 			}
 			if k == i+1 && falsy(w.Text) {
-				return w.Text
+				return shown(w)
 			}
 			if len(w.Prefix) < 2 || w.Prefix[0] != '-' {
 				continue
@@ -223,7 +231,7 @@ func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
 			other = strings.ToLower(other)
 			again := other == name && (has || k+1 < len(words) && (valued || falsy(words[k+1].Text)))
 			if again || negates(name, other) || negates(other, name) {
-				return w.Text
+				return shown(w)
 			}
 		}
 	}
@@ -283,12 +291,12 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 		text := w.Text
 		if !w.Static {
 			if !w.Glob || strings.ContainsAny(text, "$`{}()\\'\"~") || strings.Contains(text, "..") {
-				return text
+				return shown(w)
 			}
 			text = w.Prefix + "x" // a name in the same place
 		}
 		if !matchArg(last, text) {
-			return w.Text
+			return shown(w)
 		}
 	}
 	return ""
