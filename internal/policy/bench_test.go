@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -63,14 +64,21 @@ func BenchmarkHostilePacks(b *testing.B) {
 			slowest := time.Duration(0)
 			for _, row := range all {
 				c, best := bash(row.cmd), time.Hour
-				for n := 0; n < 3 || n < 30 && best > 2*time.Millisecond; n++ { // on a busy machine most of the time is someone else's
-					begun := time.Now()
+				for n := 0; n < 3 || n < 30 && best > 2*time.Millisecond; n++ {
+					begun := cpuTime()
 					s.Eval(c)
-					best = min(best, time.Since(begun))
+					best = min(best, cpuTime()-begun)
 				}
 				slowest = max(slowest, best)
 			}
 			b.ReportMetric(float64(slowest)/float64(5*time.Millisecond), "x-of-5ms")
 		}
 	})
+}
+
+// cpuTime is what this process has used of the processors: on a busy machine most of the time is someone else's.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -43,6 +43,7 @@ type repeats map[repeatKey]repeated
 type repeatKey struct {
 	base, second, dir string
 	words             int
+	stdin, stdout     shell.Stream
 }
 
 type repeated struct {
@@ -54,7 +55,7 @@ type repeated struct {
 const fewUnits = 16
 
 func keyOf(u *shell.Unit) repeatKey {
-	k := repeatKey{base: u.Base, dir: u.Dir, words: len(u.Argv)}
+	k := repeatKey{base: u.Base, dir: u.Dir, words: len(u.Argv), stdin: u.Stdin, stdout: u.Stdout}
 	if len(u.Argv) > 1 {
 		k.second = u.Argv[1].Text
 	}
