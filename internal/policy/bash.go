@@ -37,6 +37,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 	if explain {
 		units = make([]UnitVerdict, len(script.Units))
 	}
+	secrets := make([]unitSecrets, len(script.Units))
 	var known repeats
 	if !explain && len(script.Units) > fewUnits {
 		known = repeats{}
@@ -51,6 +52,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			f = s.look(u, e)
 			known.add(u, f)
 		}
+		secrets[i] = f.secrets
 		own := &f.own
 		for _, r := range own.asks {
 			o.guard(r, yes)
@@ -125,7 +127,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.rest(r)
 	}
 	if commands > 0 {
-		o.contain, o.programs, o.also = s.contained(e, o, &script)
+		o.contain, o.programs, o.also = s.contained(e, o, &script, secrets)
 	}
 	return units
 }

@@ -12,6 +12,7 @@ type unitFound struct {
 	protected        string // why no rule may allow it
 	covering, shadow *rule  // of a command: the rule that covers it, and a shadow rule that would
 	work, other      int    // steps taken, see scope
+	secrets          unitSecrets
 }
 
 // look asks the rules about one unit. What is secret of it stays in e.
@@ -27,7 +28,9 @@ func (s *Set) look(u *shell.Unit, e *scope) (f unitFound) {
 	f.protected = s.protect.touchedBy(u, e)
 	e.secrets = nil
 	if !u.DenyOnly {
+		before := e.work
 		e.secrets = e.secretsOf(u)
+		f.secrets = unitSecrets{len(e.secrets) > 0, e.work - before}
 	}
 	if u.Kind == shell.Command && !u.DenyOnly {
 		f.covering, f.shadow = s.commandAllowed(u, e)
