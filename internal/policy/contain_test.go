@@ -189,7 +189,7 @@ func TestCorporaContained(t *testing.T) {
 		}
 	}
 	set := load(t, "version: 1\nuse: ["+strings.Join(names, ", ")+"]\nrules:\n"+commonReaders)
-	named := set.contains[0].match.command.programs
+	named := set.contains.rules[0].match.command.programs
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {

@@ -117,7 +117,7 @@ deny: ["Read(**/.env)"]
 		})
 	}
 	for _, row := range []row{
-		{`{"pattern":"**/*.ts","path":"src"}`, hook.ActionAllow}, {`{"pattern":"/etc/*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"../*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"~/x","path":"src"}`, hook.ActionAsk},
+		{`{"pattern":"**/*.ts","path":"src"}`, hook.ActionAllow}, {`{"pattern":"/etc/*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"../*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"~/x","path":"src"}`, hook.ActionAsk}, {`{"pattern":"/etc/passwd"}`, hook.ActionAsk}, {`{"pattern":"//a"}`, hook.ActionAsk}, {`{"pattern":"/"}`, hook.ActionAsk},
 	} {
 		t.Run(row.in, func(t *testing.T) {
 			c := bash("")
