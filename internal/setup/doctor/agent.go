@@ -55,8 +55,8 @@ func clients(found []install.Client) (checks []Finding, versions []string) {
 			k.Detail += "; in this version claude -p asks no hook for permission"
 		case install.Older(install.Newest, c.Version):
 			k.Detail += "; newer than " + install.Newest + ", the newest that assent was tried with"
-		case install.Older(c.Version, install.Newest):
-			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Newest
+		case install.Older(c.Version, install.Driven):
+			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Driven
 		}
 		checks = append(checks, k)
 		versions = append(versions, c.Version)
