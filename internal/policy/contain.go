@@ -76,6 +76,9 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script, found []unit
 			return nil, nil, also
 		}
 	}
+	if s.mayReadGuarded(e, also.read) {
+		return nil, nil, also
+	}
 	return by, programs, also
 }
 
