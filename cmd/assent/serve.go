@@ -36,6 +36,7 @@ import (
 	"assent/internal/policy/suggest"
 	"assent/internal/reqcontext"
 	"assent/internal/server"
+	"assent/internal/setup/phone"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
 	"assent/web"
@@ -265,7 +266,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
-	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	door := phone.NewListener(a.stateDir, sugar.Warnf)
 	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
@@ -331,8 +332,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
-	door.reach = srv.Reach
-	door.look(time.Now())
+	door.Follow(srv.Reach)
 
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
 	// schemas, notifications, the spool, memory, the listeners, the relay.
@@ -392,8 +392,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	phonePage := srv.HTTPServer(srv.TCP())
 	ends = append(ends, phonePage)
-	phonePage.TLSConfig = door.tls()
-	g.run("door", door.run)
+	phonePage.TLSConfig = door.TLS()
+	g.run("door", door.Run)
 	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}
