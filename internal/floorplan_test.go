@@ -38,6 +38,7 @@ var plan = []struct {
 		internal/host/inbox
 		internal/host/process
 		internal/mcp
+		internal/metrics
 		internal/outlet/hookd
 		internal/outlet/ledger
 		internal/outlet/notify
@@ -76,6 +77,7 @@ var plan = []struct {
 		internal/text/layout
 		internal/text/roff
 		internal/text/show
+		internal/text/strictjson
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -141,6 +143,8 @@ var plan = []struct {
 	{"internal/machines", "internal/hook", "it counts what it is told, and keeps nothing"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
+
+	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
@@ -256,7 +260,7 @@ var modules = []struct {
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
-	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
+	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/metrics internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
 	{"github.com/rogpeppe/go-internal", "internal/agent/claude/install", ""},
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
