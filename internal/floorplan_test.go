@@ -38,6 +38,7 @@ var plan = []struct {
 		internal/host/inbox
 		internal/host/process
 		internal/mcp
+		internal/metrics
 		internal/outlet/hookd
 		internal/outlet/ledger
 		internal/outlet/notify
@@ -76,6 +77,7 @@ var plan = []struct {
 		internal/text/layout
 		internal/text/roff
 		internal/text/show
+		internal/text/strictjson
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -96,11 +98,11 @@ var plan = []struct {
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
-	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/codex/patch", "internal/text/show", "it reads a text, and tells people of it"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
 	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to, and the patches of another"},
-	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot internal/hook", "it writes one file"},
 	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/codex/tools internal/agent/dialect internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/droid/install", "internal/agent/claude/install internal/agent/droid internal/hook internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
@@ -118,7 +120,7 @@ var plan = []struct {
 	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
-	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
@@ -142,6 +144,8 @@ var plan = []struct {
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
 
+	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
+
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
@@ -154,7 +158,7 @@ var plan = []struct {
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
-	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show", ""},
+	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
@@ -256,7 +260,7 @@ var modules = []struct {
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
-	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
+	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/metrics internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
 	{"github.com/rogpeppe/go-internal", "internal/agent/claude/install", ""},
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},

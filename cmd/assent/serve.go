@@ -25,6 +25,7 @@ import (
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
+	"assent/internal/metrics"
 	"assent/internal/outlet/hookd"
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/notify"
@@ -36,6 +37,7 @@ import (
 	"assent/internal/policy/suggest"
 	"assent/internal/reqcontext"
 	"assent/internal/server"
+	"assent/internal/setup/phone"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
 	"assent/web"
@@ -173,10 +175,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	views := server.Views{Reading: files.Reading(""), Effects: effectsOf, Allowed: hist.Allowed, Contexts: reqcontext.New(0)}
 
 	// The broker, on the record. It has caught up when New returns.
-	requests := newRequestMetrics()
+	requests := metrics.NewRequests()
 	b, err := broker.New(ctx, broker.Config{
 		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
-		Recorded: recorded(requests.recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
+		Recorded: recorded(requests.Recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
@@ -265,7 +267,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
-	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	door := phone.NewListener(a.stateDir, sugar.Warnf)
 	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
@@ -312,8 +314,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(listeners), relay.metrics(), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
-			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
+			metrics.Process(), server.SlotMetrics(listeners), relay.metrics(), requests.Collectors(), metrics.Approvers(who), metrics.Contexts(views.Contexts), spool.metrics(), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			[]prometheus.Collector{health.collector(), metrics.Streams(streams, followers)},
 		),
 	})
 	if err != nil {
@@ -331,8 +333,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		srv.RulesChanged()
 	})
 
-	door.reach = srv.Reach
-	door.look(time.Now())
+	door.Follow(srv.Reach)
 
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
 	// schemas, notifications, the spool, memory, the listeners, the relay.
@@ -392,8 +393,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	phonePage := srv.HTTPServer(srv.TCP())
 	ends = append(ends, phonePage)
-	phonePage.TLSConfig = door.tls()
-	g.run("door", door.run)
+	phonePage.TLSConfig = door.TLS()
+	g.run("door", door.Run)
 	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}

@@ -2,7 +2,6 @@ package ci
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"assent/internal/agent/codex"
 	"assent/internal/agent/codex/hooklist"
 	codexinstall "assent/internal/agent/codex/install"
+	"assent/internal/text/strictjson"
 )
 
 // codexExec is codex exec, which takes settings on its command line, and with them hooks and the trust that
@@ -102,9 +102,6 @@ func (codexExec) others(*run) {}
 
 // toml is a text as TOML takes it: a basic string, whose escapes are those of JSON.
 func toml(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // of a text there is no error
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := strictjson.Encode(s) // of a text there is no error
+	return string(b)
 }

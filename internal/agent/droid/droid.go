@@ -132,13 +132,9 @@ func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	if len(d.UpdatedInput) > 0 {
 		out.Input = json.RawMessage(a.Words.Native(r.ToolName, d.UpdatedInput))
 	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
+	return strictjson.Encode(struct {
 		Specific output `json:"hookSpecificOutput"`
 	}{out})
-	return []byte(strings.TrimSuffix(b.String(), "\n")), err
 }
 
 var _ agent.Agent = Agent{}

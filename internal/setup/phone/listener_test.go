@@ -1,4 +1,4 @@
-package main
+package phone
 
 import (
 	"crypto/tls"
@@ -11,34 +11,32 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"assent/internal/setup/phone"
 )
 
 // homeDoor is a door on a free port of loopback, as assent phone makes it.
-func homeDoor(t *testing.T) *phone.Door {
+func homeDoor(t *testing.T) *Door {
 	t.Helper()
 	at := netip.MustParseAddr("127.0.0.1")
-	port, err := freePort(at, 0)
+	port, err := FreePort(at, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := phone.NewAuthority("assent", at, "", time.Now())
+	a, err := NewAuthority("assent", at, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	listen := fmt.Sprintf("127.0.0.1:%d", port)
-	return &phone.Door{Way: phone.Home, URL: "https://" + listen, Listen: listen, Root: string(a.Root), Cert: string(a.Cert), Key: string(a.Key)}
+	return &Door{Way: Home, URL: "https://" + listen, Listen: listen, Root: string(a.Root), Cert: string(a.Cert), Key: string(a.Key)}
 }
 
-// TestPhoneDoorFollowsItsFile: a door opens, waits for its address, changes and goes while the broker
+// TestListenerFollowsItsFile: a door opens, waits for its address, changes and goes while the broker
 // serves, and whatever is wrong with it is said once and ends nothing.
-func TestPhoneDoorFollowsItsFile(t *testing.T) {
+func TestListenerFollowsItsFile(t *testing.T) {
 	dir := t.TempDir()
 	var warned, names []string
-	d := newPhoneDoor(dir, func(format string, args ...any) { warned = append(warned, fmt.Sprintf(format, args...)) })
-	d.reach = func(urls []string, _ []netip.Prefix) error { names = urls; return nil }
-	srv := &http.Server{TLSConfig: d.tls(), ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}
+	d := NewListener(dir, func(format string, args ...any) { warned = append(warned, fmt.Sprintf(format, args...)) })
+	d.Follow(func(urls []string, _ []netip.Prefix) error { names = urls; return nil })
+	srv := &http.Server{TLSConfig: d.TLS(), ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.ServeTLS(d, "", "") }()
 	defer func() {
@@ -113,10 +111,10 @@ func TestPhoneDoorFollowsItsFile(t *testing.T) {
 	said("the certificate for phones ends on", 2)
 
 	// A file that others may read counts for nothing.
-	if err := os.Chmod(phone.File(dir), 0o644); err != nil {
+	if err := os.Chmod(File(dir), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chtimes(phone.File(dir), now, now.Add(time.Hour)); err != nil {
+	if err := os.Chtimes(File(dir), now, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	d.look(late)
@@ -124,7 +122,7 @@ func TestPhoneDoorFollowsItsFile(t *testing.T) {
 	if err := other.Answers(t.Context()); err == nil || len(names) != 0 {
 		t.Errorf("a file that others may read opens the door: %v, names %q", err, names)
 	}
-	if err := phone.Remove(dir); err != nil {
+	if err := Remove(dir); err != nil {
 		t.Fatal(err)
 	}
 	d.look(late)

@@ -1,4 +1,12 @@
-package main
+// Package metrics says in Prometheus' words what a broker does: requests by what the record says of them,
+// streams, the spool, what is kept beside requests, and who could decide. Each outlet has its own.
+//
+// Labels come from fixed lists, whatever a record holds, so that nothing grows by it.
+//
+// # Concurrency
+//
+// All functions and methods may be called from any goroutine.
+package metrics
 
 import (
 	"context"
@@ -16,16 +24,17 @@ import (
 	"assent/internal/store/stream"
 )
 
-// requestMetrics count requests by what the record says of them, so that one whose hook came back
+// Requests count requests by what the record says of them, so that one whose hook came back
 // to another broker is counted once.
-type requestMetrics struct {
+type Requests struct {
 	asked     prometheus.Counter
 	overruled prometheus.Counter
 	settled   *prometheus.HistogramVec
 }
 
-func newRequestMetrics() *requestMetrics {
-	m := &requestMetrics{
+// NewRequests makes them.
+func NewRequests() *Requests {
+	m := &Requests{
 		asked:     prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_requests_total", Help: "Permission requests taken."}),
 		overruled: prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_requests_overruled_total", Help: "Denied requests whose tool ran all the same."}),
 		settled: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -48,8 +57,8 @@ func newRequestMetrics() *requestMetrics {
 // deciders are the kinds of approvers.
 var deciders = []string{hook.KindRule, "device", "token", hook.KindOwner}
 
-// recorded is a broker's Config.Recorded. Another replica's requests are that one's to count.
-func (m *requestMetrics) recorded(step hook.Step, v *broker.View) {
+// Recorded is a broker's Config.Recorded. Another replica's requests are that one's to count.
+func (m *Requests) Recorded(step hook.Step, v *broker.View) {
 	if v.HeldElsewhere {
 		return
 	}
@@ -83,7 +92,8 @@ func decider(by *hook.Approver) string {
 	return "other"
 }
 
-func (m *requestMetrics) collectors() []prometheus.Collector {
+// Collectors are those of the requests.
+func (m *Requests) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.asked, m.overruled, m.settled}
 }
 
@@ -96,7 +106,8 @@ type streamMetrics struct {
 	messages, bytes, lag, free *prometheus.Desc
 }
 
-func newStreamMetrics(streams *stream.Stream, followers map[string]func() uint64) *streamMetrics {
+// Streams is about the streams. followers say up to which event each reader of EVENTS is done.
+func Streams(streams *stream.Stream, followers map[string]func() uint64) prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -141,10 +152,10 @@ func (m *streamMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// spoolMetrics show the spool of this machine.
-func spoolMetrics(s *spool) []prometheus.Collector {
+// Spool shows the spool of this machine, which lies in dir.
+func Spool(dir string) []prometheus.Collector {
 	waiting := func() float64 {
-		bytes, err := hookclient.Waiting(s.dir)
+		bytes, err := hookclient.Waiting(dir)
 		if err != nil {
 			return 0 // what cannot be read is said by the log
 		}
@@ -152,7 +163,7 @@ func spoolMetrics(s *spool) []prometheus.Collector {
 	}
 	lost := func(of func(dropped, torn int) int) func() float64 {
 		return func() float64 {
-			dropped, torn, err := hookclient.Lost(s.dir)
+			dropped, torn, err := hookclient.Lost(dir)
 			if err != nil {
 				return 0
 			}
@@ -160,7 +171,6 @@ func spoolMetrics(s *spool) []prometheus.Collector {
 		}
 	}
 	return []prometheus.Collector{
-		s.taken,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "assent_spool_bytes", Help: "Size of the events that wait in the spool."}, waiting),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "assent_spool_dropped_total", Help: "Spooled events that made room for newer ones."},
 			lost(func(dropped, _ int) int { return dropped })),
@@ -169,8 +179,8 @@ func spoolMetrics(s *spool) []prometheus.Collector {
 	}
 }
 
-// contextMetrics show what is kept in memory beside the requests that wait.
-func contextMetrics(s *reqcontext.Store) []prometheus.Collector {
+// Contexts shows what is kept in memory beside the requests that wait.
+func Contexts(s *reqcontext.Store) []prometheus.Collector {
 	dropped := func(part string, n func(files, all uint64) uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "assent_context_dropped_total", Help: "What people were not shown beside requests, because its memory was full.", ConstLabels: prometheus.Labels{"part": part},
@@ -184,8 +194,8 @@ func contextMetrics(s *reqcontext.Store) []prometheus.Collector {
 	}
 }
 
-// approverMetrics count who could decide, by kind, whether they look or not.
-func approverMetrics(who *auth.Auth) []prometheus.Collector {
+// Approvers counts who could decide, by kind, whether they look or not.
+func Approvers(who *auth.Auth) []prometheus.Collector {
 	gauge := func(kind string, n func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "assent_approvers", Help: "Credentials that may decide.", ConstLabels: prometheus.Labels{"kind": kind},
@@ -211,7 +221,7 @@ func approverMetrics(who *auth.Auth) []prometheus.Collector {
 	}
 }
 
-// processMetrics are Go's and the operating system's own.
-func processMetrics() []prometheus.Collector {
+// Process is what Go and the operating system say.
+func Process() []prometheus.Collector {
 	return []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 }

@@ -1,10 +1,9 @@
-package main
+package phone
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
@@ -13,8 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"assent/internal/setup/phone"
 )
 
 // How often the broker looks at the door's file, tries again to listen, and says that a certificate ends.
@@ -24,10 +21,10 @@ const (
 	doorWarn  = 24 * time.Hour
 )
 
-// phoneDoor follows the door of the state directory while the broker runs: phones reach the page by it from one
+// Listener follows the door of the state directory while the broker runs: phones reach the page by it from one
 // moment to the next, and requests that wait notice nothing. It is a listener whose address may come, change
 // and go. Whatever is wrong with it costs the phone, never the agent.
-type phoneDoor struct {
+type Listener struct {
 	stateDir string
 	reach    func(urls []string, proxies []netip.Prefix) error
 	warn     func(format string, args ...any)
@@ -37,10 +34,10 @@ type phoneDoor struct {
 	close sync.Once
 	cert  atomic.Pointer[tls.Certificate]
 
-	// Owned by run.
+	// Owned by Follow, then by Run.
 	seen    doorStamp
-	door    *phone.Door // that is in force; nil: none
-	open    *openDoor   // nil: nothing is listened on
+	door    *Door     // that is in force; nil: none
+	open    *openDoor // nil: nothing is listened on
 	retryAt time.Time
 	said    string // of a listener that fails
 	warned  time.Time
@@ -54,12 +51,21 @@ type doorStamp struct {
 	inode uint64
 }
 
-func newPhoneDoor(stateDir string, warn func(string, ...any)) *phoneDoor {
-	return &phoneDoor{stateDir: stateDir, warn: warn, conns: make(chan net.Conn), done: make(chan struct{})}
+// NewListener returns one for the door of a state directory. warn says what the operator should know.
+// Nothing happens before Follow.
+func NewListener(stateDir string, warn func(format string, args ...any)) *Listener {
+	return &Listener{stateDir: stateDir, warn: warn, conns: make(chan net.Conn), done: make(chan struct{})}
 }
 
-// run follows the file until ctx is done.
-func (d *phoneDoor) run(ctx context.Context) error {
+// Follow puts the door in force that is there now. reach hears of each change: by which URLs phones reach
+// the page, and which proxies stand before it. Call it once, before Run.
+func (d *Listener) Follow(reach func(urls []string, proxies []netip.Prefix) error) {
+	d.reach = reach
+	d.look(time.Now())
+}
+
+// Run follows the file until ctx is done.
+func (d *Listener) Run(ctx context.Context) error {
 	tick := time.NewTicker(doorLook)
 	defer tick.Stop()
 	defer d.shut()
@@ -74,12 +80,12 @@ func (d *phoneDoor) run(ctx context.Context) error {
 }
 
 // look takes a file that has changed, and tries again what failed.
-func (d *phoneDoor) look(now time.Time) {
-	if stamp := stampOf(phone.File(d.stateDir)); stamp != d.seen {
+func (d *Listener) look(now time.Time) {
+	if stamp := stampOf(File(d.stateDir)); stamp != d.seen {
 		d.seen, d.said, d.warned, d.retryAt = stamp, "", time.Time{}, time.Time{}
 		d.take()
 	}
-	if d.door == nil || d.door.Way != phone.Home {
+	if d.door == nil || d.door.Way != Home {
 		return
 	}
 	if d.open == nil && !now.Before(d.retryAt) {
@@ -94,15 +100,15 @@ func (d *phoneDoor) look(now time.Time) {
 			d.warn("phones do not reach the page: %v; it is tried again, and after a move to another network: assent phone", err)
 		}
 	}
-	if left := d.door.Ends().Sub(now); left < phone.Soon && now.Sub(d.warned) > doorWarn {
+	if left := d.door.Ends().Sub(now); left < Soon && now.Sub(d.warned) > doorWarn {
 		d.warned = now
 		d.warn("the certificate for phones ends on %s; for a new one: assent phone", d.door.Ends().Local().Format(time.DateOnly))
 	}
 }
 
 // take puts what the file says now in force.
-func (d *phoneDoor) take() {
-	door, err := phone.Load(d.stateDir)
+func (d *Listener) take() {
+	door, err := Load(d.stateDir)
 	if err != nil {
 		door = nil
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -128,15 +134,15 @@ func (d *phoneDoor) take() {
 }
 
 // shut ends what phones have open.
-func (d *phoneDoor) shut() {
+func (d *Listener) shut() {
 	if d.open != nil {
 		d.open.shut()
 	}
 	d.open, d.door = nil, nil
 }
 
-// tls is for the server of this listener.
-func (d *phoneDoor) tls() *tls.Config {
+// TLS is for the server of this listener.
+func (d *Listener) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if cert := d.cert.Load(); cert != nil {
 			return cert, nil
@@ -146,7 +152,7 @@ func (d *phoneDoor) tls() *tls.Config {
 }
 
 // Accept returns the next connection of whatever address is open then.
-func (d *phoneDoor) Accept() (net.Conn, error) {
+func (d *Listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -156,13 +162,13 @@ func (d *phoneDoor) Accept() (net.Conn, error) {
 }
 
 // Close ends Accept.
-func (d *phoneDoor) Close() error {
+func (d *Listener) Close() error {
 	d.close.Do(func() { close(d.done) })
 	return nil
 }
 
 // Addr is no address: there may be none.
-func (d *phoneDoor) Addr() net.Addr { return &net.TCPAddr{} }
+func (d *Listener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // openDoor is one address while it is open, and who came in by it.
 type openDoor struct {
@@ -248,38 +254,4 @@ func stampOf(path string) doorStamp {
 		stamp.inode = st.Ino
 	}
 	return stamp
-}
-
-// publicURLs are those of the flags, else that of the door: where people elsewhere find the page.
-func (a *app) publicURLs(f serveFlags) []string {
-	if len(f.publicURLs) == 0 {
-		if door, err := phone.Load(a.stateDir); err == nil {
-			return door.URLs()[:1]
-		}
-	}
-	return f.publicURLs
-}
-
-// phoneState is the door of the state directory, nil if there is none, and what is wrong with it now, as far as
-// this machine can tell.
-func (a *app) phoneState(ctx context.Context) (*phone.Door, error) {
-	door, err := phone.Load(a.stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if door, err = a.relayDoor(); err == nil {
-			return door, door.Answers(ctx)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if at, err := netip.ParseAddrPort(door.Listen); err == nil && !phone.Here(at.Addr()) {
-		return door, fmt.Errorf("%s is not an address of this machine now", at.Addr())
-	}
-	if ends := door.Ends(); !ends.IsZero() && !time.Now().Before(ends) {
-		return door, errors.New("its certificate has ended")
-	}
-	return door, door.Answers(ctx)
 }
