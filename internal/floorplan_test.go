@@ -27,6 +27,7 @@ var plan = []struct {
 		internal/agent/tool
 		internal/api
 		internal/auth
+		internal/auth/devicekey
 		internal/ci
 		internal/ci/report
 		internal/feed
@@ -118,6 +119,7 @@ var plan = []struct {
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
 	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
 	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
@@ -125,7 +127,7 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/api internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
