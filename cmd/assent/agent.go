@@ -19,15 +19,16 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Agents that may be started on this machine",
-		Long: `Check the agents that may be started on this machine. They stand in agents.yaml, beside your other
-configuration of assent. Where there is no such file nothing can be started; this assent does not
-start agents yet, it checks whether they could be.`,
-		Example: "  assent agent doctor\n  assent agent accept coder",
+		Short: "Agents of hosts: list them, start sessions, speak to them, cancel",
+		Long: `List the agents that hosts offer, start sessions of them, speak to them and cancel what they do; and check
+those that may be started on this machine. These stand in agents.yaml, beside your other configuration
+of assent. Where there is no such file nothing can be started.`,
+		Example: "  assent agent list\n  assent agent start coder 'fix the flaky test'\n  assent agent doctor",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.agentDoctorCmd(), a.agentAcceptCmd())
+	c.AddCommand(a.agentListCmd(), a.agentStartCmd(), a.agentPromptCmd(), a.agentResumeCmd(), a.agentCancelCmd(), a.agentKeyCmd())
 	return c
 }
 
