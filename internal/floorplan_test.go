@@ -94,7 +94,7 @@ var plan = []struct {
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/claude/streamjson", "", "it reads and writes lines, and starts nothing"},
+	{"internal/agent/claude/streamjson", "internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
