@@ -5250,7 +5250,7 @@ export interface WSMessages {
   messages: Message[];
 }
 /**
- * A person's message to a session of an agent, with what became of it. Its first five members are those of AgentMessage.
+ * A person's message to a session of an agent, with what became of it. Its members id to options are those of NewAgentMessage.
  */
 export interface Message {
   /**
@@ -5258,27 +5258,51 @@ export interface Message {
    */
   id: string;
   /**
-   * terminal@HOST for a session that somebody started in a terminal of that machine.
+   * terminal@HOST for a session that somebody started in a terminal of that machine; else an agent of a host.
    */
   agent: string;
   sessionId: string;
-  kind: "prompt";
+  /**
+   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does.
+   */
+  kind: "prompt" | "resume" | "cancel";
   /**
    * The text; absent once it was forgotten.
    */
   prompt?: string;
   /**
+   * Ceilings that the message sets for its session: below those of the agent, or as high.
+   */
+  options?: {
+    /**
+     * What the session may cost.
+     */
+    budgetUsd?: number;
+    /**
+     * How long the session may take.
+     */
+    timeoutSeconds?: number;
+    /**
+     * Ask for a pull request at its end.
+     */
+    autoPr?: boolean;
+  };
+  /**
    * Until when it may be handed over, as the sender wrote it.
    */
   expiresAt: string;
   /**
-   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook said that it is in the agent's context. ended: that turn is over. refused: taken back, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
+   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook, or its host, said that it is in the agent's context. ended: that turn is over. refused: taken back, or its host would not take it, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
    */
   state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
   /**
-   * inbox: through the session's inbox socket. stop: as the answer to its Stop hook.
+   * inbox: through the session's inbox socket. stop: as the answer to its Stop hook. host: to the host of its agent.
    */
-  way?: "inbox" | "stop";
+  way?: "inbox" | "stop" | "host";
+  /**
+   * What became of a message to an agent of a host that has ended.
+   */
+  outcome?: "completed" | "failed" | "cancelled";
   by: Approver;
   /**
    * @minItems 1
