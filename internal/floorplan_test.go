@@ -34,7 +34,9 @@ var plan = []struct {
 		internal/halt
 		internal/hook
 		internal/host/contain
+		internal/host/executor
 		internal/host/gitrepo
+		internal/host/hostlink
 		internal/host/inbox
 		internal/host/optin
 		internal/host/process
@@ -132,7 +134,9 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
