@@ -491,7 +491,7 @@ func ceilings(o *hook.MessageOptions, l *api.AgentLimits) error {
 	return nil
 }
 
-// room returns which ceiling one more session of an agent would pass: of those that run, and those that are
+// room returns which ceiling one more session of an agent would pass: of those that work, and those that are
 // on their way.
 func (r *Registry) room(host string, a api.Agent, session string) error {
 	ofHost, ofAgent := map[string]bool{}, map[string]bool{}
@@ -499,6 +499,9 @@ func (r *Registry) room(host string, a api.Agent, session string) error {
 	if h := r.hosts[host]; h != nil {
 		for _, other := range h.Agents {
 			for _, x := range other.Sessions {
+				if x.Status != api.AgentBusy {
+					continue // one that is idle makes room
+				}
 				ofHost[x.SessionID] = true
 				if other.Name == a.Name {
 					ofAgent[x.SessionID] = true
