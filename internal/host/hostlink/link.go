@@ -44,10 +44,13 @@ type Executor interface {
 	Agents() []api.Agent
 }
 
-// Config is what Run needs. All members but TLS, Proxy and Logf are required.
+// Config is what Run needs. All members but TLS, Find, Proxy and Logf are required.
 type Config struct {
-	URL, Token    string // of the broker; the token's role is host
-	TLS           *tls.Config
+	URL, Token string // of the broker; the token's role is host
+	TLS        *tls.Config
+	// Find, unless nil, says before each connection where the broker is now, in place of URL and TLS: one that
+	// begins again may have another port.
+	Find          func() (url string, tls *tls.Config, err error)
 	Proxy         func(*http.Request) (*url.URL, error)
 	Name, Version string // of this machine, and of this program
 	Executor      Executor
@@ -98,6 +101,12 @@ func Run(ctx context.Context, cfg Config) error {
 
 // connect is one connection, from its beginning to its end, which is never without an error.
 func connect(ctx context.Context, cfg Config) error {
+	if cfg.Find != nil {
+		var err error
+		if cfg.URL, cfg.TLS, err = cfg.Find(); err != nil {
+			return err
+		}
+	}
 	dialer := websocket.Dialer{TLSClientConfig: cfg.TLS, Proxy: cfg.Proxy, HandshakeTimeout: handshakeTimeout}
 	header := http.Header{"Authorization": {"Bearer " + cfg.Token}}
 	conn, res, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(strings.TrimSuffix(cfg.URL, "/"), "http")+"/v1/host/ws", header)
