@@ -27,6 +27,7 @@ var plan = []struct {
 		internal/agent/tool
 		internal/api
 		internal/auth
+		internal/auth/devicekey
 		internal/ci
 		internal/ci/report
 		internal/feed
@@ -34,8 +35,11 @@ var plan = []struct {
 		internal/halt
 		internal/hook
 		internal/host/contain
+		internal/host/executor
 		internal/host/gitrepo
+		internal/host/hostlink
 		internal/host/inbox
+		internal/host/optin
 		internal/host/process
 		internal/mcp
 		internal/metrics
@@ -95,6 +99,7 @@ var plan = []struct {
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/claude/streamjson", "internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
 	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
@@ -118,6 +123,7 @@ var plan = []struct {
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
 	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
 	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
@@ -125,16 +131,19 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/api internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
+	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
 	{"internal/host/peercred", "", "it asks the kernel, and nobody else"},
 	{"internal/host/process", "", ""},
 
@@ -151,7 +160,7 @@ var plan = []struct {
 	{"internal/outlet/notify", "broker internal/feed internal/hook internal/store/kvmirror internal/text/show", ""},
 	{"internal/outlet/rabbit", "internal/hook internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
 
-	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
+	{"internal/policy", "internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy/secrets internal/policy/shell internal/text/strictjson internal/text/strictyaml", "a set of rules is asked; it knows neither its files nor who waits, and of an agent it reads the table of tools, no JSON"},
 	{"internal/policy/batch", "internal/agent/claude/tools internal/hook internal/policy internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/contain", "internal/agent/agents internal/agent/claude internal/hook internal/policy/contained internal/store/kvmirror internal/text/show", "it says what runs contained; which commands may, the rules say"},
 	{"internal/policy/contained", "internal/text/strictjson", "it writes a command line, and knows nobody who runs it"},
@@ -229,6 +238,7 @@ var plan = []struct {
 	{"internal/text/roff", "", ""},
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
+	{"internal/text/strictyaml", "", "it reads a text, and means no more by it than it shows"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an
@@ -248,9 +258,9 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
@@ -269,11 +279,11 @@ var modules = []struct {
 	{"github.com/tailscale/hujson", "internal/agent/claude/install internal/policy/importer", ""},
 	{"go.starlark.net", "internal/policy/importer", "rules of another agent are parsed, never run"},
 	{"go.uber.org/zap", "cmd/assent internal/server", "logging is handed in"},
-	{"go.yaml.in/yaml", "internal/outlet/notify internal/policy internal/policy/suggest", ""},
+	{"go.yaml.in/yaml", "internal/host/optin internal/outlet/notify internal/policy internal/policy/suggest internal/text/strictyaml", ""},
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
 	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
-	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
+	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
 	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},

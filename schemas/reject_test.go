@@ -90,6 +90,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"HaltAct":             {{`{"act":"end"}`, "/act"}, {`{"by":null}`, ""}, {`{"seconds":0}`, "/seconds"}, {`{"until":"soon"}`, "/until"}},
 	"NewPause":            {{`{"seconds":86401}`, "/seconds"}, {`{"seconds":null}`, ""}},
 	"Message":             {{`{"state":"perhaps"}`, "/state"}, {`{"way":"pigeon"}`, "/way"}, {`{"steps":[]}`, "/steps"}, {`{"submitter":"x"}`, ""}, {`{"by":null}`, ""}},
+	"NewAgentMessage":     {{`{"kind":"shout"}`, "/kind"}, {`{"options":{"mode":"auto"}}`, "/options"}, {`{"path":"/tmp"}`, ""}, {`{"options":{"budgetUsd":0}}`, "/options/budgetUsd"}},
 	"NewMessage":          {{`{"prompt":null}`, ""}, {`{"kind":"resume"}`, "/kind"}, {`{"mode":"auto"}`, ""}, {`{"id":null}`, ""}},
 	"HandBack":            {{`{"inputSha256":"X"}`, "/inputSha256"}, {`{"behavior":"allow"}`, ""}},
 	"NewStop":             {{`{"revision":-1}`, "/revision"}, {`{"seconds":3}`, ""}},

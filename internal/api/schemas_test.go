@@ -22,6 +22,8 @@ import (
 // objects are the objects of the API by the names of their schemas. Those of notifications and of
 // mismatches are defined where they are computed, and nobody decodes them here.
 var objects = map[string]any{ // read-only
+	"Agent":              api.Agent{},
+	"AgentEvent":         api.AgentEvent{},
 	"Bearer":             api.Bearer{},
 	"Challenge":          api.Challenge{},
 	"ConfirmPairing":     api.NewPairing{},
@@ -34,6 +36,7 @@ var objects = map[string]any{ // read-only
 	"Join":               api.Join{},
 	"Machine":            machines.Machine{},
 	"Message":            hook.Message{},
+	"NewAgentMessage":    api.NewAgentMessage{},
 	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},
 	"NewPause":           api.NewHalt{},

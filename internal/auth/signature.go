@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"math/big"
 	"slices"
@@ -135,11 +136,32 @@ func VerifyHandBack(requestID string, h hook.HandBack) bool {
 }
 
 // MessageText is what a device signs to send a message: its id, the agent and the session, its kind, the
-// text, the options, and until when it holds. No message has options yet.
+// text, the options, and until when it holds. Broker, host and page make it in the same way.
+//
+// The options come in as JSON without white space, members in the order budgetUsd, timeoutSeconds, autoPr,
+// those that are absent, 0 or false left out; as nothing where none is left.
 func MessageText(m hook.Message) []byte {
 	return []byte(strings.Join([]string{
-		"assent message v1", m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(nil), m.ExpiresAt,
+		"assent message v1", m.ID, m.Agent, m.SessionID, m.Kind, textDigest([]byte(m.Prompt)), textDigest(optionsText(m.Options)), m.ExpiresAt,
 	}, "\n"))
+}
+
+func optionsText(o *hook.MessageOptions) []byte {
+	if o == nil || *o == (hook.MessageOptions{}) {
+		return nil
+	}
+	text, err := json.Marshal(o)
+	if err != nil { // a number that JSON does not have
+		return []byte("unsignable")
+	}
+	return text
+}
+
+// Thumbprint names a device's key: the SHA-256 of its JWK as RFC 7638 has it, unpadded base64url. It is
+// what a host accepts orders by, so that nobody but the holder of the key can give one.
+func Thumbprint(k hook.JWK) string {
+	sum := sha256.Sum256([]byte(`{"crv":"` + k.Crv + `","kty":"` + k.Kty + `","x":"` + k.X + `","y":"` + k.Y + `"}`))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
 // VouchMessage returns m as it may be recorded for p. If p is a device it must have signed m, else

@@ -11,17 +11,22 @@ type Message struct {
 	// terminal. SessionID is the session's, as in its hooks' events.
 	Agent     string `json:"agent"`
 	SessionID string `json:"sessionId"`
-	Kind      string `json:"kind"` // MessagePrompt
+	Kind      string `json:"kind"` // MessagePrompt, MessageResume or MessageCancel
 	// Prompt is the text; empty once it was forgotten.
 	Prompt string `json:"prompt,omitempty"`
+	// Options bound a session that a host starts or goes on with; nil where the sender gave none.
+	Options *MessageOptions `json:"options,omitempty"`
 	// ExpiresAt is until when it may be handed over, in RFC 3339 as the sender wrote it: part of what a
 	// device signs.
 	ExpiresAt string `json:"expiresAt"`
 
 	State MessageState `json:"state"`
-	// Way is how it is handed over, WayInbox or WayStop; empty until that is known.
-	Way string   `json:"way,omitempty"`
-	By  Approver `json:"by"`
+	// Way is how it is handed over: WayInbox, WayStop or WayHost; empty until that is known.
+	Way string `json:"way,omitempty"`
+	// Outcome is what became of a message to an agent of a host that has ended: OutcomeCompleted,
+	// OutcomeFailed or OutcomeCancelled.
+	Outcome string   `json:"outcome,omitempty"`
+	By      Approver `json:"by"`
 	// Steps are what happened, the oldest first; the first is its sending.
 	Steps []MessageStep `json:"steps"`
 
@@ -31,14 +36,36 @@ type Message struct {
 	PublicKey    *JWK          `json:"publicKey,omitempty"`
 	Verification *Verification `json:"verification,omitempty"`
 
-	// Submitter is whom the session's events came from when the message was sent: nobody else is handed it.
+	// Submitter is whom the session's events came from when the message was sent, and of a message to an
+	// agent of a host, that host: nobody else is handed it.
 	Submitter string `json:"submitter,omitempty"`
 	// Write names the last write of the record, so that whoever made it knows it for its own.
 	Write string `json:"write,omitempty"`
 }
 
-// MessagePrompt is the kind of a message that is text for the agent.
-const MessagePrompt = "prompt"
+// The kinds of a message. MessagePrompt is text for the agent; to an agent of a host, also what starts a
+// session. MessageResume goes on with a session that has ended, and MessageCancel ends what one does:
+// both are for agents of hosts only.
+const (
+	MessagePrompt = "prompt"
+	MessageResume = "resume"
+	MessageCancel = "cancel"
+)
+
+// MessageOptions are ceilings that a message sets for its session. They can be below those of the agent,
+// never above.
+type MessageOptions struct {
+	BudgetUSD      float64 `json:"budgetUsd,omitempty"`      // 0: the agent's
+	TimeoutSeconds int64   `json:"timeoutSeconds,omitempty"` // 0: the agent's
+	AutoPR         bool    `json:"autoPr,omitempty"`
+}
+
+// What became of a message that has ended at an agent of a host.
+const (
+	OutcomeCompleted = "completed"
+	OutcomeFailed    = "failed"
+	OutcomeCancelled = "cancelled"
+)
 
 // TerminalAgent is what the implicit agent of sessions that were started in a terminal of a machine is
 // called.
@@ -49,6 +76,8 @@ func TerminalAgent(host string) string { return "terminal@" + host }
 //	sent -> taken -> started -> ended
 //	sent -> expired, refused
 //	taken -> lost -> started (the receipt came late)
+//
+// A host refuses before it takes, and may end what it took without having started it.
 type MessageState string
 
 // The states of a message.
@@ -71,6 +100,7 @@ func (s MessageState) Over() bool {
 const (
 	WayInbox = "inbox" // through the session's inbox socket, at once or at the next tool boundary
 	WayStop  = "stop"  // at the end of the turn, as the answer to the Stop hook
+	WayHost  = "host"  // to the host of its agent, which starts sessions and holds their input
 )
 
 // MessageStep is one step of a message.

@@ -1,20 +1,15 @@
 package policy
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
 	secretlist "assent/internal/policy/secrets"
+	"assent/internal/text/strictyaml"
 )
 
 // Bounds of one file. A repository's file is foreign text.
@@ -29,8 +24,7 @@ const (
 	maxForeignSize = 50_000
 )
 
-// reader turns YAML nodes into values and collects what is wrong, with its position. Anchors,
-// aliases, tags and merge keys are refused: what stands in a rules file is what it says.
+// reader turns YAML nodes into values and collects what is wrong, with its position.
 type reader struct {
 	file     string
 	problems []Problem
@@ -42,120 +36,17 @@ func (r *reader) problem(n *yaml.Node, format string, a ...any) {
 	}
 }
 
-// syntaxLine finds the line in an error of the YAML parser.
-var syntaxLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
 // document parses the one document of a file; nil when there is none or it is wrong.
 func (r *reader) document(text []byte, maxFile int) *yaml.Node {
-	whole := &yaml.Node{Line: 1, Column: 1}
-	if len(text) > maxFile {
-		r.problem(whole, "the file has %d bytes, more than %d", len(text), maxFile)
-		return nil
-	}
-	if !utf8.Valid(text) {
-		r.problem(whole, "the file is not UTF-8")
-		return nil
-	}
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	var doc, more yaml.Node
-	err := dec.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil // empty, or comments only
-	}
-	if err == nil {
-		if err = dec.Decode(&more); err == nil {
-			r.problem(&more, "expected one document, but a second one starts here")
-			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	}
-	if err != nil {
-		m := syntaxLine.FindStringSubmatch(err.Error())
-		line, _ := strconv.Atoi(m[1])
-		line = max(line, 1)
-		column := 1
-		if lines := bytes.Split(text, []byte("\n")); line <= len(lines) {
-			column += len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " "))
-		}
-		r.problem(&yaml.Node{Line: line, Column: column}, "this is not YAML, near here: %s", strings.TrimPrefix(err.Error(), m[0]))
-		return nil
-	}
-	if !r.plain(doc.Content[0]) {
-		return nil
-	}
-	return doc.Content[0]
-}
-
-// plain refuses what would make a node mean something else than it shows.
-func (r *reader) plain(n *yaml.Node) bool {
-	switch {
-	case n.Kind == yaml.AliasNode:
-		r.problem(n, "aliases (*%s) are not read here; write the value out", n.Value)
-		return false
-	case n.Anchor != "":
-		r.problem(n, "anchors (&%s) are not read here; write the value out", n.Anchor)
-		return false
-	case n.Style&yaml.TaggedStyle != 0:
-		r.problem(n, "tags (%s) are not read here", n.Tag)
-		return false
-	}
-	for _, c := range n.Content {
-		if !r.plain(c) {
-			return false
-		}
-	}
-	return true
+	return strictyaml.Document(text, maxFile, r.problem)
 }
 
 // object reads a mapping with the given keys; a key's function gets its value.
 func (r *reader) object(n *yaml.Node, what string, keys map[string]func(*yaml.Node)) bool {
-	if n.Kind != yaml.MappingNode {
-		r.problem(n, "expected %s with the keys %s, but got %s", what, names(keys), kindOf(n))
-		return false
-	}
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
-		read := keys[k.Value]
-		switch {
-		case k.Kind != yaml.ScalarNode || read == nil:
-			r.problem(k, "unknown key %q in %s, expected one of %s", short(k.Value), what, names(keys))
-		case seen[k.Value]:
-			r.problem(k, "key %q stands here twice", k.Value)
-		default:
-			seen[k.Value] = true
-			read(v)
-		}
-	}
-	return true
+	return strictyaml.Object(n, what, keys, r.problem)
 }
 
-func names(keys map[string]func(*yaml.Node)) string {
-	var all []string
-	for k := range keys {
-		all = append(all, k)
-	}
-	slices.Sort(all)
-	return strings.Join(all, ", ")
-}
-
-func kindOf(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a map"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		if n.Tag == "!!null" {
-			return "nothing"
-		}
-		return strconv.Quote(short(n.Value))
-	default:
-		return "something else"
-	}
-}
+func kindOf(n *yaml.Node) string { return strictyaml.Kind(n) }
 
 // word is a text with its position, for problems that are found later.
 type word struct {
@@ -253,10 +144,4 @@ func (r *reader) duration(n *yaml.Node, what string) time.Duration {
 }
 
 // short keeps quoted foreign text short.
-func short(s string) string {
-	const most = 80
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most]) + "…"
-}
+func short(s string) string { return strictyaml.Short(s) }

@@ -208,6 +208,9 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	if err == nil && s.cfg.Messages != nil {
 		err = s.cfg.Messages.Forget(r.Context(), id)
 	}
+	if err == nil && s.cfg.ForgetAgent != nil {
+		err = s.cfg.ForgetAgent(r.Context(), id)
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

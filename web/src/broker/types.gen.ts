@@ -695,17 +695,17 @@ export type FeedEventsLost = FeedEventBase & {
   };
 };
 /**
- * What a credential allows. admin includes operate, which includes approve, which includes view; submit stands apart.
+ * What a credential allows. admin includes operate, which includes approve, which includes view; submit and host stand apart.
  */
-export type Role = "submit" | "view" | "approve" | "operate" | "admin";
+export type Role = "submit" | "host" | "view" | "approve" | "operate" | "admin";
 /**
  * How bad what a request would do could be. calm: reads, inside the project. normal: writes, inside the project. attention: network, publishing, installing, outside the project, or unknown. danger: cannot be undone, secrets, more rights, assent or the agent's guard, code from the network.
  */
 export type Risk1 = "calm" | "normal" | "attention" | "danger";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules, halt and messages; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules, halt, messages and agents; with feed=SESSION only feed messages. A client ignores message types it does not know.
  */
-export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt | WSMessages;
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt | WSMessages | WSAgents;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
@@ -4487,6 +4487,10 @@ export interface Device {
    * It verifies its owner, with face, fingerprint or PIN, before what is dangerous.
    */
   verifies?: boolean;
+  /**
+   * Of its key: the SHA-256 of its JWK as RFC 7638 has it, unpadded base64url. agents.yaml accepts a device by it.
+   */
+  thumbprint?: string;
 }
 /**
  * Whether a device verifies its owner before what is dangerous, and whether it could.
@@ -5289,7 +5293,7 @@ export interface WSMessages {
   messages: Message[];
 }
 /**
- * A person's message to a session of an agent, with what became of it. Its first five members are those of AgentMessage.
+ * A person's message to a session of an agent, with what became of it. Its members id to options are those of NewAgentMessage.
  */
 export interface Message {
   /**
@@ -5297,27 +5301,51 @@ export interface Message {
    */
   id: string;
   /**
-   * terminal@HOST for a session that somebody started in a terminal of that machine.
+   * terminal@HOST for a session that somebody started in a terminal of that machine; else an agent of a host.
    */
   agent: string;
   sessionId: string;
-  kind: "prompt";
+  /**
+   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does.
+   */
+  kind: "prompt" | "resume" | "cancel";
   /**
    * The text; absent once it was forgotten.
    */
   prompt?: string;
   /**
+   * Ceilings that the message sets for its session: below those of the agent, or as high.
+   */
+  options?: {
+    /**
+     * What the session may cost.
+     */
+    budgetUsd?: number;
+    /**
+     * How long the session may take.
+     */
+    timeoutSeconds?: number;
+    /**
+     * Ask for a pull request at its end.
+     */
+    autoPr?: boolean;
+  };
+  /**
    * Until when it may be handed over, as the sender wrote it.
    */
   expiresAt: string;
   /**
-   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook said that it is in the agent's context. ended: that turn is over. refused: taken back, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
+   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook, or its host, said that it is in the agent's context. ended: that turn is over. refused: taken back, or its host would not take it, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
    */
   state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
   /**
-   * inbox: through the session's inbox socket. stop: as the answer to its Stop hook.
+   * inbox: through the session's inbox socket. stop: as the answer to its Stop hook. host: to the host of its agent.
    */
-  way?: "inbox" | "stop";
+  way?: "inbox" | "stop" | "host";
+  /**
+   * What became of a message to an agent of a host that has ended.
+   */
+  outcome?: "completed" | "failed" | "cancelled";
   by: Approver;
   /**
    * @minItems 1
@@ -5340,6 +5368,100 @@ export interface Message {
   signature?: string;
   publicKey?: JWK;
   verification?: Verification1;
+}
+/**
+ * The agents of all hosts, whenever one changed; and at the beginning, if there are any.
+ */
+export interface WSAgents {
+  type: "agents";
+  agents: Agent[];
+}
+/**
+ * An agent that can be discovered and controlled remotely
+ */
+export interface Agent {
+  /**
+   * Unique agent name (e.g., "coder-1", "researcher")
+   */
+  name: string;
+  /**
+   * What this agent does
+   */
+  description?: string;
+  /**
+   * Machine hostname where agent is running
+   */
+  hostname?: string;
+  /**
+   * Capabilities/skills tags (e.g., ["typescript", "react"])
+   */
+  tags?: string[];
+  executor?: {
+    /**
+     * The executor type
+     */
+    kind?: "claude" | "codex" | "gemini" | "custom";
+    /**
+     * Model or CLI version
+     */
+    version?: string;
+    /**
+     * Command to invoke (e.g., "claude")
+     */
+    cli?: string;
+  };
+  project?: {
+    name?: string;
+    /**
+     * Working directory
+     */
+    path?: string;
+    /**
+     * Git repo (e.g., "filipexyz/notif")
+     */
+    repo?: string;
+  };
+  /**
+   * idle; busy while a turn of it runs; offline when its host was not heard of for 30 seconds.
+   */
+  status?: "idle" | "busy" | "offline";
+  /**
+   * Currently running session ID if busy: the one that became busy last.
+   */
+  activeSessionId?: string;
+  /**
+   * The sessions that have a process now, the oldest first.
+   */
+  sessions?: {
+    sessionId: string;
+    status: "idle" | "busy";
+    startedAt?: string;
+    /**
+     * So far, as the client estimates it.
+     */
+    costUsd?: number;
+  }[];
+  /**
+   * The ceilings that the owner of the host set. No message goes above them.
+   */
+  limits?: {
+    /**
+     * What a session may cost.
+     */
+    budgetUsd?: number;
+    /**
+     * How long a session may take.
+     */
+    timeoutSeconds?: number;
+    /**
+     * A message may ask for a pull request.
+     */
+    autoPr?: boolean;
+    /**
+     * At once.
+     */
+    sessions?: number;
+  };
 }
 /**
  * A session as its own events tell it.

@@ -49,13 +49,18 @@ func Clients(ctx context.Context, searchPath, home string) []Client {
 			continue
 		}
 		seen = append(seen, fi)
-		c := Client{Path: path}
-		c.Version, c.Err = askVersion(ctx, path, searchPath, home, versionPattern)
-		if found = append(found, c); len(found) == maxClients {
+		if found = append(found, Ask(ctx, path, searchPath, home)); len(found) == maxClients {
 			break
 		}
 	}
 	return found
+}
+
+// Ask asks the one at path for its version.
+func Ask(ctx context.Context, path, searchPath, home string) Client {
+	c := Client{Path: path}
+	c.Version, c.Err = askVersion(ctx, path, searchPath, home, versionPattern)
+	return c
 }
 
 // maxOutput bounds what is kept of a client's answer, in bytes.

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Agent is a place to work that a host offers: a project, and the program that works in it (schema Agent).
+type Agent struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description,omitempty"`
+	Hostname    string         `json:"hostname,omitempty"`
+	Tags        []string       `json:"tags,omitempty"`
+	Executor    *AgentExecutor `json:"executor,omitempty"`
+	Project     *AgentProject  `json:"project,omitempty"`
+	// Status is AgentIdle, AgentBusy or AgentOffline. A host says the first two; only a broker says the last.
+	Status string `json:"status,omitempty"`
+	// ActiveSessionID is the session that became busy last, of those that are.
+	ActiveSessionID string `json:"activeSessionId,omitempty"`
+
+	// Sessions are those that have a process now, the oldest first.
+	Sessions []AgentSession `json:"sessions,omitempty"`
+	// Limits are the agent's ceilings, as its host's owner set them. No message goes above them.
+	Limits *AgentLimits `json:"limits,omitempty"`
+}
+
+// The values of Agent.Status and AgentSession.Status.
+const (
+	AgentIdle    = "idle"
+	AgentBusy    = "busy"
+	AgentOffline = "offline"
+)
+
+// AgentExecutor is the program of an agent.
+type AgentExecutor struct {
+	Kind    string `json:"kind,omitempty"` // claude, codex, gemini or custom
+	Version string `json:"version,omitempty"`
+	CLI     string `json:"cli,omitempty"`
+}
+
+// AgentProject is where an agent works.
+type AgentProject struct {
+	Name string `json:"name,omitempty"`
+	Path string `json:"path,omitempty"`
+	Repo string `json:"repo,omitempty"`
+}
+
+// AgentSession is a session of an agent that has a process.
+type AgentSession struct {
+	SessionID string    `json:"sessionId"`
+	Status    string    `json:"status"` // AgentIdle, or AgentBusy while a turn runs
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	CostUSD   float64   `json:"costUsd,omitempty"` // over all of its processes; an estimate of the client
+}
+
+// AgentLimits are the ceilings of an agent.
+type AgentLimits struct {
+	BudgetUSD      float64 `json:"budgetUsd,omitempty"`      // of a session; 0: it has none
+	TimeoutSeconds int64   `json:"timeoutSeconds,omitempty"` // of a session; 0: it has none
+	AutoPR         bool    `json:"autoPr,omitempty"`         // a message may ask for a pull request
+	Sessions       int     `json:"sessions,omitempty"`       // at once; 0: as many as the host runs
+}
+
+// MaxHostSessions is how many sessions a host runs at once, of all its agents.
+const MaxHostSessions = 8
+
+// NewAgentMessage is what is posted to an agent of a host: an AgentMessage with an id, a time and a
+// signature (schema NewAgentMessage). The answer is a hook.Message. Agent is that of the address.
+type NewAgentMessage struct {
+	// ID is a UUID in lower case that the sender chooses: the same one again is the same message.
+	ID    string `json:"id"`
+	Agent string `json:"agent,omitempty"`
+	// SessionID is a UUID in lower case. A prompt to one that nobody knows starts it.
+	SessionID string               `json:"sessionId"`
+	Kind      string               `json:"kind"` // hook.MessagePrompt, MessageResume or MessageCancel
+	Prompt    string               `json:"prompt,omitempty"`
+	Options   *hook.MessageOptions `json:"options,omitempty"`
+	ExpiresAt string               `json:"expiresAt,omitempty"` // RFC 3339; at most a day ahead
+	// Signature is the device's over auth.MessageText. Only a paired device can send to an agent of a host.
+	Signature    string             `json:"signature,omitempty"`
+	Verification *hook.Verification `json:"verification,omitempty"`
+}
+
+// The kinds of an AgentEvent.
+const (
+	AgentStarted   = "started"
+	AgentProgress  = "progress"
+	AgentOutput    = "output"
+	AgentCompleted = "completed"
+	AgentFailed    = "failed"
+	AgentBlocked   = "blocked"
+)
+
+// AgentEvent is what a host tells of a session of one of its agents (schema AgentEvent): public, and for
+// whoever consumes AGENT_EVENTS. It holds no prompt.
+type AgentEvent struct {
+	SessionID string      `json:"sessionId"`
+	Agent     string      `json:"agent"`
+	Kind      string      `json:"kind"`
+	Message   string      `json:"message,omitempty"`
+	Result    string      `json:"result,omitempty"` // at most 32 KiB
+	Error     *AgentError `json:"error,omitempty"`
+	PR        *AgentPR    `json:"pr,omitempty"`
+	CostUSD   float64     `json:"costUsd,omitempty"`
+	Timestamp time.Time   `json:"timestamp"`
+
+	RequestID string `json:"requestId,omitempty"` // of AgentBlocked: what waits at the broker
+}
+
+// AgentError is why a session failed.
+type AgentError struct {
+	Message string `json:"message,omitempty"`
+	// Code is one of CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST and API.
+	Code string `json:"code,omitempty"`
+}
+
+// AgentPR is a pull request that a session made.
+type AgentPR struct {
+	URL    string `json:"url,omitempty"`
+	Number int    `json:"number,omitempty"`
+}
+
+// AgentsMessage is a Message of type MessageAgents as the server writes it: all agents, whenever one
+// changed.
+type AgentsMessage struct {
+	Type   string  `json:"type"`
+	Agents []Agent `json:"agents"`
+}

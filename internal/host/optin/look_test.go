@@ -1,0 +1,202 @@
+package optin
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const client = "#!/bin/sh\necho '2.1.329 (Claude Code)'\n"
+
+// workplace is an agent against which nothing stands, and what it is looked at in.
+func workplace(t *testing.T) (Agent, Surroundings) {
+	t.Helper()
+	dir := home(t)
+	a := Agent{Name: "coder", Project: filepath.Join(dir, "app"), CLI: filepath.Join(dir, "bin", "claude"), Mode: "default"}
+	write(t, filepath.Join(a.Project, "main.go"), "package main\n", 0o600)
+	write(t, a.CLI, client, 0o700)
+	return a, Surroundings{Home: dir, ManagedDir: filepath.Join(dir, "managed"), SearchPath: "/usr/bin:/bin", Accepted: Accepted{filepath.Join(dir, "state", "agents", "accepted.json")}}
+}
+
+func link(t *testing.T, to, at string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(to, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLook(t *testing.T) {
+	settings := func(a Agent) string { return filepath.Join(a.Project, ".claude", "settings.json") }
+	for _, c := range []struct {
+		name    string
+		arrange func(t *testing.T, a *Agent, s *Surroundings)
+		finding string // that refuses it; "" if none does
+		detail  string // in a finding
+	}{
+		{"all is well", func(*testing.T, *Agent, *Surroundings) {}, "", "Claude Code 2.1.329"},
+		{"no project", func(t *testing.T, a *Agent, s *Surroundings) { a.Project += "x" }, "project", "no directory"},
+		{"others can write to the project", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, a.Project, 0o720) }, "project", "the group "},
+		{"everybody can", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, a.Project, 0o777) }, "project", "everybody can write to"},
+		{"everybody can, with a sticky bit", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, a.Project, 0o777|os.ModeSticky) }, "project", "everybody can write to"},
+		{"others can write to its parent", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, filepath.Dir(a.Project), 0o777) }, "projectprogram", "everybody can write to"},
+		{"the project is a link", func(t *testing.T, a *Agent, s *Surroundings) {
+			link(t, a.Project, a.Project+"-link")
+			a.Project += "-link"
+		}, "project", "is a link"},
+		{"others can write to a file in it", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(a.Project, "x", "y.sh"), "", 0o666)
+		}, "project", "y.sh"},
+		{"below another work tree", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(filepath.Dir(a.Project), ".git", "HEAD"), "ref: refs/heads/main\n", 0o600)
+			for _, d := range []string{"objects", "refs"} {
+				if err := os.Mkdir(filepath.Join(filepath.Dir(a.Project), ".git", d), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "project", "work tree"},
+		{"hooks in the project", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, settings(*a), `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x"}]}]},"permissions":{"allow":["Bash(*)"]}}`, 0o600)
+		}, "accepted", "1 hook (PreToolUse); permission for Bash(*)"},
+		{"an empty settings file", func(t *testing.T, a *Agent, s *Surroundings) { write(t, settings(*a), `{}`, 0o600) }, "accepted", ".claude/settings.json"},
+		{"a skill", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(a.Project, ".claude/skills/x/SKILL.md"), "---\nallowed-tools: Bash\n---\n", 0o600)
+		}, "accepted", "SKILL.md"},
+		{"servers", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(a.Project, ".mcp.json"), `{}`, 0o600)
+		}, "accepted", ".mcp.json"},
+		{"a link in .claude", func(t *testing.T, a *Agent, s *Surroundings) {
+			link(t, "/etc", filepath.Join(a.Project, ".claude", "skills"))
+		}, "accepted", "is a link"},
+		{".claude is a link", func(t *testing.T, a *Agent, s *Surroundings) { link(t, "/etc", filepath.Join(a.Project, ".claude")) }, "accepted", "is a link"},
+		{"work trees that Claude Code made", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(a.Project, ".claude/worktrees/one/.claude/settings.json"), `{}`, 0o600)
+		}, "", "nothing to accept"},
+		{"auto in the person's settings", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.Home, ".claude/settings.json"), `{"permissions":{"defaultMode":"auto"}}`, 0o600)
+		}, "mode", "mode auto"},
+		{"bypass in the administrator's", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.ManagedDir, "managed-settings.json"), `{"permissions":{"defaultMode":"bypassPermissions"}}`, 0o600)
+		}, "mode", "mode bypassPermissions"},
+		{"no hooks at all", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.Home, ".claude/settings.json"), `{"disableAllHooks":true}`, 0o600)
+		}, "mode", "switches all hooks off"},
+		{"the administrator's hooks only", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.ManagedDir, "managed-settings.json"), `{"allowManagedHooksOnly":true}`, 0o600)
+		}, "mode", "no hooks run but its own"},
+		{"settings that nobody can read", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.Home, ".claude/settings.json"), `{"permissions":`, 0o600)
+		}, "mode", "cannot be read"},
+		{"the person allows calls", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.Home, ".claude/settings.json"), `{"permissions":{"allow":["Read","Bash(ls)"]}}`, 0o600)
+		}, "", "settings allow 2 kinds of calls"},
+		{"no program", func(t *testing.T, a *Agent, s *Surroundings) { a.CLI += "x" }, "program", "no such file"},
+		{"others can write to the program", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, a.CLI, 0o722) }, "program", "everybody can write to"},
+		{"a program that is none", func(t *testing.T, a *Agent, s *Surroundings) { chmod(t, a.CLI, 0o600) }, "program", "is no program"},
+		{"a link to the program", func(t *testing.T, a *Agent, s *Surroundings) {
+			link(t, "claude", a.CLI+"-link")
+			a.CLI += "-link"
+		}, "", "Claude Code 2.1.329"},
+		{"a link that others can change", func(t *testing.T, a *Agent, s *Surroundings) {
+			at := filepath.Join(s.Home, "open", "claude")
+			link(t, a.CLI, at)
+			chmod(t, filepath.Dir(at), 0o777)
+			a.CLI = at
+		}, "program", "everybody can write to"},
+		{"a link to itself", func(t *testing.T, a *Agent, s *Surroundings) {
+			link(t, "loop", filepath.Join(s.Home, "loop"))
+			a.CLI = filepath.Join(s.Home, "loop")
+		}, "program", "more than 16 links"},
+		{"an old one", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, a.CLI, strings.Replace(client, "329", "197", 1), 0o700)
+		}, "program", "older than"},
+		{"a newer one", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, a.CLI, strings.Replace(client, "329", "999", 1), 0o700)
+		}, "", "newer than"},
+		{"one that says nothing", func(t *testing.T, a *Agent, s *Surroundings) { write(t, a.CLI, "#!/bin/sh\n", 0o700) }, "program", "says no version"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, s := workplace(t)
+			c.arrange(t, &a, &s)
+			findings := s.Look(t.Context(), a)
+			refused, found := "", false
+			for _, f := range findings {
+				if f.Refused {
+					refused += f.Name
+					if f.Fix == "" {
+						t.Errorf("nothing says what to do: %+v", f)
+					}
+				}
+				found = found || strings.Contains(f.Detail, c.detail)
+			}
+			if refused != c.finding || !found || Startable(findings) != (c.finding == "") {
+				t.Errorf("%+v, want refused by %q, and %q", findings, c.finding, c.detail)
+			}
+		})
+	}
+}
+
+// What was accepted counts as long as nothing changed, and for one project.
+func TestAccepted(t *testing.T) {
+	a, s := workplace(t)
+	path := filepath.Join(a.Project, ".claude", "settings.json")
+	write(t, path, `{"env":{"A":"b"}}`, 0o600)
+	has := func(want bool) Brought {
+		t.Helper()
+		b, err := Bring(a.Project)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := s.Accepted.Has(a.Project, b); ok != want || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+		return b
+	}
+	b := has(false)
+	if err := s.Accepted.Add(a.Project, b, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	has(true)
+	if ok, _ := s.Accepted.Has(a.Project+"2", b); ok {
+		t.Error("it counts for another project")
+	}
+	write(t, filepath.Join(a.Project, ".claude", "b"), "", 0o600)
+	has(false)
+	if err := os.Remove(filepath.Join(a.Project, ".claude", "b")); err != nil {
+		t.Fatal(err)
+	}
+	has(true)
+	write(t, path, `{"env":{"A":"c"}}`, 0o600)
+	has(false)
+	if fi, err := os.Stat(s.Accepted.Path); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", fi, err)
+	}
+	write(t, path, `{"env":{"A":"b"}}`, 0o600)
+	for _, text := range []string{"", "[]", `{"x"`} {
+		write(t, s.Accepted.Path, text, 0o600)
+		if ok, err := s.Accepted.Has(a.Project, b); ok || err == nil {
+			t.Errorf("%q: %v, %v", text, ok, err)
+		}
+	}
+	write(t, s.Accepted.Path, "null", 0o666)
+	if ok, err := s.Accepted.Has(a.Project, b); ok || err == nil {
+		t.Errorf("a file that others can write to: %v, %v", ok, err)
+	}
+}
+
+// What is more than can be looked at cannot be accepted.
+func TestBringIsBounded(t *testing.T) {
+	a, _ := workplace(t)
+	path := filepath.Join(a.Project, ".claude", "large")
+	write(t, path, "", 0o600)
+	if err := os.Truncate(path, maxBroughtBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Bring(a.Project); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("%v", err)
+	}
+}
