@@ -27,6 +27,7 @@ var plan = []struct {
 		internal/agent/tool
 		internal/api
 		internal/auth
+		internal/auth/devicekey
 		internal/ci
 		internal/ci/report
 		internal/feed
@@ -34,11 +35,14 @@ var plan = []struct {
 		internal/halt
 		internal/hook
 		internal/host/contain
+		internal/host/executor
 		internal/host/gitrepo
+		internal/host/hostlink
 		internal/host/inbox
 		internal/host/optin
 		internal/host/process
 		internal/mcp
+		internal/metrics
 		internal/outlet/hookd
 		internal/outlet/ledger
 		internal/outlet/notify
@@ -77,6 +81,7 @@ var plan = []struct {
 		internal/text/layout
 		internal/text/roff
 		internal/text/show
+		internal/text/strictjson
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -94,17 +99,17 @@ var plan = []struct {
 	{"internal/agent/claude/describe", "internal/agent/claude/tools internal/agent/tool internal/hook internal/text/show internal/text/strictjson", ""},
 	{"internal/agent/claude/events", "", "data only"},
 	{"internal/agent/claude/install", "internal/agent/claude/events internal/text/digest", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/claude/streamjson", "", "it reads and writes lines, and starts nothing"},
+	{"internal/agent/claude/streamjson", "internal/text/strictjson", "it reads and writes lines, and starts nothing"},
 	{"internal/agent/claude/tools", "internal/agent/tool internal/text/show", ""},
-	{"internal/agent/codex", "internal/agent internal/agent/codex/patch internal/agent/codex/tools internal/agent/dialect internal/hook internal/text/show internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/codex", "internal/agent internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/codex/hooklist", "", "it asks a program"},
-	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex", "it knows the agent's settings, and nothing of the broker"},
-	{"internal/agent/codex/patch", "", "it reads a text"},
+	{"internal/agent/codex/install", "internal/agent/claude/install internal/agent/codex internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
+	{"internal/agent/codex/patch", "internal/text/show", "it reads a text, and tells people of it"},
 	{"internal/agent/codex/tools", "internal/agent/tool internal/text/show", "data only"},
-	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to"},
-	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/dialect", "internal/agent internal/agent/claude internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/text/digest internal/text/show internal/text/strictjson", "it renames, and knows no agent but the one whose words it renames to, and the patches of another"},
+	{"internal/agent/copilot", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/copilot/install", "internal/agent/claude/install internal/agent/copilot internal/hook", "it writes one file"},
-	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
+	{"internal/agent/droid", "internal/agent internal/agent/claude/tools internal/agent/codex/tools internal/agent/dialect internal/agent/tool internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/droid/install", "internal/agent/claude/install internal/agent/droid internal/hook internal/text/strictjson", "it knows the agent's settings, and nothing of the broker"},
 	{"internal/agent/opencode", "internal/agent internal/agent/claude/tools internal/agent/dialect internal/hook internal/text/strictjson", "an agent's JSON is read without knowing who asks"},
 	{"internal/agent/opencode/install", "internal/agent/claude/install internal/agent/opencode", "it writes one file"},
@@ -118,21 +123,24 @@ var plan = []struct {
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
 	{"internal/auth", "internal/auth/passkey internal/hook internal/store/kvmirror internal/text/digest internal/text/show", "credentials know a KV, not NATS"},
+	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},
 	{"internal/auth/passkey", "internal/hook", "it checks one proof over one text, and keeps nothing"},
 
-	{"internal/ci", "hookclient internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show", "it stands before a broker, and is none"},
+	{"internal/ci", "hookclient internal/agent internal/agent/agents internal/agent/claude/install internal/agent/codex internal/agent/codex/hooklist internal/agent/codex/install internal/agent/copilot internal/agent/copilot/install internal/ci/report internal/hook internal/text/show internal/text/strictjson", "it stands before a broker, and is none"},
 	{"internal/ci/report", "", "a report is written from what it is given"},
 
-	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
+	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/api internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
 	{"internal/host/gitrepo", "internal/hook", ""},
+	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},
 	{"internal/host/ondisk", "internal/hook", "it looks at files, and knows no request"},
 	{"internal/host/optin", "internal/agent/claude/install internal/hook internal/host/gitrepo internal/text/show internal/text/strictyaml", "it says what may be started here, and starts nothing"},
@@ -144,6 +152,8 @@ var plan = []struct {
 	{"internal/machines", "internal/hook", "it counts what it is told, and keeps nothing"},
 
 	{"internal/mcp", "internal/text/strictjson", "it turns a question into a payload and an answer into words; whom to ask is handed in"},
+
+	{"internal/metrics", "broker hookclient internal/auth internal/hook internal/reqcontext internal/store/stream", "it counts what others do, and does nothing"},
 
 	{"internal/outlet/hookd", "internal/agent/agents internal/agent/claude internal/hook internal/host/gitrepo internal/text/show", "it knows events, not who keeps them; no outlet needs another"},
 	{"internal/outlet/ledger", "internal/hook internal/host/gitrepo internal/store/follow internal/text/show", "payloads are read by a function that is handed in; no outlet needs another"},
@@ -157,7 +167,7 @@ var plan = []struct {
 	{"internal/policy/effects", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/codex/patch internal/agent/tool internal/agent/toolset internal/hook internal/policy internal/policy/shell internal/text/show", "it informs people: no rule may ask it"},
 	{"internal/policy/files", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/show", "it judges requests, and holds none; saved rules are handed in"},
 	{"internal/policy/grants", "internal/hook internal/policy internal/store/kvmirror internal/text/show", "it keeps what approvers saved, and knows a KV, not NATS"},
-	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show", ""},
+	{"internal/policy/importer", "internal/agent/claude/tools internal/agent/tool internal/hook internal/policy internal/policy/shell internal/text/layout internal/text/show internal/text/strictjson", ""},
 	{"internal/policy/replay", "internal/agent/claude/tools internal/hook internal/policy", ""},
 	{"internal/policy/secrets", "", "a list of names, that programs have without reading it"},
 	{"internal/policy/shell", "", "reading a command needs nothing but the text"},
@@ -248,9 +258,9 @@ var modules = []struct {
 	{"github.com/go-chi/chi", "internal/server", ""},
 	{"github.com/go-json-experiment/json", "internal/text/strictjson", "everybody else asks for members, and compares keys in one way"},
 	{"github.com/go-webauthn/webauthn", "internal/auth/passkey", "the one place that reads what authenticators say"},
-	{"github.com/gofrs/flock", "internal/agent/claude/install internal/store/reader internal/store/stream internal/setup/update", ""},
-	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
-	{"github.com/gorilla/websocket", "internal/api internal/relay/tunnel internal/server", ""},
+	{"github.com/gofrs/flock", "internal/agent/claude/install internal/host/executor internal/store/reader internal/store/stream internal/setup/update", ""},
+	{"github.com/google/uuid", "broker cmd/assent internal/auth internal/ci internal/host/executor internal/outlet/hookd internal/outlet/notify internal/server internal/setup/phone internal/store/stream", ""},
+	{"github.com/gorilla/websocket", "internal/api internal/host/hostlink internal/relay/tunnel internal/server", ""},
 	{"github.com/hashicorp/yamux", "internal/relay/tunnel", "whoever else has a stream has a connection"},
 	{"github.com/kardianos/service", "internal/setup/service", ""},
 	{"github.com/klauspost/compress", "internal/store/history", ""},
@@ -260,7 +270,7 @@ var modules = []struct {
 	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
-	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
+	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/metrics internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},
 	{"github.com/rogpeppe/go-internal", "internal/agent/claude/install", ""},
 	{"github.com/santhosh-tekuri/jsonschema", "schemas", ""},
@@ -273,7 +283,7 @@ var modules = []struct {
 	{"golang.org/x/crypto", "internal/relay/certificate", ""},
 	{"golang.org/x/mod", "internal/setup/doctor internal/setup/update", ""},
 	{"golang.org/x/sync", "internal/outlet/hookd", ""},
-	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/setup/doctor", ""},
+	{"golang.org/x/sys", "internal/agent/claude/install internal/host/contain internal/host/executor internal/setup/doctor", ""},
 	{"golang.org/x/term", "cmd/assent internal/terminal", ""},
 	{"golang.org/x/time", "internal/relay internal/relay/tunnel internal/server", ""},
 	{"modernc.org/sqlite", "internal/outlet/ledger internal/store/history", ""},

@@ -18,7 +18,7 @@ func TestDifferences(t *testing.T) {
 		{"hooks/InstructionsLoaded", `{"hook_event_name":"InstructionsLoaded","session_id":"s","cwd":"/","trigger":"init"}`, ""},
 		{"hooks/InstructionsLoaded", `{"hook_event_name":"InstructionsLoaded","session_id":"s","cwd":"/","file_path":"/f","load_reason":"compact"}`, ""},
 		{"hooks/InstructionsLoaded", `{"hook_event_name":"InstructionsLoaded","session_id":"s","cwd":"/","trigger":7}`, "/trigger expected string, but got number"},
-		{"NewToken", `{"role":"root","nmae":"x"}`, `/name missing|/nmae unknown|/role value must be one of "submit", "view", "approve", "operate", "admin"`},
+		{"NewToken", `{"role":"root","nmae":"x"}`, `/name missing|/nmae unknown|/role value must be one of "submit", "host", "view", "approve", "operate", "admin"`},
 		{"NewToken", `{"role":"view","name":"x","a'b\"c/d~e\\'":1}`, `/a'b"c~1d~0e\' unknown`},
 		{"RedeemPairing", `{"code":"x","publicKey":{"kty":"EC","crv":"P-384","x":"a"}}`, `/publicKey/crv value must be "P-256"|/publicKey/y missing`},
 		{"PermissionResponse", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest"}}`, "/hookSpecificOutput/decision missing"},

@@ -24,8 +24,35 @@ func attack(args []string) int {
 		return sweep(args[1])
 	case "calls":
 		return calls(args[1], number(args[2]), len(args) > 3)
+	case "threads":
+		return threadsOf(unix.Getppid())
 	}
 	return 2
+}
+
+// threadsOf signals every thread whose number is near that of a process, and prints which could be: one of
+// them is bound as what is contained is, but belongs to that process, which would end by it.
+func threadsOf(pid int) int {
+	for tid := pid; tid < pid+200; tid++ {
+		for name, try := range map[string]func() (uintptr, uintptr, unix.Errno){
+			"tgkill": func() (uintptr, uintptr, unix.Errno) {
+				return unix.RawSyscall(unix.SYS_TGKILL, uintptr(pid), uintptr(tid), 0)
+			},
+			"tkill": func() (uintptr, uintptr, unix.Errno) { return unix.RawSyscall(unix.SYS_TKILL, uintptr(tid), 0, 0) },
+			"kill":  func() (uintptr, uintptr, unix.Errno) { return unix.RawSyscall(unix.SYS_KILL, uintptr(tid), 0, 0) },
+			"pidfd_open": func() (uintptr, uintptr, unix.Errno) {
+				return unix.RawSyscall(unix.SYS_PIDFD_OPEN, uintptr(tid), unix.O_EXCL, 0) // PIDFD_THREAD
+			},
+		} {
+			if unix.Tgkill(unix.Getpid(), tid, 0) == nil {
+				continue // its own
+			}
+			if _, _, e := try(); e == 0 {
+				fmt.Println(name, tid-pid, "worked")
+			}
+		}
+	}
+	return 0
 }
 
 // sweep tries every number with arguments that do nothing, and prints which was neither refused nor
@@ -41,7 +68,7 @@ func sweep(list string) int {
 				continue
 			}
 			bad := ^uintptr(0)
-			if _, _, e := unix.RawSyscall6(n, bad, bad, bad, bad, bad, bad); e != unix.ENOSYS && e != unix.EPERM {
+			if _, _, e := unix.RawSyscall6(n, bad, bad, bad, bad, bad, bad); e != unix.ENOSYS && e != unix.EPERM && e != unix.ENOTSUP {
 				fmt.Println(n, e)
 			}
 		}
@@ -199,6 +226,9 @@ func TestSystemCalls(t *testing.T) {
 	}
 	if r := tried("sweep", strings.Join(skip, ",")); r.out != "" || r.status != 0 {
 		t.Errorf("sweep: %+v", r)
+	}
+	if r := tried("threads"); r.out != "" || r.status != 0 {
+		t.Errorf("threads: %+v", r)
 	}
 	if x.hash(t) != before || stopped(t, x.victim.Process.Pid) {
 		t.Error("something changed")

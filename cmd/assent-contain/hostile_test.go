@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // canary stands in every secret, and nowhere else.
@@ -69,6 +71,7 @@ func newTarget(t *testing.T) *target {
 	w.git(t, "init", "-q")
 	w.git(t, "add", "README.md", "src")
 	w.git(t, "commit", "-qm", "one")
+	_ = unix.Setxattr(filepath.Join(w.home, "notes.txt"), "user.note", []byte(canary), 0) // not every file system has them
 	// What git would run.
 	w.write(t, p+".git/hooks/post-index-change", "#!/bin/sh\ntouch "+w.project+"/hooked\n")
 	if err := os.Chmod(filepath.Join(w.project, ".git/hooks/post-index-change"), 0o755); err != nil {
@@ -235,6 +238,7 @@ var (
 	others = []string{
 		`kill {PID}`, `kill -9 {PID}`, `kill -9 -{PID}`, `kill -9 -1`, `/bin/kill -9 {PID}`, `/usr/bin/python3 -c 'import os; os.kill({PID},9)'`, `/usr/bin/python3 -c 'import os,signal; signal.pidfd_send_signal(os.pidfd_open({PID}),9)'`, `perl -e 'kill 9, {PID}'`, `perl -e 'kill -9, {PID}'`, `node -e 'process.kill({PID},9)'`, `pkill -9 sleep`, `killall -9 sleep`, `kill -STOP {PID}`,
 		`timeout -s KILL 1 kill {PID}`, `renice 19 {PID}`, `prlimit --pid {PID} --nofile=1`, `taskset -p 1 {PID}`, `chrt -p -i 0 {PID}`, `ionice -c 3 -p {PID}`, `strace -p {PID} -o /dev/stderr`, `gdb -p {PID} -batch -ex 'info proc'`, `gdb -p {PID} -batch -ex 'call (int)kill({PID},9)'`, `cat /proc/{PID}/mem`, `cat /proc/{PID}/maps`, `ls -l /proc/{PID}/fd`, `cat /proc/$PPID/environ`,
+		`getfattr -d -m - {H}/notes.txt`, `/usr/bin/python3 -c 'import os; print(os.getxattr("{H}/notes.txt","user.note"))'`, `/usr/bin/python3 -c 'import os; fd=os.open("{H}/notes.txt",os.O_PATH); print(os.getxattr(fd,"user.note"))'`,
 		`env`, `printenv`, `set`, `declare -x`, `export -p`, `awk 'BEGIN{for(k in ENVIRON) print k, ENVIRON[k]}'`, `/usr/bin/python3 -c 'import os; print(os.environ)'`, `node -e 'console.log(process.env)'`, `perl -e 'print %ENV'`, `cat /proc/self/environ`, `tr "\0" "\n" < /proc/$$/environ`, `xargs -0 -a /proc/self/environ`, `ps eww`, `jq -n env`, `git var -l`, `grep -r . .`, `grep -ra . {H}`,
 		`find / -name '*.token' -exec cat {} + 2>/dev/null`, `find {P} -type f -exec cat {} +`, `cat {P}/*/* {P}/.*`, `git grep --no-index --no-exclude-standard .`, `tar cO . | strings`, `du -a {H}`, `cat {P}/up/notes.txt`, `cd {P}/up && cat notes.txt`, `cd {H} && cat work/project/.env`, `cat {P}/../../notes.txt`,
 		`unshare -r cat {H}/notes.txt`, `unshare -rm sh -c 'mount -t tmpfs x {P}'`, `unshare -p true`, `nsenter -t {PID} -a true`, `mount -o bind {H} {P}/src`, `umount /tmp`, `chroot {H} /bin/true`, `su -c true`, `sudo -n cat {H}/notes.txt`, `ping -c1 127.0.0.1`, `newgrp`, `pkexec true`, `crontab -l; echo '* * * * * touch {P}/new' | crontab -`, `at now <<< 'touch {P}/new'`,

@@ -121,6 +121,26 @@ func TestSecretsOfAProject(t *testing.T) {
 	if r := w.contained(t, "cat ~/lib/*; cat ~/lib/.env", "--read", filepath.Join(w.home, "lib")); r.out != "LIB\n" {
 		t.Errorf("another directory: %+v", r)
 	}
+	// So is what the command names and is none of its business, if it is there.
+	w.write(t, "outside.txt", canary)
+	if err := os.Symlink("../../outside.txt", filepath.Join(w.project, "lead.txt")); err != nil {
+		t.Fatal(err)
+	}
+	for text, told := range map[string]string{
+		"cat ~/outside.txt 2>/dev/null || echo none":                                               "~/outside.txt",
+		"cat ../../outside.txt nothing 2>/dev/null; true":                                          "../../outside.txt",
+		"cat \"lead.txt\" 2>/dev/null || echo none":                                                "lead.txt",
+		"ls ~ 2>/dev/null || true":                                                                 "~",
+		"cat /etc/shadow /etc/hosts 2>/dev/null; ls /usr/bin /dev ~/nothing >/dev/null 2>&1; true": "/etc/shadow",
+	} {
+		r := w.contained(t, text)
+		if want := "assent: it ran contained, and could not read these, which are neither the project's nor the system's: " + told + "\n"; !strings.HasSuffix(r.errs, want) || strings.Contains(r.out, canary) || r.status != 0 {
+			t.Errorf("%s\n%+v", text, r)
+		}
+	}
+	if r := w.contained(t, "cat src/main.go /etc/hosts ~/nothing ../nothing 2>/dev/null; tr / _ </dev/null"); strings.Contains(r.errs, "neither") {
+		t.Errorf("%+v", r)
+	}
 	// What is kept to itself is told all the same, once, behind all other output.
 	const told = "assent: it ran contained, and could not read these, which may hold secrets: "
 	if r := w.contained(t, "cat .env 2>/dev/null || echo none; echo last >&2"); r.out != "none\n" || !strings.HasPrefix(r.errs, "last\n"+told) || strings.Count(r.errs, "\n") != 2 || strings.Contains(r.errs, canary) || !strings.Contains(r.errs, "more\n") {
@@ -164,6 +184,21 @@ func TestSecretsOfGit(t *testing.T) {
 			}
 		}
 		if r := w.contained(t, "git config remote.origin.url; git log --format=%s"); r.out != "git@example.com:a/b.git\none\n" {
+			t.Errorf("bare=%v: %+v", bare, r)
+		}
+		// What a pull leaves behind, and what people write beside it. Git goes on without them.
+		w.git(t, "checkout", "-q", "-b", "more")
+		w.git(t, "commit", "-q", "--allow-empty", "-m", "two")
+		w.git(t, "checkout", "-q", "-b", "less", "HEAD~1")
+		w.git(t, "pull", "-q", "--ff-only", "file://u:"+canary+"@localhost"+w.project, "more")
+		w.write(t, p+".gitmodules", "[submodule \"a\"]\n\tpath = a\n\turl = https://"+canary+"@example.com/a\n")
+		w.write(t, p+"work.gitconfig", "[x]\n\ty = "+canary+"\n")
+		for _, text := range []string{"git reflog", "git log -g --all", "cat .gitmodules work.gitconfig", "git config -f .gitmodules -l", "git -c include.path=../work.gitconfig config -l", "cat .git/logs/* .git/logs/*/*/* ../../repo.git/logs/*/*/* ../../repo.git/worktrees/*/logs/*"} {
+			if r := w.contained(t, text); strings.Contains(r.out+r.errs, canary) || !strings.Contains(r.errs, "could not read") {
+				t.Errorf("bare=%v: %s\nshows a secret: %+v", bare, text, r)
+			}
+		}
+		if r := w.contained(t, "git log --format=%s; git branch"); r.out != "two\none\n* less\n  main\n  more\n" && r.out != "two\none\n* less\n+ main\n  more\n  project\n" {
 			t.Errorf("bare=%v: %+v", bare, r)
 		}
 		w.git(t, "config", "remote.origin.url", "https://x:"+canary+"@example.com/a")

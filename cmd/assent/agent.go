@@ -19,15 +19,16 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Agents that may be started on this machine",
-		Long: `Check the agents that may be started on this machine. They stand in agents.yaml, beside your other
-configuration of assent. Where there is no such file nothing can be started; this assent does not
-start agents yet, it checks whether they could be.`,
-		Example: "  assent agent doctor\n  assent agent accept coder",
+		Short: "Agents of hosts: list them, start sessions, speak to them, cancel",
+		Long: `List the agents that hosts offer, start sessions of them, speak to them and cancel what they do; and check
+and run those that may be started on this machine. These stand in agents.yaml, beside your other configuration
+of assent. Where there is no such file nothing can be started.`,
+		Example: "  assent agent list\n  assent agent start coder 'fix the flaky test'\n  assent agent doctor",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.agentDoctorCmd(), a.agentAcceptCmd())
+	c.AddCommand(a.agentDoctorCmd(), a.agentAcceptCmd(), a.agentServeCmd())
+	c.AddCommand(a.agentListCmd(), a.agentStartCmd(), a.agentPromptCmd(), a.agentResumeCmd(), a.agentCancelCmd(), a.agentKeyCmd())
 	return c
 }
 
@@ -64,7 +65,7 @@ started.`,
 // the agent and of what was looked at.
 func (a *app) examineAgents(cmd *cobra.Command) []doctor.Finding {
 	const name = "agents.yaml"
-	agents, path, err := agentsFile()
+	file, path, err := agentsFile()
 	var mistakes *optin.Mistakes
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -78,8 +79,11 @@ func (a *app) examineAgents(cmd *cobra.Command) []doctor.Finding {
 	case err != nil:
 		return []doctor.Finding{{Name: name, Status: doctor.Fail, Detail: err.Error(), Fix: "only a file that is yours alone is read"}}
 	}
-	all := []doctor.Finding{{Name: name, Status: doctor.OK, Detail: path + ": " + show.Count(len(agents), "agent")}}
-	for _, agent := range agents {
+	all := []doctor.Finding{{Name: name, Status: doctor.OK, Detail: path + ": " + show.Count(len(file.Agents), "agent")}}
+	if len(file.Accept) == 0 {
+		all = append(all, doctor.Finding{Name: "accept", Status: doctor.Warn, Detail: "agents.yaml accepts no device, so nobody can start these agents", Fix: "add accept: [device:THUMBPRINT]; assent device list prints the thumbprints"})
+	}
+	for _, agent := range file.Agents {
 		for _, f := range a.agentSurroundings().Look(cmd.Context(), agent) {
 			status := doctor.OK
 			switch {
@@ -180,18 +184,18 @@ func (r acceptance) print(a *app) {
 }
 
 // agentsFile reads the agents of this machine; path is where they stand.
-func agentsFile() (agents []optin.Agent, path string, err error) {
+func agentsFile() (file optin.File, path string, err error) {
 	dir := configDir(os.Getenv)
 	if dir == "" {
-		return nil, "", errors.New("there is no home directory, and so no place for agents.yaml: set HOME")
+		return file, "", errors.New("there is no home directory, and so no place for agents.yaml: set HOME")
 	}
 	path = filepath.Join(dir, "agents.yaml")
-	agents, err = optin.Read(path)
-	return agents, path, err
+	file, err = optin.Read(path)
+	return file, path, err
 }
 
 func agentNamed(name string) (optin.Agent, error) {
-	agents, path, err := agentsFile()
+	file, path, err := agentsFile()
 	if errors.Is(err, fs.ErrNotExist) {
 		return optin.Agent{}, fmt.Errorf("there is no %s, so there are no agents here; see docs/hosts.md", show.Line(path))
 	}
@@ -199,7 +203,7 @@ func agentNamed(name string) (optin.Agent, error) {
 		return optin.Agent{}, err
 	}
 	var names []string
-	for _, agent := range agents {
+	for _, agent := range file.Agents {
 		if agent.Name == name {
 			return agent, nil
 		}

@@ -26,7 +26,7 @@ func agentHome(t *testing.T) (project string, run func(args ...string) (string, 
 	}{
 		program: {"#!/bin/sh\necho 2.1.329\n", 0o700},
 		filepath.Join(project, ".claude", "settings.json"):      {`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"x"}]}]}}`, 0o600},
-		filepath.Join(home, ".config", "assent", "agents.yaml"): {"agents: {coder: {project: " + project + ", executor: {kind: claude, cli: " + program + "}}}\n", 0o600},
+		filepath.Join(home, ".config", "assent", "agents.yaml"): {"accept: [device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s]\nagents: {coder: {project: " + project + ", executor: {kind: claude, cli: " + program + "}}}\n", 0o600},
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -111,5 +111,31 @@ func TestAgentDoctorOfAFileWithMistakes(t *testing.T) {
 	}
 	if out, err := run("doctor"); err != nil || !strings.Contains(out, "no agent can be started") {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+// The host says what is missing before it does anything.
+func TestAgentServeSaysWhatIsMissing(t *testing.T) {
+	_, run := agentHome(t)
+	path := filepath.Join(os.Getenv("HOME"), ".config", "assent", "agents.yaml")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "no broker runs") {
+		t.Errorf("no broker: %v", err)
+	}
+	_, agents, _ := strings.Cut(string(text), "\n")
+	if err := os.WriteFile(path, []byte(agents), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "accepts no device") {
+		t.Errorf("nobody is accepted: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "nothing to run") {
+		t.Errorf("no file: %v", err)
 	}
 }

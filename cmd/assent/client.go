@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -16,6 +15,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/text/digest"
 	"assent/internal/text/show"
+	"assent/internal/text/strictjson"
 )
 
 // runtimeInfo is <state>/runtime.json: where the running broker is to be found.
@@ -160,12 +160,10 @@ func (c *client) listen(ctx context.Context, query string, out chan<- []byte, co
 
 // printJSON writes v as one line of JSON, fit for a terminal.
 func (a *app) printJSON(v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	text, err := strictjson.Encode(v)
+	if err != nil {
 		return err
 	}
-	_, err := a.out.Write(show.JSON(b.Bytes()))
+	_, err = a.out.Write(show.JSON(append(text, '\n')))
 	return err
 }

@@ -56,7 +56,7 @@ func (a *app) completeWords(root *cobra.Command) {
 		"pair":         {"role": roles},
 		"up":           {"role": roles, "scope": {"user", "project", "local"}},
 		"phone":        {"role": roles, "way": {"tailscale", "relay", "home"}},
-		"token create": {"role": []string{"submit", "view", "approve", "admin"}},
+		"token create": {"role": []string{"submit", "host", "view", "approve", "admin"}},
 		"install":      {"scope": {"user", "project", "local"}, "agent": installer.Names},
 		"uninstall":    {"scope": {"user", "project", "local"}, "agent": installer.Names},
 	}

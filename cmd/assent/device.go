@@ -33,12 +33,12 @@ func (a *app) deviceListCmd() *cobra.Command {
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd.Context(), a, "/v1/devices", "No device is paired. To pair one: assent pair",
-				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES", func(d *api.Device) string {
+				"ID\tROLE\tNAME\tPAIRED\tLAST USED\tVERIFIES\tKEY", func(d *api.Device) string {
 					verifies := "no"
 					if d.Verifies {
 						verifies = "yes"
 					}
-					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies)
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\tdevice:%s", show.Line(d.ID), show.Line(string(d.Role)), show.Line(d.Name), day(d.CreatedAt), day(d.LastUsed), verifies, show.Line(d.Thumbprint))
 				})
 		},
 	}

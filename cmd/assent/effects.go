@@ -16,7 +16,6 @@ import (
 	"assent/internal/policy"
 	"assent/internal/policy/batch"
 	"assent/internal/policy/effects"
-	"assent/internal/text/show"
 )
 
 func (a *app) effectsCmd() *cobra.Command {
@@ -120,14 +119,7 @@ func (a *app) effectsOf(of func(*hook.Request) *hook.Effects, command, cwd strin
 	call.Tool, call.Agent, call.Input = tools.Bash, "claude", input
 	e := of(requestOf(call))
 	if a.json {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(e); err != nil {
-			return fmt.Errorf("encode the effects: %w", err)
-		}
-		_, err := a.out.Write(show.JSON(b.Bytes()))
-		return err
+		return a.printJSON(e)
 	}
 	fmt.Fprintln(a.out, e.Sentence)
 	fmt.Fprintf(a.out, "%s%s\n", e.Risk, map[bool]string{true: ": " + e.RiskReason}[e.RiskReason != ""])

@@ -11,6 +11,7 @@ import (
 	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/store/reader"
+	"assent/internal/terminal"
 	"assent/internal/text/show"
 )
 
@@ -87,7 +88,11 @@ func eventLine(e hook.Event) string {
 	if err != nil && about == "" {
 		about = "(unreadable) " + elide(show.Line(string(e.Raw[:min(len(e.Raw), 300)])), 80)
 	}
-	line := fmt.Sprintf("%s  %-19s  %-20s  %s", e.Time.Local().Format("15:04:05"), elide(show.Line(orDash(e.Type)), 40), whereLine(p), about)
+	where := whereLine(p)
+	if terminal.IsOtherAgent(e.Agent) {
+		where = agents.Title(e.Agent) + " · " + where
+	}
+	line := fmt.Sprintf("%s  %-19s  %-20s  %s", e.Time.Local().Format("15:04:05"), elide(show.Line(orDash(e.Type)), 40), where, about)
 	if e.Spooled {
 		line = strings.TrimRight(line, " ") + "  (came late)"
 	}

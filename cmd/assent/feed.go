@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,11 @@ no interest to a person are left out, unless --all; that also names the id of ea
 				f.story = terminal.NewTranscript()
 			}
 			if !a.json {
-				for _, row := range terminal.Wrap(fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID)), columns(a.out), 2) {
+				head := fmt.Sprintf("%s · %s · %s", s.name(), s.where(), show.Line(s.SessionID))
+				if terminal.IsOtherAgent(s.Agent) {
+					head = show.Line(s.AgentTitle) + " · " + head
+				}
+				for _, row := range terminal.Wrap(head, columns(a.out), 2) {
 					fmt.Fprintln(a.out, row)
 				}
 			}
@@ -360,12 +365,17 @@ the beginning of a longer one; words in double quotes must be adjacent.`,
 			if len(found) == 0 {
 				fmt.Fprintln(a.out, "Nothing was found.")
 			}
+			named := slices.ContainsFunc(found, func(f api.Found) bool { return terminal.IsOtherAgent(f.Agent) })
 			for i := range found {
+				about := start(found[i].Title, 40)
+				if named && found[i].AgentTitle != "" {
+					about = show.Line(found[i].AgentTitle) + " · " + about
+				}
 				e := new(feed.Event)
 				if err := json.Unmarshal(found[i].Event, e); err != nil {
 					return fmt.Errorf("the broker's answer: %w", err)
 				}
-				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, start(found[i].Title, 40))
+				line := fmt.Sprintf("%s  %s  %s  (%s)\n", time.UnixMilli(e.TS).Local().Format("2006-01-02 15:04:05"), show.Short(e.SessionID, 13), e.Title, about)
 				fmt.Fprint(a.out, hang(line, feedMargin, columns(a.out)))
 				if l := foundLine(e, args); l != "" {
 					fmt.Fprint(a.out, hang(fmt.Sprintf("%36s%s\n", "", elide(l, 120)), 36, columns(a.out)))

@@ -47,3 +47,10 @@ func maySend(who *auth.Auth) func(hook.Approver) bool {
 func processGone(o hook.Origin) bool {
 	return o.PID > 0 && process.Look(o.PID, o.Process) == process.Gone
 }
+
+// knownHost says whether a host's token still holds: the agents of one that was revoked are no more.
+func knownHost(who *auth.Auth) func(string) bool {
+	return func(id string) bool {
+		return slices.ContainsFunc(who.Tokens(), func(t auth.Token) bool { return t.ID == id && t.Role == auth.RoleHost })
+	}
+}

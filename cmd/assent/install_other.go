@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
-	"strings"
 
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
@@ -17,8 +15,8 @@ func (f *installFlags) named(args []string) error {
 	if len(args) > 0 {
 		f.agent = args[0]
 	}
-	if !slices.Contains(installer.Names, f.agent) {
-		return usagef("%s: want one of %s", f.agent, strings.Join(installer.Names, ", "))
+	if err := installer.Known(f.agent); err != nil {
+		return usagef("%w", err)
 	}
 	if f.unanswered != "" && !installer.TakesUnanswered(f.agent) {
 		return usagef("--on-failure is for agents that run what a hook does not answer, such as copilot; %s asks at its own prompt", f.agent)

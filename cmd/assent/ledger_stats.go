@@ -46,7 +46,7 @@ func (a *app) printSummary(s ledger.Summary) error {
 		_, err := fmt.Fprintln(a.out, "No mutation matches.")
 		return err
 	}
-	fmt.Fprintf(a.out, "%s from %s to %s\n", counted(int(s.Rows), "mutation"), localTime(s.First), localTime(s.Last))
+	fmt.Fprintf(a.out, "%s from %s to %s\n", counted(int(s.Rows), "mutation"), ledger.LocalTime(s.First), ledger.LocalTime(s.Last))
 	for _, part := range []struct {
 		title  string
 		counts []ledger.Count

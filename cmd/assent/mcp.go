@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -79,9 +80,26 @@ agent works in. The token for --url is in hook.conf or in ASSENT_TOKEN.`,
 
 // printMCP prints what makes Claude Code start this server, with the broker that runs now.
 func (a *app) printMCP(f mcpFlags, url string) error {
+	servers, err := a.mcpServers(f, url)
+	if err != nil {
+		return err
+	}
+	return a.printJSON(servers)
+}
+
+// mcpConfig is what printMCP prints, for a file.
+func (a *app) mcpConfig(f mcpFlags, url string) ([]byte, error) {
+	servers, err := a.mcpServers(f, url)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(servers)
+}
+
+func (a *app) mcpServers(f mcpFlags, url string) (any, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("path of this program: %w", err)
+		return nil, fmt.Errorf("path of this program: %w", err)
 	}
 	args := []string{"mcp", "--url", url}
 	if url == "" || f.socket != "" {
@@ -93,7 +111,7 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 			}
 		}
 		if socket, err = filepath.Abs(socket); err != nil {
-			return fmt.Errorf("--socket: %w", err)
+			return nil, fmt.Errorf("--socket: %w", err)
 		}
 		args = []string{"mcp", "--socket", socket}
 		if f.owner != "" {
@@ -102,7 +120,7 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 	} else if a.caCert != "" {
 		file, err := filepath.Abs(a.caCert)
 		if err != nil {
-			return fmt.Errorf("--cacert: %w", err)
+			return nil, fmt.Errorf("--cacert: %w", err)
 		}
 		args = append(args, "--cacert", file)
 	}
@@ -110,9 +128,9 @@ func (a *app) printMCP(f mcpFlags, url string) error {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	return a.printJSON(map[string]any{"mcpServers": map[string]server{
+	return map[string]any{"mcpServers": map[string]server{
 		"assent": {stable(self), append(args, "--timeout", f.timeout.String())},
-	}})
+	}}, nil
 }
 
 func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(string)) error {

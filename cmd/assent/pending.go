@@ -22,9 +22,10 @@ func (a *app) pendingCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pending",
 		Short: "List the requests that wait for an answer",
-		Long: `List the waiting requests: the number of each, how long it has been waiting, its project, how
-risky it is (· calm, • normal, ! attention, !! danger) and what it would do. Where standard output is
-no terminal, each is one line that ends with the whole id.`,
+		Long: `List the waiting requests: the number of each, how long it has been waiting, its project (behind the
+agent's name, once another than Claude Code asks), how risky it is (· calm, • normal, ! attention,
+!! danger) and what it would do. Where standard output is no terminal, each is one line that ends
+with the whole id.`,
 		Example: "  assent pending\n  assent pending --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,13 +74,13 @@ func (a *app) palette() terminal.Palette { return terminal.NewPalette(a.out, os.
 // printWaiting prints requests as a table, and keeps that they were shown.
 func (a *app) printWaiting(rs []*api.Request) {
 	now, width := time.Now(), columns(a.out)
-	people := terminal.IsTerminal(a.out)
+	people, named := terminal.IsTerminal(a.out), terminal.OtherAgents(rs)
 	var rows [][]string
 	if !people {
 		rows = append(rows, []string{"NUMBER", "AGE", "PROJECT", "RISK", "WHAT", "INPUT", "ID"})
 	}
 	for _, r := range rs {
-		row := []string{number(r), terminal.Ago(r.CreatedAt, now), terminal.Project(r)}
+		row := []string{number(r), terminal.Ago(r.CreatedAt, now), terminal.ProjectOf(r, named)}
 		what := show.Elide(terminal.Sentence(r), 100)
 		if people {
 			risk := terminal.RiskOf(r)

@@ -312,7 +312,7 @@ func (p *phoning) makeHome(context.Context) (*phone.Door, func(context.Context) 
 		}
 	}
 	if port == 0 {
-		if port, err = freePort(at, phonePort); err != nil {
+		if port, err = phone.FreePort(at, phonePort); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -330,19 +330,4 @@ func (p *phoning) makeHome(context.Context) (*phone.Door, func(context.Context) 
 		door.URL = "https://" + net.JoinHostPort(p.f.name, strconv.Itoa(port))
 	}
 	return door, func(context.Context) error { return nil }, nil
-}
-
-// freePort is the wanted port of an address, or a free one.
-func freePort(at netip.Addr, wanted uint16) (int, error) {
-	for _, port := range []uint16{wanted, 0} {
-		l, err := net.Listen("tcp", netip.AddrPortFrom(at, port).String())
-		if err == nil {
-			got := l.Addr().(*net.TCPAddr).Port
-			return got, l.Close()
-		}
-		if port == 0 {
-			return 0, fmt.Errorf("listen on %s: %w; name another address of this machine with --address", at, err)
-		}
-	}
-	panic("unreachable")
 }

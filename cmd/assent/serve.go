@@ -25,6 +25,7 @@ import (
 	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/intake"
+	"assent/internal/metrics"
 	"assent/internal/outlet/hookd"
 	"assent/internal/outlet/ledger"
 	"assent/internal/outlet/notify"
@@ -36,6 +37,7 @@ import (
 	"assent/internal/policy/suggest"
 	"assent/internal/reqcontext"
 	"assent/internal/server"
+	"assent/internal/setup/phone"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
 	"assent/web"
@@ -173,10 +175,10 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	views := server.Views{Reading: files.Reading(""), Effects: effectsOf, Allowed: hist.Allowed, Contexts: reqcontext.New(0)}
 
 	// The broker, on the record. It has caught up when New returns.
-	requests := newRequestMetrics()
+	requests := metrics.NewRequests()
 	b, err := broker.New(ctx, broker.Config{
 		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
-		Recorded: recorded(requests.recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
+		Recorded: recorded(requests.Recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {
 		return fmt.Errorf("read the record in %s: %w", a.stateDir, err)
@@ -232,6 +234,11 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "messages", messages.Close)
+	hosts, err := fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: streams, Messages: messages, Known: knownHost(who), Logf: sugar.Warnf})
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "hosts", hosts.Close)
 	sources := a.rulebook(f, socket, sugar.Infof, sugar.Warnf)
 	sources.Own, sources.Saved, sources.Outstanding = "", saved.Sources, saved.Outstanding
 	book := files.Open(sources)
@@ -265,12 +272,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	pages := server.Bound(tcp, limits.tcp, true, cert != nil)
 	defer pages.Close()
 	url := listenURL(tcp.Addr(), f.tlsCert != "")
-	door := newPhoneDoor(a.stateDir, sugar.Warnf)
+	door := phone.NewListener(a.stateDir, sugar.Warnf)
 	phones := server.Bound(door, limits.phone, true, true)
 
 	// Who is told that a request waits.
 	ring, err := notify.Open(ctx, notify.Config{
-		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
+		KV: streams, Shared: f.natsURL != "", Frozen: streams.Damage() != nil, Broker: b, Effects: views.Effects, AgentTitle: agents.Title, URL: pageURL(a.publicURLs(f), url), Contact: f.pushContact, Allow: f.pushAllow,
 		May:         func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleView) },
 		MaySend:     func(id string) bool { d, ok := who.Device(id); return ok && d.Role.Includes(auth.RoleOperate) },
 		TurnOver:    messages.TurnOver,
@@ -308,12 +315,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	suggested := suggest.NewStanding(book, pastOfBroker(b))
 	srv, err := server.New(server.Config{
 		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check,
-		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages,
+		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages, Agents: hosts, PublishAgent: streams.PublishAgent, ForgetAgent: streams.ForgetAgent,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
 		Collectors: slices.Concat(
-			processMetrics(), server.SlotMetrics(listeners), relay.metrics(), requests.collectors(), approverMetrics(who), contextMetrics(views.Contexts), spoolMetrics(spool), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
-			[]prometheus.Collector{health.collector(), newStreamMetrics(streams, followers)},
+			metrics.Process(), server.SlotMetrics(listeners), relay.metrics(), requests.Collectors(), metrics.Approvers(who), metrics.Contexts(views.Contexts), spool.metrics(), mutations.Collectors(), ledgerMetrics(ledgers), emitted.Collectors(), ring.Collectors(), schema.Collectors(),
+			[]prometheus.Collector{health.collector(), metrics.Streams(streams, followers)},
 		),
 	})
 	if err != nil {
@@ -325,14 +332,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		ring.Halted(stops.State())
 	})
 	messages.Notify(srv.MessagesChanged)
+	hosts.Notify(srv.AgentChanged)
 	saved.Notify(func() {
 		book.Reload()
 		suggested.RulesChanged()
 		srv.RulesChanged()
 	})
 
-	door.reach = srv.Reach
-	door.look(time.Now())
+	door.Follow(srv.Reach)
 
 	// What runs until the end: later events as proof, changed files, history, RabbitMQ, the ledgers, rules, hookd,
 	// schemas, notifications, the spool, memory, the listeners, the relay.
@@ -392,8 +399,8 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	phonePage := srv.HTTPServer(srv.TCP())
 	ends = append(ends, phonePage)
-	phonePage.TLSConfig = door.tls()
-	g.run("door", door.run)
+	phonePage.TLSConfig = door.TLS()
+	g.run("door", door.Run)
 	g.run("listener for phones", func(context.Context) error { return phonePage.ServeTLS(phones, "", "") })
 
 	info := runtimeInfo{PID: os.Getpid(), HTTPURL: url, Socket: socket, Version: version(), CertSHA256: fingerprint}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,11 +112,18 @@ waiting, and what it is about.`,
 				return nil
 			}
 			rows := [][]string{{"SESSION", "STATE", "WAIT", "LAST", "WHERE", "ABOUT"}}
+			named := slices.ContainsFunc(list, func(s session) bool { return terminal.IsOtherAgent(s.Agent) })
+			if named {
+				rows[0] = slices.Insert(rows[0], 1, "AGENT")
+			}
 			for i := range list {
 				s := &list[i]
 				row := []string{show.Short(s.SessionID, 13), s.stateRole().On(s.stateName()), s.waits(), ago(s.LastEventAt), s.where(), s.about()}
 				if s.QueueCount > 0 {
 					row[2] = terminal.Attention.On(row[2])
+				}
+				if named {
+					row = slices.Insert(row, 1, show.Line(s.AgentTitle))
 				}
 				rows = append(rows, row)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"assent/hookclient"
 	"assent/internal/hook"
+	"assent/internal/metrics"
 )
 
 // spool brings events that hooks wrote to files, while no broker answered, into the stream.
@@ -24,6 +25,9 @@ func newSpool(dir, target, self string, publish func(context.Context, hook.Event
 	return &spool{dir: dir, target: target, self: self, publish: publish, log: log,
 		taken: prometheus.NewCounter(prometheus.CounterOpts{Name: "assent_spool_taken_total", Help: "Events taken in from the spool."})}
 }
+
+// metrics are those of the spool, and of what was taken in from it.
+func (s *spool) metrics() []prometheus.Collector { return append(metrics.Spool(s.dir), s.taken) }
 
 // drain takes in what lies there now. What cannot be published stays.
 func (s *spool) drain(ctx context.Context) {

@@ -30,14 +30,15 @@ func (a *app) tokenCreateCmd() *cobra.Command {
 		Use:   "create",
 		Short: "Create a token and print it once",
 		Long: `Create a token and print it, and nothing else, on standard output. The broker keeps only a
-hash. Roles: submit (a hook on another machine), view, approve, admin.`,
-		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h",
+hash. Roles: submit (a hook on another machine), host (a machine that offers agents), view, approve,
+admin.`,
+		Example: "  assent token create --role approve --name dashboard --ttl 720h\n  assent token create --role submit --name ci --ttl 2h\n  assent token create --role host --name workstation",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch in.Role {
-			case "submit", "view", "approve", "admin":
+			case "submit", "host", "view", "approve", "admin":
 			default:
-				return usagef("--role: want submit, view, approve or admin")
+				return usagef("--role: want submit, host, view, approve or admin")
 			}
 			if in.Name == "" {
 				return usagef("--name: say what the token is for")
@@ -63,7 +64,7 @@ hash. Roles: submit (a hook on another machine), view, approve, admin.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&in.Role, "role", "", "submit, view, approve or admin")
+	c.Flags().StringVar(&in.Role, "role", "", "submit, host, view, approve or admin")
 	c.Flags().StringVar(&in.Name, "name", "", "what the token is for")
 	c.Flags().DurationVar(&ttl, "ttl", 0, "how long it is valid (0: until revoked)")
 	c.Flags().BoolVar(&a.json, "json", false, "print JSON with the token's id")

@@ -2,9 +2,12 @@ package agents
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"assent/e2e/rig"
@@ -29,6 +32,21 @@ func overACPOnly(c *rig.Coder, name string) (args []string, run func(command str
 			"extensions:\n  developer:\n    enabled: true\n    type: builtin\n    name: developer\n    display_name: Developer\n    timeout: 300\n    bundled: true\n")
 		return []string{"acp"}, func(command string) coder.Step {
 			return coder.Step{Calls: []coder.Call{{Tool: "shell", Args: map[string]any{"command": command}, Force: true}}}
+		}
+	case "kimi":
+		c.Write(".kimi-code/config.toml", fmt.Sprintf(`default_model = "mock"
+[providers.mock]
+type = "openai"
+base_url = "%s/v1"
+api_key = "dummy"
+[models.mock]
+provider = "mock"
+model = "mock-model"
+max_context_size = 100000
+`, c.Model.URL()))
+		c.Run.Env = append(c.Run.Env, "KIMI_CODE_NO_AUTO_UPDATE=1", "KIMI_CLI_NO_AUTO_UPDATE=1", "KIMI_DISABLE_TELEMETRY=1")
+		return []string{"acp"}, func(command string) coder.Step {
+			return coder.Step{Calls: []coder.Call{{Tool: "Bash", Args: map[string]any{"command": command, "description": "make a file"}, Force: true}}}
 		}
 	case "codex-acp":
 		codexSettings(c)
@@ -73,17 +91,85 @@ func TestClaudeInEditor(t *testing.T) {
 	testInEditor(t, "claude-agent-acp", "acp:claude-agent-acp")
 }
 
+func TestKimiInEditor(t *testing.T) {
+	heavyAgent(t)
+	testInEditor(t, "kimi", "acp:kimi-code-cli")
+}
+
+// Kimi cuts what it asks about; it is asked here with the whole that Kimi said before, and where that ends as a
+// text does that was cut, or was not said, the editor alone decides.
+func TestKimiCut(t *testing.T) {
+	heavyAgent(t)
+	t.Parallel()
+	for name, said := range map[string]bool{"said": true, "not said": false} {
+		t.Run(name, func(t *testing.T) {
+			c, run := overACP(t, "kimi", false)
+			if !said { // as if Kimi had never said what the call is
+				beforeAgent(c, "\"$@\" | grep --line-buffered -v '\"sessionUpdate\":\"tool_call\",'\n")
+			}
+			e := edit(c)
+			long := "touch " + c.Path("long") + strings.Repeat(" "+c.Path("more"), 40)
+			for n, x := range []struct {
+				command string
+				asked   bool
+			}{{long, said}, {"touch " + c.Path("dots") + "; echo a…", false}, {"touch " + c.Path("short"), said}} {
+				c.Model.Script(run(x.command))
+				turn := e.Prompt(c.Ctx)
+				d := dialog(c, e)
+				if x.asked {
+					r := c.WaitPending(1)[0]
+					var in struct{ Command string }
+					if err := json.Unmarshal(r.ToolInput, &in); err != nil || in.Command != x.command || r.ToolName != "acp:execute" {
+						t.Errorf("%s, want %s", r.ToolInput, x.command)
+					}
+					c.Allow(r)
+					cancelled(c, e)
+				} else {
+					answer(c, e, d, "allow_once")
+				}
+				over(c, turn)
+				if want := map[bool]int{true: 1 + n/2, false: 0}[said]; len(c.All()) != want {
+					t.Errorf("%s: %d requests, want %d", x.command, len(c.All()), want)
+				}
+			}
+			for _, file := range []string{"long", "dots", "short"} {
+				if !c.Exists(file) {
+					t.Errorf("%s was not made", file)
+				}
+			}
+		})
+	}
+}
+
+// beforeAgent has a shell stand between assent acp and the agent: script says what it does, and "$@" is the agent.
+func beforeAgent(c *rig.Coder, script string) {
+	c.T.Helper()
+	path := filepath.Join(c.Dir, "between")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		c.T.Fatal(err)
+	}
+	c.Run.Argv = slices.Insert(c.Run.Argv, slices.Index(c.Run.Argv, "--")+1, path)
+}
+
 // What passes between an editor and a real agent is the same on both sides of assent, byte for byte, until an
 // answer of ours: then one line each way differs.
 func TestSameBytesInEditor(t *testing.T) {
 	t.Parallel()
-	c, run := overACP(t, "opencode", false)
-	in, out, spy := filepath.Join(c.Dir, "in"), filepath.Join(c.Dir, "out"), filepath.Join(c.Dir, "spy")
-	if err := os.WriteFile(spy, []byte("#!/bin/sh\ntee "+in+" | \"$@\" | tee "+out+"\n"), 0o700); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"opencode", "kilo", "copilot", "qwen", "gemini", "goose", "kimi", "codex-acp", "claude-agent-acp"} {
+		t.Run(name, func(t *testing.T) {
+			if name != "opencode" {
+				heavyAgent(t)
+			}
+			t.Parallel()
+			testSameBytes(t, name)
+		})
 	}
-	at := slices.Index(c.Run.Argv, "--") + 1
-	c.Run.Argv = slices.Insert(c.Run.Argv, at, spy)
+}
+
+func testSameBytes(t *testing.T, name string) {
+	c, run := overACP(t, name, false)
+	in, out := filepath.Join(c.Dir, "in"), filepath.Join(c.Dir, "out")
+	beforeAgent(c, "tee "+in+" | \"$@\" | tee "+out+"\n")
 	e := edit(c)
 	lines := func(b []byte) [][]byte { return bytes.SplitAfter(b, []byte("\n")) }
 	// besides are the lines of a that b has not, in whatever order they stand.
@@ -99,14 +185,21 @@ func TestSameBytesInEditor(t *testing.T) {
 		}
 		return left
 	}
-	both := func() (sent, read, toAgent, fromAgent []byte) {
+	// both are the bytes on both sides, once they differ by so many lines of ours each way.
+	both := func(ours int) (sent, read, toAgent, fromAgent []byte) {
 		t.Helper()
-		rig.Eventually(t, rig.Soon, "both sides have the same number of bytes from the agent", func() bool {
+		defer func() {
+			if t.Failed() {
+				t.Logf("sent and received:\n%s\n%s\n\n%s\n%s", sent, toAgent, read, fromAgent)
+			}
+		}()
+		rig.Eventually(t, rig.Soon, fmt.Sprintf("the sides differ by %d lines", ours), func() bool {
 			var err1, err2 error
 			toAgent, err1 = os.ReadFile(in)
 			fromAgent, err2 = os.ReadFile(out)
 			sent, read = e.Traffic()
-			return err1 == nil && err2 == nil && len(besides(fromAgent, read)) == 0
+			return err1 == nil && err2 == nil && len(besides(fromAgent, read)) == 0 && len(besides(read, fromAgent)) == ours &&
+				len(besides(toAgent, sent)) == ours && len(besides(sent, toAgent)) == ours
 		})
 		return sent, read, toAgent, fromAgent
 	}
@@ -115,7 +208,7 @@ func TestSameBytesInEditor(t *testing.T) {
 	turn := e.Prompt(c.Ctx)
 	answer(c, e, dialog(c, e), "allow_once")
 	over(c, turn)
-	sent, read, toAgent, fromAgent := both()
+	sent, read, toAgent, fromAgent := both(0)
 	if !c.Exists("editor") || !bytes.Equal(sent, toAgent) || !bytes.Equal(read, fromAgent) {
 		t.Errorf("sent and received differ:\n%s\n%s\n\n%s\n%s", sent, toAgent, read, fromAgent)
 	}
@@ -127,13 +220,13 @@ func TestSameBytesInEditor(t *testing.T) {
 	cancelled(c, e)
 	answer(c, e, d, "reject_once") // late
 	over(c, turn)
-	sent, read, toAgent, fromAgent = both()
+	sent, read, toAgent, fromAgent = both(1)
 	for _, x := range []struct {
 		what string
 		got  [][]byte
 		says string
 	}{
-		{"swallowed of the editor's", besides(sent, toAgent), "reject"},
+		{"swallowed of the editor's", besides(sent, toAgent), `"` + d.Options["reject_once"] + `"`},
 		{"told the agent", besides(toAgent, sent), `"outcome":"selected"`},
 		{"told the editor", besides(read, fromAgent), "$/cancel_request"},
 	} {

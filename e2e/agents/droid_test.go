@@ -2,6 +2,8 @@ package agents
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -46,7 +48,8 @@ func droidExec(c *rig.Coder, steps ...coder.Step) (ended <-chan string) {
 func TestDroid(t *testing.T) {
 	t.Parallel()
 	c := droid(t, true)
-	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*forbidden*\"]}}\n")
+	c.SetRules("version: 1\nrules:\n  - id: never\n    action: deny\n    message: not by rule\n    match: {command: {program: touch, any_arg: [\"*forbidden*\"]}}\n" +
+		"  - id: secret\n    action: deny\n    message: not to be read\n    match: {file: {op: [read], path: [\"**/secret.txt\"]}}\n")
 
 	read := coder.Step{Calls: []coder.Call{{Tool: "Read", Args: map[string]any{"file_path": c.Path(".git/HEAD")}, Force: true}}}
 	ended := droidExec(c, read, droidRun("touch "+c.Path("made")))
@@ -61,6 +64,13 @@ func TestDroid(t *testing.T) {
 	if all := c.All(); len(all) != 1 {
 		t.Errorf("%d requests, want that of the command alone: %+v", len(all), all)
 	}
+
+	if err := os.WriteFile(c.Path("secret.txt"), []byte("a word\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended = droidExec(c, coder.Step{Calls: []coder.Call{{Tool: "Read", Args: map[string]any{"file_path": c.Path("secret.txt")}, Force: true}}})
+	<-ended
+	c.ModelReads("not to be read")
 
 	ended = droidExec(c, droidRun("touch "+c.Path("denied")))
 	c.Deny(c.WaitPending(1)[0], `not <now> & "never"`)
@@ -126,5 +136,46 @@ func TestDroidUnanswered(t *testing.T) {
 	c.Stop()
 	if out := <-droidExec(c, droidRun("touch "+c.Path("away"))); c.Exists("away") {
 		t.Errorf("a command ran that nobody allowed:\n%s", out)
+	}
+}
+
+// A hook that cannot be run denies, too: Droid itself would take that for leave to run the call.
+func TestDroidWithoutHookProgram(t *testing.T) {
+	t.Parallel()
+	c := droid(t, true)
+	// The program stands elsewhere, where it can be taken away.
+	program, settings := filepath.Join(c.Dir, "assent-hook"), filepath.Join(c.Home, ".factory/settings.json")
+	b, err := os.ReadFile(settings)
+	if err == nil {
+		err = os.WriteFile(settings, []byte(strings.ReplaceAll(string(b), rig.Program("assent-hook"), program)), 0o600)
+	}
+	if err == nil {
+		err = os.Symlink(rig.Program("assent-hook"), program)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := droidExec(c, droidRun("touch "+c.Path("made")))
+	c.Allow(c.WaitPending(1)[0])
+	if out := <-ended; !c.Exists("made") {
+		t.Fatalf("the hook is not run:\n%s", out)
+	}
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-droidExec(c, droidRun("touch "+c.Path("gone"))); c.Exists("gone") {
+		t.Errorf("a command ran that nobody allowed:\n%s", out)
+	}
+	c.ModelReads("its hook failed")
+}
+
+// Two calls are two requests, each with its answer.
+func TestDroidTwo(t *testing.T) {
+	t.Parallel()
+	c := droid(t, true)
+	ended := droidExec(c, coder.Step{Calls: append(droidRun("touch "+c.Path("a")).Calls, droidRun("touch "+c.Path("b")).Calls...)})
+	answerTwo(c, false)
+	if out := <-ended; !c.Exists("a") || c.Exists("b") {
+		t.Errorf("the answers to two requests were mixed up:\n%s", out)
 	}
 }

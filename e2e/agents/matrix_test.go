@@ -9,41 +9,42 @@ import (
 	"assent/e2e/rig/coder"
 )
 
-// driver is how a person works with an agent in a terminal.
+// driver is how a person works with an agent in a terminal. Codex has none here: it has tests of its own for most of
+// what the others are tested for.
 type driver struct {
+	name   string
 	start  func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal)
 	run    func(command string) coder.Step
 	prompt string // its own
 	up     bool   // its own prompt is up from the start, and no request of it waits for less than a day
 }
 
-var drivers = map[string]driver{
-	"opencode": {func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
+var drivers = []driver{
+	{"opencode", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
 		return openCode(t, "opencode", "mock-model", serve...)
 	}, openCodeRun, `Allow once`, true},
-	"kilo": {func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
+	{"kilo", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
 		return openCode(t, "kilo", "mock-model", serve...)
 	}, openCodeRun, `Allow once`, true},
-	"copilot": {func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
+	{"copilot", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
 		c := copilot(t, true, serve...)
 		term := c.Terminal("--no-color")
 		c.Shows(term, `❯`)
 		return c, term
 	}, copilotRun, `1\. Yes`, false},
-	"qwen": {func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
+	{"qwen", func(t *testing.T, serve ...string) (*rig.Coder, *coder.Terminal) {
 		c := qwen(t, serve...)
 		return c, qwenTerminal(c)
 	}, qwenRun, `Allow execution|Yes, allow once`, false},
 }
 
-// each runs a test for every agent. It takes minutes, and Codex has such tests of its own: so only where
-// ASSENT_E2E_AGENTS is all.
-func each(t *testing.T, test func(t *testing.T, d driver)) {
+// each runs a test for every agent, and for more. It takes minutes: so only where ASSENT_E2E_AGENTS is all.
+func each(t *testing.T, test func(t *testing.T, d driver), more ...driver) {
 	if os.Getenv("ASSENT_E2E_AGENTS") != "all" {
 		t.Skip("set ASSENT_E2E_AGENTS=all")
 	}
-	for name, d := range drivers {
-		t.Run(name, func(t *testing.T) {
+	for _, d := range append(more, drivers...) {
+		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, d)
 		})
@@ -77,22 +78,7 @@ func TestTwoAndABrokerKilled(t *testing.T) {
 	each(t, func(t *testing.T, d driver) {
 		c, term := d.start(t, "--unattended", "hold")
 		c.Prompt(term, coder.Step{Calls: append(d.run("touch "+c.Path("a")).Calls, d.run("touch "+c.Path("b")).Calls...)})
-		for _, name := range []string{"a", "b"} { // together, or one after the other
-			var r rig.Request
-			rig.Eventually(t, 2*rig.Soon, "a request for "+name, func() bool {
-				for _, r = range c.Pending() {
-					if strings.Contains(string(r.ToolInput), c.Path(name)+`"`) {
-						return true
-					}
-				}
-				return false
-			})
-			if name == "a" {
-				c.Allow(r)
-			} else {
-				c.Deny(r, "only one")
-			}
-		}
+		answerTwo(c, d.up)
 		c.ModelDone(1)
 		if !c.Exists("a") || c.Exists("b") {
 			t.Error("the answers to two requests were mixed up")
@@ -108,4 +94,29 @@ func TestTwoAndABrokerKilled(t *testing.T) {
 			t.Error("the allowed command did not run")
 		}
 	})
+}
+
+// answerTwo allows the request about the file a, and denies the one about b, which come together or one after
+// the other. wait is for agents in which a denial ends what else was asked: first the allowed command runs.
+func answerTwo(c *rig.Coder, wait bool) {
+	c.T.Helper()
+	for _, name := range []string{"a", "b"} {
+		var r rig.Request
+		rig.Eventually(c.T, 2*rig.Soon, "a request for "+name, func() bool {
+			for _, r = range c.Pending() {
+				if strings.Contains(string(r.ToolInput), c.Path(name)+`"`) {
+					return true
+				}
+			}
+			return false
+		})
+		if name == "a" {
+			c.Allow(r)
+			if wait {
+				rig.Eventually(c.T, 2*rig.Soon, "the allowed command runs", func() bool { return c.Exists("a") })
+			}
+		} else {
+			c.Deny(r, "only one")
+		}
+	}
 }

@@ -112,6 +112,21 @@ func testOpenCode(t *testing.T, name string) {
 	}
 }
 
+// A denial ends what else the session asked: it is withdrawn, and does not run.
+func TestOpenCodeDenialEndsOthers(t *testing.T) {
+	t.Parallel()
+	c, term := openCode(t, "opencode", "mock-model")
+	c.Prompt(term, coder.Step{Calls: append(openCodeRun("touch "+c.Path("a")).Calls, openCodeRun("touch "+c.Path("b")).Calls...)})
+	both := c.WaitPending(2)
+	c.Deny(both[0], "not now")
+	if r := c.Until(both[1].ID, "is over", func(r rig.Request) bool { return r.State != "pending" }); r.Outcome != "withdrawn" {
+		t.Errorf("%+v", r)
+	}
+	if c.Exists("a") || c.Exists("b") {
+		t.Error("a command ran that nobody allowed")
+	}
+}
+
 // A patch is one request for many files, which no rule about edits answers: what is asked names them as no
 // path does.
 func TestOpenCodePatch(t *testing.T) {

@@ -17,12 +17,19 @@ type inProcess struct {
 // rules runs the benchmarks of the rules, each of which measures its ratio in one process. They
 // stand beside the reader of shell text, for the parser may be imported nowhere else.
 func (b *bench) rules() ([]row, error) {
-	return measured("./internal/policy/shell", "^Benchmark(Rules|Growth|Hostile)$", []inProcess{
+	rows, err := measured("./internal/policy/shell", "^Benchmark(Rules|Growth|Hostile)$", []inProcess{
 		{"Rules/rules=1000", "x-bare", "verdict on a line of 206 characters and 8 commands under 1,000 rules (against a bare parse and walk of it)", 2},
 		{"Rules/rules=10000-to-1000", "x-fewer", "… under 10,000 rules (against 1,000)", 3},
 		{"Growth", "x-for-4x", "reading a script four times as long", 6},
 		{"Hostile", "x-of-5ms", "the slowest of the hostile scripts below 64 KiB (against 5 ms)", 1},
 	})
+	if err != nil {
+		return nil, err
+	}
+	more, err := measured("./internal/policy", "^BenchmarkHostilePacks$", []inProcess{
+		{"HostilePacks/slowest", "x-of-5ms", "verdict on the slowest of the hostile commands of 10,000 characters under all packs (against 5 ms)", 1},
+	})
+	return append(rows, more...), err
 }
 
 // effects is what it takes to say what a command would do.

@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,4 +70,69 @@ func TestContainedOnce(t *testing.T) {
 	d.Args = append(d.Args, "--contain", "off")
 	d.Start()
 	asks("s1", three, "not here", can)
+}
+
+// What a rule says that its programs may have besides the project they have, by the line that the hook
+// prints and a shell runs: a directory without the secrets in it, and a variable. What else there is they have not.
+func TestContainedHasWhatTheRuleNames(t *testing.T) {
+	t.Parallel()
+	rig.Need(t, "landlock")
+	d := rig.NewDaemon(t)
+	dir, err := filepath.EvalSymlinks(d.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, other := filepath.Join(dir, "named"), filepath.Join(dir, "other")
+	d.WriteRules("version: 1\nrules:\n  - {id: awk, action: allow, contain: {read: [" + named + "], env: [GOFLAGS]}, match: {command: {program: awk}}}\n" +
+		"  - {id: sed, action: allow, contain: read, match: {command: {program: sed}}}\n")
+	d.Start()
+	work, notes := filepath.Join(dir, "work"), filepath.Join(dir, "client", "shell-snapshots")
+	for name, text := range map[string]string{
+		filepath.Join(named, "a.txt"): "SHOWN-DIR\n", filepath.Join(named, ".env"): "KEPT\n", filepath.Join(other, "a.txt"): "KEPT\n", filepath.Join(work, "a.txt"): "SHOWN-WORK\n",
+		filepath.Join(notes, "snapshot-bash-1-a.sh"): "alias -- ll='ls -l'\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(command string) string {
+		t.Helper()
+		payload, err := json.Marshal(map[string]any{
+			"session_id": "s", "transcript_path": filepath.Join(dir, "client", "projects", "p", "s.jsonl"), "cwd": work, "hook_event_name": "PermissionRequest",
+			"permission_mode": "default", "tool_name": "Bash", "tool_input": map[string]any{"command": command, "description": "A test"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed := d.Hook(payload, "--contain=3 /nowhere/assent-contain").Wait()
+		var out struct {
+			HookSpecificOutput struct {
+				Decision struct{ UpdatedInput struct{ Command string } }
+			}
+		}
+		if err := json.Unmarshal([]byte(printed), &out); err != nil || out.HookSpecificOutput.Decision.UpdatedInput.Command == "" {
+			t.Fatalf("%s: the hook printed %q (%v)", command, printed, err)
+		}
+		c := exec.Command("/bin/sh", "-c", out.HookSpecificOutput.Decision.UpdatedInput.Command)
+		c.Dir, c.Env = work, []string{"PATH=/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "GOFLAGS=SHOWN-FLAG", "GOPRIVATE=KEPT", "ANTHROPIC_API_KEY=KEPT"}
+		said, _ := c.CombinedOutput() // whatever its status
+		return string(said)
+	}
+	said := run(`awk 1 a.txt ` + named + "/a.txt " + named + "/* " + other + "/a.txt; " +
+		`awk 'BEGIN{for (k in ENVIRON) print k, ENVIRON[k]}'`)
+	for _, shown := range []string{"SHOWN-WORK\n", "SHOWN-DIR\n", "GOFLAGS SHOWN-FLAG\n", "could not read these, which may hold secrets: .env"} {
+		if !strings.Contains(said, shown) {
+			t.Errorf("no %q in %s", shown, said)
+		}
+	}
+	if strings.Contains(said, "KEPT") {
+		t.Errorf("what no rule names is shown: %s", said)
+	}
+	// Another rule names nothing more, and another command has nothing of the first.
+	if said := run(`sed '' a.txt ` + named + "/a.txt"); !strings.Contains(said, "SHOWN-WORK") || strings.Contains(said, "SHOWN-DIR") {
+		t.Errorf("by a rule that names nothing: %s", said)
+	}
 }

@@ -13,13 +13,14 @@ import (
 	"assent/internal/hook"
 )
 
-// containRules let awk run contained. The client asks about it, for it can start programs.
+// containRules let awk run contained, and what says something beside it. The client asks about awk, for it
+// can start programs.
 const containRules = `version: 1
 rules:
   - id: awk-contained
     action: allow
     contain: read
-    match: {command: {program: awk}}
+    match: {command: {program: [awk, echo]}}
 `
 
 // containing prepares a session of a machine where commands can run contained, with a file to read.
@@ -96,6 +97,46 @@ func TestClaudeRunsContained(t *testing.T) {
 		said := a.Said("feed", contained.SessionID)
 		return strings.Contains(said, "allowed contained by") && strings.Contains(said, "failed") && !strings.Contains(said, "assent-contain")
 	})
+}
+
+// A read that the kernel refused, and that the command kept to itself, is told to the model. The directory, the
+// variables and the options of the session's shell are afterwards what they were before.
+func TestClaudeIsToldWhatAContainedCommandCouldNotRead(t *testing.T) {
+	t.Parallel()
+	a := containing(t)
+	for name, text := range map[string]string{
+		"sub/.env": "KEY=kept-away\n", "sub/show.awk": `BEGIN { if (system("cat .env")) exit 1 }` + "\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(a.Path(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(a.Path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each asks a person: it makes a file.
+	const state = `pwd; echo "mark $MARK"; umask; shopt -p | cksum; touch made.txt`
+	run := a.Headless([]modelserver.Use{rig.Run("cd sub; MARK=one; export MARK; touch made.txt")}, []modelserver.Use{rig.Run(state)},
+		[]modelserver.Use{rig.Run("awk -f show.awk 2>/dev/null || echo none")}, []modelserver.Use{rig.Run(state)})
+	for range 3 {
+		r := a.WaitPending(1)[0]
+		if !strings.Contains(string(r.ToolInput), "made.txt") {
+			t.Errorf("a person is asked for %s: %s", r.ToolInput, r.Verdict)
+		}
+		a.Allow(r)
+	}
+	a.Result(run)
+	res := a.Model.Results()
+	if len(res) != 4 {
+		t.Fatalf("the model read %+v", res)
+	}
+	told := res[2].Content
+	if !strings.HasPrefix(told, "none\n") || !strings.Contains(told, "assent: it ran contained, and could not read these, which may hold secrets: .env") || strings.Contains(told, "kept-away") || res[2].IsError {
+		t.Errorf("of what it could not read the model was told %q", told)
+	}
+	if before, after := res[1].Content, res[3].Content; before != after || !strings.HasPrefix(before, a.Path("sub")+"\nmark ") {
+		t.Errorf("the session's shell was\n%s\nand is\n%s", before, after)
+	}
 }
 
 // The client's time-out ends all that a contained command started. There are three such commands: of one

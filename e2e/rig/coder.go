@@ -40,6 +40,7 @@ var overACPOnly = map[string]struct{ pkg, version string }{
 	"codex-acp":        {"@agentclientprotocol/codex-acp", "2.6.0"},
 	"claude-agent-acp": {"@agentclientprotocol/claude-agent-acp", "0.101.0"},
 	"goose":            {"@aaif/goose", "0.20.1"},
+	"kimi":             {"@moonshot-ai/kimi-code", "2.1.0"},
 }
 
 // coderProgram installs an agent in the version that it was measured with. ASSENT_E2E_CODEX and the like give
@@ -121,7 +122,7 @@ func CoderOf(t *testing.T, d *Daemon, name, dir, project string) *Coder {
 		t.Fatalf("git init: %v %s", err, out)
 	}
 	path = os.Getenv("PATH")
-	if name == "qwen" || name == "claude-agent-acp" || name == "gemini" || name == "codex-acp" {
+	if name == "qwen" || name == "claude-agent-acp" || name == "gemini" || name == "codex-acp" || name == "kimi" {
 		if dir, err := qwenNode(); err == nil && dir != "" {
 			path = dir + ":" + path
 		}
@@ -251,7 +252,7 @@ func (c *Coder) Prompt(term *coder.Terminal, steps ...coder.Step) {
 	c.T.Helper()
 	c.Model.Script(steps...)
 	before := c.Model.Asked()
-	if err := term.Type(c.Ctx, "please run it"); err != nil {
+	if err := term.Type(c.Ctx, coder.Words); err != nil {
 		c.T.Fatal(err)
 	}
 	// An Enter that comes with the text is taken for a part of it, so it is pressed again.

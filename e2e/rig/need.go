@@ -20,10 +20,15 @@ import (
 
 // The real client is a heavy guest: each version is installed once, and two run at a time.
 var (
-	installed = sync.OnceValues(func() (string, error) { return installClient(claude.Version) })
-	oldest    = sync.OnceValues(func() (string, error) { return installClient(claude.Oldest) })
-	clients   = make(chan struct{}, 2)
-	counts    sync.Mutex // orders writes to the count file
+	installed = sync.OnceValues(func() (string, error) {
+		if path := os.Getenv("ASSENT_E2E_CLAUDE"); path != "" { // another version, perhaps
+			return exec.LookPath(path)
+		}
+		return installClient(claude.Version)
+	})
+	oldest  = sync.OnceValues(func() (string, error) { return installClient(claude.Oldest) })
+	clients = make(chan struct{}, 2)
+	counts  sync.Mutex // orders writes to the count file
 )
 
 func installClient(version string) (string, error) {
@@ -62,7 +67,7 @@ func find(what string) (string, error) {
 		return installed()
 	case "codex", "opencode", "kilo", "copilot", "droid":
 		return coderProgram(what)
-	case "gemini", "codex-acp", "claude-agent-acp", "goose":
+	case "gemini", "codex-acp", "claude-agent-acp", "goose", "kimi":
 		return coderProgram(what)
 	case "qwen":
 		if _, err := qwenNode(); err != nil {

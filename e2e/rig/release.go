@@ -50,13 +50,17 @@ func release(targets string) (string, error) {
 }
 
 // MakeRelease makes a release of the sources in root, into out, for platforms such as
-// "linux/amd64,darwin/arm64".
+// "linux/amd64,darwin/arm64". env is what the program that makes it finds in its environment besides.
 func MakeRelease(root, out, targets string, env ...string) error {
 	key, err := releaseKey()
 	if err != nil {
 		return err
 	}
-	c := exec.Command("go", "run", "./internal/tool/release", "-out", out, "-targets", targets,
+	program, err := releaser()
+	if err != nil {
+		return err
+	}
+	c := exec.Command(program, "-out", out, "-targets", targets,
 		"-version", ReleaseVersion, "-commit", ReleaseCommit, "-date", ReleaseDate, "-homepage", "https://example.net/assent", "-sign", key)
 	c.Dir, c.Env = root, append(os.Environ(), env...)
 	if text, err := c.CombinedOutput(); err != nil {
@@ -64,6 +68,18 @@ func MakeRelease(root, out, targets string, env ...string) error {
 	}
 	return nil
 }
+
+// releaser is the program that makes releases, built once: under another environment the go command
+// would compile it, and all that it is made of, once more.
+var releaser = sync.OnceValues(func() (string, error) {
+	name := filepath.Join(scratch, "make-release")
+	c := exec.Command("go", "build", "-o", name, "./internal/tool/release")
+	c.Dir = root
+	if text, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program that makes releases: %w\n%s", err, text)
+	}
+	return name, nil
+})
 
 // BuildOlder builds the programs of a release that came before TheRelease into dir. They look for newer
 // ones at the URL.

@@ -31,6 +31,7 @@ type Consumer struct {
 type Message struct {
 	Subject string
 	ID      string // Nats-Msg-Id
+	Agent   string // Assent-Agent
 	Data    string
 	Spooled bool
 }
@@ -76,7 +77,7 @@ func ConsumeOn(t *testing.T, nc *nats.Conn, stream string) *Consumer {
 	cc, err := jc.Consume(func(m jetstream.Msg) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.seen = append(c.seen, Message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), string(m.Data()), m.Headers().Get("Assent-Spooled") != ""})
+		c.seen = append(c.seen, Message{m.Subject(), m.Headers().Get("Nats-Msg-Id"), m.Headers().Get("Assent-Agent"), string(m.Data()), m.Headers().Get("Assent-Spooled") != ""})
 	})
 	if err != nil {
 		t.Fatal(err)

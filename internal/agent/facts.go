@@ -11,8 +11,9 @@ import (
 // the agent's own program.
 type Facts struct {
 	Title string // what people call it
-	// Version is the newest one that was tried, Package what npm calls its program.
-	Version, Package string
+	// Version is the one that tests drive, the oldest that was tried; Newest is the newest, "" where that is the
+	// same. Package is what npm calls its program.
+	Version, Newest, Package string
 	// Events are the types of its hooks' events, in assent's words: those that a hook is written for, and
 	// others that it may have.
 	Events []string
@@ -27,6 +28,9 @@ type Facts struct {
 	// MaxHold is how long its hook may be held before the agent goes on without it, whatever its settings
 	// say; 0: as long as they say.
 	MaxHold time.Duration
+	// Gates is the type of the events, in assent's words, whose hook waits for a denial and nothing else: of
+	// calls about which nobody is asked, unless a rule denies them. Empty: of none.
+	Gates string
 	// Failed is what becomes of a call whose hook fails, is killed or runs out of time, at a terminal and
 	// without one, in words for people.
 	Failed Failed

@@ -14,6 +14,7 @@ const (
 	MessageRules    = "rules"    // Allowing, Problems
 	MessageHalt     = "halt"     // Halt
 	MessageMessages = "messages" // Messages
+	MessageAgents   = "agents"   // Agents
 	MessageFeed     = "feed"     // SessionID, Reset, Events
 )
 
@@ -35,6 +36,8 @@ type Message struct {
 	Halt *Halt `json:"halt,omitempty"`
 
 	Messages []hook.Message `json:"messages,omitempty"` // to sessions, those that changed
+
+	Agents []Agent `json:"agents,omitempty"` // of all hosts, as they are now
 
 	SessionID string            `json:"sessionId,omitempty"`
 	Reset     bool              `json:"reset,omitempty"`  // the feed begins again

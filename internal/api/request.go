@@ -19,6 +19,8 @@ type Request struct {
 	// ReattachSHA256 is always empty: the hash of a secret is for the broker only.
 	ReattachSHA256 string `json:"reattachSha256,omitempty"`
 
+	// AgentTitle is what people call the agent.
+	AgentTitle string `json:"agentTitle,omitempty"`
 	// Can is what the agent takes in an answer. Race says that its own prompt is up meanwhile: without,
 	// nobody at its terminal is asked as long as this one waits.
 	Can  *hook.Can `json:"can,omitempty"`

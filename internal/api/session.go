@@ -15,6 +15,7 @@ type Session struct {
 	CWD         string `json:"cwd,omitempty"`
 	QueueCount  int    `json:"queueCount"`
 	Agent       string `json:"agent,omitempty"`
+	AgentTitle  string `json:"agentTitle,omitempty"` // what people call it
 	hook.Origin        // host, pid, agentLabel, projectDir, repo
 
 	PermissionMode string    `json:"permissionMode,omitempty"`
@@ -51,7 +52,10 @@ const (
 // Found is one event that a search found (schema Found).
 type Found struct {
 	// ID is what a search goes on behind. It is new when history is made anew.
-	ID    uint64          `json:"id"`
-	Title string          `json:"sessionTitle,omitempty"`
-	Event json.RawMessage `json:"event"` // schema feed/Event
+	ID    uint64 `json:"id"`
+	Title string `json:"sessionTitle,omitempty"`
+	// Agent is the session's, AgentTitle what people call it.
+	Agent      string          `json:"agent,omitempty"`
+	AgentTitle string          `json:"agentTitle,omitempty"`
+	Event      json.RawMessage `json:"event"` // schema feed/Event
 }

@@ -61,8 +61,6 @@ type Config struct {
 type Auth struct {
 	cfg   Config
 	kv    *kvmirror.Mirror
-	stop  context.CancelFunc
-	done  sync.WaitGroup
 	owner ownerToken
 	used  chan usage
 
@@ -119,9 +117,7 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 		a.kv.Close()
 		return nil, err
 	}
-	var run context.Context
-	run, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	a.done.Go(func() { a.writeUsage(run) })
+	a.kv.Go(a.writeUsage)
 	if !cfg.NoOwnerToken {
 		if err := a.owner.create(filepath.Join(cfg.StateDir, "owner.token")); err != nil {
 			_ = a.Close()
@@ -133,8 +129,6 @@ func Open(ctx context.Context, cfg Config) (*Auth, error) {
 
 // Close ends the goroutines and removes the owner's token.
 func (a *Auth) Close() error {
-	a.stop()
-	a.done.Wait()
 	a.kv.Close()
 	return a.owner.remove()
 }

@@ -21,6 +21,8 @@ type Device struct {
 	Role      Role      `json:"role"` // frozen at pairing
 	CreatedAt time.Time `json:"createdAt"`
 	LastUsed  time.Time `json:"lastUsed,omitzero"` // exact to a minute
+	// Thumbprint names its key, see Thumbprint: a host accepts orders by it.
+	Thumbprint string `json:"thumbprint,omitempty"`
 	// Verifies says that it confirms what is dangerous by verifying its owner.
 	Verifies bool `json:"verifies,omitempty"`
 }
@@ -30,6 +32,13 @@ type storedDevice struct {
 	PublicKey hook.JWK            `json:"publicKey"`
 	Passkey   *passkey.Credential `json:"passkey,omitempty"`   // never changed, only replaced
 	Confirmed *Confirmation       `json:"confirmed,omitempty"` // the word by which it was let in, if a device gave it
+}
+
+// shown is the device as the API has it: what is stored does not say its key twice.
+func (d *storedDevice) shown() Device {
+	s := d.Device
+	s.Thumbprint = Thumbprint(d.PublicKey)
+	return s
 }
 
 // deviceEntry is a device in memory; guarded by Auth.mu.
@@ -141,7 +150,7 @@ func (a *Auth) changeDevice(ctx context.Context, id string, change func(*storedD
 			return Device{}, err
 		}
 		if d == was {
-			return d.Device, nil
+			return d.shown(), nil
 		}
 		value, err := json.Marshal(d)
 		if err != nil {
@@ -149,7 +158,7 @@ func (a *Auth) changeDevice(ctx context.Context, id string, change func(*storedD
 		}
 		if rev, err = a.cfg.KV.Update(ctx, key, value, rev); err == nil {
 			a.kv.Offer(key, value, rev)
-			return d.Device, nil
+			return d.shown(), nil
 		}
 		last = err
 		if value, rev, err = a.cfg.KV.Get(ctx, key); err == nil {

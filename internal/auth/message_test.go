@@ -6,6 +6,7 @@ import (
 
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/store/kvmirror/kvtest"
 )
 
 // TestMessageTextHasOptions: what is signed names each option, and one without options is the text of before.
@@ -42,5 +43,46 @@ func TestThumbprint(t *testing.T) {
 	k := hook.JWK{Kty: "EC", Crv: "P-256", X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
 	if got, want := auth.Thumbprint(k), "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestHostStandsApart: a host's token does nothing but host, and nobody else hosts, the owner least of all.
+func TestHostStandsApart(t *testing.T) {
+	roles := []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleOperate, auth.RoleAdmin, ""}
+	for _, r := range roles {
+		if r.Includes(auth.RoleHost) || auth.RoleHost.Includes(r) {
+			t.Errorf("%q and host", r)
+		}
+	}
+	if !auth.RoleHost.Includes(auth.RoleHost) {
+		t.Error("a host is none")
+	}
+	a := open(t, kvtest.New())
+	if _, err := a.NewPairing(auth.RoleHost, "x", "http://x"); err == nil {
+		t.Error("a browser is paired as a host")
+	}
+	text, _, err := a.CreateToken(t.Context(), auth.RoleHost, "workstation", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := a.Authenticate(text); err != nil || p.Role != auth.RoleHost {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// TestDevicesHaveTheirThumbprints: in lists, by themselves, and as they are paired.
+func TestDevicesHaveTheirThumbprints(t *testing.T) {
+	a := open(t, kvtest.New())
+	d, key := pair(t, a, auth.RoleApprove)
+	want := auth.Thumbprint(key.JWK())
+	one, _ := a.Device(d.ID)
+	renamed, err := a.RenameDevice(t.Context(), d.ID, "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []auth.Device{d, one, renamed, a.Devices()[0]} {
+		if got.Thumbprint != want {
+			t.Errorf("thumbprint %q, want %q", got.Thumbprint, want)
+		}
 	}
 }

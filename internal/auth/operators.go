@@ -74,7 +74,7 @@ func (c *Confirmation) fits(key hook.JWK, role Role) bool {
 
 // deviceLocked is a device as it is to be seen and treated: with the role that it can show for.
 func (a *Auth) deviceLocked(e *deviceEntry) Device {
-	d := e.Device
+	d := e.shown()
 	if d.Role.Includes(RoleOperate) && !e.confirmed && !slices.Contains(a.operators.Devices, d.ID) {
 		d.Role = RoleApprove
 	}

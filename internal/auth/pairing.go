@@ -197,5 +197,5 @@ func (a *Auth) addDevice(ctx context.Context, role Role, name string, key hook.J
 		return Device{}, fmt.Errorf("%w: store device: %w", ErrUnavailable, err)
 	}
 	a.kv.Offer(storeKey, value, rev)
-	return d.Device, nil
+	return d.shown(), nil
 }

@@ -3,13 +3,14 @@ package auth
 import "assent/internal/hook"
 
 // Role is what a credential allows. admin includes operate, which includes approve, which includes view;
-// submit stands apart and can neither list, read nor decide. operate sends text to agents: together with
-// approve that is a shell on their machines.
+// submit and host stand apart and can neither list, read nor decide. operate sends text to agents: together
+// with approve that is a shell on their machines. host offers agents and takes what is sent to them.
 type Role string
 
 // The roles.
 const (
 	RoleSubmit  Role = "submit"
+	RoleHost    Role = "host"
 	RoleView    Role = "view"
 	RoleApprove Role = "approve"
 	RoleOperate Role = "operate"
@@ -19,8 +20,8 @@ const (
 // Includes reports whether a holder of r may do what needs the role need. The zero Role
 // includes nothing and is included by nothing.
 func (r Role) Includes(need Role) bool {
-	if r == RoleSubmit || need == RoleSubmit {
-		return r == need
+	if r == RoleSubmit || need == RoleSubmit || r == RoleHost || need == RoleHost {
+		return r == need && r != ""
 	}
 	return need.rank() > 0 && r.rank() >= need.rank()
 }
@@ -42,8 +43,8 @@ func (r Role) rank() int {
 // ParseRole reads a role's name.
 func ParseRole(s string) (Role, error) {
 	switch r := Role(s); r {
-	case RoleSubmit, RoleView, RoleApprove, RoleOperate, RoleAdmin:
+	case RoleSubmit, RoleHost, RoleView, RoleApprove, RoleOperate, RoleAdmin:
 		return r, nil
 	}
-	return "", hook.BadField("role", "want submit, view, approve, operate or admin")
+	return "", hook.BadField("role", "want submit, host, view, approve, operate or admin")
 }

@@ -64,7 +64,7 @@ func (a *Auth) CreateToken(ctx context.Context, role Role, name string, ttl time
 		return "", Token{}, err
 	}
 	if role == RoleOperate {
-		return "", Token{}, hook.BadField("role", "operate is for paired devices, which sign what they send; a token gets submit, view, approve or admin")
+		return "", Token{}, hook.BadField("role", "operate is for paired devices, which sign what they send; a token gets submit, host, view, approve or admin")
 	}
 	if err := checkName(name); err != nil {
 		return "", Token{}, err

@@ -2,7 +2,6 @@ package ci
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"assent/internal/agent/codex"
 	"assent/internal/agent/codex/hooklist"
 	codexinstall "assent/internal/agent/codex/install"
+	"assent/internal/text/strictjson"
 )
 
 // codexExec is codex exec, which takes settings on its command line, and with them hooks and the trust that
@@ -54,7 +54,7 @@ func (codexExec) parse(a *Agent) error {
 }
 
 func (codexExec) judge(r *run, v string) string {
-	return measured(r, "Codex", v, codex.New().Facts().Version)
+	return measured(r, codex.New().Facts(), v)
 }
 
 // hooks hands Codex its hooks as settings of this run, asks it what they are called, and has it trust these
@@ -102,9 +102,6 @@ func (codexExec) others(*run) {}
 
 // toml is a text as TOML takes it: a basic string, whose escapes are those of JSON.
 func toml(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // of a text there is no error
-	return strings.TrimSuffix(b.String(), "\n")
+	b, _ := strictjson.Encode(s) // of a text there is no error
+	return string(b)
 }

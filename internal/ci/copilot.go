@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"assent/internal/agent"
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/copilot"
 	copilotinstall "assent/internal/agent/copilot/install"
@@ -24,7 +26,7 @@ func (copilotCLI) names() (title, pkg string, programs []string) {
 func (copilotCLI) parse(*Agent) error { return nil }
 
 func (copilotCLI) judge(r *run, v string) string {
-	return measured(r, "Copilot CLI", v, copilot.New().Facts().Version)
+	return measured(r, copilot.New().Facts(), v)
 }
 
 // hooks writes a plugin that is nothing but hooks.
@@ -78,13 +80,13 @@ func (copilotCLI) others(r *run) {
 	}
 }
 
-// measured says how a version stands to the one that assent was tried with.
-func measured(r *run, title, v, tried string) string {
-	switch {
-	case install.Older(v, tried):
-		r.problem("older-version", fmt.Sprintf("%s %s is older than %s, the oldest that this assent was tried with: whether it asks a hook for everything is not known; update it", title, v, tried), true)
-	case install.Older(tried, v):
-		r.problem("newer-version", fmt.Sprintf("%s %s is newer than %s, the newest that this assent was tried with", title, v, tried), false)
+// measured says how a version stands to those that assent was tried with.
+func measured(r *run, f agent.Facts, v string) string {
+	switch newest := cmp.Or(f.Newest, f.Version); {
+	case install.Older(v, f.Version):
+		r.problem("older-version", fmt.Sprintf("%s %s is older than %s, the oldest that this assent was tried with: whether it asks a hook for everything is not known; update it", f.Title, v, f.Version), true)
+	case install.Older(newest, v):
+		r.problem("newer-version", fmt.Sprintf("%s %s is newer than %s, the newest that this assent was tried with", f.Title, v, newest), false)
 	}
 	return ""
 }

@@ -39,6 +39,9 @@ func (f *folding) actor() string {
 		if f.d.Notice.Kind != "" {
 			return f.noticeActor()
 		}
+		if p.Continues {
+			return ActorIDRoot
+		}
 		return ActorIDUser
 	case ByAgent:
 		if id == "" {

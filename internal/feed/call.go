@@ -1,15 +1,29 @@
 package feed
 
-import "slices"
+import (
+	"slices"
+
+	"assent/internal/hook"
+	"assent/internal/text/digest"
+)
 
 // call is a tool call that has no result yet, or ended without one.
 type call struct {
 	ToolUseID string `json:"id,omitempty"`
 	EventID   string `json:"event"` // its tool.pre
 	AgentID   string `json:"agent,omitempty"`
-	Key       string `json:"key,omitempty"`   // hook.Payload.CallKey
+	Key       string `json:"key,omitempty"`   // see callKey
 	Asked     bool   `json:"asked,omitempty"` // a permission request was linked to it
 	Done      bool   `json:"done,omitempty"`  // its batch or turn is over
+}
+
+// callKey is equal for two payloads that speak of the same call of a tool. Of agents whose payloads have no
+// hook.Payload.CallKey, those are the ones whose input is the same byte for byte.
+func callKey(p *hook.Payload) string {
+	if p.CallKey != "" || p.ToolName == "" {
+		return key(p.CallKey)
+	}
+	return key(p.ToolName + " " + digest.Of(p.ToolInput))
 }
 
 // begin remembers a call. A late one only finds its result.

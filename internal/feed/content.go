@@ -53,6 +53,8 @@ func (f *folding) content() content {
 			why = d.Error
 		}
 		return content{data: data, title: "✗ The turn failed" + because(why), body: more(d.LastMessage)}
+	case KindStopInterrupt:
+		return content{data: &StopInterruptData{TurnID: f.text("turn_id", d.TurnID)}, title: "■ The turn was interrupted"}
 	case KindSubagentStart:
 		data := &SubagentStartData{AgentID: f.text("agent_id", p.AgentID), AgentType: f.text("agent_type", p.AgentType)}
 		return content{data: data, title: "▸ Subagent starts" + because(p.AgentType)}
@@ -159,7 +161,7 @@ func (f *folding) toolContent() content {
 	switch f.row.Kind {
 	case KindToolPre:
 		s.Run.Counters.ToolUses++
-		s.begin(call{ToolUseID: key(d.ToolUseID), EventID: f.nextID(), AgentID: clean(p.AgentID, maxIDLen), Key: key(p.CallKey)}, !f.drives)
+		s.begin(call{ToolUseID: key(d.ToolUseID), EventID: f.nextID(), AgentID: clean(p.AgentID, maxIDLen), Key: callKey(p)}, !f.drives)
 		data := &ToolPreData{ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID()}
 		return content{data: data, title: "● " + callTitle(p.ToolName, d.ToolArg), body: more(d.ToolArg), ui: ui}
 	case KindToolPost:
@@ -184,7 +186,7 @@ func (f *folding) toolContent() content {
 		}
 		return content{data: data, title: "✗ " + tool + how + what + because(d.Error), body: long(d.Error)}
 	case KindPermissionDenied:
-		s.finish(d.ToolUseID, p.AgentID, p.CallKey) // no result will come
+		s.finish(d.ToolUseID, p.AgentID, callKey(p)) // no result will come
 		s.Run.Counters.Blocks++
 		data := &PermissionDeniedData{ToolName: f.text("tool_name", p.ToolName), ToolInput: f.json("tool_input", p.ToolInput), ToolUseID: f.toolUseID(), Reason: f.text("reason", d.Reason)}
 		return content{data: data, title: "✗ Denied by the agent itself " + callTitle(p.ToolName, d.ToolArg) + because(d.Reason), body: more(d.ToolArg)}
@@ -209,7 +211,7 @@ func (f *folding) ran() (input hook.JSON, contained, how string) {
 
 // finish links a result to its call.
 func (f *folding) finish() {
-	c, ok := f.s.finish(f.d.ToolUseID, f.p.AgentID, f.p.CallKey)
+	c, ok := f.s.finish(f.d.ToolUseID, f.p.AgentID, callKey(f.p))
 	if !ok {
 		f.mark(MarkNoPre)
 		return
@@ -236,6 +238,9 @@ func (f *folding) userPrompt() content {
 		data.Source, data.TaskID, data.Status, data.Summary = n.Kind, f.text("task_id", n.TaskID), f.text("status", n.Status), f.text("summary", n.Summary)
 		f.tool = key(n.ToolUseID)
 		return content{data: data, title: "⟲ " + line(f.promptText()), body: body(d.Prompt), ui: UI{CollapsedDefault: true}}
+	}
+	if p.Continues {
+		return content{data: data, title: "The agent goes on with its turn", ui: UI{Hidden: true}}
 	}
 	data.Source = f.text("source", d.Source)
 	title := "› " + line(d.Prompt)

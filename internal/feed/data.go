@@ -232,6 +232,11 @@ type StopFailureData struct {
 	LastMessage string `json:"last_message,omitempty"`
 }
 
+// StopInterruptData is the data of stop.interrupt: a person stopped the turn.
+type StopInterruptData struct {
+	TurnID string `json:"turn_id,omitempty"`
+}
+
 // SubagentStartData is the data of subagent.start.
 type SubagentStartData struct {
 	AgentID   string `json:"agent_id"`

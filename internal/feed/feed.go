@@ -21,7 +21,7 @@ import (
 
 // Version names the fold. State that another version wrote is of no use, and a feed that
 // another made differs: fold again from the start.
-const Version = 4
+const Version = 5
 
 // NoSession is the session of events that name none.
 const NoSession = "no-session"

@@ -79,6 +79,9 @@ func (f *folding) before() {
 	s := f.s
 	switch f.row.Kind {
 	case KindUserPrompt:
+		if f.p.Continues {
+			return
+		}
 		f.closeRun(s.endStatus(false))
 		trigger := Trigger{Type: TriggerPrompt, RequestID: key(f.e.ID), PromptPreview: preview(f.promptText())}
 		f.openRun(trigger)
@@ -141,6 +144,11 @@ func (f *folding) after() {
 		s.endCalls(f.p.AgentID, false)
 		if f.p.AgentID == "" {
 			f.closeRun(RunFailed)
+		}
+	case KindStopInterrupt:
+		s.endCalls(f.p.AgentID, false)
+		if f.p.AgentID == "" {
+			f.closeRun(RunAborted)
 		}
 	case KindSessionEnd:
 		f.closeRun(s.endStatus(true))

@@ -18,6 +18,7 @@ const (
 	KindPermissionDenied   Kind = "permission.denied"
 	KindStopRequest        Kind = "stop.request"
 	KindStopFailure        Kind = "stop.failure"
+	KindStopInterrupt      Kind = "stop.interrupt"
 	KindSubagentStart      Kind = "subagent.start"
 	KindSubagentStop       Kind = "subagent.stop"
 	KindTeammateIdle       Kind = "teammate.idle"
@@ -81,6 +82,8 @@ func newData(k Kind) any {
 		return new(StopRequestData)
 	case KindStopFailure:
 		return new(StopFailureData)
+	case KindStopInterrupt:
+		return new(StopInterruptData)
 	case KindSubagentStart:
 		return new(SubagentStartData)
 	case KindSubagentStop:

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"assent/internal/agent/claude/describe"
+	"assent/internal/agent/toolset"
 	"assent/internal/hook"
 	"assent/internal/policy/contained"
 	"assent/internal/text/digest"
@@ -278,8 +279,11 @@ func (a *activity) settled(s *state, r *hook.Record, d *PermissionDecisionData, 
 	if a.State == StateExited {
 		return
 	}
+	hangup := r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonHangup
 	switch {
-	case d.Interrupt, r.Outcome == hook.Withdrawn && r.Reason == hook.ReasonHangup:
+	case hangup && toolset.AnsweredThere(s.Agent):
+		a.now(StateWorking, at)
+	case d.Interrupt, hangup:
 		if main {
 			a.interrupted(s, at)
 		} else {

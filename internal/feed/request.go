@@ -177,7 +177,7 @@ func (f *folding) permissionRequest() content {
 		What: askTitle(WaitingFor(p.ToolName), p.ToolName, d.ToolArg), Waits: WaitingFor(p.ToolName), At: f.at,
 		Input: keptInput(p.ToolInput),
 	}
-	i := s.onlyCall(p.AgentID, p.CallKey, true)
+	i := s.onlyCall(p.AgentID, callKey(p), true)
 	// A request that names a call, as today's do not, is about that one or none.
 	if i >= 0 && f.drives && (d.ToolUseID == "" || key(d.ToolUseID) == s.Calls[i].ToolUseID) {
 		c := &s.Calls[i]
@@ -186,6 +186,10 @@ func (f *folding) permissionRequest() content {
 	}
 	s.Run.Counters.PermissionRequests++
 	r.EventID = f.nextID()
+	if p.NativeType == hook.EventPreToolUse { // an agent that asks in the event which begins the call
+		s.Run.Counters.ToolUses++
+		s.begin(call{ToolUseID: key(d.ToolUseID), EventID: r.EventID, AgentID: clean(p.AgentID, maxIDLen), Key: callKey(p), Asked: true}, !f.drives)
+	}
 	if r.ID != "" {
 		if i := s.requestIndex(r.ID); i >= 0 { // its record is known, and was of no use without it
 			r.Stage, r.Decision = s.Requests[i].Stage, s.Requests[i].Decision

@@ -47,7 +47,8 @@ const (
 )
 
 // table has a row for each of the hook events, in the order of a session, and one for unknown
-// ones. It is never written.
+// ones. They are Claude Code's, by whose names other agents' are told, and those that only others have.
+// It is never written.
 var table = []Row{
 	{Event: "Setup", Kind: KindSetup, Actor: BySystem, Level: LevelInfo, Opens: true, Effect: EffectStart},
 	{Event: "SessionStart", Kind: KindSessionStart, Actor: BySystem, Level: LevelInfo, Opens: true, Effect: EffectCompact, Also: []Kind{KindRunEnd, KindRunStart}},
@@ -71,6 +72,7 @@ var table = []Row{
 	{Event: "TaskCompleted", Kind: KindTaskCompleted, Actor: ByAgent, Level: LevelDebug, UI: UI{CollapsedDefault: true, Hidden: true}, Also: []Kind{KindTodoAdd, KindTodoDone}},
 	{Event: "Stop", Kind: KindStopRequest, Actor: BySystem, Level: LevelInfo, UI: UI{Badge: "STOP"}, Effect: EffectStop, Also: []Kind{KindStopDecision, KindRunEnd}},
 	{Event: "StopFailure", Kind: KindStopFailure, Actor: BySystem, Level: LevelError, UI: UI{Badge: "FAIL"}, Effect: EffectStop, Also: []Kind{KindRunEnd}},
+	{Event: "Interrupt", Kind: KindStopInterrupt, Actor: ByUser, Level: LevelWarn, UI: UI{Badge: "STOP"}, Effect: EffectStop, Also: []Kind{KindRunEnd}},
 	{Event: "PreCompact", Kind: KindCompactPre, Actor: BySystem, Level: LevelInfo, Effect: EffectWork},
 	{Event: "PostCompact", Kind: KindCompactPost, Actor: BySystem, Level: LevelInfo, UI: UI{CollapsedDefault: true}, Effect: EffectSub},
 	{Event: "PreModelSwitch", Kind: KindModelPre, Actor: BySystem, Level: LevelDebug, UI: UI{CollapsedDefault: true, Hidden: true}},

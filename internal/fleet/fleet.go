@@ -242,6 +242,16 @@ func inOrder(a, b hook.Message) int {
 // advance records a step of a message that is in one of the states from. It reports whether it did: false
 // without an error says that the message is in another state by now.
 func (s *Store) advance(ctx context.Context, id string, from []hook.MessageState, to hook.MessageState, way, why string) (bool, error) {
+	return s.step(ctx, id, from, func(m *hook.Message) {
+		if way != "" {
+			m.Way = way
+		}
+	}, hook.MessageStep{State: to, Why: why})
+}
+
+// step is advance with any change of the message. The step is of now if its time is not between the last one
+// and now.
+func (s *Store) step(ctx context.Context, id string, from []hook.MessageState, change func(*hook.Message), to hook.MessageStep) (bool, error) {
 	s.mu.Lock()
 	e := s.messages[id]
 	if e == nil || !slices.Contains(from, e.m.State) {
@@ -250,11 +260,12 @@ func (s *Store) advance(ctx context.Context, id string, from []hook.MessageState
 	}
 	m, rev := e.m, e.rev
 	s.mu.Unlock()
-	m.State, m.Write = to, rand.Text()
-	if way != "" {
-		m.Way = way
+	m.State, m.Write = to.State, rand.Text()
+	change(&m)
+	if now := time.Now().UTC(); to.At.Before(m.Steps[len(m.Steps)-1].At) || to.At.After(now) {
+		to.At = now
 	}
-	m.Steps = append(slices.Clone(m.Steps), hook.MessageStep{State: to, At: time.Now().UTC(), Why: why})
+	m.Steps = append(slices.Clone(m.Steps), to)
 	value, err := json.Marshal(m)
 	if err != nil {
 		return false, fmt.Errorf("encode a message: %w", err)

@@ -8,6 +8,9 @@ import (
 	"assent/internal/hook"
 )
 
+// silentHost is after how long a message that a host has, and says nothing of, is lost.
+const silentHost = 48 * time.Hour
+
 // sweepEvery is how often messages that are over for long are removed.
 const sweepEvery = time.Hour
 
@@ -119,6 +122,8 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			}
 			tasks = append(tasks, t)
 			busy[m.SessionID] = busy[m.SessionID] || e.due == hook.MessageStarted
+		case toHost(m) && m.State != hook.MessageSent:
+			// its host knows
 		case m.State == hook.MessageTaken:
 			busy[m.SessionID] = true
 			since := m.Steps[len(m.Steps)-1].At
@@ -141,6 +146,10 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageExpired})
 		case m.State == hook.MessageSent && !s.cfg.May(m.By):
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageRefused, why: noSender})
+		case toHost(m):
+			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
+				due(at) // until then its host may come
+			}
 		case m.State == hook.MessageSent && !busy[m.SessionID]:
 			busy[m.SessionID] = true
 			if at, err := time.Parse(time.RFC3339, m.ExpiresAt); err == nil {
@@ -209,13 +218,21 @@ func (s *Store) deliver(ctx context.Context, t task) (retry time.Time) {
 // sweep removes messages that have been over for long, and those without a text that nobody can send again.
 func (s *Store) sweep(ctx context.Context, now time.Time) {
 	s.mu.Lock()
-	var old []string
+	var old, silent []string
 	for id, e := range s.messages {
+		if toHost(&e.m) && !e.m.State.Over() && e.m.State != hook.MessageSent && now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > silentHost {
+			silent = append(silent, id)
+		}
 		if e.m.State.Over() && (now.Sub(e.m.Steps[len(e.m.Steps)-1].At) > keep || e.m.Prompt == "" && expired(&e.m, now)) {
 			old = append(old, id)
 		}
 	}
 	s.mu.Unlock()
+	for _, id := range silent {
+		if _, err := s.advance(ctx, id, []hook.MessageState{hook.MessageTaken, hook.MessageStarted}, hook.MessageLost, "", "its host said nothing more"); err != nil {
+			s.unrecorded(err)
+		}
+	}
 	for _, id := range old {
 		if err := s.remove(ctx, id); err != nil {
 			s.cfg.Logf("old messages could not be removed: %v", err)

@@ -2,8 +2,6 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"assent/internal/hook"
@@ -16,8 +14,7 @@ import (
 // ErrDuplicate, ErrTooMany and ErrUnavailable see there. Nothing is recorded then, but for
 // ErrUnavailable, which may not know: the same message can be sent again.
 func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) {
-	now := time.Now().UTC()
-	if err := check(&m, now); err != nil {
+	if err := check(&m, time.Now().UTC()); err != nil {
 		return hook.Message{}, err
 	}
 	if have, err := s.Message(m.ID); err == nil {
@@ -33,49 +30,50 @@ func (s *Store) Send(ctx context.Context, m hook.Message) (hook.Message, error) 
 	if m.Submitter, err = s.admit(m.SessionID, err == nil); err != nil {
 		return hook.Message{}, err
 	}
-	m.State, m.Way = hook.MessageSent, ""
-	m.Steps = []hook.MessageStep{{State: hook.MessageSent, At: now}}
-	value, err := json.Marshal(m)
-	if err != nil {
-		return hook.Message{}, fmt.Errorf("encode a message: %w", err)
-	}
-	rev, err := s.cfg.KV.Create(ctx, prefix+m.ID, value)
-	if err != nil {
-		have, haveRev, getErr := s.cfg.KV.Get(context.WithoutCancel(ctx), prefix+m.ID)
-		if getErr != nil {
-			return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		s.kv.Offer(prefix+m.ID, have, haveRev)
-		if before, err := s.Message(m.ID); err == nil {
-			return same(before, m)
-		}
-		return hook.Message{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	s.kv.Offer(prefix+m.ID, value, rev)
-	return m, nil
+	return s.record(ctx, m)
 }
 
 // same returns have if m is the same message.
 func same(have, m hook.Message) (hook.Message, error) {
-	if have.SessionID != m.SessionID || have.Prompt != m.Prompt || have.Agent != m.Agent || have.By.ID != m.By.ID || have.ExpiresAt != m.ExpiresAt {
+	if have.SessionID != m.SessionID || have.Prompt != m.Prompt || have.Agent != m.Agent || have.By.ID != m.By.ID || have.ExpiresAt != m.ExpiresAt ||
+		have.Kind != m.Kind || !sameOptions(have.Options, m.Options) {
 		return hook.Message{}, ErrDuplicate
 	}
 	return have, nil
 }
 
-// check returns what is wrong with a message. One that does not say when it expires gets a time.
+func sameOptions(a, b *hook.MessageOptions) bool {
+	var none hook.MessageOptions
+	if a == nil {
+		a = &none
+	}
+	if b == nil {
+		b = &none
+	}
+	return *a == *b
+}
+
+// check returns what is wrong with a message to a live session. One that does not say when it expires gets a time.
 func check(m *hook.Message, now time.Time) error {
 	if m.Kind != hook.MessagePrompt {
 		return hook.BadField("kind", `want "prompt": resume and cancel are for agents that assent started`)
 	}
-	if !hook.PlainToken(m.ID) {
-		return hook.BadField("id", "want a UUID")
+	if m.Options != nil {
+		return hook.BadField("options", "are for agents that assent started")
 	}
 	if m.SessionID == "" || len(m.SessionID) > 256 {
 		return hook.BadField("sessionId", "want the id of a session")
 	}
 	if err := checkText(m.Prompt); err != nil {
 		return err
+	}
+	return checkTime(m, now)
+}
+
+// checkTime returns what is wrong with the id and the time of a message, and gives it a time if it has none.
+func checkTime(m *hook.Message, now time.Time) error {
+	if !hook.PlainToken(m.ID) {
+		return hook.BadField("id", "want a UUID")
 	}
 	if m.ExpiresAt == "" {
 		m.ExpiresAt = now.Add(DefaultExpiry).Format(time.RFC3339)

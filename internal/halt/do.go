@@ -60,7 +60,7 @@ func (s *Store) hold(act hook.HaltAct) {
 	case s.owed <- struct{}{}:
 	default:
 	}
-	s.notify()
+	s.news.Tell()
 }
 
 // recordInTurn is record, one at a time: else a stop that is tried again could undo its own lift.

@@ -69,8 +69,7 @@ type Store struct {
 	cfg Config
 	kv  *kvmirror.Mirror
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	news kvmirror.News
 	turn chan struct{} // full while somebody writes an act
 	owed chan struct{} // there may be a stop to record
 
@@ -80,7 +79,6 @@ type Store struct {
 	stopping int           // guarded by mu; stops that are being done
 	inside   int           // guarded by mu; answers by rules on their way
 	empty    chan struct{} // guarded by mu; closed when inside is 0; nil while nobody waits for that
-	changed  func()        // guarded by mu
 }
 
 // ownStop is a stop that holds here and does not stand in the KV.
@@ -128,27 +126,19 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 			}
 		}
 	}
-	var run context.Context
-	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.done.Go(func() { s.recordOwed(run) })
+	s.kv.Go(s.recordOwed)
 	return s, nil
 }
 
 // Close ends the goroutines. It may be called more than once.
 func (s *Store) Close() error {
-	s.stop()
-	s.done.Wait()
 	s.kv.Close()
 	return nil
 }
 
 // Notify has f called whenever something was stopped, lifted, paused or resumed, here or by
 // another broker. The end of a pause by its time is no news: its act says when.
-func (s *Store) Notify(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.changed = f
-}
+func (s *Store) Notify(f func()) { s.news.Notify(f) }
 
 // State returns how it stands. The acts are not to be changed.
 func (s *Store) State() hook.Halt {
@@ -192,7 +182,7 @@ func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
 		s.own = &ownStop{unreadable: true, act: hook.HaltAct{
 			Act: hook.HaltStop, At: time.Now().UTC(), By: hook.Approver{Kind: hook.KindRule, ID: "halt", Name: "a record that cannot be read"},
 		}}
-		return s.notify
+		return s.news.Tell
 	}
 	if value == nil {
 		// Nobody deletes it: the store was made anew. A stop holds until somebody lifts it, and goes into
@@ -206,26 +196,16 @@ func (s *Store) apply(k string, value []byte, rev uint64) (after func()) {
 			}
 		}
 		s.state = hook.Halt{Revision: rev}
-		return s.notify
+		return s.news.Tell
 	}
 	s.state = hook.Halt{Revision: rev, Acts: doc.Acts}
 	if s.own != nil && s.own.settledBy(doc.Acts) {
 		s.own = nil
 	}
-	return s.notify
+	return s.news.Tell
 }
 
 func (s *Store) stateStoppedLocked() bool {
 	h := s.stateLocked()
 	return h.Stopped() != nil
-}
-
-// notify tells that there is news.
-func (s *Store) notify() {
-	s.mu.Lock()
-	f := s.changed
-	s.mu.Unlock()
-	if f != nil {
-		f()
-	}
 }

@@ -18,6 +18,9 @@ type Event struct {
 	ID string
 	// Type is the hook_event_name ("PreToolUse", …), empty when it could not be read.
 	Type string
+	// NativeType is the agent's own name of the event, where Type is assent's; empty where they are one. The
+	// stream's subject has it.
+	NativeType string
 	// Agent is the coding agent that spoke: "claude".
 	Agent string
 	// Time is when the hook ran, by the clock of its own host; the time of receipt when the
@@ -87,6 +90,7 @@ type Repo struct {
 // Payload is the part of an event's JSON that assent itself reads. Keys are matched exactly.
 type Payload struct {
 	Type           string // hook_event_name
+	NativeType     string // the agent's own name of it, where Type is assent's; empty where they are one
 	SessionID      string
 	AgentID        string // of the subagent, empty in the main thread
 	AgentType      string
@@ -103,6 +107,9 @@ type Payload struct {
 
 	// Failure is why the tool failed, of a PostToolUseFailure; at most MaxFailure bytes.
 	Failure string
+
+	// Continues says of a UserPromptSubmit that nobody wrote it: the agent goes on with its turn.
+	Continues bool
 
 	// InputSHA256 is what a decision is bound to: lower-case hex SHA-256 over ToolInput as
 	// received, or over the whole payload where tool_input is absent, repeated or

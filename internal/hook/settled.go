@@ -7,8 +7,11 @@ type Settled struct {
 	ID        string `json:"id"`
 	SessionID string `json:"sessionId"`
 	// Title is the session's.
-	Title    string `json:"sessionTitle,omitempty"`
-	ToolName string `json:"toolName"`
+	Title string `json:"sessionTitle,omitempty"`
+	// Agent is the session's, AgentTitle what people call it.
+	Agent      string `json:"agent,omitempty"`
+	AgentTitle string `json:"agentTitle,omitempty"`
+	ToolName   string `json:"toolName"`
 	// Summary is one line of the tool's input, safe to show and shortened. Nobody may decide by it.
 	// It is that of what was allowed, where Edited says that this is not what was asked for: then
 	// Asked is that of the latter.

@@ -224,6 +224,7 @@ type Arrival struct {
 // too many hooks wait; the others are those of broker.Ask.
 func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	p := in.read(&a)
+	goesBy := in.gate(&a, &p)
 	e := a.Event // by now its type is known
 	var err error
 	if e.Source == "" {
@@ -238,6 +239,9 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 	if !p.asks {
 		if e.Source == "" && !p.isForm { // what a permission prompt tool brings is no event
 			in.cfg.Count.Published(time.Since(a.At))
+			if goesBy && a.Print != nil {
+				a.Print([]byte(noDecision))
+			}
 			if out := in.cfg.Reply(ctx, &e, &p.Payload); len(out) > 0 && a.Print != nil {
 				a.Print(out)
 			}

@@ -25,7 +25,7 @@ func (in *Intake) read(a *Arrival) payload {
 	e := &a.Event
 	decoded, unreadable := agents.Reader(e.Agent).Decode(e.Type, e.Raw)
 	p := payload{Payload: decoded}
-	e.Type = p.Type
+	e.Type, e.NativeType = p.Type, p.NativeType
 	in.cfg.Count.Event(e.Type)
 	if e.Type == hook.EventElicitation && unreadable == nil && e.Source == "" {
 		in.readForm(e, &p)

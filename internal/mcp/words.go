@@ -117,11 +117,9 @@ func encode(d decision) string { return string(quote(d)) }
 
 // quote writes JSON without escaping <, > and &. All it is given are texts, and JSON that was read.
 func quote(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := strictjson.Encode(v)
+	if err != nil {
 		return []byte(`{"behavior":"deny","message":"Denied: assent could not write its answer."}`)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return b
 }

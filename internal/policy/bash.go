@@ -37,16 +37,23 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 	if explain {
 		units = make([]UnitVerdict, len(script.Units))
 	}
+	secrets := make([]unitSecrets, len(script.Units))
+	var known repeats
+	if !explain && len(script.Units) > fewUnits {
+		known = repeats{}
+	}
+	var f unitFound
 	for i := range script.Units {
 		u := &script.Units[i]
-		var own outcome
-		s.unitGuards(u, e, &own)
-		if u.Kind == shell.Command && own.deny == nil && len(s.guards.byProgram)+len(s.guards.wild)+len(s.guardFiles) > 0 {
-			for _, inner := range started(u, e) {
-				s.unitGuards(&inner, e, &own)
-			}
-			own.maybe = first(own.maybe, s.unseen(u, e))
+		if earlier := known.like(u); earlier != nil {
+			f = *earlier
+			e.work, e.other = e.work+f.work, e.other+f.other
+		} else {
+			f = s.look(u, e)
+			known.add(u, f)
 		}
+		secrets[i] = f.secrets
+		own := &f.own
 		for _, r := range own.asks {
 			o.guard(r, yes)
 		}
@@ -57,22 +64,17 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 			o.guard(own.maybe, likely)
 		}
 		o.shadow = append(o.shadow, own.shadow...)
-		if why := s.protect.touchedBy(u, e); why != "" {
-			own.refused = append(own.refused, Refusal{"self", u.Start, u.End, why})
+		if f.protected != "" {
+			own.refused = append(own.refused, Refusal{"self", u.Start, u.End, f.protected})
 			o.refused = append(o.refused, own.refused...)
 		}
-		e.secrets = nil
-		if !u.DenyOnly {
-			e.secrets = e.secretsOf(u)
-		}
 		if u.Kind == shell.Command && !u.DenyOnly {
-			var shadow *rule
-			if covered[i], shadow = s.commandAllowed(u, e); s.shadows {
-				shadowed[i] = shadow
+			if covered[i] = f.covering; s.shadows {
+				shadowed[i] = f.shadow
 			}
 		}
 		if explain {
-			units[i] = s.explainUnit(u, e, &own, covered[i])
+			units[i] = s.explainUnit(u, e, own, covered[i])
 		}
 	}
 	// Files after commands: a command's rule may permit its redirections.
@@ -125,7 +127,7 @@ func (s *Set) bash(e *scope, o *outcome, explain bool) []UnitVerdict {
 		o.rest(r)
 	}
 	if commands > 0 {
-		o.contain, o.programs, o.also = s.contained(e, o, &script)
+		o.contain, o.programs, o.also = s.contained(e, o, &script, secrets)
 	}
 	return units
 }

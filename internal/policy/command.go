@@ -63,7 +63,7 @@ func (m *commandMatch) allows(u *shell.Unit, e *scope) (bool, fault) {
 	if len(u.Argv) == 0 || !u.Argv[0].Static {
 		return false, fault{"program", "the program is not a plain word"}
 	}
-	if !slices.ContainsFunc(m.programs, func(g glob) bool { return m.programAllowed(g, u, e) }) {
+	if !m.anyProgram(u, e) {
 		return false, fault{"program", "the program is another one, or lies in a directory that is not the system's"}
 	}
 	words := u.Argv[1:]
@@ -121,12 +121,20 @@ func ofOneKind(w shell.Word) bool {
 	return len(tail) > 1 && tail[0] == '.' && tail != w.Text && w.Text[0] != '-'
 }
 
-func (m *commandMatch) programAllowed(g glob, u *shell.Unit, e *scope) bool {
-	if strings.Contains(g.src, "/") {
-		// A program of the project is this one only where the agent stands.
-		return matchArg([]glob{g}, u.Argv[0].Text) && (strings.HasPrefix(g.src, "/") || u.DirKnown && u.Dir == e.cwd)
+// anyProgram says whether a program of the rule is that of the unit.
+func (m *commandMatch) anyProgram(u *shell.Unit, e *scope) bool {
+	for i := range m.programs {
+		g := &m.programs[i]
+		switch {
+		case !strings.Contains(g.src, "/"):
+			if u.Program != "" && g.match(u.Program) {
+				return true
+			}
+		case matchArg(m.programs[i:i+1], u.Argv[0].Text) && (strings.HasPrefix(g.src, "/") || u.DirKnown && u.Dir == e.cwd):
+			return true // a program of the project is this one only where the agent stands
+		}
 	}
-	return u.Program != "" && g.match(u.Program)
+	return false
 }
 
 // argsAllowed checks args and flags and returns the operands that are left for paths.
@@ -146,7 +154,7 @@ func (m *commandMatch) argsAllowed(words []shell.Word, e *scope) ([]shell.Word, 
 	}
 	args := m.args
 	// Plain words stand directly after the program: git -p log is not git log -p.
-	for len(args) > 0 && !slices.ContainsFunc(args[0], func(g glob) bool { return !g.exact }) {
+	for len(args) > 0 && allExact(args[0]) {
 		if len(words) == 0 || !words[0].Static || !matchAny(args[0], words[0].Text) {
 			return nil, fault{"args", wrongArg(words, args[0])}
 		}
@@ -174,6 +182,15 @@ func (m *commandMatch) argsAllowed(words []shell.Word, e *scope) ([]shell.Word, 
 		return nil, fault{"args", "there are more arguments, first " + quote(words[0].Text)}
 	}
 	return words, fault{}
+}
+
+func allExact(gs []glob) bool {
+	for i := range gs {
+		if !gs[i].exact {
+			return false
+		}
+	}
+	return true
 }
 
 // verbs are the operations of a program, each named in full: "ec2 describe-instances".

@@ -24,9 +24,9 @@ func (m *commandMatch) open() bool {
 }
 
 // contained is the rule by which a command may run contained, the programs that it names, and what their
-// rules give them besides the project; nil where it may not.
-func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, programs []string, also containAlso) {
-	if !e.call.Contain || len(s.contains) == 0 || e.call.Tool != tools.Bash || e.call.Elsewhere {
+// rules give them besides the project; nil where it may not. found says which of its units name secrets.
+func (s *Set) contained(e *scope, o *outcome, script *shell.Script, found []unitSecrets) (by *rule, programs []string, also containAlso) {
+	if !e.call.Contain || len(s.contains.rules) == 0 || e.call.Tool != tools.Bash || e.call.Elsewhere {
 		return nil, nil, also
 	}
 	if o.deny != nil || o.ask != nil || o.maybe != nil || !e.ownProject() || e.asked("run_in_background") {
@@ -60,15 +60,15 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, p
 			if u.Program == "cd" || u.Program == "[[" || u.Program == "case" { // in a shell of its own, or a word of the language
 				continue
 			}
-			r := s.containing(u, e)
-			if r == nil || len(e.secretsOf(u)) > 0 {
+			r := s.contains.of(u, e)
+			if r == nil || found[i].again(e) {
 				return nil, nil, also
 			}
 			if by = first(by, r); !also.add(r.also, e.home) {
 				return nil, nil, also
 			}
 		case shell.ReadFile:
-			if len(e.secretsOf(u)) > 0 {
+			if found[i].again(e) {
 				return nil, nil, also
 			}
 		case shell.Assign: // in front of a command, and harmless
@@ -76,28 +76,10 @@ func (s *Set) contained(e *scope, o *outcome, script *shell.Script) (by *rule, p
 			return nil, nil, also
 		}
 	}
+	if s.mayReadGuarded(e, also.read) {
+		return nil, nil, also
+	}
 	return by, programs, also
-}
-
-// containing is the first rule with contain: read that names the program of a command, whatever else
-// that says.
-func (s *Set) containing(u *shell.Unit, e *scope) *rule {
-	if len(u.Argv) == 0 || !u.Argv[0].Static {
-		return nil
-	}
-	for _, r := range s.contains {
-		if !e.spend(1) {
-			return nil
-		}
-		m := r.match.command
-		if !slices.ContainsFunc(m.programs, func(g glob) bool { return m.programAllowed(g, u, e) }) || !m.begins(u.Argv[1:]) {
-			continue
-		}
-		if t, _ := r.match.circumstances(e, u.Dir, u.DirKnown, false); t == yes {
-			return r
-		}
-	}
-	return nil
 }
 
 // begins says whether the words after a program begin as the rule wants: with an operation, or with

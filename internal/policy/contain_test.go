@@ -189,7 +189,7 @@ func TestCorporaContained(t *testing.T) {
 		}
 	}
 	set := load(t, "version: 1\nuse: ["+strings.Join(names, ", ")+"]\nrules:\n"+commonReaders)
-	named := set.contains[0].match.command.programs
+	named := set.contains.rules[0].match.command.programs
 	for _, file := range files {
 		f, err := os.Open(file)
 		if err != nil {
@@ -239,5 +239,21 @@ func TestCorporaContained(t *testing.T) {
 		f.Close()
 		t.Logf("%s: of %d that only read %d certain (%.1f %%), %d contained (%.1f %%); of the others %d contained", filepath.Base(file), rows,
 			certain, 100*float64(certain)/float64(max(rows, 1)), contained, 100*float64(contained)/float64(max(rows, 1)), should)
+	}
+}
+
+// TestContainReadsNoGuarded: what a rule denies or asks to read, the kernel does not know of. A command runs contained
+// only if all such files are kept away from it anyway.
+func TestContainReadsNoGuarded(t *testing.T) {
+	for rule, want := range map[string]hook.Action{
+		"deny: [\"Read(.env)\"]": hook.ActionAllow, "deny: [\"Read(./.env.*)\", \"Read(**/*.pem)\", \"Read(~/.ssh/**)\", \"Read(//etc/shadow)\"]": hook.ActionAllow, "ask: [\"Read(~/elsewhere/**)\"]": hook.ActionAllow,
+		"deny: [\"Edit(./src/**)\"]": hook.ActionAllow, "deny: [\"Bash(rm *)\", \"WebFetch\"]": hook.ActionAllow, "deny: [\"Read(./.aws/**)\"]": hook.ActionAllow,
+		"deny: [\"Read(./private/**)\"]": hook.ActionAsk, "deny: [\"Read(notes.md)\"]": hook.ActionAsk, "ask: [\"Read(./src/a.go)\"]": hook.ActionAsk, "deny: [\"Read(./secrets/**)\"]": hook.ActionAsk, "deny: [\"Read(**/*secret*)\"]": hook.ActionAsk,
+		"deny: [\"Read(//usr/share/**)\"]": hook.ActionAsk, "ask: [\"Read(**/*.md)\"]": hook.ActionAsk,
+	} {
+		set := load(t, "version: 1\n"+rule+"\nrules:\n  - {id: awk, action: allow, contain: read, match: {command: {program: awk}}}\n")
+		if v := set.Eval(contain("awk -f x.awk")); v.Action != want {
+			t.Errorf("%s: %s (%s)", rule, v.Action, v.Reason)
+		}
 	}
 }

@@ -81,7 +81,10 @@ func containPath(p string) string {
 	return ""
 }
 
-// secretVariables are parts of names of variables that hold secrets.
+// secretVariables are parts of names of variables that hold secrets. That a variable is passed on rests on the
+// person who writes its whole name into a rule, not on this list, which is there for slips: what a variable
+// holds on a machine nobody else knows, so a list of harmless ones would be as short as that of those that always are
+// kept.
 var secretVariables = []string{"TOKEN", "SECRET", "PASS", "PWD", "KEY", "CREDENTIAL", "AUTH", "COOKIE", "SESSION", "PRIVATE", "DSN", "DATABASE_URL", "CONNECTION", "PROXY", "PIN", "CERT", "SIGNATURE", "WEBHOOK", "JWT", "BEARER", "_PAT", "ACCESS"}
 
 // containName says why a variable cannot be passed on to contained commands, "" if it can.

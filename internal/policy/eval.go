@@ -26,14 +26,14 @@ type scope struct {
 	// What some unit does; the units are set once.
 	inputRead, computedRead once
 
-	operands  []shell.Word            // scratch
-	secrets   []secret                // of the unit or the call that is looked at
-	realState []string                // assent's state and the home with links resolved; filled when needed
-	resolved  map[string]resolvedPath // paths that were resolved, with their directory
-	dir       dirFacts                // of the last unit: most commands run in one
-	searched  searchedDir             // of the last unit that reads all below its directory
-	work      int                     // steps taken; beyond maxWork nothing is allowed
-	foreign   bool                    // work is that of repositories' rules, and other the rest; else the other way round
+	scopeMemory
+	secrets   []secret    // of the unit or the call that is looked at
+	realState []string    // assent's state and the home with links resolved; filled when needed
+	dir       dirFacts    // of the last unit: most commands run in one
+	searched  searchedDir // of the last unit that reads all below its directory
+	strange   strangeDir  // of the last git
+	work      int         // steps taken; beyond maxWork nothing is allowed
+	foreign   bool        // work is that of repositories' rules, and other the rest; else the other way round
 	other     int
 }
 
@@ -95,51 +95,6 @@ func (e *scope) meets(a, b []token) bool {
 	met, steps := meeting(a, b)
 	e.spend(steps / 8)
 	return met
-}
-
-// resolvePath is that of surroundings, and remembers what it resolved.
-func (e *scope) resolvePath(dir, text string) (resolvedPath, bool) {
-	if strings.IndexByte(text, 0) >= 0 {
-		return resolvedPath{}, false
-	}
-	if e.readlink == nil { // as quick as remembering it
-		return e.surroundings.resolvePath(dir, text)
-	}
-	key := text
-	if !strings.HasPrefix(text, "/") {
-		key = dir + "\x00" + text
-	}
-	if at, ok := e.resolved[key]; ok {
-		return at, at.spelled != ""
-	}
-	at, ok := e.surroundings.resolvePath(dir, text)
-	if e.resolved == nil {
-		e.resolved = map[string]resolvedPath{}
-	}
-	e.resolved[key] = at
-	return at, ok
-}
-
-// remembered returns readlink with a memory: one call looks at the same directories again and again.
-func remembered(readlink func(string) (string, error)) func(string) (string, error) {
-	if readlink == nil {
-		return nil
-	}
-	type answer struct {
-		to  string
-		err error
-	}
-	known := make(map[string]answer, 16)
-	return func(at string) (string, error) {
-		a, ok := known[at]
-		if !ok {
-			a.to, a.err = readlink(at)
-			if len(known) < 1000 {
-				known[at] = a
-			}
-		}
-		return a.to, a.err
-	}
 }
 
 // outcome collects what the rules say while a call is evaluated.
@@ -228,8 +183,10 @@ func (s *Set) evalOne(c *Call, explain bool) Explanation {
 	if s.protect == nil { // the zero Set
 		return Explanation{Verdict: hook.Verdict{Action: hook.ActionAsk, Reason: "no rules are loaded"}}
 	}
-	e := &scope{call: c, tool: tools.Of(c.Tool), operands: make([]shell.Word, 0, 8)}
-	e.readlink = remembered(s.readlink)
+	e := newScope()
+	defer e.release()
+	e.call, e.tool = c, tools.Of(c.Tool)
+	e.readlink = e.remembered(s.readlink)
 	if c.Elsewhere {
 		e.readlink = func(string) (string, error) { return "", os.ErrPermission }
 	}

@@ -37,9 +37,10 @@ type glob struct {
 	is     func(string) bool // a shape that has a name: is:jq
 	size   int               // of re, in instructions
 	need   string            // a part that every match has; a quick look before the walk
+	plain  bool              // see matchPlain
 }
 
-func (g glob) match(s string) bool {
+func (g *glob) match(s string) bool {
 	if g.exact {
 		return s == g.src
 	}
@@ -52,7 +53,50 @@ func (g glob) match(s string) bool {
 	if !strings.Contains(s, g.need) {
 		return false
 	}
+	if g.plain {
+		return matchPlain(g.tokens, s)
+	}
 	return matchTokens(g.tokens, s)
+}
+
+// plainTokens says whether all that stands for any number of characters in a pattern is the same.
+func plainTokens(p []token) bool {
+	many := literal
+	for _, t := range p {
+		switch {
+		case t.kind <= class:
+		case t.kind > anything, many != literal && many != t.kind:
+			return false
+		default:
+			many = t.kind
+		}
+	}
+	return true
+}
+
+// matchPlain is matchTokens for a pattern in which each * is alike. It takes the shortest that a * may stand
+// for, and more of the last one where what follows does not fit: what an earlier one stood for need not change.
+func matchPlain(p []token, s string) bool {
+	i, j := 0, 0
+	again, from := -1, 0 // behind the last *, and where what follows it was tried last
+	for i < len(s) {
+		switch {
+		case j < len(p) && p[j].kind <= class && p[j].one(s[i]):
+			i, j = i+1, j+1
+		case j < len(p) && p[j].kind > class:
+			again, from = j+1, i
+			j++
+		case again > 0 && (p[again-1].kind == anything || s[from] != '/'):
+			from++
+			i, j = from, again
+		default:
+			return false
+		}
+	}
+	for j < len(p) && p[j].kind > class {
+		j++
+	}
+	return j == len(p)
 }
 
 // cost is how many steps a comparison with a text of n bytes takes at most.
@@ -82,6 +126,7 @@ func textGlob(src string) glob {
 			g.tokens = append(g.tokens, token{kind: anything})
 		}
 	}
+	g.plain = plainTokens(g.tokens)
 	return g
 }
 
@@ -120,7 +165,7 @@ func pathGlob(src string) (glob, error) {
 			g.tokens = append(g.tokens, token{kind: literal, char: rest[0]})
 		}
 	}
-	g.need = longestLiteral(g.tokens)
+	g.need, g.plain = longestLiteral(g.tokens), plainTokens(g.tokens)
 	return g, nil
 }
 
@@ -283,81 +328,4 @@ func matchTokens(p []token, s string) bool {
 		at, next = next, at
 	}
 	return at[len(p)]
-}
-
-// maxMeet bounds the work of meet; what is larger is taken to meet.
-const maxMeet = 1 << 20
-
-// meet says whether some text matches both patterns. It is asked about words whose text is
-// known at run time only.
-func meet(a, b []token) bool {
-	met, _ := meeting(a, b)
-	return met
-}
-
-// meeting is meet, and says how many steps it took.
-func meeting(a, b []token) (met bool, steps int) {
-	alphabet := letters(a, b)
-	if len(a)*len(b)*len(alphabet) > maxMeet {
-		return true, 0
-	}
-	width := len(b) + 1
-	seen := make([]bool, (len(a)+1)*width)
-	var todo []int
-	visit := func(i, j int) {
-		if k := i*width + j; !seen[k] {
-			seen[k] = true
-			todo = append(todo, k)
-		}
-	}
-	visit(0, 0)
-	for len(todo) > 0 {
-		k := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		i, j := k/width, k%width
-		if i == len(a) && j == len(b) {
-			return true, steps
-		}
-		if i < len(a) {
-			free(a, i, func(i int) { visit(i, j) })
-		}
-		if j < len(b) {
-			free(b, j, func(j int) { visit(i, j) })
-		}
-		if i == len(a) || j == len(b) {
-			continue
-		}
-		steps += len(alphabet)
-		for _, c := range alphabet {
-			step(a, i, c, func(i int) { step(b, j, c, func(j int) { visit(i, j) }) })
-		}
-	}
-	return false, steps
-}
-
-// letters returns the characters that the patterns tell apart, and one for all others.
-func letters(ps ...[]token) []byte {
-	var seen [256]bool
-	seen['/'] = true
-	for _, p := range ps {
-		for _, t := range p {
-			if t.kind == literal {
-				seen[t.char] = true
-			}
-			for i := range len(t.class) {
-				seen[t.class[i]] = true
-			}
-		}
-	}
-	var all []byte
-	other := false
-	for c := range 256 {
-		if seen[c] {
-			all = append(all, byte(c))
-		} else if !other && c > ' ' {
-			other = true
-			all = append(all, byte(c))
-		}
-	}
-	return all
 }

@@ -3,7 +3,6 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -78,7 +77,7 @@ type Set struct {
 	guardFiles, guardTools, guardURLs []*rule
 	allowScripts, guardScripts        []*rule
 	denied                            []*rule // those that deny commands
-	contains                          []*rule // those whose programs may run contained
+	contains                          containRules
 }
 
 // Load reads, checks and compiles the sources. An error is a *LoadError; no Set is returned
@@ -95,7 +94,7 @@ func Load(sources []Source, o LoadOptions) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.readlink = os.Readlink
+	s.readlink = readlink
 	for _, f := range files {
 		if len(f.tests) == 0 {
 			continue
@@ -256,11 +255,11 @@ func (s *Set) addRule(r *rule) {
 			add(&s.denied)
 		}
 	case m.command != nil && r.contain && !r.shadow && m.command.open():
-		add(&s.contains)
+		s.contains.add(r)
 	case m.command != nil && r.shadow:
 		s.shadowAllows.add(r)
 	case m.command != nil && r.contain:
-		add(&s.contains)
+		s.contains.add(r)
 		s.allows.add(r)
 	case m.command != nil:
 		s.allows.add(r)

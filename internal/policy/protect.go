@@ -19,7 +19,8 @@ type protection struct {
 	// hidden are the names with a dot in front that stand in paths.
 	hidden map[string]bool
 	// signs are parts of names, in lower case: a word without one touches nothing here.
-	signs [256][]string // by first character
+	signs   [256][]string // by first character
+	longest int           // sign
 }
 
 // wellKnown are the protected paths that are the same everywhere.
@@ -107,6 +108,7 @@ func newProtection(own []string, home string) (*protection, error) {
 func (p *protection) addSign(s string) {
 	s = strings.ToLower(s)
 	p.signs[s[0]] = append(p.signs[s[0]], s)
+	p.longest = max(p.longest, len(s))
 }
 
 // namesOnly are programs that do nothing to the paths they are given but tell about their

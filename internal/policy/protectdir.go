@@ -16,7 +16,11 @@ type dirFacts struct {
 
 func (e *scope) facts(p *protection, dir string) *dirFacts {
 	if e.dir.dir != dir || !e.dir.known {
-		e.dir = dirFacts{dir, true, p.hasSign(dir), p.aboveState(dir, e)}
+		last, news := &e.dir, dir // a script that goes down and down names each directory again
+		if last.known && !last.sign && strings.HasPrefix(dir, last.dir) {
+			news = dir[max(0, len(last.dir)-p.longest):]
+		}
+		e.dir = dirFacts{dir, true, p.hasSign(news), p.aboveState(dir, e)}
 	}
 	return &e.dir
 }

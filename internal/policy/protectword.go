@@ -154,26 +154,34 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 	for part := range strings.SplitSeq(text, "/") {
 		hiddenNames = hiddenNames || strings.HasPrefix(part, ".") && (strings.ContainsAny(part, "*?[") || p.hidden[part])
 	}
-	paths := p.paths
-	if changes {
-		paths = slices.Concat(p.paths, p.kept)
-	}
-	for i := range paths {
-		q := &paths[i]
+	mayBe := func(q *pathPattern) string {
 		if !hiddenNames && strings.HasPrefix(q.src, "**/.") {
-			continue
+			return ""
 		}
 		if strings.HasPrefix(q.src, "**/") && !hiddenNames {
 			name, _, _ := strings.Cut(q.src[3:], "/")
 			if name, _, _ = strings.Cut(name, "*"); name == "" && !p.hasSign(text) || !strings.Contains(text, name) {
-				continue // no more than any other pattern
+				return "" // no more than any other pattern
 			}
 		}
 		if !e.spend(60) {
 			return "There is too much in it to compare."
 		}
-		if e.mayTouch(tokens, []pathPattern{*q}) {
+		if e.mayTouchOne(tokens, q) {
 			return quote(whole.Text) + " may become " + notAllowed
+		}
+		return ""
+	}
+	for i := range p.paths {
+		if why := mayBe(&p.paths[i]); why != "" {
+			return why
+		}
+	}
+	if changes {
+		for i := range p.kept {
+			if why := mayBe(&p.kept[i]); why != "" {
+				return why
+			}
 		}
 	}
 	// A search of ../h* reads all of what that becomes.

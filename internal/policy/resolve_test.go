@@ -22,7 +22,7 @@ func TestResolveRemembers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths := []string{"", "/a", "/a/b", "/a/b/c", "/a/bc", "/a/link", "/a/link/y", "/a/link/..", "/a/link/../back", "/a/link/../back/b", "/a/link/../back/b/../link/y", "/a/none", "/a/none/x", "/a/none/../link", "/loop", "/loop/x", "/a/b/"}
+	paths := []string{"", "/a", "/a/b", "/a/b/c", "/a/bc", "/a/link", "/a/link/y", "/a/link/..", "/a/link/../back", "/a/link/../back/b", "/a/link/../back/b/../link/y", "/a/none", "/a/none/x", "/a/none/../link", "/a/none/x/../../link/y", "/none/../a/link", "/loop", "/loop/x", "/a/b/"}
 	for _, first := range paths {
 		for _, second := range paths {
 			e := &surroundings{cwd: dir, readlink: os.Readlink}
@@ -31,6 +31,12 @@ func TestResolveRemembers(t *testing.T) {
 			if got, want := e.resolve(dir+second), alone.resolve(dir+second); got != want {
 				t.Errorf("%s after %s: %q, want %q", second, first, got, want)
 			}
+		}
+	}
+	for path, want := range map[string]string{"/a/none/../link": "/far/x", "/a/none/x/../../link/y": "/far/x/y", "/none/../a/link": "/far/x", "/a/none/x/y": "/a/none/x/y"} {
+		e := &surroundings{cwd: dir, readlink: os.Readlink}
+		if got := e.resolve(dir + path); got != dir+want {
+			t.Errorf("%s: %q", path, got)
 		}
 	}
 	e := &surroundings{cwd: dir, readlink: os.Readlink}

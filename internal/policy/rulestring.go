@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"assent/internal/agent/claude/tools"
@@ -117,6 +118,13 @@ func bareTool(name string, guard bool) (*match, error) {
 	m := &match{tools: sameTools(name)}
 	if guard && name == tools.Edit { // who may not edit may not do it with another tool either
 		for _, other := range tools.Where(func(t tool.Tool) bool { return t.Kind == tool.Edit || t.Kind == tool.Write }) {
+			m.tools = append(m.tools, textGlob(other))
+		}
+	}
+	if guard && name == tools.Read { // nor read or change anything, as with Read(PATH)
+		for _, other := range tools.Where(func(t tool.Tool) bool {
+			return slices.Contains([]tool.Kind{tool.Read, tool.ListDir, tool.Find, tool.Search, tool.Edit, tool.Write}, t.Kind)
+		}) {
 			m.tools = append(m.tools, textGlob(other))
 		}
 	}

@@ -51,6 +51,7 @@ var verbNames = map[string][]string{ // read-only
 		"install i in ins inst insta instal isnt isnta isntal isntall add", "uninstall un unlink remove rm r", "publish pub publ publi publis", "unpublish unp unpu unpub unpubl unpubli unpublis",
 		"run run-script rum urn", "exec x", "test t tst", "ci clean-install ic install-clean isntall-clean", "update up upgrade udpate", "init create innit",
 	},
+	"git":   {"push send-pack http-push", "fetch fetch-pack http-fetch"},
 	"pnpm":  {"install i", "remove rm un uninstall", "update up upgrade", "test t"},
 	"bun":   {"install i", "add a", "remove rm"},
 	"cargo": {"build b", "run r", "test t", "check c", "doc d", "remove rm"},
@@ -86,12 +87,14 @@ func sameWords(lists []string, word string) []string {
 	return nil
 }
 
-// withoutGroup are the arguments of a command without a word that changes nothing of what it does: docker
-// container rm is docker rm, and cargo +nightly publish is cargo publish. nil without one.
+// withoutGroup are the arguments of a command without a word that changes little of what it does: docker
+// container rm is docker rm, cargo +nightly publish is cargo publish, and git lfs push pushes. nil without one.
 func withoutGroup(argv []shell.Word) []shell.Word {
 	is := func(w shell.Word) bool { return w.Text == "container" }
 	switch argv[0].Text[strings.LastIndexByte(argv[0].Text, '/')+1:] {
 	case "docker", "podman":
+	case "git":
+		is = func(w shell.Word) bool { return w.Text == "subtree" || w.Text == "lfs" }
 	case "cargo":
 		is = func(w shell.Word) bool { return strings.HasPrefix(w.Prefix, "+") }
 	default:

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ type secretList struct {
 	manyDirs     []glob
 	paths        []pathGlobOf
 	words        []string
+
+	// The names, the directories, and a name of each kind.
+	allNames, allDirectories, allKinds []string
 }
 
 // needed are patterns by the first two characters of a text that each needs, so that most names are
@@ -48,9 +52,29 @@ func (n *needed) add(need string, i int) {
 
 // any says whether one of the patterns that a text may match does.
 func (n *needed) any(s string, match func(int) bool) bool {
-	if slices.ContainsFunc(n.rest, match) {
-		return true
-	}
+	return slices.ContainsFunc(n.rest, match) || n.anyPair(s, match)
+}
+
+// appendFor appends the patterns that a text which begins with s may match without any two characters
+// from behind it: those of which s holds the part that they need, or ends in how that begins.
+func (n *needed) appendFor(all []int, s string, need func(int) string) []int {
+	all = append(all, n.rest...)
+	n.anyPair(s, func(i int) bool {
+		part := need(i)
+		may := strings.Contains(s, part)
+		for k := 2; k < len(part) && !may; k++ {
+			may = strings.HasSuffix(s, part[:k])
+		}
+		if may && !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+		return false
+	})
+	return all
+}
+
+// anyPair is any for the patterns that need two characters.
+func (n *needed) anyPair(s string, match func(int) bool) bool {
 	for i := range len(s) - 1 {
 		a, b := s[i], s[i+1]
 		if a < 0x80 && b < 0x80 && n.pairs[int(a)<<7|int(b)] && slices.ContainsFunc(n.by[[2]byte{a, b}], match) {
@@ -139,6 +163,10 @@ func readSecrets(text string) (*secretList, error) {
 			return nil, fail("no such section")
 		}
 	}
+	l.allNames, l.allDirectories = slices.Sorted(maps.Keys(l.names)), slices.Sorted(maps.Keys(l.directories))
+	for _, kind := range slices.Sorted(maps.Keys(l.kinds)) {
+		l.allKinds = append(l.allKinds, "x"+kind)
+	}
 	for i := range l.shapes {
 		l.shapesBy.add(l.shapes[i].need, i)
 	}
@@ -154,6 +182,11 @@ func readSecrets(text string) (*secretList, error) {
 func fold(s string) string      { return secretlist.Fold(s) }
 func code(name string) bool     { return secretlist.Code(name) }
 func dataName(name string) bool { return secretlist.Data(name) }
+
+// directory says whether a folded name is that of a directory of the list, or of a copy of one.
+func (l *secretList) directory(name string) bool {
+	return l.directories[name] || l.dirsBy.any(name, func(i int) bool { return l.manyDirs[i].match(name) }) || slices.ContainsFunc(secretlist.Originals(name), l.directory)
+}
 
 // nameIsSecret says whether a folded name is one of those in the list.
 func (l *secretList) nameIsSecret(name string) bool {
@@ -204,32 +237,30 @@ func (e *surroundings) secretPath(at string) bool {
 	if at == "" {
 		return true
 	}
-	var few [16]string // most paths have fewer parts
-	parts := few[:0]
-	for left := at[1:]; ; {
-		part, rest, more := strings.Cut(left, "/")
-		if parts, left = append(parts, part), rest; !more {
-			break
-		}
+	slash := max(strings.LastIndexByte(at, '/'), 0)
+	name, place := at[slash+1:], e.place(at[:slash])
+	if place.listed || l.directory(name) {
+		return true
 	}
-	rest, inHome := e.homePath(at, parts)
-	for _, d := range parts {
-		if l.directories[d] || l.dirsBy.any(d, func(i int) bool { return l.manyDirs[i].match(d) }) {
-			return true
-		}
+	rest, inHome := "", place.homeAt > 0 && place.homeAt < len(at)
+	if inHome {
+		rest = at[place.homeAt:]
 	}
-	if l.nameIsSecret(parts[len(parts)-1]) {
+	if l.nameIsSecret(name) {
 		// The name of the project itself, and of what it lies in, says nothing.
 		if _, above := under(at, fold(e.project)); !above || e.project == "" {
 			return !slices.ContainsFunc(l.open, func(p pathGlobOf) bool { return p.glob.exact && p.match(at, rest, inHome) })
 		}
 	}
-	if l.pathsBy.any(at, func(i int) bool {
+	if place.anyPath(at, func(i int) bool {
 		return l.paths[i].match(at, rest, inHome) && !(code(at) && strings.Contains(l.paths[i].glob.src, "secrets/"))
 	}) {
 		return true
 	}
-	if e.ownProject(at) {
+	if slices.ContainsFunc(secretlist.Originals(name), func(original string) bool { return e.secretPath(at[:slash+1] + original) }) {
+		return true
+	}
+	if place.own || e.ownProject(at) {
 		return false
 	}
 	for i := range l.closed {
@@ -262,13 +293,18 @@ func (e *surroundings) homePath(at string, parts []string) (string, bool) {
 	}
 	for i, p := range parts {
 		switch {
-		case (p == "home" || p == "users" || p == "homes" || i == 0 && (p == "u" || len(p) == 5 && strings.HasPrefix(p, "home"))) && i+2 < len(parts):
+		case homesName(p, i) && i+2 < len(parts):
 			return strings.Join(parts[i+2:], "/"), true
 		case p == "root" && i == 0 && len(parts) > 1:
 			return strings.Join(parts[1:], "/"), true
 		}
 	}
 	return "", false
+}
+
+// homesName says whether the i-th part of a path is a name of what holds homes.
+func homesName(p string, i int) bool {
+	return p == "home" || p == "users" || p == "homes" || i == 0 && (p == "u" || len(p) == 5 && strings.HasPrefix(p, "home"))
 }
 
 // ownProject says whether a folded path lies in the project, and the project is no home or a
@@ -286,19 +322,17 @@ func (e *surroundings) ownProject(at string) bool {
 }
 
 func (e *surroundings) settingsDirectory(dir string) bool {
-	if e.readlink != nil { // homes are known only as far as links were followed
-		return e.isSettingsDirectory(dir)
-	}
-	if s := &e.settings; !s.known || s.dir != dir {
-		*s = settingsFact{dir, true, e.isSettingsDirectory(dir)}
+	// Homes are known only as far as links were followed.
+	if s := &e.settings; !s.known || s.dir != dir || s.realHome != e.realHome {
+		*s = settingsFact{dir, e.realHome, true, e.isSettingsDirectory(dir)}
 	}
 	return e.settings.is
 }
 
 // settingsFact says whether a directory is one of settings.
 type settingsFact struct {
-	dir       string
-	known, is bool
+	dir, realHome string
+	known, is     bool
 }
 
 func (e *surroundings) isSettingsDirectory(dir string) bool {

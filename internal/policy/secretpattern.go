@@ -37,7 +37,15 @@ func (e *scope) onePattern(t, dir string) bool {
 		if !e.spend(200) {
 			return true
 		}
-		if l.patternIsSecret(part) {
+		is, known := e.patterns[part]
+		if !known {
+			is = l.patternIsSecret(part)
+			if e.patterns == nil {
+				e.patterns = map[string]bool{}
+			}
+			e.patterns[part] = is
+		}
+		if is {
 			return true
 		}
 		sample = append(sample, fill(part))
@@ -84,27 +92,18 @@ func (l *secretList) patternIsSecret(part string) bool {
 	if err != nil {
 		return strings.HasPrefix(part, ".")
 	}
-	for name := range l.names {
+	for _, name := range l.allNames {
 		if g.match(name) {
 			return true
 		}
 	}
-	for name := range l.directories {
+	for _, name := range l.allDirectories {
 		if g.match(name) {
 			return true
 		}
 	}
-	for kind := range l.kinds {
-		if g.match("x"+kind) && fixed > 2 {
-			return true
-		}
-	}
-	if kindPattern(part) {
-		for kind := range l.kinds {
-			if g.match("x" + kind) {
-				return true
-			}
-		}
+	if (fixed > 2 || kindPattern(part)) && slices.ContainsFunc(l.allKinds, g.match) {
+		return true
 	}
 	lead := part[:strings.IndexAny(part, "*?[")]
 	return len(lead) >= 4 && slices.ContainsFunc(l.words, func(w string) bool { return strings.HasPrefix(w, lead) })
@@ -161,12 +160,12 @@ func (l *secretList) vagueKind(part string) bool {
 
 // anyKind says whether a file of one of the kinds fits, or a hidden file of the list.
 func (l *secretList) anyKind(fits func(string) bool, hidden bool) bool {
-	for kind := range l.kinds {
-		if strings.LastIndexByte(kind, '.') == 0 && fits("x"+kind) {
+	for _, name := range l.allKinds {
+		if strings.LastIndexByte(name, '.') == 1 && fits(name) {
 			return true
 		}
 	}
-	for name := range l.names {
+	for _, name := range l.allNames {
 		if hidden && name[0] == '.' && fits(name) {
 			return true
 		}

@@ -305,9 +305,13 @@ func (m *match) circumstances(e *scope, dir string, known bool, guard bool) (tru
 		}
 	}
 	if m.cwd != nil && !m.anyCwd {
-		at, ok := e.resolvePath(dir, dir)
+		var at resolvedPath
+		ok := known
+		if known {
+			at, ok = e.resolvePath(dir, dir)
+		}
 		switch {
-		case !ok || !known:
+		case !ok:
 			found = found.and(perhaps)
 		case guard && !e.touches(at, m.cwd), !guard && !e.inside(at, m.cwd):
 			return no, fault{"cwd", "it runs in " + quote(dir)}

@@ -15,13 +15,29 @@ import (
 // was planted there, with a .git or as bare files, has its own configuration, which can name
 // programs that git status or git diff run.
 func (e *scope) strangeRepository(dir string) string {
+	if e.strange.dir != dir || !e.strange.known {
+		e.strange = strangeDir{dir, true, e.isStrange(dir)}
+	}
+	if e.strange.is {
+		return dir
+	}
+	return ""
+}
+
+// strangeDir says whether a directory is, or lies in, a repository of its own.
+type strangeDir struct {
+	dir       string
+	known, is bool
+}
+
+func (e *scope) isStrange(dir string) bool {
 	if e.readlink == nil || e.project == "" || !lies(e.project, dir) {
-		return ""
+		return false
 	}
 	// A link may lead out of the project, to where another repository begins further up.
 	top, at := e.realBase(&pathPattern{anchor: atProject}), e.resolve(dir)
 	if top == "" || at == "" || !lies(top, at) {
-		return dir
+		return true
 	}
 	there := func(name string) bool {
 		_, err := e.readlink(path.Join(at, name))
@@ -30,16 +46,13 @@ func (e *scope) strangeRepository(dir string) string {
 	for ; ; at = path.Dir(at) {
 		switch {
 		case at == top && !there("HEAD"): // neither, or the project's own
-			return ""
+			return false
 		case there(".git"):
-			if at == top {
-				return ""
-			}
-			return dir
+			return at != top
 		case there("HEAD") && there("objects"):
-			return dir
+			return true
 		case at == top || at == "/":
-			return ""
+			return false
 		}
 	}
 }

@@ -61,41 +61,45 @@ func (m *commandMatch) named(words []shell.Word) []bool {
 	return mine
 }
 
+// shown is how a word is told of: one that has no text, as $"", is not to look like no word.
+func shown(w shell.Word) string {
+	if w.Text == "" {
+		return "…"
+	}
+	return w.Text
+}
+
 // opened finds the side door of a program, or of one that it runs with the words that follow.
 func opened(program string, words []shell.Word, mine []bool) (word, why string) {
 	if sideTable() == nil {
 		return program, "cannot be looked up in the table of side doors"
 	}
-	rows := sideTable()[program]
 	if w := sideWord(program, words, mine); w != "" {
 		return w, sideWhy
 	}
-	var h harmless
-	for _, r := range rows {
-		if _, ok := r.applies(words); ok {
-			h.add(r)
-		}
-	}
-	if rows != nil {
-		w, values := uncertain(program, words, mine, &h)
+	if doors := sideTable()[program]; doors != nil {
+		group, h := doors.applying(words)
+		w, values := uncertain(program, words, mine, h)
 		if w != "" {
 			return w, "may become a flag or a word that a rule must name"
 		}
 		mine = values
-	}
-	for _, r := range rows {
-		last, ok := r.applies(words)
-		if !ok {
-			continue
-		}
-		if r.pure {
-			if !mine[last] {
-				return words[last].Text, sideWhy
+		for i, r := range doors.rows {
+			if group&(1<<min(i, 63)) == 0 {
+				continue
 			}
-			continue
-		}
-		if w := r.find(words, mine, &h); w != "" {
-			return w, sideWhy
+			last, ok := r.applies(words)
+			switch {
+			case !ok:
+			case r.pure:
+				if !mine[last] {
+					return shown(words[last]), sideWhy
+				}
+			default:
+				if w := r.find(words, mine, h); w != "" {
+					return w, sideWhy
+				}
+			}
 		}
 	}
 	if runsArguments(program) {
@@ -123,7 +127,7 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 			// What follows are operands, which may still be doors.
 			for k := i + 1; k < len(words); k++ {
 				if !mine[k] && (words[k].Prefix == "" || words[k].Prefix[0] != '-') && r.opens(words[k], h) {
-					return words[k].Text
+					return shown(words[k])
 				}
 			}
 			return ""
@@ -134,7 +138,7 @@ func (r *doorRow) find(words []shell.Word, mine []bool, h *harmless) string {
 		if len(null) < len(words) && !slices.ContainsFunc(null, func(n shell.Word) bool { return n.Start == w.Start && n.Text == w.Text }) {
 			continue
 		}
-		return w.Text
+		return shown(w)
 	}
 	return ""
 }
@@ -149,11 +153,11 @@ func (r *doorRow) unlisted(words []shell.Word, mine []bool, h *harmless) string 
 	}
 	rest = r.withoutNull(rest)
 	if _, fault := r.only.scan(rest, false, nil); fault != nil {
-		return fault.word.Text
+		return shown(fault.word)
 	}
 	for _, w := range rest {
 		if r.opens(w, h) {
-			return w.Text
+			return shown(w)
 		}
 	}
 	return ""
@@ -189,7 +193,7 @@ func uncertain(program string, words []shell.Word, mine []bool, h *harmless) (wo
 		if name, _, is := strings.Cut(w.Prefix, "="); is && strings.HasPrefix(name, "-") && !(w.Glob && strings.ContainsAny(w.Text, "$`")) {
 			continue // certainly this flag
 		}
-		return w.Text, nil
+		return shown(w), nil
 	}
 	if values == nil {
 		values = mine
@@ -218,7 +222,7 @@ func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
 				continue
 			}
 			if k == i+1 && falsy(w.Text) {
-				return w.Text
+				return shown(w)
 			}
 			if len(w.Prefix) < 2 || w.Prefix[0] != '-' {
 				continue
@@ -227,7 +231,7 @@ func (m *commandMatch) overridden(words []shell.Word, mine []bool) string {
 			other = strings.ToLower(other)
 			again := other == name && (has || k+1 < len(words) && (valued || falsy(words[k+1].Text)))
 			if again || negates(name, other) || negates(other, name) {
-				return w.Text
+				return shown(w)
 			}
 		}
 	}
@@ -260,7 +264,11 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 		return ""
 	}
 	values := map[string]bool{}
-	for _, r := range sideTable()[program] {
+	var rows []*doorRow
+	if doors := sideTable()[program]; doors != nil {
+		rows = doors.rows
+	}
+	for _, r := range rows {
 		if r.only != nil {
 			for name, mode := range r.only.long {
 				values[name] = mode == hasValue
@@ -283,12 +291,12 @@ func (m *commandMatch) elsewhere(program string, words []shell.Word, mine []bool
 		text := w.Text
 		if !w.Static {
 			if !w.Glob || strings.ContainsAny(text, "$`{}()\\'\"~") || strings.Contains(text, "..") {
-				return text
+				return shown(w)
 			}
 			text = w.Prefix + "x" // a name in the same place
 		}
 		if !matchArg(last, text) {
-			return w.Text
+			return shown(w)
 		}
 	}
 	return ""

@@ -38,3 +38,15 @@ func TestOpenRules(t *testing.T) {
 		{"cp a b", hook.ActionAllow}, {"cp -r a b", hook.ActionAllow}, {"cp a .", hook.ActionAllow}, {"cp -r evil/. .", hook.ActionAsk}, {"cp -a evil/ ..", hook.ActionAsk}, {"cp -rT evil /home/user/project", hook.ActionAsk}, {"rsync -a evil/ .", hook.ActionAsk}, {"rsync -a a/ b/", hook.ActionAllow},
 	})
 }
+
+// TestOpenRulesUnknownWords: a word of which nothing at all is known may be a side door, too.
+func TestOpenRulesUnknownWords(t *testing.T) {
+	var rows []row
+	for _, c := range []string{"git log", "git log --oneline", "sqlite3 db", "fd -H", "go test", "date", "terraform plan", "make", "tar tf"} {
+		rows = append(rows, row{c + ` $""`, hook.ActionAsk})
+		for _, w := range []string{"$f", `"$f"`} {
+			rows = append(rows, row{"for f in $(cat x.txt); do " + c + " " + w + "; done", hook.ActionAsk}, row{"f=$(cat x.txt); " + c + " " + w, hook.ActionAsk})
+		}
+	}
+	expect(t, `allow: ["Bash(git log:*)", "Bash(sqlite3:*)", "Bash(fd:*)", "Bash(go test:*)", "Bash(date:*)", "Bash(terraform plan:*)", "Bash(make:*)", "Bash(tar tf:*)", "Bash(cat x.txt)"]`, rows)
+}

@@ -261,24 +261,24 @@ func awkDoor(words []shell.Word, mine []bool) string {
 		case t == "-F" || t == "-v":
 			i++
 			if i < len(words) && words[i].Glob {
-				return words[i].Text
+				return shown(words[i])
 			}
 		case strings.HasPrefix(t, "-F") || strings.HasPrefix(t, "-v"):
 			if w.Glob {
-				return w.Text
+				return shown(w)
 			}
 		case mine[i] && (t == "-f" || t == "--file"):
 			return ""
 		case w.Static && t == "--":
 		case strings.HasPrefix(t, "-") && len(t) > 1:
 			if !mine[i] {
-				return w.Text
+				return shown(w)
 			}
 		default:
 			if mine[i] || w.Static && safeAwk(w.Text) {
 				return ""
 			}
-			return w.Text
+			return shown(w)
 		}
 	}
 	return ""

@@ -30,13 +30,67 @@ type doorRow struct {
 }
 
 // sideTable are the rows by program.
-var sideTable = sync.OnceValue(func() map[string][]*doorRow {
-	table, err := readSideDoors(sideDoorsText)
+var sideTable = sync.OnceValue(func() map[string]*programDoors {
+	rows, err := readSideDoors(sideDoorsText)
 	if err != nil {
 		return nil // nothing open is allowed then; a test reads it
 	}
+	table := make(map[string]*programDoors, len(rows))
+	for program, mine := range rows {
+		table[program] = &programDoors{rows: mine}
+	}
 	return table
 })
+
+// programDoors are the rows of one program, with what those that apply together say to be harmless: there
+// are few such groups, and nearly every command of the program has one of them.
+type programDoors struct {
+	rows []*doorRow
+
+	mu     sync.RWMutex
+	groups map[uint64]*harmless // by the bits of the rows that apply; at most maxGroups
+}
+
+const maxGroups = 1000
+
+// applying returns the bits of the rows that apply to the words, and what these say to be harmless.
+func (p *programDoors) applying(words []shell.Word) (group uint64, h *harmless) {
+	if len(p.rows) > 64 {
+		h = &harmless{}
+		for _, r := range p.rows {
+			if _, ok := r.applies(words); ok {
+				h.add(r)
+			}
+		}
+		return ^uint64(0), h
+	}
+	for i, r := range p.rows {
+		if _, ok := r.applies(words); ok {
+			group |= 1 << i
+		}
+	}
+	p.mu.RLock()
+	h = p.groups[group]
+	p.mu.RUnlock()
+	if h != nil {
+		return group, h
+	}
+	h = &harmless{}
+	for i, r := range p.rows {
+		if group&(1<<i) != 0 {
+			h.add(r)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.groups == nil {
+		p.groups = map[uint64]*harmless{}
+	}
+	if len(p.groups) < maxGroups {
+		p.groups[group] = h
+	}
+	return group, h
+}
 
 func readSideDoors(text string) (map[string][]*doorRow, error) {
 	table := map[string][]*doorRow{}
@@ -215,7 +269,12 @@ func (r *doorRow) withoutNull(words []shell.Word) []shell.Word {
 		return words
 	}
 	nothing := func(s string) bool { return s == "-" || s == "/dev/null" }
-	var kept []shell.Word
+	if !slices.ContainsFunc(words, func(w shell.Word) bool {
+		return w.Static && len(w.Text) > 1 && w.Text[0] == '-' && (nothingAttached(w.Text) || strings.Contains(w.Text, "=")) || nothing(w.Text)
+	}) {
+		return words
+	}
+	kept := make([]shell.Word, 0, len(words))
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		if w.Static && len(w.Text) > 1 && w.Text[0] == '-' {

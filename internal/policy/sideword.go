@@ -22,7 +22,7 @@ func sideWord(program string, words []shell.Word, mine []bool) string {
 	find := func(is func(i int, w shell.Word) bool) string {
 		for i, w := range words {
 			if !mine[i] && is(i, w) {
-				return w.Text
+				return shown(w)
 			}
 		}
 		return ""

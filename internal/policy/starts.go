@@ -41,7 +41,11 @@ func started(u *shell.Unit, e *scope) []shell.Unit {
 			}
 		}
 	}
-	for _, argv := range append([][]shell.Word{u.Argv}, u.Alt...) {
+	for n := -1; n < len(u.Alt); n++ {
+		argv := u.Argv
+		if n >= 0 {
+			argv = u.Alt[n]
+		}
 		if len(argv) < 2 || !argv[0].Static {
 			continue
 		}

@@ -63,7 +63,7 @@ func readTarget(e *scope) target {
 			if e.tool.Kind == tool.Search {
 				t.search = p
 			} else if t.names = p; strings.HasPrefix(p, "/") {
-				t.paths = append(t.paths, path.Dir(p[:len(p)-len(strings.TrimLeft(p, "/"))+strings.IndexAny(p+"*", "*?[{")]))
+				t.paths = append(t.paths, path.Dir(p[:strings.IndexAny(p+"*", "*?[{")]))
 			}
 		}
 		return t

@@ -117,7 +117,7 @@ deny: ["Read(**/.env)"]
 		})
 	}
 	for _, row := range []row{
-		{`{"pattern":"**/*.ts","path":"src"}`, hook.ActionAllow}, {`{"pattern":"/etc/*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"../*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"~/x","path":"src"}`, hook.ActionAsk},
+		{`{"pattern":"**/*.ts","path":"src"}`, hook.ActionAllow}, {`{"pattern":"/etc/*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"../*","path":"src"}`, hook.ActionAsk}, {`{"pattern":"~/x","path":"src"}`, hook.ActionAsk}, {`{"pattern":"/etc/passwd"}`, hook.ActionAsk}, {`{"pattern":"//a"}`, hook.ActionAsk}, {`{"pattern":"/"}`, hook.ActionAsk},
 	} {
 		t.Run(row.in, func(t *testing.T) {
 			c := bash("")
@@ -198,6 +198,37 @@ func TestCase(t *testing.T) {
 		}
 		if v := s.Eval(bash("cat " + path)); v.Action != hook.ActionDeny {
 			t.Errorf("cat %s: %s", path, v.Action)
+		}
+	}
+}
+
+// TestBareRead: who may not read may neither search nor list, nor change what he has not read.
+func TestBareRead(t *testing.T) {
+	s := load(t, "version: 1\nallow: [Read, Grep, Glob, Edit, Write, \"Bash(ls)\"]\ndeny: [Read]")
+	for _, c := range []Call{tool1("Read", "file_path", "a"), tool1("Grep", "pattern", "x"), tool1("Glob", "pattern", "*.go"), tool1("LS", "path", "."), tool1("NotebookRead", "notebook_path", "a.ipynb"),
+		tool1("Edit", "file_path", "a"), tool1("MultiEdit", "file_path", "a"), tool1("Write", "file_path", "a")} {
+		if v := s.Eval(c); v.Action != hook.ActionDeny {
+			t.Errorf("%s: %+v", c.Tool, v)
+		}
+	}
+	if v := s.Eval(bash("ls")); v.Action != hook.ActionAllow {
+		t.Errorf("ls: %+v", v)
+	}
+	s = load(t, "version: 1\nallow: [Read]")
+	if v := s.Eval(tool1("Grep", "pattern", "x")); v.Action != hook.ActionAsk {
+		t.Errorf("an allow of Read allows Grep: %+v", v)
+	}
+}
+
+// TestOtherPushes: what pushes by another name is a push.
+func TestOtherPushes(t *testing.T) {
+	s := load(t, "version: 1\nallow: [\"Bash(git *)\"]\ndeny: [\"Bash(git push *)\"]")
+	for command, want := range map[string]hook.Action{
+		"git push": hook.ActionDeny, "git send-pack o main": hook.ActionDeny, "git http-push x": hook.ActionDeny, "git -C . send-pack o": hook.ActionDeny, "git subtree push -P a o main": hook.ActionDeny,
+		"git lfs push o main": hook.ActionDeny, "git status": hook.ActionAllow, "git log send-pack": hook.ActionAllow,
+	} {
+		if v := s.Eval(bash(command)); v.Action != want {
+			t.Errorf("%s: %+v", command, v)
 		}
 	}
 }

@@ -106,6 +106,18 @@ var targets = map[string]target{
 		f.sent()
 		return strike{path: "/v1/sessions/s1/messages", body: mustJSON(fields{"id": uuid.NewString(), "prompt": "x"})}
 	}, want: 202, changes: true},
+	"GET /v1/agents":        {need: auth.RoleView, ready: get("/v1/agents"), want: 200, byDevice: true},
+	"GET /v1/agents/{name}": {need: auth.RoleView, ready: get("/v1/agents/coder"), want: 200, byDevice: true},
+	"POST /v1/agents/{name}/messages": {need: auth.RoleOperate, ready: func(f *fort) strike {
+		bearer, m := f.toAgent()
+		return strike{path: "/v1/agents/coder/messages", token: bearer, body: mustJSON(m)}
+	}, want: 202, changes: true},
+	"GET /v1/agents/{name}/messages/{message}":    {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, byDevice: true},
+	"DELETE /v1/agents/{name}/messages/{message}": {need: auth.RoleOperate, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, changes: true, byDevice: true},
+	"GET /v1/host/ws": {need: auth.RoleHost, ready: func(f *fort) strike {
+		return strike{path: "/v1/host/ws", header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
+			"Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}}
+	}, want: 101},
 	"GET /v1/search":            {need: auth.RoleView, ready: get("/v1/search?q=x"), want: 200, byDevice: true},
 	"GET /v1/decisions":         {need: auth.RoleView, ready: get("/v1/decisions?q=x"), want: 200, byDevice: true},
 	"GET /v1/stats":             {need: auth.RoleView, ready: get("/v1/stats?step=hour"), want: 200, byDevice: true},

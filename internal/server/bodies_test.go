@@ -17,6 +17,7 @@ var bodies = map[string][]string{
 	"POST /v1/requests/{id}/decision":      {"behavior", "inputSha256"},
 	"POST /v1/requests/{id}/handback":      {"inputSha256"},
 	"POST /v1/sessions/{id}/messages":      {"id", "prompt"},
+	"POST /v1/agents/{name}/messages":      {"expiresAt", "id", "kind", "sessionId"},
 	"POST /v1/rules":                       {"inputSha256", "proposal", "requestId"},
 	"POST /v1/grants":                      {"inputSha256", "proposal", "requestId"},
 	"POST /v1/stop":                        nil,
@@ -36,7 +37,7 @@ var bodies = map[string][]string{
 	"POST /v1/auth/session":                {"deviceId", "nonce", "signature"},
 }
 
-// TestBodiesByTheirSchemas: whatever is wrong with the form of a body is 400, and errors[].pointer
+// TestBodiesByTheirSchemas: whatever is wrong with the form of a body is 400, of a message to an agent 422, and errors[].pointer
 // names the member: missing, unknown, of another type, and null. It holds for each route that takes
 // a body.
 func TestBodiesByTheirSchemas(t *testing.T) {
@@ -70,7 +71,11 @@ func TestBodiesByTheirSchemas(t *testing.T) {
 			try := func(what, body, pointer string) {
 				t.Helper()
 				r := g.call(call{method: rt.method, path: rt.path, body: body, token: g.tokens[rt.need]})
-				if r.status != http.StatusBadRequest || r.header.Get("Content-Type") != "application/problem+json" {
+				want := http.StatusBadRequest
+				if o.Body == "NewAgentMessage" {
+					want = http.StatusUnprocessableEntity
+				}
+				if r.status != want || r.header.Get("Content-Type") != "application/problem+json" {
 					t.Errorf("%s, %s: %d %s", name, what, r.status, r.body)
 					return
 				}

@@ -82,6 +82,11 @@ func assign(target any, value []byte) (want string) {
 // includes a credential that was revoked while the body arrived: otherwise a caller who delays the
 // body could still act with it.
 func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema string, fields map[string]any, check func() []*hook.FieldError) bool {
+	return s.readMembers(w, r, http.StatusBadRequest, schema, fields, check)
+}
+
+// readMembers is readObject with the status that answers members which are wrong.
+func (s *Server) readMembers(w http.ResponseWriter, r *http.Request, bad int, schema string, fields map[string]any, check func() []*hook.FieldError) bool {
 	body, err := s.readBody(w, r)
 	if err != nil {
 		var tooBig *http.MaxBytesError
@@ -117,7 +122,11 @@ func (s *Server) readObject(w http.ResponseWriter, r *http.Request, schema strin
 		}
 	}
 	if len(errs) > 0 {
-		writeProblem(w, bodyProblem(errs))
+		p := bodyProblem(errs)
+		if errs[0].Field != "" {
+			p.Status = bad
+		}
+		writeProblem(w, p)
 		return false
 	}
 	return true

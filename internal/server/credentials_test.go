@@ -31,7 +31,7 @@ func TestTokensOverHTTP(t *testing.T) {
 			t.Fatalf("%d %s", r.status, r.body)
 		}
 		list := g.call(call{path: "/v1/tokens", token: admin})
-		if n := len(validList(t, "Token", list.body)); n != 5 || strings.Contains(list.body, made.Token) {
+		if n := len(validList(t, "Token", list.body)); n != 6 || strings.Contains(list.body, made.Token) {
 			t.Errorf("%d tokens: %s", n, list.body)
 		}
 		if r := g.call(call{path: "/v1/requests", token: made.Token}); r.status != http.StatusOK {

@@ -243,7 +243,7 @@ func TestDevicesGiveOutNoCredentials(t *testing.T) {
 				t.Errorf("%s: %d %s", path, r.status, r.body)
 			}
 		}
-		if n := len(g.auth.Tokens()); n != 4 {
+		if n := len(g.auth.Tokens()); n != 5 {
 			t.Errorf("%d tokens", n)
 		}
 		if n := len(g.auth.Devices()); n != 1 {
@@ -290,8 +290,8 @@ func TestRevokedWhileTheBodyComes(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 401 ") {
 			t.Errorf("%v %s", err, answer)
 		}
-		if n := len(g.auth.Tokens()); n != 3 {
-			t.Errorf("%d tokens, want the 3 others", n)
+		if n := len(g.auth.Tokens()); n != 4 {
+			t.Errorf("%d tokens, want the 4 others", n)
 		}
 	})
 }

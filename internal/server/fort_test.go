@@ -21,6 +21,7 @@ import (
 	"assent/broker"
 	"assent/broker/logtest"
 	"assent/internal/agent/claude"
+	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/auth/passkey"
@@ -61,6 +62,7 @@ type fort struct {
 
 	halt   *halt.Store
 	fleet  *fleet.Store
+	hosts  *fleet.Registry
 	mu     sync.Mutex
 	events int // guarded by mu; published
 }
@@ -86,7 +88,11 @@ func newFort(t *testing.T) *fort {
 	f.must(err)
 	f.fleet, err = fleet.Open(ctx, fleet.Config{KV: f.kv, Logf: t.Logf, Inbox: func(context.Context, string) (fleet.Line, error) { return deaf{}, nil }})
 	f.must(err)
-	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Suggested: f.always.standing, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
+	f.hosts, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: f.kv, Messages: f.fleet, Logf: t.Logf})
+	f.must(err)
+	_, err = f.hosts.Connect("h", func() {}).Offer(ctx, "workstation", "1", []api.Agent{coder})
+	f.must(err)
+	srv, err := server.New(server.Config{Broker: f.broker, Auth: f.auth, Halt: f.halt, Messages: f.fleet, Agents: f.hosts, History: f.past, Push: f.push, Grants: f.always.store, Suggest: f.always.proposer, Suggested: f.always.standing, Rules: f.always.book.Eval, InForce: f.always.book.InForce, Assets: page, URL: f.url, Publish: func(context.Context, hook.Event) (uint64, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events++
@@ -112,10 +118,11 @@ func newFort(t *testing.T) *fort {
 		_ = f.auth.Close()
 		_ = f.push.Close()
 		_ = f.halt.Close()
+		_ = f.hosts.Close()
 		_ = f.fleet.Close()
 	})
 
-	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
+	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleHost, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
 		f.tokens[role], _, err = f.auth.CreateToken(ctx, role, string(role), 0)
 		f.must(err)
 	}
@@ -158,6 +165,24 @@ func (f *fort) sent() hook.Message {
 	m, err := f.fleet.Send(context.Background(), hook.Message{ID: uuid.NewString(), Agent: "terminal@x", SessionID: "s1", Kind: "prompt", Prompt: "x"})
 	f.must(err)
 	return m
+}
+
+// toAgent is a message to an agent, signed by a device with this bearer, that can be sent.
+func (f *fort) toAgent() (bearer string, m api.NewAgentMessage) {
+	for _, old := range f.fleet.Messages(aSession) { // few may wait
+		_, err := f.fleet.TakeBack(context.Background(), old.ID)
+		f.must(err)
+	}
+	bearer, d, _, key := f.signedIn()
+	return bearer, (&phone{Device: d, key: key}).toAgent("coder", aSession, hook.MessagePrompt, "x", nil)
+}
+
+// sentToAgent is the path of a message that waits for a host.
+func (f *fort) sentToAgent() string {
+	_, m := f.toAgent()
+	got, err := f.hosts.Send(context.Background(), hook.Message{ID: m.ID, Agent: "coder", SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, ExpiresAt: m.ExpiresAt})
+	f.must(err)
+	return "/v1/agents/coder/messages/" + got.ID
 }
 
 // halted does these acts, each of which may have been done already.

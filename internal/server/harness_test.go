@@ -77,7 +77,13 @@ var page fs.FS = fstest.MapFS{
 
 func newRig(t *testing.T, cfg server.Config) *rig {
 	t.Helper()
-	g := &rig{t: t, log: logtest.New(), kv: kvtest.New(), lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
+	return newRigOn(t, cfg, kvtest.New())
+}
+
+// newRigOn is a rig whose credentials are those of kv, as of a broker that begins again.
+func newRigOn(t *testing.T, cfg server.Config, kv *kvtest.KV) *rig {
+	t.Helper()
+	g := &rig{t: t, log: logtest.New(), kv: kv, lines: &logLines{}, tokens: map[auth.Role]string{}, ids: map[auth.Role]string{}}
 	ctx := context.Background()
 	var err error
 	if g.broker, err = broker.New(ctx, broker.Config{Log: g.log, SingleReplica: true, Encode: cfg.Views.Encode, CallKey: claude.CallKey}); err != nil {
@@ -86,7 +92,7 @@ func newRig(t *testing.T, cfg server.Config) *rig {
 	if g.auth, err = auth.Open(ctx, auth.Config{KV: g.kv, NoOwnerToken: true}); err != nil {
 		t.Fatal(err)
 	}
-	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
+	for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleHost, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
 		secret, token, err := g.auth.CreateToken(ctx, role, string(role), 0)
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,9 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"assent/internal/agent/agents"
 	"assent/internal/api"
+	"assent/internal/feed"
 	"assent/internal/hook"
 	"assent/internal/store/history"
 )
@@ -175,17 +177,17 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	titles := map[string]string{}
+	sessions := map[string]feed.Info{}
 	list := make([]api.Found, len(found))
 	for i, e := range found {
-		title, known := titles[e.Session]
+		of, known := sessions[e.Session]
 		if !known {
 			if known, err := s.cfg.History.Session(r.Context(), e.Session); err == nil { // an error: it was just forgotten
-				title = known.Info.Title
+				of = known.Info
 			}
-			titles[e.Session] = title
+			sessions[e.Session] = of
 		}
-		list[i] = api.Found{ID: e.ID, Title: title, Event: e.JSON}
+		list[i] = api.Found{ID: e.ID, Title: of.Title, Agent: of.Agent, AgentTitle: agents.Title(of.Agent), Event: e.JSON}
 	}
 	s.writeJSON(w, r, http.StatusOK, list)
 }
@@ -205,6 +207,9 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 	err := s.cfg.History.Forget(r.Context(), id)
 	if err == nil && s.cfg.Messages != nil {
 		err = s.cfg.Messages.Forget(r.Context(), id)
+	}
+	if err == nil && s.cfg.ForgetAgent != nil {
+		err = s.cfg.ForgetAgent(r.Context(), id)
 	}
 	if err != nil {
 		s.fail(w, r, err)

@@ -116,6 +116,8 @@ var statuses = []struct { // read-only
 	{fleet.ErrTaken, http.StatusConflict, "taken"},
 	{fleet.ErrTooMany, http.StatusTooManyRequests, ""},
 	{fleet.ErrUnavailable, http.StatusServiceUnavailable, ""},
+	{fleet.ErrNoAgent, http.StatusNotFound, ""},
+	{errNoAgents, http.StatusServiceUnavailable, ""},
 	{errMessageRate, http.StatusTooManyRequests, ""},
 	{errNoMessages, http.StatusServiceUnavailable, ""},
 	{broker.ErrNotFound, http.StatusNotFound, ""},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -35,6 +36,12 @@ var routes = []route{
 	{"GET", "/v1/sessions/x/messages/y", "", auth.RoleView, []int{404}},
 	{"POST", "/v1/sessions/x/messages", `{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","prompt":"x"}`, auth.RoleOperate, []int{503}}, // none are sent here
 	{"DELETE", "/v1/sessions/x/messages/y", "", auth.RoleOperate, []int{404}},
+	{"GET", "/v1/agents", "", auth.RoleView, []int{200}},
+	{"GET", "/v1/agents/x", "", auth.RoleView, []int{404}},
+	{"POST", "/v1/agents/x/messages", `{"id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","sessionId":"6ba7b810-9dad-11d1-80b4-00c04fd430c8","kind":"cancel","expiresAt":"2026-11-20T14:10:00Z"}`, auth.RoleOperate, []int{503}},
+	{"GET", "/v1/agents/x/messages/y", "", auth.RoleView, []int{404}},
+	{"DELETE", "/v1/agents/x/messages/y", "", auth.RoleOperate, []int{404}},
+	{"GET", "/v1/host/ws", "", auth.RoleHost, []int{503}}, // there are none here
 	{"GET", "/v1/search", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/decisions", "", auth.RoleView, []int{503}},
 	{"GET", "/v1/stats", "", auth.RoleView, []int{503}},
@@ -145,10 +152,11 @@ func TestChecksOfEveryRoute(t *testing.T) {
 			if rt.need == "" {
 				continue
 			}
+			time.Sleep(10 * time.Second) // each wrong token counts as a guess
 			for name, token := range map[string]string{"no token": "", "wrong token": "assent_admin_x", "another scheme": " "} {
 				try(name, []int{401}, func(c *call) { c.token = token })
 			}
-			for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
+			for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleHost, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
 				want := []int{403}
 				if role.Includes(rt.need) {
 					want = rt.passed

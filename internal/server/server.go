@@ -83,6 +83,14 @@ type Config struct {
 	// Messages hands people's messages to sessions; nil means that there are none. Call MessagesChanged
 	// when it has news.
 	Messages *fleet.Store
+	// Agents knows the hosts and their agents; nil means that there are none. It needs Messages. Call
+	// AgentChanged when it has news.
+	Agents *fleet.Registry
+	// PublishAgent makes what happened to an agent public: subject below agents., id that of the event, which
+	// is not published twice, or "". nil: nobody is told.
+	PublishAgent func(ctx context.Context, subject, id string, data []byte) error
+	// ForgetAgent removes what was published of a session of an agent; nil: nothing was.
+	ForgetAgent func(ctx context.Context, session string) error
 	// History has past sessions and decisions. nil means that none is kept: its routes answer 503.
 	History History
 	// RequireVerification says for which allows everybody has to be verified by their device:
@@ -164,6 +172,7 @@ type Server struct {
 	ruleNews     news
 	haltNews     news
 	messageNews  news
+	agentNews    news
 	senders      senders // of messages, and how fast they may send
 
 	pingEvery, deadAfter, writeWait time.Duration
@@ -354,6 +363,9 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/requests/{id}/proposals", s.getProposals)
 	view.Get("/v1/sessions/{id}/messages", s.listMessages)
 	view.Get("/v1/sessions/{id}/messages/{message}", s.getMessage)
+	view.Get("/v1/agents", s.listAgents)
+	view.Get("/v1/agents/{name}", s.getAgent)
+	view.Get("/v1/agents/{name}/messages/{message}", s.getAgentMessage)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
 	view.Get("/v1/stop", s.getHalt)
@@ -381,6 +393,10 @@ func (s *Server) TCP() http.Handler {
 	operate := route(maxMessage, auth.RoleOperate)
 	operate.Post("/v1/sessions/{id}/messages", s.sendMessage)
 	operate.Delete("/v1/sessions/{id}/messages/{message}", s.takeBackMessage)
+
+	operate.Post("/v1/agents/{name}/messages", s.messageAgent)
+	operate.Delete("/v1/agents/{name}/messages/{message}", s.takeBackAgentMessage)
+	route(0, auth.RoleHost).Get("/v1/host/ws", s.hostSocket)
 
 	admin := route(maxBody, auth.RoleAdmin)
 	admin.With(s.needsHistory).Delete("/v1/sessions/{id}", s.forgetSession)

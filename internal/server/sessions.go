@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assent/broker"
+	"assent/internal/agent/agents"
 	"assent/internal/api"
 	"assent/internal/feed"
 	"assent/internal/hook"
@@ -49,6 +50,7 @@ func newSession(v broker.SessionView, q queue) api.Session {
 		QuestionQueueCount:   q.questions,
 		State:                q.state,
 		Agent:                v.Agent,
+		AgentTitle:           agents.Title(v.Agent),
 		Origin:               v.Origin,
 		PermissionMode:       v.PermissionMode,
 		LastEvent:            v.LastEvent,
@@ -62,6 +64,7 @@ func newSession(v broker.SessionView, q queue) api.Session {
 func addHistory(j *api.Session, in feed.Info) {
 	or(&j.CWD, in.CWD)
 	or(&j.Agent, in.Agent)
+	j.AgentTitle = agents.Title(j.Agent)
 	or(&j.PermissionMode, in.PermissionMode)
 	if j.Origin == (hook.Origin{}) {
 		j.Origin = in.Origin

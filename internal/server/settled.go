@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"assent/internal/agent/agents"
 	"assent/internal/hook"
 	"assent/internal/store/history"
 )
@@ -49,6 +50,9 @@ func (s *Server) listDecisions(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.fail(w, r, err)
 		return
+	}
+	for i := range list {
+		list[i].AgentTitle = agents.Title(list[i].Agent)
 	}
 	s.writeJSON(w, r, http.StatusOK, listOf(list))
 }

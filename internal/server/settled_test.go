@@ -16,9 +16,9 @@ func TestDecisions(t *testing.T) {
 		}
 		past.settled = []hook.Settled{
 			{ID: "a", SessionID: "s", ToolName: "Bash", Summary: "make", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Allowed, By: &hook.Decider{Kind: hook.KindRule, Name: `rule "r"`}},
-			{ID: "b", SessionID: "s", ToolName: "Edit", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Expired, Reason: hook.ReasonDeadline},
+			{ID: "b", SessionID: "s", Agent: "codex", ToolName: "Edit", CreatedAt: clock(), SettledAt: clock(), Outcome: hook.Expired, Reason: hook.ReasonDeadline},
 		}
-		if got := validList(t, "Settled", g.view("/v1/decisions?after=a&limit=7&outcome=expired&kind=rule&by=x%20y&repo=%2Fsrc&tool=Bash&session=s&q=two%20words&since=2026-11-21T15:04:05Z&until=2026-11-22T15:04:05%2B01:00", 200).body); len(got) != 2 {
+		if got := validList(t, "Settled", g.view("/v1/decisions?after=a&limit=7&outcome=expired&kind=rule&by=x%20y&repo=%2Fsrc&tool=Bash&session=s&q=two%20words&since=2026-11-21T15:04:05Z&until=2026-11-22T15:04:05%2B01:00", 200).body); len(got) != 2 || !strings.Contains(string(got[1]), `"agent":"codex","agentTitle":"Codex"`) {
 			t.Errorf("%s", got)
 		}
 		want := hook.SettledQuery{

@@ -154,8 +154,10 @@ func newRequest(v broker.View) *api.Request {
 		SettledAt: v.SettledAt,
 		Delivery:  v.Delivery,
 		Failure:   show.Short(v.Failure, maxFailure),
-		Can:       agents.Can(v.Agent),
-		Race:      agents.Races(v.Agent),
+
+		AgentTitle: agents.Title(v.Agent),
+		Can:        agents.Can(v.Agent),
+		Race:       agents.Races(v.Agent),
 	}
 }
 

@@ -192,14 +192,17 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 	rules, sentRules := sessions, ""             // done when there is news of the rules
 	halt, sentHalt := sessions, haltSent{}       // done when something was stopped or paused, or no longer is
 	messages := sessions                         // done when a message changed
+	agents, sentAgents := sessions, uint64(0)    // done when an agent did
 	for {
 		wait, cancel := context.WithDeadline(ctx, ping.next)
 		stop, unrule, unhalt, unmessage := context.AfterFunc(sessions, cancel), context.AfterFunc(rules, cancel), context.AfterFunc(halt, cancel), context.AfterFunc(messages, cancel)
+		unagent := context.AfterFunc(agents, cancel)
 		batch, err := watcher.Next(wait)
 		stop()
 		unrule()
 		unhalt()
 		unmessage()
+		unagent()
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -225,6 +228,9 @@ func (s *Server) follow(ctx context.Context, watcher *broker.Watcher, epoch stri
 			return err
 		}
 		if messages, err = s.sendMessages(out, &sentMessages); err != nil {
+			return err
+		}
+		if agents, err = s.sendAgents(out, &sentAgents); err != nil {
 			return err
 		}
 		if err := ping.due(); err != nil {

@@ -102,9 +102,9 @@ func (b *board) detailHeight() int {
 func (b *board) list() []string {
 	n := b.listHeight()
 	from := min(max(0, b.index()-n/2), len(b.requests)-n)
-	place := 0
+	place, named := 0, OtherAgents(b.requests)
 	for _, r := range b.requests[from : from+n] {
-		place = max(place, min(width(Project(r)), b.width/4))
+		place = max(place, min(width(ProjectOf(r, named)), b.width/4))
 	}
 	now := time.Now()
 	var rows []string
@@ -121,7 +121,7 @@ func (b *board) list() []string {
 		if role != 0 {
 			what = role.On(what)
 		}
-		rows = append(rows, Strong.On(mark)+RiskSign(risk)+" "+pad(Cut(Project(r), place), place)+"  "+Dim.On(fmt.Sprintf("%5s", Ago(r.CreatedAt, now)))+"  "+what)
+		rows = append(rows, Strong.On(mark)+RiskSign(risk)+" "+pad(Cut(ProjectOf(r, named), place), place)+"  "+Dim.On(fmt.Sprintf("%5s", Ago(r.CreatedAt, now)))+"  "+what)
 	}
 	return rows
 }

@@ -134,7 +134,9 @@ var repeats = regexp.MustCompile(`^(permission_prompt|worker_permission_prompt|a
 func (t *Transcript) Take(e *feed.Event) {
 	switch d := e.Data.(type) {
 	case *feed.UserPromptData:
-		t.prompt(e, d)
+		if !e.UI.Hidden {
+			t.prompt(e, d)
+		}
 	case *feed.MessageData:
 		t.message(e, d)
 	case *feed.StopRequestData:

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,9 +11,23 @@ import (
 	"assent/internal/text/show"
 )
 
+// firstAgent is the agent that is not named while no other is about.
+const firstAgent = "claude"
+
+// OtherAgents says whether another agent than Claude Code asks for one of these.
+func OtherAgents(rs []*api.Request) bool {
+	return slices.ContainsFunc(rs, func(r *api.Request) bool { return IsOtherAgent(r.Agent) })
+}
+
+// IsOtherAgent says whether the name is that of another agent than Claude Code.
+func IsOtherAgent(name string) bool { return name != "" && name != firstAgent }
+
 // Project is what a person calls the place of a request: its directory, with the subagent's type, and before
-// it the machine that joined, by the name that its token has.
-func Project(r *api.Request) string {
+// it the machine that joined, by the name that its token has. Another agent than Claude Code is named.
+func Project(r *api.Request) string { return ProjectOf(r, IsOtherAgent(r.Agent)) }
+
+// ProjectOf is Project, with the agent's name or without.
+func ProjectOf(r *api.Request, named bool) string {
 	name := r.SessionID
 	if dir := strings.TrimRight(r.CWD, "/"); dir != "" {
 		name = dir[strings.LastIndexByte(dir, '/')+1:]
@@ -22,6 +37,9 @@ func Project(r *api.Request) string {
 	}
 	if r.Machine != "" {
 		name = r.Machine + ": " + name
+	}
+	if named && r.AgentTitle != "" {
+		name = r.AgentTitle + " · " + name
 	}
 	return show.Line(name)
 }

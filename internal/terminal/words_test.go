@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -37,6 +38,24 @@ func TestOverwriteWords(t *testing.T) {
 	} {
 		if got := OverwriteWords(o); got != want {
 			t.Errorf("%+v: %q, want %q", o, got, want)
+		}
+	}
+}
+
+// Agents are named once another than Claude Code asks.
+func TestAgentNames(t *testing.T) {
+	of := func(agent, title string) *api.Request {
+		return &api.Request{Request: hook.Request{Agent: agent, CWD: "/srv/shop"}, AgentTitle: title}
+	}
+	mine, codex := of("claude", "Claude"), of("codex", "Codex")
+	if OtherAgents([]*api.Request{mine, of("", "")}) || !OtherAgents([]*api.Request{mine, codex}) {
+		t.Error("who is another agent")
+	}
+	for _, x := range [][2]string{
+		{Project(mine), "shop"}, {Project(codex), "Codex · shop"}, {ProjectOf(mine, true), "Claude · shop"}, {ProjectOf(codex, false), "shop"}, {ProjectOf(of("new", ""), true), "shop"},
+	} {
+		if x[0] != x[1] {
+			t.Errorf("%q, want %q", x[0], x[1])
 		}
 	}
 }

@@ -65,9 +65,9 @@ async function ring(m: PushMessage | undefined): Promise<void> {
       return show(m.requestId ?? "asked", ringing.waits(about(m)), where(m), request(m), true);
     case "finished":
       if (m.reply) return show(`finished ${m.reply}`, ringing.done(m.session ?? m.project ?? ""), ringing.reply, { reply: m.reply }, true, false, [{ action: "reply", title: ringing.reply }]);
-      return show(`finished ${m.project ?? m.session ?? ""}`, ringing.finished, where(m, ""), {});
+      return show(`finished ${m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFinished(m.agent) : ringing.finished, where(m, "", ""), {});
     case "failed":
-      return show(`${m.type} ${m.project ?? m.session ?? ""}`, ringing[m.type], where(m, ""), {});
+      return show(`failed ${m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFailed(m.agent) : ringing.failed, where(m, "", ""), {});
     case "halted":
       return show("halted", ringing.halted[m.halt ?? "stop"](m.by ?? ""), ringing.haltedWhy[m.halt ?? "stop"], {}, true);
     case "many":
@@ -88,9 +88,9 @@ function about(m: PushMessage): string {
 }
 
 /** Where it comes from, and how risky it is, as far as the message says; else other. */
-function where(m: PushMessage, other: string = ringing.tap): string {
+function where(m: PushMessage, other: string = ringing.tap, agent: string | undefined = m.agent): string {
   const risk = ringing.risks[m.risk ?? ""];
-  const parts = [m.project, m.session && m.session !== m.project ? ringing.inSession(m.session) : "", risk].filter(Boolean);
+  const parts = [agent, m.project, m.session && m.session !== m.project ? ringing.inSession(m.session) : "", risk].filter(Boolean);
   return parts.join(" · ") || other;
 }
 

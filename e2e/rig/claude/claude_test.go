@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,13 +99,5 @@ func TestCheckRefusesAnotherVersion(t *testing.T) {
 	}
 	if err := check(t.Context(), path, Version); err == nil || !strings.Contains(err.Error(), Version) {
 		t.Errorf("check = %v, want an error naming %s", err, Version)
-	}
-}
-
-func TestQuote(t *testing.T) {
-	want := `a b'c"$(x)\`
-	out, err := exec.Command("/bin/sh", "-c", "printf %s "+quote(want)).Output()
-	if err != nil || string(out) != want {
-		t.Errorf("the shell reads %q (%v), want %q", out, err, want)
 	}
 }

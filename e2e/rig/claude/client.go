@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"assent/internal/agent/claude/events"
 )
@@ -140,6 +139,3 @@ func writeJSON(path string, v any) error {
 	}
 	return nil
 }
-
-// quote makes s one word of a POSIX shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,22 +1,15 @@
 package claude
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
-)
 
-// poll is how often the screen is looked at while waiting: tmux tells nobody of a change.
-const poll = 20 * time.Millisecond
+	"assent/e2e/rig/terminal"
+)
 
 // Patterns of the client's screen.
 var (
@@ -27,109 +20,29 @@ var (
 	Dialog = regexp.MustCompile(`❯ \d\. `)
 )
 
-// Terminal is an interactive client in a terminal of its own: a private tmux server that holds
-// one window.
+// Terminal is an interactive client in a terminal of its own.
 type Terminal struct {
-	config Config
-	tmux   string // path of tmux
-	socket string // name of the private server
-	pid    int    // of the client
-
+	*terminal.Terminal
 	prompts int // typed so far
 }
 
 // Open starts an interactive client and waits until it takes input. The caller must Close it.
 func Open(ctx context.Context, c Config) (*Terminal, error) {
-	tmux, err := exec.LookPath("tmux")
-	if err != nil {
-		return nil, fmt.Errorf("%w: tmux is not installed", ErrMissing)
-	}
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	// exec, so that the window's process is the client itself.
-	var script strings.Builder
-	fmt.Fprintf(&script, "cd %s && exec env -i", quote(c.Work()))
-	for _, w := range append(append(c.env(), c.Program), c.args()...) {
-		script.WriteString(" " + quote(w))
-	}
-	path := filepath.Join(c.Dir, "client.sh")
-	if err := os.WriteFile(path, []byte(script.String()+"\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("prepare the terminal: %w", err)
-	}
-	t := &Terminal{config: c, tmux: tmux, socket: "e2e"}
-	if _, err := t.run(ctx, "-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "50", "/bin/sh "+quote(path)); err != nil {
-		return nil, err
-	}
-	out, err := t.run(ctx, "list-panes", "-F", "#{pane_pid}")
-	if err == nil {
-		t.pid, err = strconv.Atoi(strings.TrimSpace(out))
-	}
-	if err == nil {
-		_, err = t.Wait(ctx, ready)
-	}
+	term, err := terminal.Open(ctx, terminal.Config{
+		Dir: c.Dir, Home: c.Home(), Work: c.Work(), Env: c.env(), Argv: append([]string{c.Program}, c.args()...),
+	})
 	if err != nil {
+		return nil, fmt.Errorf("start the client: %w", err)
+	}
+	t := &Terminal{Terminal: term}
+	if _, err := t.Wait(ctx, ready); err != nil {
 		_ = t.Close()
 		return nil, fmt.Errorf("start the client in a terminal: %w", err)
 	}
 	return t, nil
-}
-
-// run calls tmux on the private server, whose socket lies in the run's own directory.
-func (t *Terminal) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, t.tmux, append([]string{"-L", t.socket}, args...)...)
-	cmd.Env = []string{"HOME=" + t.config.Home(), "PATH=" + os.Getenv("PATH"), "TMUX_TMPDIR=" + t.config.Dir, "LANG=C.UTF-8"}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return string(out), nil
-}
-
-// Screen returns what the terminal shows.
-func (t *Terminal) Screen(ctx context.Context) (string, error) {
-	return t.run(ctx, "capture-pane", "-p")
-}
-
-// Wait waits until the screen matches and returns it.
-func (t *Terminal) Wait(ctx context.Context, re *regexp.Regexp) (string, error) {
-	return t.until(ctx, re.String(), re.MatchString)
-}
-
-// WaitGone waits until the screen no longer matches.
-func (t *Terminal) WaitGone(ctx context.Context, re *regexp.Regexp) (string, error) {
-	return t.until(ctx, "no "+re.String(), func(s string) bool { return !re.MatchString(s) })
-}
-
-func (t *Terminal) until(ctx context.Context, what string, match func(string) bool) (string, error) {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	screen := ""
-	for {
-		now, err := t.Screen(ctx)
-		if err == nil {
-			screen = now
-			if match(screen) {
-				return screen, nil
-			}
-		} else if ctx.Err() == nil {
-			return screen, fmt.Errorf("the terminal has gone: %w; it last showed:\n%s", err, screen)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return screen, fmt.Errorf("wait for %s: %w; the terminal shows:\n%s", what, ctx.Err(), screen)
-		}
-	}
-}
-
-// Key presses keys by their tmux names ("Enter", "Escape", "2") and returns the moment when they
-// had reached the client's terminal.
-func (t *Terminal) Key(ctx context.Context, keys ...string) (time.Time, error) {
-	_, err := t.run(ctx, append([]string{"send-keys"}, keys...)...)
-	return time.Now(), err
 }
 
 // Answer picks, in the dialog on the screen, the option whose text begins with label (or, for
@@ -144,7 +57,7 @@ func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) 
 		}
 	} else {
 		option := regexp.MustCompile(`(\d)\. ` + regexp.QuoteMeta(label))
-		screen, err := t.until(ctx, fmt.Sprintf("a dialog with the answer %q", label), func(s string) bool {
+		screen, err := t.Until(ctx, fmt.Sprintf("a dialog with the answer %q", label), func(s string) bool {
 			return Dialog.MatchString(s) && option.MatchString(s) // it may be half drawn
 		})
 		if err != nil {
@@ -158,7 +71,7 @@ func (t *Terminal) Answer(ctx context.Context, label string) (time.Time, error) 
 			return at, err
 		}
 		short, cancel := context.WithTimeout(ctx, 3*time.Second)
-		_, err = t.until(short, "the dialog's end", func(s string) bool { return !Dialog.MatchString(s) })
+		_, err = t.Until(short, "the dialog's end", func(s string) bool { return !Dialog.MatchString(s) })
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return at, err
@@ -173,10 +86,10 @@ func (t *Terminal) Prompt(ctx context.Context, text string) error {
 	mark := fmt.Sprintf("(prompt %d)", t.prompts) // tells this text from an older, equal one
 	flat := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	for whole := false; !whole; {
-		if _, err := t.run(ctx, "send-keys", "-l", "--", text+" "+mark); err != nil {
+		if err := t.Send(ctx, text+" "+mark); err != nil {
 			return err
 		}
-		screen, err := t.until(ctx, "the prompt", func(s string) bool {
+		screen, err := t.Until(ctx, "the prompt", func(s string) bool {
 			return strings.Contains(flat(input(s)), flat(mark))
 		})
 		if err != nil {
@@ -202,7 +115,7 @@ func (t *Terminal) Prompt(ctx context.Context, text string) error {
 			return err
 		}
 		short, cancel := context.WithTimeout(ctx, 3*time.Second)
-		_, err := t.until(short, "the prompt to be taken", func(s string) bool {
+		_, err := t.Until(short, "the prompt to be taken", func(s string) bool {
 			return emptyInput.MatchString(s) || Dialog.MatchString(s)
 		})
 		cancel()
@@ -215,36 +128,5 @@ func (t *Terminal) Prompt(ctx context.Context, text string) error {
 // input is the part of a screen that holds what is being typed.
 func input(screen string) string { return screen[max(0, strings.LastIndex(screen, "\n❯")):] }
 
-// PID is the client's process id.
-func (t *Terminal) PID() int { return t.pid }
-
 // Kill ends the client with SIGKILL, as a crash would: its hooks get no signal.
-func (t *Terminal) Kill() error { return syscall.Kill(t.pid, syscall.SIGKILL) }
-
-// Close ends the terminal (the client gets a hang-up, as when a window is closed) and then, if
-// need be, the client.
-func (t *Terminal) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_, err := t.run(ctx, "kill-server")
-	if t.pid != 0 {
-		end := time.Now().Add(3 * time.Second)
-		for syscall.Kill(t.pid, 0) == nil {
-			if time.Now().After(end) {
-				if kerr := syscall.Kill(t.pid, syscall.SIGKILL); kerr != nil && !errors.Is(kerr, syscall.ESRCH) {
-					return fmt.Errorf("end the client %d: %w", t.pid, kerr)
-				}
-				break
-			}
-			time.Sleep(poll)
-		}
-	}
-	if err != nil {
-		for _, gone := range []string{"no server running", "error connecting", "server exited"} {
-			if strings.Contains(err.Error(), gone) {
-				return nil // it ended by itself, with the client
-			}
-		}
-	}
-	return err
-}
+func (t *Terminal) Kill() error { return syscall.Kill(t.PID(), syscall.SIGKILL) }

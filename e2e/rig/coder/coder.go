@@ -12,7 +12,6 @@
 package coder
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,12 +19,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"assent/e2e/rig/terminal"
 )
 
 // ErrMissing says that there is no such agent and no way to get one on this machine.
@@ -85,88 +85,21 @@ func (r Run) Headless(ctx context.Context) (string, error) {
 	return string(out), err
 }
 
-// poll is how often the screen is looked at while waiting: tmux tells nobody of a change.
-const poll = 50 * time.Millisecond
-
-// Terminal is an agent in a terminal of its own: a private tmux server that holds one window.
-type Terminal struct {
-	run  Run
-	tmux string
-	pid  int // of the agent
-}
+// Terminal is an agent in a terminal of its own.
+type Terminal struct{ *terminal.Terminal }
 
 // Open starts an agent in a terminal. The caller must Close it.
 func (r Run) Open(ctx context.Context) (*Terminal, error) {
-	tmux, err := exec.LookPath("tmux")
+	t, err := terminal.Open(ctx, terminal.Config{Dir: r.Dir, Work: r.Work, Env: r.Env, Argv: r.Argv})
 	if err != nil {
-		return nil, fmt.Errorf("%w: tmux is not installed", ErrMissing)
+		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	script := "cd " + quote(r.Work) + " && exec env -i" // exec, so that the window's process is the agent itself
-	for _, w := range append(append([]string(nil), r.Env...), r.Argv...) {
-		script += " " + quote(w)
-	}
-	path := filepath.Join(r.Dir, "agent.sh")
-	if err := os.WriteFile(path, []byte(script+"\n"), 0o600); err != nil {
-		return nil, err
-	}
-	t := &Terminal{run: r, tmux: tmux}
-	if _, err := t.call(ctx, "-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "50", "/bin/sh "+quote(path)); err != nil {
-		return nil, err
-	}
-	out, err := t.call(ctx, "list-panes", "-F", "#{pane_pid}")
-	if err == nil {
-		t.pid, err = strconv.Atoi(strings.TrimSpace(out))
-	}
-	if err != nil {
-		_ = t.Close()
-		return nil, err
-	}
-	return t, nil
-}
-
-func (t *Terminal) call(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, t.tmux, append([]string{"-L", "e2e"}, args...)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMUX_TMPDIR=" + t.run.Dir, "LANG=C.UTF-8", "HOME=" + t.run.Dir}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("tmux %s: %w: %s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
-	}
-	return string(out), nil
-}
-
-// Screen returns what the terminal shows.
-func (t *Terminal) Screen(ctx context.Context) (string, error) {
-	return t.call(ctx, "capture-pane", "-p")
-}
-
-// Wait waits until the screen matches, and returns it.
-func (t *Terminal) Wait(ctx context.Context, re *regexp.Regexp) (string, error) {
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	screen := ""
-	for {
-		now, err := t.Screen(ctx)
-		switch {
-		case err == nil:
-			if screen = now; re.MatchString(screen) {
-				return screen, nil
-			}
-		case ctx.Err() == nil:
-			return screen, fmt.Errorf("the terminal has gone: %w; it last showed:\n%s", err, screen)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return screen, fmt.Errorf("wait for %s: %w; the terminal shows:\n%s", re, ctx.Err(), screen)
-		}
-	}
+	return &Terminal{t}, nil
 }
 
 // Key presses keys by their tmux names.
 func (t *Terminal) Key(ctx context.Context, keys ...string) error {
-	_, err := t.call(ctx, append([]string{"send-keys"}, keys...)...)
+	_, err := t.Terminal.Key(ctx, keys...)
 	return err
 }
 
@@ -177,33 +110,9 @@ func (t *Terminal) Type(ctx context.Context, text string) error {
 		return err
 	}
 	n := strings.Count(screen, text)
-	if _, err := t.call(ctx, "send-keys", "-l", "--", text); err != nil {
+	if err := t.Send(ctx, text); err != nil {
 		return err
 	}
 	_, err = t.Wait(ctx, regexp.MustCompile(fmt.Sprintf(`(?s)(%s.*){%d}`, regexp.QuoteMeta(text), n+1)))
 	return err
 }
-
-// PID is the agent's process id.
-func (t *Terminal) PID() int { return t.pid }
-
-// Close ends the terminal, as when a window is closed, and then, if need be, the agent.
-func (t *Terminal) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_, _ = t.call(ctx, "kill-server") // it may have ended with the agent
-	end := time.Now().Add(3 * time.Second)
-	for t.pid != 0 && syscall.Kill(t.pid, 0) == nil {
-		if time.Now().After(end) {
-			if err := syscall.Kill(t.pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("end the agent %d: %w", t.pid, err)
-			}
-			break
-		}
-		time.Sleep(poll)
-	}
-	return nil
-}
-
-// quote makes s one word of a POSIX shell.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

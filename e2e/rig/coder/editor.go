@@ -186,7 +186,7 @@ func (e *Editor) Call(ctx context.Context, method string, params any) (json.RawM
 func (e *Editor) Prompt(ctx context.Context) <-chan error {
 	done := make(chan error, 1)
 	go func() {
-		_, err := e.Call(ctx, "session/prompt", map[string]any{"sessionId": e.session, "prompt": []any{map[string]string{"type": "text", "text": "please run it"}}})
+		_, err := e.Call(ctx, "session/prompt", map[string]any{"sessionId": e.session, "prompt": []any{map[string]string{"type": "text", "text": Words}}})
 		done <- err
 	}()
 	return done

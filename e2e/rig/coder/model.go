@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Words are the prompt of every turn.
+const Words = "please run it"
+
 // Step is what the scripted model answers: calls of tools, or, without any, a word that ends the turn.
 type Step struct{ Calls []Call }
 
@@ -27,7 +30,7 @@ type Call struct {
 // Messages, and Gemini. Step n is
 // served when n tool results follow the last words of the user, so that one script holds for every turn
 // of a session. A request that does not offer the tool of its step is a side request of the agent, for a
-// title perhaps, and gets a word.
+// title perhaps, and gets a word. A subagent has a script of its own: it is known by its task.
 //
 // Its methods may be called from any goroutine.
 type Model struct {
@@ -36,6 +39,8 @@ type Model struct {
 
 	mu      sync.Mutex
 	steps   []Step
+	task    string   // the words of a subagent's task; empty: there is none
+	sub     []Step   // what its model asks for
 	results []string // what tools brought, in the order in which the model was told
 	served  int      // turns that were ended by a word, after a result
 	asked   int
@@ -66,6 +71,14 @@ func (m *Model) Script(steps ...Step) {
 	m.steps = steps
 }
 
+// Delegated says what the model of a subagent asks for from now on: of one whose task, its last words of the
+// user, holds these words.
+func (m *Model) Delegated(task string, steps ...Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.task, m.sub = task, steps
+}
+
 // Results are what tools brought so far, as the model read it.
 func (m *Model) Results() []string {
 	m.mu.Lock()
@@ -89,7 +102,8 @@ func (m *Model) Ended() int {
 
 // turn is what a request says.
 type turn struct {
-	results []string // after the last words of the user
+	user    string   // the last words of the user
+	results []string // after them
 	offered []string
 }
 
@@ -153,7 +167,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, it := range items {
 			switch {
 			case it.Role == "user":
-				t.results = nil
+				t.user, t.results = textOf(it.Content), nil
 			case strings.HasSuffix(it.Type, "_output"):
 				t.results = append(t.results, textOf(it.Output))
 			}
@@ -162,7 +176,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, it := range in.Messages {
 			switch it.Role {
 			case "user":
-				t.results = nil
+				t.user, t.results = textOf(it.Content), nil
 			case "tool":
 				t.results = append(t.results, textOf(it.Content))
 			}
@@ -182,15 +196,23 @@ func (m *Model) next(t turn) (calls []Call, id int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked++
+	steps := m.steps
+	switch {
+	case m.task == "":
+	case strings.Contains(t.user, m.task):
+		steps = m.sub
+	case !strings.Contains(t.user, Words): // the agent tells what became of a subagent
+		steps = nil
+	}
 	at, n := 0, 0
-	for ; at < len(m.steps); at++ {
-		if len(t.results) < n+len(m.steps[at].Calls) {
+	for ; at < len(steps); at++ {
+		if len(t.results) < n+len(steps[at].Calls) {
 			break
 		}
-		n += len(m.steps[at].Calls)
+		n += len(steps[at].Calls)
 	}
-	if at < len(m.steps) {
-		for _, c := range m.steps[at].Calls {
+	if at < len(steps) {
+		for _, c := range steps[at].Calls {
 			offered := c.Force && len(t.offered) > 0
 			for _, name := range t.offered {
 				offered = offered || name == c.Tool
@@ -199,7 +221,7 @@ func (m *Model) next(t turn) (calls []Call, id int) {
 				return nil, m.asked
 			}
 		}
-		calls = m.steps[at].Calls
+		calls = steps[at].Calls
 	}
 	if len(t.results) > 0 {
 		m.results = append(m.results, t.results[len(t.results)-1:]...)

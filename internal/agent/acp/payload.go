@@ -2,7 +2,6 @@ package acp
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"assent/internal/agent/claude/tools"
 	"assent/internal/text/strictjson"
@@ -45,13 +44,11 @@ func membersOf(text []byte) []member {
 
 // quote writes a text as JSON, without escapes that nobody needs.
 func quote(text string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(text); err != nil { // of a text there is none
+	b, err := strictjson.Encode(text)
+	if err != nil { // of a text there is none
 		return []byte(`""`)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return b
 }
 
 // payload is a question in the shape of a hook's payload, in the agent's own words for its tools: the

@@ -121,3 +121,47 @@ func feed(c *Conversation, text string) *Question {
 	}
 	return nil
 }
+
+// TestRecordedWhole: in every recorded session each line passes, and what was asked waits no more once the
+// editor answered, or the agent said that it needs no answer.
+func TestRecordedWhole(t *testing.T) {
+	asks := map[string]int{"codex-hook-first.txt": 0} // the agent's hook answered before it asked
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) != 13 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := NewConversation("/usr/bin/" + strings.TrimSuffix(name, ".txt"))
+			var asked []*Question
+			for line := range strings.Lines(string(text)) {
+				if strings.HasPrefix(line, "< ") {
+					if q := c.FromAgent([]byte(line[2:]), true); q != nil {
+						asked = append(asked, q)
+					}
+				} else if !c.FromEditor([]byte(line[2:]), true) {
+					t.Errorf("held back: %s", line)
+				}
+			}
+			want, known := asks[name]
+			if !known {
+				want = 1
+			}
+			if len(asked) != want {
+				t.Errorf("asked %d times, want %d", len(asked), want)
+			}
+			for _, q := range asked {
+				select {
+				case <-q.Withdrawn():
+				default:
+					t.Errorf("it still waits: %s", q.Payload)
+				}
+			}
+		})
+	}
+}

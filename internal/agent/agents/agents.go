@@ -100,6 +100,25 @@ func EventsTell(name string) bool {
 	return Races(name) && !over
 }
 
+// Title is what people call the named agent, also one that is not known: in one word, and an agent that asks over
+// ACP by the name that it brings.
+func Title(name string) string {
+	name = strings.TrimPrefix(name, acp.Prefix)
+	switch name {
+	case "":
+		return ""
+	case "opencode":
+		return "OpenCode"
+	}
+	return show.Line(strings.ToUpper(name[:1]) + name[1:])
+}
+
+// Gates says whether a hook of the named agent waits for a denial in an event of this type; see agent.Facts.
+func Gates(name, event string) bool {
+	a, err := Named(name)
+	return err == nil && event != "" && a.Facts().Gates == event
+}
+
 // MaxHold is how long the named agent waits for its hook at most, 0 where no limit is known.
 func MaxHold(name string) time.Duration {
 	a, err := Named(name)

@@ -47,10 +47,20 @@ func TestContract(t *testing.T) {
 		{"codex", "Stop", `{"session_id":"s","hook_event_name":"Stop"}`, true},
 		{"codex", "Notification", `{"session_id":"s","hook_event_name":"Notification"}`, false},
 		{"codex", "PermissionRequest", `{"session_id":"s","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"cmd":"ls"}}`, false},
+		{"droid", "PreToolUse", `{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"/a"}}`, true},
 		{"nobody", "x", `y`, true},
 	} {
 		if err := Contract(c.agent, c.event, []byte(c.raw)); (err == nil) != c.ok {
 			t.Errorf("%s %s: %v", c.agent, c.event, err)
+		}
+	}
+}
+
+// TestTitle: agents are called as the page calls them, also those that are not known.
+func TestTitle(t *testing.T) {
+	for name, want := range map[string]string{"claude": "Claude", "opencode": "OpenCode", "kilo": "Kilo", "acp:opencode": "OpenCode", "acp:gemini-cli": "Gemini-cli", "nobody": "Nobody", "": ""} {
+		if got := Title(name); got != want {
+			t.Errorf("%q is called %q, want %q", name, got, want)
 		}
 	}
 }

@@ -26,11 +26,15 @@ func TestDocumentedTable(t *testing.T) {
 		if f.Failed.Runs {
 			failed = "**may run**: " + failed
 		}
+		tried := f.Version
+		if f.Newest != "" {
+			tried += " to " + f.Newest
+		}
 		prompt := "up, the first answer counts"
 		if !f.Race {
 			prompt = "none until the hook ends"
 		}
-		fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Title, a.Name(), f.Version,
+		fmt.Fprintf(&b, "| %s (`%s`) | %s | %s | %s | %s | %s | %s | %s | %s |\n", f.Title, a.Name(), tried,
 			mark(f.Can.Words), mark(f.Can.Edit), mark(f.Can.Always), mark(f.Can.Interrupt), mark(f.Can.Question), prompt, failed)
 	}
 	const path, begin, end = "../../../docs/agents.md", "<!-- Made by go test ./internal/agent/agents -update. -->\n", "<!-- The end of what was made. -->"

@@ -81,6 +81,9 @@ func TestGolden(t *testing.T) {
 					if w := [...]string{want.Event, want.SessionID, want.AgentID, want.AgentType, want.CWD, want.Mode, want.Tool, want.CallID, ""}; got != w {
 						t.Errorf("got  %q\nwant %q", got, w)
 					}
+					if native := want.NativeEvent; event != "" && p.NativeType != native && (p.NativeType != "" || p.Type != native) {
+						t.Errorf("its own name of the event: %q, want %q", p.NativeType, native)
+					}
 					if native := want.NativeTool; p.NativeTool != native && (p.NativeTool != "" || p.ToolName != native) {
 						t.Errorf("its own name of the tool: %q, want %q", p.NativeTool, native)
 					}
@@ -167,4 +170,28 @@ func codexPatch(input []byte) (patch.Patch, error) {
 	var in struct{ Command string }
 	err := json.Unmarshal(input, &in)
 	return patch.Read(in.Command), err
+}
+
+// Copilot runs the hooks that a repository registered for Claude Code: its request is known by its members, and
+// its other events come in Claude Code's own words.
+func TestCopilotViaClaude(t *testing.T) {
+	const session, command = "72daf4a9-3894-44a8-873a-10e1be4cace6", "touch /home/user/project/made"
+	for file, x := range map[string]struct{ agent, event, want string }{
+		"PermissionRequest.json": {"copilot", "", hook.EventPermissionRequest},
+		"PreToolUse.json":        {"claude", "", hook.EventPreToolUse},
+		"Stop.json":              {"claude", "", hook.EventStop},
+	} {
+		raw, err := os.ReadFile(filepath.Join("testdata/copilot-via-claude", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Reader(x.agent).Decode(x.event, raw)
+		var in struct{ Command string }
+		if p.ToolInput != nil {
+			err = errors.Join(err, json.Unmarshal(p.ToolInput, &in))
+		}
+		if tool := p.Type != hook.EventStop; err != nil || p.Uninspectable != "" || p.Type != x.want || p.SessionID != session || tool && (p.ToolName != "Bash" || in.Command != command) {
+			t.Errorf("%s: %+v, %v", file, p, err)
+		}
+	}
 }

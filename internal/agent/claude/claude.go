@@ -242,11 +242,9 @@ func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 
 // quote writes a JSON text without escaping <, > and &: the words reach the model as typed.
 func quote(s string) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
+	b, err := strictjson.Encode(s)
+	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return b, nil
 }

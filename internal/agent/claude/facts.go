@@ -11,7 +11,7 @@ import (
 // Facts are those of Claude Code.
 func (Agent) Facts() agent.Facts {
 	return agent.Facts{
-		Title: "Claude Code", Version: events.Newest, Package: "@anthropic-ai/claude-code", Events: events.Names(),
+		Title: "Claude Code", Version: events.Driven, Newest: events.Newest, Package: "@anthropic-ai/claude-code", Events: events.Names(),
 		Can:    hook.Can{Words: true, Interrupt: true, Edit: true, Always: true, Question: true},
 		Race:   true,
 		Failed: agent.Failed{Terminal: "its prompt, which is up anyway", Headless: "denied by `claude -p`"},

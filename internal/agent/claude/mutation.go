@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -222,13 +221,11 @@ const maxOrigin = 4 << 10
 // EncodeMutation writes the document (schema ToolMutationEvent). The payload in it is compacted
 // and otherwise as it was.
 func EncodeMutation(m hook.Mutation) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(m); err != nil {
+	b, err := strictjson.Encode(m)
+	if err != nil {
 		return nil, fmt.Errorf("encode mutation %s: %w", m.EventID, err)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return b, nil
 }
 
 // DecodeMutation reads a document that EncodeMutation, or another program, wrote. An error wraps

@@ -7,13 +7,13 @@
 package copilot
 
 import (
-	"encoding/json"
 	"strings"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude/tools"
 	"assent/internal/agent/dialect"
 	"assent/internal/hook"
+	"assent/internal/text/strictjson"
 )
 
 // Name is what hooks, flags and records call it.
@@ -43,6 +43,8 @@ var words = dialect.Words{
 		"edit":   {Name: tools.Edit, Members: map[string]string{"path": "file_path", "old_str": "old_string", "new_str": "new_string"}},
 		"create": {Name: tools.Write, Members: map[string]string{"path": "file_path", "file_text": "content"}},
 		"view":   {Name: tools.Read, Members: map[string]string{"path": "file_path"}},
+
+		"web_fetch": {Name: tools.WebFetch},
 	},
 	Tool: func(native string) string {
 		if server, tool, ok := strings.Cut(native, "/"); ok && server != "" && tool != "" {
@@ -77,13 +79,9 @@ func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	if err := a.Check(d, r); err != nil {
 		return nil, err
 	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
+	return strictjson.Encode(struct {
 		Behavior  hook.Behavior `json:"behavior"`
 		Message   string        `json:"message,omitempty"`
 		Interrupt bool          `json:"interrupt,omitempty"`
 	}{d.Behavior, d.Message, d.Interrupt})
-	return []byte(strings.TrimSuffix(b.String(), "\n")), err
 }

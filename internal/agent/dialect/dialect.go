@@ -11,11 +11,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude"
 	"assent/internal/agent/claude/tools"
+	"assent/internal/agent/codex/patch"
 	"assent/internal/agent/tool"
 	"assent/internal/agent/toolset"
 	"assent/internal/hook"
@@ -67,6 +69,9 @@ func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
 	t := a.translate(event, raw)
 	p, err := claude.Agent{}.Decode(t.event, t.text)
 	p.InputSHA256, p.NativeTool = t.input, t.tool
+	if t.native != p.Type && rename(a.Words.Events, t.native) == p.Type {
+		p.NativeType = t.native
+	}
 	// The input of a request and that of the event which tells that it ran differ, and events of such
 	// agents prove nothing about a request anyway.
 	p.CallKey = ""
@@ -117,10 +122,18 @@ func fields(input []byte) map[string][]byte {
 	return all
 }
 
-// Detail reads the rest of an event as Claude Code's.
+// Detail reads the rest of an event as Claude Code's. A patch is known by its files.
 func (a Agent) Detail(event string, raw []byte) hook.Detail {
 	t := a.translate(event, raw)
-	return claude.Agent{}.Detail(t.event, t.text)
+	d := claude.Agent{}.Detail(t.event, t.text)
+	if p, err := a.Decode(event, raw); err == nil {
+		if text, ok := a.patch(p.ToolName, p.ToolInput); ok {
+			if read := patch.Read(text); len(read.Files) > 0 {
+				d.ToolArg = strings.ReplaceAll(read.List(), "\n", ", ")
+			}
+		}
+	}
+	return d
 }
 
 // Said knows nothing: the transcripts of these agents are not read.
@@ -159,14 +172,45 @@ func (Agent) Rewrites() bool { return false }
 // Tool returns what is known of a tool by assent's name.
 func (a Agent) Tool(name string) tool.Tool { return toolset.Of(a.ID, name) }
 
-// Describe tells of a call of a tool by assent's name.
-func (Agent) Describe(name string, input []byte) (verb string, fields []show.Field) {
-	return claude.Agent{}.Describe(name, input)
+// Describe tells of a call of a tool by assent's name. Of a patch it names the files, and what is done to them.
+func (a Agent) Describe(name string, input []byte) (verb string, fields []show.Field) {
+	verb, fields = claude.Agent{}.Describe(name, input)
+	text, ok := a.patch(name, input)
+	if !ok {
+		return verb, fields
+	}
+	p := patch.Read(text)
+	if len(p.Files) > 0 {
+		fields = append([]show.Field{{Name: "files", Text: show.Text(p.List()), Kind: show.KindText}}, fields...)
+	}
+	return p.Sentence(), fields
+}
+
+// patch returns the patch that is the input of a call.
+func (a Agent) patch(name string, input []byte) (text string, ok bool) {
+	t := a.Tool(name)
+	if t.Kind != tool.Patch {
+		return "", false
+	}
+	ms, err := strictjson.Object(input)
+	if err != nil {
+		return "", false
+	}
+	if _, twice := strictjson.Repeated(ms); twice {
+		return "", false
+	}
+	for _, m := range ms {
+		if m.Key == t.Title && m.Value[0] == '"' {
+			return strictjson.Text(m.Value), true
+		}
+	}
+	return "", false
 }
 
 // translated is a payload in Claude Code's words.
 type translated struct {
 	event, tool string // tool is the agent's own name, where it is another
+	native      string // the event in the agent's words
 	text        []byte
 	renamed     bool   // text is not the payload itself
 	plain       []byte // the payload without members of the input that say what another one says
@@ -177,7 +221,7 @@ type translated struct {
 // translate renames what a payload names in the agent's words. What is no JSON object stays as it is.
 func (a Agent) translate(event string, raw []byte) translated {
 	w := &a.Words
-	t := translated{event: rename(w.Events, event), text: raw, plain: raw, input: digest.Of(raw)}
+	t := translated{event: rename(w.Events, event), native: event, text: raw, plain: raw, input: digest.Of(raw)}
 	members, err := strictjson.Object(raw)
 	if err != nil {
 		return t
@@ -221,7 +265,11 @@ func (a Agent) translate(event string, raw []byte) translated {
 		key := rename(w.Members, m.Key)
 		switch {
 		case key == "hook_event_name" && value[0] == '"':
-			value = quote(rename(w.Events, strictjson.Text(value)))
+			own := strictjson.Text(value)
+			as := rename(w.Events, own)
+			if value = quote(as); event == "" || event == as {
+				t.native = own
+			}
 		case i == name && t.tool != "":
 			value = quote(as.Name)
 		case i == input && as.Members != nil:

@@ -13,7 +13,9 @@ import (
 
 	"assent/internal/agent"
 	"assent/internal/agent/claude/tools"
+	codex "assent/internal/agent/codex/tools"
 	"assent/internal/agent/dialect"
+	"assent/internal/agent/tool"
 	"assent/internal/hook"
 	"assent/internal/text/strictjson"
 )
@@ -24,9 +26,11 @@ const Name = "droid"
 // Asks is its own name of the event that asks.
 const Asks = "PreToolUse"
 
-// Matcher are the tools that a hook asks about, as Droid's settings spell it: what runs, changes, fetches or
-// belongs to an MCP server. What only reads is not asked about.
-const Matcher = "Execute|Create|" + tools.Edit + "|Multi" + tools.Edit + "|ApplyPatch|FetchUrl|.*___.*"
+// Matcher are the tools that its hook is for, as Droid's settings spell it: what runs, changes, fetches, reads or
+// belongs to an MCP server. About what only reads nobody is asked: it is for the rules that deny it.
+const Matcher = "Execute|Script|Create|" + tools.Edit + "|" + multiEdit + "|ApplyPatch|FetchUrl|" + tools.Read + "|" + tools.LS + "|" + tools.Grep + "|" + tools.Glob + "|.*___.*"
+
+const multiEdit = "Multi" + tools.Edit
 
 // Events are the types of its hooks' events that a hook is written for, by its own names.
 var Events = []string{ // read-only
@@ -37,11 +41,19 @@ var words = dialect.Words{
 	Events: map[string]string{Asks: hook.EventPermissionRequest},
 	Tools: map[string]dialect.Tool{
 		"Execute": {Name: tools.Bash}, "Create": {Name: tools.Write}, tools.Read: {Name: tools.Read}, "FetchUrl": {Name: tools.WebFetch},
-		tools.Edit: {Name: tools.Edit, Members: map[string]string{"old_str": "old_string", "new_str": "new_string"}},
+		tools.Edit:   {Name: tools.Edit, Members: map[string]string{"old_str": "old_string", "new_str": "new_string"}},
+		multiEdit:    {Name: multiEdit, Members: map[string]string{"changes": "edits"}},
+		"ApplyPatch": {Name: codex.Patch, Members: map[string]string{"input": codex.Of(codex.Patch).Title}},
+		tools.LS:     {Name: tools.LS, Members: map[string]string{"directory_path": "path", "ignorePatterns": "ignore"}},
+		tools.Grep:   {Name: tools.Grep, Members: map[string]string{"glob_pattern": "glob"}},
+		tools.Glob:   {Name: tools.Glob, Members: map[string]string{"folder": "path"}},
 	},
 	Tool: func(native string) string {
 		if server, tool, ok := strings.Cut(native, "___"); ok && server != "" && tool != "" {
 			return tools.MCP + server + "__" + tool
+		}
+		if native == codex.Patch { // by that name it has none
+			return Name + ":" + native
 		}
 		return native
 	},
@@ -54,14 +66,28 @@ type Agent struct{ dialect.Agent }
 func New() Agent {
 	events := []string{hook.EventPermissionRequest}
 	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{
-		Title: "Droid", Version: "0.215.0", Package: "droid", Events: append(events, Events[1:]...),
-		Can: hook.Can{Words: true, Edit: true},
+		Title: "Droid", Version: "0.215.0", Package: "droid", Events: append(events, Events...),
+		Can: hook.Can{Words: true, Edit: true}, Gates: Asks,
 		Failed: agent.Failed{
 			Terminal: "not measured: it wants an account; assent's hook denies",
 			Headless: "`droid exec --auto` would run it, and assent's hook denies",
 			Runs:     true,
 		},
 	}}}
+}
+
+// Decode reads a payload. A call that only reads asks for nothing, and is told of by the event's own name, unless
+// it is named as a request.
+func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
+	p, err := a.Agent.Decode(event, raw)
+	if err == nil && p.Type == hook.EventPermissionRequest && event != hook.EventPermissionRequest && p.Uninspectable == "" && reads(a.Tool(p.ToolName).Kind) {
+		p.Type, p.NativeType = Asks, ""
+	}
+	return p, err
+}
+
+func reads(k tool.Kind) bool {
+	return k == tool.Read || k == tool.ListDir || k == tool.Find || k == tool.Search
 }
 
 // Check holds a decision against what the agent can take.
@@ -106,13 +132,9 @@ func (a Agent) Encode(d hook.Decision, r *hook.Request) ([]byte, error) {
 	if len(d.UpdatedInput) > 0 {
 		out.Input = json.RawMessage(a.Words.Native(r.ToolName, d.UpdatedInput))
 	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(struct {
+	return strictjson.Encode(struct {
 		Specific output `json:"hookSpecificOutput"`
 	}{out})
-	return []byte(strings.TrimSuffix(b.String(), "\n")), err
 }
 
 var _ agent.Agent = Agent{}

@@ -36,6 +36,14 @@ var words = dialect.Words{Tools: map[string]dialect.Tool{
 // Agent is Qwen Code.
 type Agent struct{ dialect.Agent }
 
+// Decode reads a payload. Qwen Code says UserPromptSubmit once more, with no prompt, whenever it goes on with the
+// results of its tools.
+func (a Agent) Decode(event string, raw []byte) (hook.Payload, error) {
+	p, err := a.Agent.Decode(event, raw)
+	p.Continues = err == nil && p.Type == hook.EventUserPromptSubmit && p.AgentID == "" && a.Detail(event, raw).Prompt == ""
+	return p, err
+}
+
 // New returns Qwen Code.
 func New() Agent {
 	return Agent{dialect.Agent{ID: Name, Words: words, Is: agent.Facts{

@@ -13,7 +13,7 @@ import (
 
 // Of returns what is known of an agent's tool, by its exact name.
 func Of(agent, name string) tool.Tool {
-	if agent == "codex" {
+	if agent == "codex" || agent == "droid" { // Droid's ApplyPatch takes the same patches
 		if t := codex.Of(name); t.Kind != tool.Other {
 			return t
 		}
@@ -27,6 +27,10 @@ func Of(agent, name string) tool.Tool {
 	}
 	return claude.Of(name)
 }
+
+// AnsweredThere says of an agent that the end of a hook without an answer means that somebody answered at its own
+// prompt, and that its turn goes on: those whose plugin ends the hook then.
+func AnsweredThere(agent string) bool { return agent == "opencode" || agent == "kilo" }
 
 // acp begins the names of agents that ask over ACP, and of tools of theirs of which only the kind of call
 // is known.

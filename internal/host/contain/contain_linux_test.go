@@ -41,7 +41,7 @@ func TestOlderKernels(t *testing.T) {
 				out <- err.Error()
 				return
 			}
-			if err := filterThread(assemble(table(os.Getpid(), n >= 6))); err != nil {
+			if err := filterThread(assemble(table(os.Getpid(), unix.Gettid(), n >= 6))); err != nil {
 				out <- err.Error()
 				return
 			}

@@ -45,6 +45,7 @@ var (
 	allowed = program{ret(retAllow)}
 	refused = program{ret(retErrno(unix.EPERM))}
 	unknown = program{ret(retErrno(unix.ENOSYS))} // programs go on without what an older kernel has not
+	hasNone = program{ret(retErrno(unix.ENOTSUP))}
 )
 
 // oneOf allows a call whose argument is one of some numbers.
@@ -71,12 +72,18 @@ func without(arg int, bits uint32) program {
 }
 
 // inside allows a signal to one process, which Landlock lets through if it is contained as well; not to
-// a group (timeout signals its own, in which all that is contained is) or to everybody.
-func inside() program {
+// a group (timeout signals its own, in which all that is contained is) or to everybody. The thread that
+// starts the command is bound like that, but belongs to this program: a signal to it would end this one.
+func inside(bound int) program {
 	return program{
-		load(offArgs), jump(unix.BPF_JEQ, 0, 2, 0), and(1 << 31), jump(unix.BPF_JEQ, 0, 1, 0),
+		load(offArgs), jump(unix.BPF_JEQ, uint32(bound), 3, 0), jump(unix.BPF_JEQ, 0, 2, 0), and(1 << 31), jump(unix.BPF_JEQ, 0, 1, 0),
 		ret(retErrno(unix.EPERM)), ret(retAllow),
 	}
+}
+
+// isNot allows a call unless an argument is some number.
+func isNot(arg int, value uint32) program {
+	return program{load(uint32(offArgs + 8*arg)), jump(unix.BPF_JEQ, value, 1, 0), ret(retAllow), ret(retErrno(unix.EPERM))}
 }
 
 // limits lets a process ask for its limits, and set them but for those that hold it.
@@ -99,8 +106,9 @@ const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUT
 const maxCall = 512
 
 // table says what becomes of each system call that has a number here. group is the process group that
-// the command and all it starts stay in; scoped says that Landlock keeps signals inside.
-func table(group int, scoped bool) *[maxCall]program {
+// the command and all it starts stay in, bound the thread of this program that is bound as well; scoped
+// says that Landlock keeps signals inside.
+func table(group, bound int, scoped bool) *[maxCall]program {
 	t := &[maxCall]program{}
 	for _, list := range [][]uint32{plain, plainHere} {
 		for _, n := range list {
@@ -111,6 +119,10 @@ func table(group int, scoped bool) *[maxCall]program {
 		for _, n := range list {
 			t[n] = refused
 		}
+	}
+	// Landlock does not judge attributes that are asked for by a path, and these may hold anything, of any file.
+	for _, n := range []uint32{unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR} {
+		t[n] = hasNone
 	}
 	t[unix.SYS_CLONE] = without(0, newNamespaces|unix.CLONE_PTRACE)
 	t[unix.SYS_CLONE3] = unknown // its flags are behind a pointer; libc uses clone then
@@ -138,10 +150,8 @@ func table(group int, scoped bool) *[maxCall]program {
 		unix.PR_GET_TID_ADDRESS, unix.PR_SET_THP_DISABLE, unix.PR_GET_THP_DISABLE, unix.PR_GET_SPECULATION_CTRL,
 		unix.PR_SET_VMA, unix.PR_GET_CHILD_SUBREAPER, unix.PR_SVE_GET_VL, unix.PR_PAC_GET_ENABLED_KEYS, unix.PR_GET_TAGGED_ADDR_CTRL)
 	if scoped {
-		t[unix.SYS_KILL] = inside()
-		for _, n := range []uint32{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_SEND_SIGNAL} {
-			t[n] = allowed
-		}
+		t[unix.SYS_KILL], t[unix.SYS_TKILL], t[unix.SYS_TGKILL] = inside(bound), isNot(0, uint32(bound)), isNot(1, uint32(bound))
+		t[unix.SYS_PIDFD_OPEN], t[unix.SYS_PIDFD_SEND_SIGNAL] = oneOf(1, unix.EINVAL, 0, unix.PIDFD_NONBLOCK), allowed // none of a thread
 	} else {
 		// Nothing keeps a signal inside then: no process can send one, not even to itself.
 		for _, n := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -35,8 +36,8 @@ func (h *hidden) add(e entry) {
 	}
 }
 
-// line says what was hidden, "" if nothing was.
-func (h *hidden) line() string {
+// line says what was hidden, and why, "" if nothing was.
+func (h *hidden) line(why string) string {
 	if h.count == 0 {
 		return ""
 	}
@@ -44,7 +45,7 @@ func (h *hidden) line() string {
 	if n := h.count - len(h.names); n > 0 {
 		more = " and " + strconv.Itoa(n) + " more"
 	}
-	return "assent: it ran contained, and could not read these, which may hold secrets: " + strings.Join(h.names, ", ") + more + "\n"
+	return "assent: it ran contained, and could not read these" + why + strings.Join(h.names, ", ") + more + "\n"
 }
 
 // isRepository says whether a directory of those names is one of git.
@@ -57,9 +58,18 @@ func isRepository(all []entry) bool {
 	return head && other
 }
 
-// tells says whether a file of a repository is a configuration with a secret.
-func (t *tree) tells(fd int, name string) bool {
-	if !strings.HasPrefix(name, "config") {
+// tells says whether a file that git or a person writes for git may hold a secret: a configuration with what
+// is not known to be harmless, or an address with who enters. repository says that the file lies in a
+// repository itself, and log that it is one of the logs of its references.
+func (t *tree) tells(fd int, name string, repository, log bool) bool {
+	holds, most := entered, maxGitLog
+	switch {
+	case log:
+		holds = func(text string) bool { return slices.ContainsFunc(strings.Split(text, "\n"), entered) }
+	case repository && name == "FETCH_HEAD", name == ".gitmodules", name == ".lfsconfig":
+	case repository && strings.HasPrefix(name, "config"), strings.HasSuffix(name, "gitconfig"):
+		holds, most = configTells, maxGitConfig
+	default:
 		return false
 	}
 	sub, err := unix.Openat(fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -67,7 +77,11 @@ func (t *tree) tells(fd int, name string) bool {
 		return true
 	}
 	defer unix.Close(sub)
-	b := make([]byte, maxGitConfig+1)
+	var st unix.Stat_t
+	if unix.Fstat(sub, &st) != nil || st.Size > int64(most) {
+		return true
+	}
+	b := make([]byte, st.Size+1) // one more: it may grow
 	n := 0
 	for n < len(b) {
 		m, err := unix.Read(sub, b[n:])
@@ -75,11 +89,11 @@ func (t *tree) tells(fd int, name string) bool {
 			return true
 		}
 		if m == 0 {
-			break
+			return holds(unsafe.String(&b[0], n))
 		}
 		n += m
 	}
-	return configTells(string(b[:n]))
+	return true
 }
 
 // namedSecret refuses a path that leads to a file or directory of secrets and does not itself say so:

@@ -21,8 +21,9 @@ import (
 // maxFileSize bounds each file that a command writes into its temporary directory.
 const maxFileSize = 64 << 20
 
-// soon is when a command has run for so long that the processes above it are watched.
-const soon = 50 * time.Millisecond
+// soon is when a command has run for so long that it gets a keeper, which takes some of that time, and that the
+// processes above it are watched.
+const soon = 5 * time.Millisecond
 
 // A command that is about to be contained.
 type command struct {
@@ -34,6 +35,7 @@ type command struct {
 	streams *streams
 	group   *group
 	hidden  hidden
+	outside hidden // what the command names and cannot read, as it is neither the project's nor the system's
 }
 
 // Run runs a command as Config says and returns its exit status. Where containment is not to be had the
@@ -123,7 +125,7 @@ func (c *command) prepare(abi int) (err error) {
 		before := len(t.linked)
 		maps.Copy(t.linked, t.found)
 		if len(t.linked) == before {
-			c.hidden = t.hidden
+			c.hidden, c.outside = t.hidden, c.mentioned(dirs, roots)
 			return nil
 		}
 		unix.Close(c.rules.fd)
@@ -137,11 +139,14 @@ func (c *command) temporary(roots []string) (err error) {
 	if err != nil || slices.ContainsFunc(roots, func(root string) bool { return dir == root || strings.HasPrefix(dir, root+"/") }) {
 		dir = "/tmp"
 	}
-	if c.tmp, err = os.MkdirTemp(dir, "assent-contain-"); err != nil {
+	if c.tmp, err = os.MkdirTemp(dir, temporaryName); err != nil {
 		return Refusal("no temporary directory: " + err.Error())
 	}
 	return nil
 }
+
+// temporaryName is how the name of a temporary directory begins.
+const temporaryName = "assent-contain-"
 
 // Bounds of the temporary directory, which is looked at now and then.
 const (
@@ -271,7 +276,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 	if parent != 0 { // 0 is a process outside of the container that this one is in
 		above, err = unix.PidfdOpen(parent, 0)
 	}
-	if err != nil && unix.Getppid() == parent {
+	if err != nil { // it may have ended by now: then nobody wants this run
 		return 0, Refusal("the parent cannot be watched: " + err.Error())
 	}
 	type result struct {
@@ -348,7 +353,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 	}
 	c.streams.output.Wait()
 	c.streams.restore()
-	_, _ = os.Stderr.WriteString(c.hidden.line()) // nowhere else to say so
+	_, _ = os.Stderr.WriteString(c.hidden.line(", which may hold secrets: ") + c.outside.line(", which are neither the project's nor the system's: ")) // nowhere else to say so
 	if end.Signaled() {
 		return 128 + int(end.Signal()), nil
 	}
@@ -357,7 +362,7 @@ func (c *command) run(signals <-chan os.Signal) (int, error) {
 
 // start binds the calling thread, and starts the command on it.
 func (c *command) start() (int, error) {
-	filter := assemble(table(c.group.id, c.rules.abi >= 6))
+	filter := assemble(table(c.group.id, unix.Gettid(), c.rules.abi >= 6))
 	dropCapabilities()
 	if err := c.rules.restrictThread(); err != nil {
 		return 0, err

@@ -36,6 +36,7 @@ type tree struct {
 	linked  map[uint64]bool // files that are a secret under another name
 	found   map[uint64]bool // secrets with several names; linked of a second look
 	secrets map[uint64]bool // all files and directories of secrets that came by
+	logs    bool            // what is looked at are logs of a repository
 	hidden  hidden
 }
 
@@ -127,7 +128,7 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			if at.Secret(e.name, true) {
 				t.follow(fd, e)
 			}
-		case at.Secret(e.name, e.file), repository && e.file && t.tells(fd, e.name):
+		case at.Secret(e.name, e.file), e.file && t.tells(fd, e.name, repository, t.logs):
 			clean = false
 			t.hidden.add(e)
 			if err := t.secret(fd, e, at.Depth()); err != nil {
@@ -137,7 +138,10 @@ func (t *tree) look(fd int, at secrets.Place) (clean bool, err error) {
 			clean = false
 			t.hidden.add(e)
 		case e.dir:
+			logs := t.logs
+			t.logs = logs || repository && e.name == "logs"
 			ok, err := t.child(fd, &e, at.Below(e.name))
+			t.logs = logs
 			if err != nil {
 				return false, err
 			}
@@ -191,7 +195,7 @@ func (t *tree) secret(fd int, e entry, depth int) error {
 	t.secrets[st.Ino] = true
 	if !e.dir {
 		if st.Nlink > 1 {
-			t.found[st.Ino] = true
+			t.found[st.Ino], t.found[e.ino] = true, true // which an overlay may list under another number
 		}
 		return nil
 	}

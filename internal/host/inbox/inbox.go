@@ -53,31 +53,48 @@ func Dir(home, configDir string) string {
 	return filepath.Join(configDir, "sessions")
 }
 
-// Find returns the live session with this id, of those whose files are in dir; ErrNone where there is none.
+// Find returns the live session with this id that has an inbox, of those whose files are in dir; ErrNone
+// where there is none.
 func Find(dir, sessionID string) (Session, error) {
+	live, err := find(dir, sessionID)
+	for _, s := range live {
+		if s.Socket != "" {
+			return s, nil
+		}
+	}
+	return Session{}, errors.Join(ErrNone, err)
+}
+
+// Live returns the processes that work on the session with this id, of those whose files are in dir.
+func Live(dir, sessionID string) []Session {
+	live, _ := find(dir, sessionID)
+	return live
+}
+
+func find(dir, sessionID string) (live []Session, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return Session{}, fmt.Errorf("%w: %w", ErrNone, err)
+		return nil, err
 	}
 	defer d.Close()
 	names, err := d.Readdirnames(maxFiles)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Session{}, fmt.Errorf("%w: %w", ErrNone, err)
+		return nil, err
 	}
 	for _, name := range names {
 		if filepath.Ext(name) != ".json" {
 			continue
 		}
 		s, err := read(filepath.Join(dir, name))
-		if err != nil || s.SessionID != sessionID || s.Socket == "" {
+		if err != nil || s.SessionID != sessionID {
 			continue
 		}
 		if start, _, _ := strings.Cut(process.ID(s.PID), "."); start == "" || start != s.ProcStart {
 			continue // another process has its number by now, or this system does not tell
 		}
-		return s, nil
+		live = append(live, s)
 	}
-	return Session{}, ErrNone
+	return live, nil
 }
 
 // read reads one session's file, if it is this user's.

@@ -29,6 +29,7 @@ const (
 	maxFile     = 64 << 10 // bytes
 	maxProblems = 20
 	maxAgents   = 32
+	maxAccept   = 64
 	maxTags     = 16
 	maxText     = 200 // bytes of a tag or a description
 	maxPath     = 4 << 10
@@ -61,6 +62,21 @@ type Agent struct {
 	Tags        []string
 }
 
+// File is what agents.yaml says.
+type File struct {
+	Accept []string // thumbprints of the devices' keys whose orders are obeyed (auth.Thumbprint), sorted
+	Agents []Agent  // sorted by name
+}
+
+// Agent returns the agent with this name.
+func (f File) Agent(name string) (Agent, bool) {
+	i := slices.IndexFunc(f.Agents, func(a Agent) bool { return a.Name == name })
+	if i < 0 {
+		return Agent{}, false
+	}
+	return f.Agents[i], true
+}
+
 // Problem is one mistake in the file. Line and Column count from 1.
 type Problem struct {
 	Line, Column int
@@ -85,68 +101,69 @@ func (m *Mistakes) Error() string {
 }
 
 // Read reads the file at path, an absolute one, if it is its owner's alone: nobody else can read it, or
-// put another one in its place. The agents are sorted by name. The error is fs.ErrNotExist where there
-// is no file, *Mistakes for what stands in it, and else says what to do.
-func Read(path string) ([]Agent, error) {
+// put another one in its place. The error is fs.ErrNotExist where there is no file, *Mistakes for what
+// stands in it, and else says what to do.
+func Read(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a link; put the file itself there", path)
+		return File{}, fmt.Errorf("%s is a link; put the file itself there", path)
 	}
 	if err != nil {
-		return nil, err
+		return File{}, err
 	}
 	defer f.Close()
 	fi, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return File{}, err
 	}
 	if !fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
+		return File{}, fmt.Errorf("%s is no file", path)
 	}
 	if uid := owner(fi); uid != os.Geteuid() {
-		return nil, fmt.Errorf("%s belongs to %s; it has to be your own", path, userName(uid))
+		return File{}, fmt.Errorf("%s belongs to %s; it has to be your own", path, userName(uid))
 	}
 	if fi.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("others can read or write %s: chmod 600 %[1]s", path)
+		return File{}, fmt.Errorf("others can read or write %s: chmod 600 %[1]s", path)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return File{}, err
 	}
 	if o := Others(dir); o != nil {
-		return nil, fmt.Errorf("%w, and so could replace %s", o, path)
+		return File{}, fmt.Errorf("%w, and so could replace %s", o, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return File{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	agents, problems := parse(text)
+	file, problems := parse(text)
 	if len(problems) > 0 {
-		return nil, &Mistakes{path, problems}
+		return File{}, &Mistakes{path, problems}
 	}
-	return agents, nil
+	return file, nil
 }
 
 // parse reads the text of the file. Where there are problems nothing of it may be used.
-func parse(text []byte) ([]Agent, []Problem) {
+func parse(text []byte) (File, []Problem) {
 	r := &reader{}
-	var agents []Agent
+	var f File
 	doc := strictyaml.Document(text, maxFile, r.problem)
 	if doc == nil {
 		if len(r.problems) == 0 {
 			r.problem(&yaml.Node{Line: 1, Column: 1}, "the file is empty; want the key agents")
 		}
-		return nil, r.problems
+		return File{}, r.problems
 	}
 	named := false
 	strictyaml.Object(doc, "the file", map[string]func(*yaml.Node){
-		"agents": func(n *yaml.Node) { named, agents = true, r.agents(n) },
+		"agents": func(n *yaml.Node) { named, f.Agents = true, r.agents(n) },
+		"accept": func(n *yaml.Node) { f.Accept = r.accept(n) },
 	}, r.problem)
 	if !named && len(r.problems) == 0 {
 		r.problem(doc, "the key agents is missing")
 	}
-	slices.SortFunc(agents, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
-	return agents, r.problems
+	slices.SortFunc(f.Agents, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return f, r.problems
 }
 
 // reader collects what is wrong.
@@ -160,6 +177,34 @@ func (r *reader) problem(n *yaml.Node, format string, a ...any) {
 
 // namePattern is narrow because a name is a word of subjects, addresses and directories.
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// thumbprint is that of a key as RFC 7638 has it: SHA-256 in unpadded base64url.
+var thumbprint = regexp.MustCompile(`^device:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$`)
+
+// accept reads whose orders are obeyed. That is a device's key and nothing else: what holds a token of the
+// broker, such as its owner, can be the broker itself.
+func (r *reader) accept(n *yaml.Node) []string {
+	if n.Kind != yaml.SequenceNode || len(n.Content) > maxAccept {
+		r.problem(n, "accept is %s; want a list of at most %d", strictyaml.Kind(n), maxAccept)
+		return nil
+	}
+	var all []string
+	for _, c := range n.Content {
+		text := r.text(c, "an entry of accept", maxText)
+		print, _ := strings.CutPrefix(text, "device:")
+		switch {
+		case text == "":
+		case !thumbprint.MatchString(text):
+			r.problem(c, "accept holds %q; want device: and the thumbprint of a device's key, as assent device list prints it; neither owner nor a token can give orders to a host", strictyaml.Short(text))
+		case slices.Contains(all, print):
+			r.problem(c, "accept holds %s twice", text)
+		default:
+			all = append(all, print)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
 
 func (r *reader) agents(n *yaml.Node) []Agent {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {

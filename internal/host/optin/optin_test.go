@@ -31,14 +31,20 @@ agents:
 `
 
 func TestParse(t *testing.T) {
-	agents, problems := parse([]byte(whole))
+	file, problems := parse([]byte("accept: [device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s]\n" + whole))
 	want := []Agent{
 		{Name: "a2", Project: "/srv/b", CLI: "/usr/bin/claude", Mode: "default", BudgetUSD: 5, Timeout: 2 * time.Hour, Sessions: 1},
 		{Name: "coder", Description: "Writes Go", Project: "/home/dev/app", CLI: "/home/dev/.local/bin/claude", Mode: "acceptEdits", Worktree: true,
 			BudgetUSD: 2.5, Timeout: 10 * time.Minute, Sessions: 2, Tags: []string{"go", "web"}},
 	}
-	if len(problems) > 0 || !reflect.DeepEqual(agents, want) {
-		t.Errorf("%+v, %v", agents, problems)
+	if len(problems) > 0 || !reflect.DeepEqual(file, File{[]string{"cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"}, want}) {
+		t.Errorf("%+v, %v", file, problems)
+	}
+	if a, ok := file.Agent("coder"); !ok || a.Project != "/home/dev/app" {
+		t.Errorf("%+v", a)
+	}
+	if a, ok := file.Agent("coder2"); ok {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -50,7 +56,13 @@ func TestParseRefuses(t *testing.T) {
 		{"agents:\n", "expected a map of agents"},
 		{"agents: {}\n", "expected a map of agents"},
 		{"agents: [a]\n", "expected a map of agents"},
-		{"accept: [owner]\n" + start, `unknown key "accept"`},
+		{"accept: [owner]\n" + start, "neither owner nor a token"},
+		{"accept: [device:9f2c]\n" + start, "thumbprint"},
+		{"accept: device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s\n" + start, "want a list"},
+		{"accept: [device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-t]\n" + start, "thumbprint"},
+		{"accept: [device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s, device:cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s]\n" + start, "twice"},
+		{"accept: [1]\n" + start, "thumbprint"},
+		{"accept: [[a]]\n" + start, "want a text"},
 		{start + "---\nagents: {}\n", "second one"},
 		{start + "    env: {A: b}\n", `unknown key "env"`},
 		{start + "    args: [--dangerously-skip-permissions]\n", `unknown key "args"`},
@@ -108,8 +120,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("none: %v", err)
 	}
 	write(t, path, whole, 0o600)
-	if agents, err := Read(path); err != nil || len(agents) != 2 {
-		t.Errorf("%v, %v", agents, err)
+	if file, err := Read(path); err != nil || len(file.Agents) != 2 {
+		t.Errorf("%v, %v", file, err)
 	}
 	for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o602} {
 		chmod(t, path, mode)
@@ -135,8 +147,8 @@ func TestRead(t *testing.T) {
 	}
 	write(t, path, "agents: {coder: {mode: auto}}\n", 0o600)
 	var m *Mistakes
-	if agents, err := Read(path); agents != nil || !errors.As(err, &m) || !strings.Contains(err.Error(), path+":1:24: mode") {
-		t.Errorf("%v, %v", agents, err)
+	if file, err := Read(path); file.Agents != nil || !errors.As(err, &m) || !strings.Contains(err.Error(), path+":1:24: mode") {
+		t.Errorf("%v, %v", file, err)
 	}
 }
 
@@ -144,14 +156,14 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(whole))
 	f.Add([]byte("agents: {a: {project: /p, executor: {kind: claude, cli: /c}, sessions: 8}}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		agents, problems := parse(text)
+		file, problems := parse(text)
 		if len(problems) > 0 {
 			return
 		}
-		if len(agents) == 0 {
+		if len(file.Agents) == 0 {
 			t.Error("neither agents nor problems")
 		}
-		for _, a := range agents {
+		for _, a := range file.Agents {
 			if !namePattern.MatchString(a.Name) || !filepath.IsAbs(a.Project) || !filepath.IsAbs(a.CLI) || a.BudgetUSD <= 0 || a.BudgetUSD > maxBudget ||
 				a.Timeout < minTimeout || a.Timeout > maxTimeout || a.Sessions < 1 || a.Sessions > MaxSessions || a.Mode == "" {
 				t.Errorf("%+v", a)

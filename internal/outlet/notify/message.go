@@ -20,6 +20,8 @@ type Message struct {
 	// Session is the session's short name, if the device wants it. Foreign text that went through
 	// package show.
 	Session string `json:"session,omitempty"`
+	// Agent is what people call the agent, once another than Claude Code was heard of.
+	Agent string `json:"agent,omitempty"`
 	// Project, Risk and Effects say what the request is about, and Sentence says it in one, if the device
 	// wants them. The project's name is foreign text that went through package show; the others are
 	// assent's words about the request, scrubbed: no URL but its host, and no secret.

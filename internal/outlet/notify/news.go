@@ -14,6 +14,7 @@ type news struct {
 	kind     string // typeFinished, typeFailed, typeHalted, or prompt
 	session  string
 	name     string // the session's short name
+	agent    string // the agent's own name; of the ring, its name for people
 	project  string
 	reply    bool   // of typeFinished: a message can be sent to the session
 	halt, by string // of typeHalted
@@ -48,6 +49,9 @@ func (p *Push) Observe(e hook.Event, said hook.Payload) {
 	case hook.EventStopFailure:
 		n.kind = typeFailed
 	case hook.EventUserPromptSubmit:
+		if said.Continues {
+			return
+		}
 		n.kind = prompt
 	default:
 		return
@@ -62,6 +66,7 @@ func (p *Push) Observe(e hook.Event, said hook.Payload) {
 		}
 		n.reply = reply
 	}
+	n.agent = e.Agent
 	n.name, n.project = shortNameOf(said.CWD, e.Origin.Repo.Root), projectOf(said.CWD, e.Origin.Repo.Root)
 	p.offer(n)
 }
@@ -108,6 +113,7 @@ func (r *ring) tell(n news) {
 		now.finished = true // a hook that lengthens the turn makes it end again
 		r.setTurn(n.session, now)
 	}
+	n.agent = r.agentOf(n.agent)
 	for _, t := range r.targets {
 		if t.wants(&n) {
 			t.add(&n)
@@ -177,7 +183,7 @@ func (t *target) nextNews(now time.Time) *delivery {
 	}
 	n := t.news[0]
 	d := &delivery{made: now, upTo: t.cursor, news: n, Message: Message{
-		Type: n.kind, Waiting: t.ones + t.many, Halt: n.halt, By: n.by, Until: n.until,
+		Type: n.kind, Agent: n.agent, Waiting: t.ones + t.many, Halt: n.halt, By: n.by, Until: n.until,
 	}}
 	if t.set.ShowSession {
 		d.Session = n.name
@@ -218,6 +224,7 @@ func (t *target) nextWaits(now time.Time, items []*item) (*delivery, time.Time) 
 
 // describe puts into d what t wants to know of an item.
 func (t *target) describe(d *delivery, it *item) {
+	d.Agent = it.agent
 	if t.set.ShowSession {
 		d.Session = it.name
 	}

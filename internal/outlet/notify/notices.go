@@ -200,9 +200,12 @@ func (d *delivery) text(page string) string {
 	if page != "" {
 		link = "\n" + page
 	}
-	in := ""
+	in, agent := "", "An agent"
+	if d.Agent != "" {
+		in, agent = " of "+d.Agent, d.Agent
+	}
 	if d.Session != "" {
-		in = " in " + d.Session
+		in += " in " + d.Session
 	}
 	switch d.Type {
 	case typeAsked:
@@ -220,9 +223,9 @@ func (d *delivery) text(page string) string {
 		}
 		return d.content("A request has waited for 10 minutes"+in) + link
 	case typeFinished:
-		return "An agent has finished" + d.where() + link
+		return agent + " has finished" + d.where() + link
 	case typeFailed:
-		return "An agent has failed" + d.where() + link
+		return agent + " has failed" + d.where() + link
 	case typeHalted:
 		return haltWords(d.Halt, d.By, d.Until) + link
 	case typeMany:
@@ -244,6 +247,9 @@ func (d *delivery) content(other string) string {
 	text := d.Sentence
 	if d.Project != "" {
 		text = d.Project + ": " + text
+	}
+	if d.Agent != "" {
+		text = d.Agent + ", " + text
 	}
 	if d.Risk.Level() >= hook.Attention.Level() {
 		text += " (" + string(d.Risk) + ")"

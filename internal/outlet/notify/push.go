@@ -56,6 +56,8 @@ type Config struct {
 	// Allow are further origins ("https://push.internal:8443") at which devices may have their
 	// endpoints. Everywhere else is https on public addresses.
 	Allow []string
+	// AgentTitle is what people call an agent; nil: agents are not named.
+	AgentTitle func(name string) string
 	// Effects says what a request would do; nil: nobody says so in a message. It must be quick.
 	Effects func(*hook.Request) *hook.Effects
 	// Notices are notified beside the devices, until NoticesFile says otherwise. Deliver hands one of

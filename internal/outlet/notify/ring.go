@@ -21,6 +21,7 @@ type ring struct {
 	byID    map[string]*item // those that wait
 	targets map[string]*target
 	turns   map[string]turn // the last turn of each session, as far as that is known
+	others  bool            // another agent than Claude Code was heard of
 	halted  news            // the last that was told of a stop or a pause
 	flying  int             // deliveries on their way
 	results chan result
@@ -113,7 +114,7 @@ func (r *ring) see(v broker.View) {
 	case it == nil && v.State == broker.Pending && !v.HeldElsewhere: // another replica's hooks are its to ring for
 		r.last++
 		it = &item{
-			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), waits: waitsFor(v.ToolName),
+			n: r.last, id: v.ID, session: v.SessionID, name: shortName(v), agent: r.agentOf(v.Agent), waits: waitsFor(v.ToolName),
 			asked: v.CreatedAt, deadline: v.Deadline, before: v.CreatedAt.Before(r.began),
 		}
 		if r.describes() {
@@ -125,6 +126,16 @@ func (r *ring) see(v broker.View) {
 		r.items = append(r.items, it)
 		r.byID[it.id] = it
 	}
+}
+
+// agentOf is what people call an agent, "" as long as no other than Claude Code was heard of: to name it would
+// say nothing.
+func (r *ring) agentOf(name string) string {
+	r.others = r.others || name != "" && name != "claude"
+	if !r.others || r.p.cfg.AgentTitle == nil {
+		return ""
+	}
+	return show.Short(r.p.cfg.AgentTitle(name), 40)
 }
 
 // describes reports whether anybody wants to know what requests are about.

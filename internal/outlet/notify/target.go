@@ -11,6 +11,7 @@ type item struct {
 	n           uint64 // counts up in the order in which the ring heard of them
 	id, session string
 	name        string // the session's short name
+	agent       string // the agent's name for people; see ring.agentOf
 	waits       string
 	about       about // zero unless somebody wanted to know
 	asked       time.Time

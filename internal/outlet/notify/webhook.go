@@ -29,6 +29,7 @@ type webhookData struct {
 	RequestID string    `json:"requestId,omitempty"`
 	Waits     string    `json:"waits,omitempty"`
 	Session   string    `json:"session,omitempty"`
+	Agent     string    `json:"agent,omitempty"`
 	Project   string    `json:"project,omitempty"`
 	Risk      hook.Risk `json:"risk,omitempty"`
 	Effects   []string  `json:"effects,omitempty"`
@@ -53,7 +54,7 @@ func (p *Push) toWebhook(ctx context.Context, n *Notice, d *delivery) verdict {
 		kind = "halt." + d.Halt
 	}
 	doc := webhookDoc{Type: kind, Timestamp: d.made.UTC(), Data: webhookData{
-		RequestID: d.RequestID, Waits: d.Waits, Session: d.Session, Deadline: d.deadline.UTC(), Waiting: d.Waiting, Gone: d.Gone, URL: p.cfg.URL,
+		RequestID: d.RequestID, Waits: d.Waits, Session: d.Session, Agent: d.Agent, Deadline: d.deadline.UTC(), Waiting: d.Waiting, Gone: d.Gone, URL: p.cfg.URL,
 		Project: d.Project, Risk: d.Risk, Effects: d.Effects, Sentence: d.Sentence, Halt: d.Halt, By: d.By, Until: d.Until,
 	}}
 	if (d.Type == typeAsked || d.Type == typeWaits) && p.cfg.URL != "" {

@@ -113,14 +113,12 @@ func eachLine(ctx context.Context, in io.Reader, out io.Writer, answer func(line
 		if err != nil && len(line) == 0 && whole {
 			break
 		}
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(answer(line, whole)); err != nil {
-			return fmt.Errorf("encode an answer: %w", err)
+		text, encodeErr := strictjson.Encode(answer(line, whole))
+		if encodeErr != nil {
+			return fmt.Errorf("encode an answer: %w", encodeErr)
 		}
-		_, _ = w.Write(show.JSON(b.Bytes())) // bufio keeps the error
-		if r.Buffered() == 0 {               // who asks one by one waits for the answer
+		_, _ = w.Write(show.JSON(append(text, '\n'))) // bufio keeps the error
+		if r.Buffered() == 0 {                        // who asks one by one waits for the answer
 			if err := w.Flush(); err != nil {
 				return fmt.Errorf("write answers: %w", err)
 			}

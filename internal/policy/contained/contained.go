@@ -162,10 +162,8 @@ func replaced(input []byte, text string) ([]byte, error) {
 	if i < 0 {
 		return nil, errInput
 	}
-	var value bytes.Buffer
-	enc := json.NewEncoder(&value)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(text); err != nil {
+	value, err := strictjson.Encode(text)
+	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
@@ -181,7 +179,7 @@ func replaced(input []byte, text string) ([]byte, error) {
 		out.Write(key)
 		out.WriteByte(':')
 		if k == i {
-			out.Write(bytes.TrimSuffix(value.Bytes(), []byte("\n")))
+			out.Write(value)
 		} else {
 			out.Write(m.Value)
 		}

@@ -60,8 +60,7 @@ type Config struct {
 type Store struct {
 	cfg  Config
 	kv   *kvmirror.Mirror
-	stop context.CancelFunc
-	done sync.WaitGroup
+	news kvmirror.News
 	wake chan struct{} // the next end may be another one
 
 	writing sync.Mutex // orders writes of the file
@@ -69,7 +68,6 @@ type Store struct {
 	mu        sync.Mutex
 	entries   map[string]hook.Saved // guarded by mu; by id
 	uses      map[string]usage      // guarded by mu; by id of an entry
-	changed   func()                // guarded by mu
 	notifying bool                  // guarded by mu; false until all was read
 }
 
@@ -90,26 +88,18 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s.mu.Unlock()
 	s.tidy(ctx)
 	s.write()
-	var run context.Context
-	run, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.done.Go(func() { s.expire(run) })
+	s.kv.Go(s.expire)
 	return s, nil
 }
 
 // Close ends the goroutines. It may be called more than once.
 func (s *Store) Close() error {
-	s.stop()
-	s.done.Wait()
 	s.kv.Close()
 	return nil
 }
 
 // Notify has f called whenever other rules are in force. f may call Sources.
-func (s *Store) Notify(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.changed = f
-}
+func (s *Store) Notify(f func()) { s.news.Notify(f) }
 
 // apply takes a change of one key into memory, see kvmirror.Config. While the store is unavailable,
 // memory keeps what it has; Use reads the store itself.
@@ -143,12 +133,7 @@ func (s *Store) notify() {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	s.mu.Lock()
-	f := s.changed
-	s.mu.Unlock()
-	if f != nil {
-		f()
-	}
+	s.news.Tell()
 	s.write()
 }
 

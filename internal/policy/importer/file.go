@@ -2,7 +2,6 @@ package importer
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"assent/internal/policy"
 	"assent/internal/text/layout"
 	"assent/internal/text/show"
+	"assent/internal/text/strictjson"
 )
 
 // File returns the file of rules, which was loaded to be certain. Comments in it say what is wide,
@@ -64,11 +64,8 @@ func (m *Import) File() ([]byte, error) {
 
 // quotedYAML writes a text so that YAML reads exactly it, and a terminal shows it safely.
 func quotedYAML(text string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(text) // a string always can be
-	return safeJSON(b.Bytes())
+	b, _ := strictjson.Encode(text) // a string always can be
+	return safeJSON(b)
 }
 
 // safeJSON writes JSON so that a terminal shows it safely.

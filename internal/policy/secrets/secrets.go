@@ -64,7 +64,7 @@ func has(sorted []string, s string) bool {
 func Directory(name string) bool { return directory(Fold(name)) }
 
 func directory(name string) bool {
-	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) })
+	return has(directories, name) || slices.ContainsFunc(manyDirectories, func(p string) bool { return fits(p, name) }) || slices.ContainsFunc(Originals(name), directory)
 }
 
 // Name says whether a file of this name may hold a secret, wherever it lies.
@@ -94,7 +94,10 @@ func file(name string) bool {
 			return true
 		}
 	}
-	return false
+	if name == "core" || strings.HasPrefix(name, "vgcore.") { // what a program had in its memory
+		return true
+	}
+	return slices.ContainsFunc(Originals(name), file)
 }
 
 func (s *shape) match(name string) bool {
@@ -136,7 +139,7 @@ func (p Place) Depth() int { return len(p.parts) }
 // Secret says whether an entry of a place is not shown: a file, or a directory with all below it.
 func (p Place) Secret(name string, isFile bool) bool {
 	name = Fold(name)
-	return directory(name) || isFile && file(name) || p.listed(name)
+	return directory(name) || isFile && file(name) || p.listed(name) || slices.ContainsFunc(Originals(name), p.listed)
 }
 
 // listed says whether an entry is one of those that are listed with their whole path.
@@ -148,6 +151,9 @@ func (p Place) listed(name string) bool {
 	var few [32]string
 	parts := append(append(few[:0], p.parts...), name)
 	match := func(i uint16) bool {
+		if len(paths[i]) != len(parts) && !slices.Contains(paths[i], "**") {
+			return false // as most are
+		}
 		return below(paths[i], parts) && !(Code(name) && slices.Contains(paths[i], "secrets"))
 	}
 	return slices.ContainsFunc(p.may, match) || slices.ContainsFunc(more, match)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -185,8 +186,8 @@ func (r *reader) add(u Unit, at execContext) int {
 		u.Dirs = at.dir.all()
 	}
 	u.Via, u.DenyOnly = at.via, at.denyOnly
-	if r.units == nil {
-		r.units = make([]Unit, 0, 16)
+	if len(r.units) == cap(r.units) {
+		r.units = slices.Grow(r.units, max(16, len(r.units))) // append alone grows a long list by less, and copies it often
 	}
 	r.units = append(r.units, u)
 	return len(r.units) - 1

@@ -53,8 +53,10 @@ func clients(found []install.Client) (checks []Finding, versions []string) {
 		case c.Version == install.Oldest:
 			k.Status, k.Fix = Warn, "update Claude Code"
 			k.Detail += "; in this version claude -p asks no hook for permission"
-		case install.Older(c.Version, install.Newest):
-			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Newest
+		case install.Older(install.Newest, c.Version):
+			k.Detail += "; newer than " + install.Newest + ", the newest that assent was tried with"
+		case install.Older(c.Version, install.Driven):
+			k.Detail += "; assent was tried with " + install.Oldest + " and " + install.Driven
 		}
 		checks = append(checks, k)
 		versions = append(versions, c.Version)

@@ -140,6 +140,7 @@ func TestDoctorKnowsTheClients(t *testing.T) {
 	}{
 		"none":      {nil, "warn no claude on PATH", 0},
 		"newest":    {[]install.Client{{Path: "/a/claude", Version: "2.1.329"}}, "ok 2.1.329 at /a/claude", 1},
+		"newer":     {[]install.Client{{Path: "/a/claude", Version: "2.1.9999"}}, "ok 2.1.9999 at /a/claude; newer than " + install.Newest, 1},
 		"between":   {[]install.Client{{Path: "/a/claude", Version: "2.1.200"}}, "ok 2.1.200 at /a/claude; assent was tried with", 1},
 		"oldest":    {[]install.Client{{Path: "/a/claude", Version: "2.1.197"}}, "warn 2.1.197 at /a/claude; in this version claude -p asks no hook", 1},
 		"too old":   {[]install.Client{{Path: "/a/claude", Version: "2.0.1"}}, "fail 2.0.1 at /a/claude; assent needs 2.1.197", 1},

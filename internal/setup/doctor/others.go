@@ -2,10 +2,12 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"assent/internal/agent/agents"
 	"assent/internal/agent/claude/install"
@@ -20,9 +22,10 @@ import (
 
 // checkOthers looks at the agents of this machine that have no check of their own: whether they ask, and
 // whether one takes a hook that fails for a yes.
-func (x *examination) checkOthers(context.Context) []Finding {
-	var findings []Finding
-	for _, at := range installer.OnMachine(x.Env) {
+func (x *examination) checkOthers(ctx context.Context) []Finding {
+	found := installer.OnMachine(x.Env)
+	findings := x.untried(ctx, found)
+	for _, at := range found {
 		if at.Name == installer.Claude || at.Name == codex.Name {
 			continue
 		}
@@ -51,22 +54,42 @@ func (x *examination) checkOthers(context.Context) []Finding {
 	return append(findings, x.overACPOnly()...)
 }
 
+// untried names the agents whose version is none that assent was tried with. They are asked at once: some take
+// seconds to say it.
+func (x *examination) untried(ctx context.Context, found []installer.Found) []Finding {
+	versions := make([]string, len(found))
+	var asked sync.WaitGroup
+	for i, at := range found {
+		if at.Name == installer.Claude { // it has a check of its own
+			continue
+		}
+		asked.Go(func() {
+			versions[i], _ = install.AskVersion(ctx, at.Program, x.Env("PATH"), x.Env("HOME")) // "": it does not say
+		})
+	}
+	asked.Wait()
+	var findings []Finding
+	for i, at := range found {
+		facts := agents.Reader(at.Name).Facts()
+		newest := cmp.Or(facts.Newest, facts.Version)
+		switch v := versions[i]; {
+		case v == "":
+		case install.Older(v, facts.Version):
+			findings = append(findings, Finding{at.Name, Warn, at.Title + " is " + v + ", older than " + facts.Version + ", the oldest that assent was tried with", "update it"})
+		case install.Older(newest, v):
+			findings = append(findings, Finding{Name: at.Name, Status: OK, Detail: at.Title + " is " + v + ", newer than " + newest + ", the newest that assent was tried with; it is treated like that one"})
+		}
+	}
+	return findings
+}
+
 // overACPOnly names the agents of this machine that no hook of ours can answer for, and the way to them.
 func (x *examination) overACPOnly() []Finding {
 	var findings []Finding
-	for _, a := range []struct{ name, title, command, why string }{
-		{"gemini", "Gemini CLI", "assent acp -- gemini --acp", "its hooks can deny a call, not allow one"},
-		{"kimi", "Kimi Code", "assent acp -- kimi acp", "its hooks can deny a call, not allow one"},
-		{"goose", "Goose", "assent acp -- goose acp", "what its hooks answer stops nothing"},
-		{"cline", "Cline", "", "its hooks can only end the whole run, and its editor protocol wants a login and was not tried"},
-	} {
-		at := installer.Program(a.name, x.Env)
-		if at == "" {
-			continue
-		}
-		f := Finding{Name: a.name, Status: OK, Detail: a.title + " is here (" + at + "), and assent installs no hooks for it: " + a.why + "; it asks in its terminal only"}
-		if a.command != "" {
-			f.Detail += ". In an editor: " + a.command
+	for _, a := range installer.HooklessOnMachine(x.Env) {
+		f := Finding{Name: a.Name, Status: OK, Detail: a.Title + " is here (" + a.Program + "), and assent installs no hooks for it: " + a.Why + "; it asks in its terminal only"}
+		if a.Command != "" {
+			f.Detail += ". In an editor: " + a.Command
 		}
 		findings = append(findings, f)
 	}
@@ -78,6 +101,9 @@ func takesFailureForYes(at installer.Found, hooks []byte, env func(string) strin
 	f := Finding{Name: at.Name, Status: Danger, Detail: at.Title + " takes a hook that fails for a yes where it may run a call unasked; "}
 	again := "assent install " + at.Name + " --on-failure deny"
 	switch {
+	case at.Name == droid.Name && bytes.Contains(hooks, []byte("'--on-failure' 'deny'")) && !bytes.Contains(hooks, []byte("|| { echo 'assent")):
+		f.Status, f.Fix = Fail, "assent install droid"
+		f.Detail += "its hook denies then, but was written by an older assent: if it cannot be run or crashes, the call runs"
 	case bytes.Contains(hooks, []byte("'--on-failure' 'deny'")):
 		f.Detail += "its hook denies then, always"
 	case at.Name == copilot.Name && copilotAllows(env):

@@ -73,6 +73,62 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// A hook for Droid that would let a call run where it cannot be run itself was written by an older assent, and
+// doctor says so.
+func TestDroidHookFails(t *testing.T) {
+	home := t.TempDir()
+	env := func(k string) string { return map[string]string{"HOME": home, "PATH": home}[k] }
+	x := &examination{Config: Config{StateDir: t.TempDir(), Env: env}}
+	if err := os.WriteFile(filepath.Join(home, "droid"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	o, err := installer.Options("droid", env, x.StateDir, []string{"/opt/assent-hook"}, installer.Choices{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := install.Install(o)
+	if err == nil {
+		_, err = plan.Apply()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := x.checkOthers(t.Context()); len(got) != 2 || got[1].Status != Danger || !strings.Contains(got[1].Detail, "always") {
+		t.Errorf("%+v", got)
+	}
+	b, err := os.ReadFile(plan.Path)
+	before, after, ok := strings.Cut(string(b), " || {")
+	_, after, closed := strings.Cut(after, "}")
+	if err == nil {
+		err = os.WriteFile(plan.Path, []byte(before+after), 0o600)
+	}
+	if err != nil || !ok || !closed {
+		t.Fatalf("%v\n%s", err, b)
+	}
+	if got := x.checkOthers(t.Context()); len(got) != 2 || got[1].Status != Fail || got[1].Fix != "assent install droid" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An agent of a version that nobody tried is named, and one that was tried is not.
+func TestUntried(t *testing.T) {
+	dir := t.TempDir()
+	for name, says := range map[string]string{
+		"codex": "codex-cli 0.169.0", "copilot": "GitHub Copilot CLI 1.0.999.", "qwen": "0.15.1", "opencode": "none", "kilo": "7.7.7", "droid": "0.215.0",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho "+says+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := func(k string) string { return map[string]string{"HOME": dir, "PATH": dir}[k] }
+	x := &examination{Config: Config{StateDir: dir, Env: env}}
+	got := x.untried(t.Context(), installer.OnMachine(env))
+	if len(got) != 2 || got[0].Name != "copilot" || got[0].Status != OK || !strings.Contains(got[0].Detail, "is 1.0.999, newer than 1.0.102") ||
+		got[1].Name != "qwen" || got[1].Status != Warn || !strings.Contains(got[1].Detail, "is 0.15.1, older than 0.24.4") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // An agent that has no hooks of ours is named, with the way to it.
 func TestOverACPOnly(t *testing.T) {
 	dir := t.TempDir()

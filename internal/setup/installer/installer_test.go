@@ -34,6 +34,29 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// An agent without hooks of ours is no unknown one: the error says why, and which way it has.
+func TestKnown(t *testing.T) {
+	for name, want := range map[string]string{
+		"droid":  "",
+		"gemini": `assent installs no hooks for Gemini CLI: its hooks can deny a call, not allow one. In an editor its requests reach the queue: have the editor start "assent acp -- gemini --acp" (assent acp --help)`,
+		"cline":  "assent installs no hooks for Cline: its hooks can only end the whole run, and its editor protocol wants a login and was not tried",
+		"hal":    "hal: want one of claude, codex, opencode, kilo, copilot, qwen, droid",
+	} {
+		got := ""
+		if err := Known(name); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for _, a := range hookless {
+		if slices.Contains(Names, a.Name) {
+			t.Errorf("%s has hooks", a.Name)
+		}
+	}
+}
+
 func TestOnMachine(t *testing.T) {
 	bin, home := t.TempDir(), t.TempDir()
 	put := func(path string, mode os.FileMode) {

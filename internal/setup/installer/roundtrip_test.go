@@ -73,7 +73,13 @@ func configurations(t *testing.T) map[string][]byte {
 	if err != nil || len(paths) < 20 {
 		t.Fatal(len(paths), err)
 	}
-	all := map[string][]byte{"empty object": []byte("{}"), "none": nil}
+	all := map[string][]byte{
+		"empty object": []byte("{}"), "none": nil,
+		"comments":           []byte("// mine\n{\n  // a\n  \"a\": 1, /* one */\n  \"hooks\": {\n    // bell\n    \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"bell\"}]}] // end\n  }\n} // bye\n"),
+		"comments alone":     []byte("{ /* nothing yet */ }\n"),
+		"comments and CRLF":  []byte("{\r\n\t// a\r\n\t\"a\": 1\r\n}\r\n"),
+		"a comma at the end": []byte("{\"a\": 1,}\n"),
+	}
 	for _, p := range paths {
 		a, err := txtar.ParseFile(p)
 		if err != nil {
@@ -110,6 +116,9 @@ func TestSettingsRoundTrip(t *testing.T) {
 			t.Run(agent+"/"+name, func(t *testing.T) {
 				s := newScene(t, agent, before)
 				plan, err := install.Install(s.o)
+				if reads := readsFile(agent, name, before); reads && err != nil || !reads && err == nil {
+					t.Errorf("the agent reads it: %v, and install: %v", reads, err)
+				}
 				if err != nil {
 					if !bytes.Equal(s.read(), before) {
 						t.Error("refused, and changed")
@@ -134,6 +143,18 @@ func TestSettingsRoundTrip(t *testing.T) {
 			t.Errorf("%s: %d files were tried", agent, tried)
 		}
 	}
+}
+
+// readsFile is whether an agent reads such a file, as its real program was seen to: what it does not read it ignores as a
+// whole, and no hooks are written into it.
+func readsFile(agent, name string, b []byte) bool {
+	switch {
+	case strings.HasPrefix(name, "comments"):
+		return agent != "codex"
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		return agent == "qwen"
+	}
+	return name != "a comma at the end"
 }
 
 // A file that is assent's alone is written and removed where nobody else wrote it or changed it since. That it

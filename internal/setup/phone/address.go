@@ -69,3 +69,18 @@ func Here(a netip.Addr) bool {
 		return err == nil && p.Addr().Unmap() == a.Unmap()
 	})
 }
+
+// FreePort is the wanted port of an address, or a free one.
+func FreePort(at netip.Addr, wanted uint16) (int, error) {
+	for _, port := range []uint16{wanted, 0} {
+		l, err := net.Listen("tcp", netip.AddrPortFrom(at, port).String())
+		if err == nil {
+			got := l.Addr().(*net.TCPAddr).Port
+			return got, l.Close()
+		}
+		if port == 0 {
+			return 0, fmt.Errorf("listen on %s: %w; name another address of this machine with --address", at, err)
+		}
+	}
+	panic("unreachable")
+}

@@ -94,7 +94,7 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 		return nil, err
 	}
 	list := []hook.Settled{}
-	titles := map[int64]string{}
+	sessions := map[int64]feed.Info{}
 	var keys []int64
 	err = h.slow(ctx, "read decisions", func(ctx context.Context) error {
 		return h.query(ctx, "read decisions", `SELECT r.id, s.key, s.id, r.tool, r.summary, r.repo, r.asked, r.settled, r.outcome, r.by_kind, r.by_name, r.reason, r.edited, r.wanted, r.answers, r.changes, r.unattended, r.verified,
@@ -127,12 +127,12 @@ func (h *History) Settled(ctx context.Context, q hook.SettledQuery) ([]hook.Sett
 		return nil, err
 	}
 	for i, key := range keys {
-		if _, known := titles[key]; !known {
-			if titles[key], err = h.sessionTitle(ctx, key); err != nil {
+		if _, known := sessions[key]; !known {
+			if sessions[key], err = h.sessionInfo(ctx, key); err != nil {
 				return nil, err
 			}
 		}
-		list[i].Title = titles[key]
+		list[i].Title, list[i].Agent = sessions[key].Title, sessions[key].Agent
 	}
 	return list, nil
 }
@@ -176,7 +176,7 @@ func (h *History) settledWhere(ctx context.Context, q hook.SettledQuery) (string
 }
 
 // sessionTitle is the title of a session, "" without one.
-func (h *History) sessionTitle(ctx context.Context, key int64) (title string, err error) {
+func (h *History) sessionInfo(ctx context.Context, key int64) (info feed.Info, err error) {
 	err = h.query(ctx, "read session", `SELECT info FROM sessions WHERE key = ?`, []any{key}, func(row *sql.Rows) error {
 		var packed []byte
 		if err := row.Scan(&packed); err != nil {
@@ -186,14 +186,12 @@ func (h *History) sessionTitle(ctx context.Context, key int64) (title string, er
 		if err != nil {
 			return err
 		}
-		var info feed.Info
 		if err := json.Unmarshal(text, &info); err != nil {
 			return fmt.Errorf("%w: %w", errPacked, err)
 		}
-		title = info.Title
 		return nil
 	})
-	return title, err
+	return info, err
 }
 
 // slow runs a read that may have to look at everything: it has the time of a search, and leaves

@@ -14,8 +14,8 @@
 //
 // # Concurrency
 //
-// Open starts one goroutine, which watches; Close ends it and waits. All methods may be called from
-// any goroutine.
+// Open starts one goroutine, which watches, and Go those of the owner; Close ends them and waits. All
+// methods may be called from any goroutine.
 package kvmirror
 
 import (
@@ -49,6 +49,7 @@ type Config struct {
 // Mirror follows a part of a KV. Make it with Open.
 type Mirror struct {
 	cfg  Config
+	run  context.Context // until Close
 	stop context.CancelFunc
 	done sync.WaitGroup
 
@@ -74,10 +75,9 @@ func Open(ctx context.Context, cfg Config) (*Mirror, error) {
 		cfg.Logf = func(string, ...any) {}
 	}
 	m := &Mirror{cfg: cfg, seen: map[string]uint64{}}
-	var watching context.Context
-	watching, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	m.run, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	loaded := make(chan struct{})
-	m.done.Go(func() { m.watch(watching, sync.OnceFunc(func() { close(loaded) })) })
+	m.done.Go(func() { m.watch(m.run, sync.OnceFunc(func() { close(loaded) })) })
 	select {
 	case <-loaded:
 		return m, nil
@@ -87,7 +87,10 @@ func Open(ctx context.Context, cfg Config) (*Mirror, error) {
 	}
 }
 
-// Close ends the watch. What Apply made of it stays as it is. It may be called more than once.
+// Go runs f in a goroutine until Close, which cancels its context and waits for it.
+func (m *Mirror) Go(f func(ctx context.Context)) { m.done.Go(func() { f(m.run) }) }
+
+// Close ends the watch, and what Go began. What Apply made of it stays as it is. It may be called more than once.
 func (m *Mirror) Close() {
 	m.stop()
 	m.done.Wait()

@@ -344,6 +344,46 @@ func TestAfterMayOffer(t *testing.T) {
 	})
 }
 
+// What the owner runs beside the watch ends with it.
+func TestGoEndsWithClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := openCopy(t, &script{turns: []func(context.Context, func(string, []byte, uint64), func()) error{
+			func(ctx context.Context, _ func(string, []byte, uint64), caughtUp func()) error {
+				caughtUp()
+				return idle(ctx)
+			},
+		}}, false)
+		ended := false
+		m.Go(func(ctx context.Context) {
+			<-ctx.Done()
+			ended = true
+		})
+		synctest.Wait()
+		if ended {
+			t.Error("it has ended before")
+		}
+		m.Close()
+		if !ended {
+			t.Error("Close does not wait for it")
+		}
+	})
+}
+
+func TestNewsHasOneListener(t *testing.T) {
+	var n kvmirror.News
+	n.Tell()
+	got := ""
+	n.Notify(func() { got += "a" })
+	n.Tell()
+	n.Notify(func() { got += "b" })
+	n.Tell()
+	n.Notify(nil)
+	n.Tell()
+	if got != "ab" {
+		t.Errorf("told %q", got)
+	}
+}
+
 // Many tell of the same keys at once: every copy ends with the greatest revision of each, and no key
 // ever goes back.
 func TestNewsFromManySides(t *testing.T) {

@@ -26,7 +26,7 @@ var ErrToken = errors.New("the event stream refuses the token")
 
 // Options choose what Read reads. The zero value reads all events from now on.
 type Options struct {
-	Filter  string    // one event type; empty: all
+	Filter  string    // one event type, by its name or the agent's own; empty: all
 	All     bool      // from the oldest event kept
 	Since   time.Time // from this time on; zero: not
 	Durable string    // the server remembers under this name up to where was read; empty: it does not

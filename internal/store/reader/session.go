@@ -260,14 +260,14 @@ func (s *subscription) take(m jetstream.Msg) error {
 			return finalError{err}
 		}
 	}
-	if s.opt.Filter == "" || m.Subject() == hook.Subject(s.opt.Filter) {
+	if e := stream.EventOf(m, seq, meta.Timestamp); s.opt.Filter == "" || e.Type == s.opt.Filter || m.Subject() == hook.Subject(s.opt.Filter) {
 		// What this process alone could have got and did not, was lost on the way to it.
 		if meta.NumDelivered > 1 && (seq <= s.earlier || s.shared) {
 			if err := s.opt.Marker(repeatMarker(seq)); err != nil {
 				return finalError{err}
 			}
 		}
-		if err := s.fn(stream.EventOf(m, seq, meta.Timestamp)); err != nil {
+		if err := s.fn(e); err != nil {
 			return finalError{err}
 		}
 		s.seen++

@@ -9,7 +9,7 @@ import (
 )
 
 // A client from outside holds the token of nats-info.json and may consume
-// HOOK_EVENTS, nothing else. Subject permissions alone do not give that: a reader names the
+// HOOK_EVENTS and AGENT_EVENTS, nothing else. Subject permissions alone do not give that: a reader names the
 // subject its answers go to, and the server checks no permission there. In the account of
 // EVENTS, a pull request with the reply subject hooks.Stop stores old events again, and
 // $JS.API.INFO with that reply stores the server's answer as an event (tried with nats-server
@@ -30,6 +30,8 @@ accounts {
     exports: [
       { service: "$JS.API.CONSUMER.CREATE.EVENTS",   accounts: [HOOKS] }
       { service: "$JS.API.CONSUMER.CREATE.EVENTS.>", accounts: [HOOKS] }
+      { service: "$JS.API.CONSUMER.CREATE.AGENTS",   accounts: [HOOKS] }
+      { service: "$JS.API.CONSUMER.CREATE.AGENTS.>", accounts: [HOOKS] }
       { service: "$JS.FC.>",                         accounts: [HOOKS] }
       { stream:  "assent.mirror.>",                  accounts: [HOOKS] }
     ]
@@ -39,6 +41,8 @@ accounts {
     imports: [
       { service: { account: CORE, subject: "$JS.API.CONSUMER.CREATE.EVENTS" },   to: "assent.api.CONSUMER.CREATE.EVENTS" }
       { service: { account: CORE, subject: "$JS.API.CONSUMER.CREATE.EVENTS.>" }, to: "assent.api.CONSUMER.CREATE.EVENTS.>" }
+      { service: { account: CORE, subject: "$JS.API.CONSUMER.CREATE.AGENTS" },   to: "assent.api.CONSUMER.CREATE.AGENTS" }
+      { service: { account: CORE, subject: "$JS.API.CONSUMER.CREATE.AGENTS.>" }, to: "assent.api.CONSUMER.CREATE.AGENTS.>" }
       { service: { account: CORE, subject: "$JS.FC.>" } }
       { stream:  { account: CORE, subject: "assent.mirror.>" } }
     ]
@@ -101,20 +105,23 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// readerPermissions are the subjects that nats.go's two JetStream packages use to read one
-// stream with consumers of any kind. A user with an allow list may use nothing besides.
+// readerPermissions are the subjects that nats.go's two JetStream packages use to read the
+// public streams with consumers of any kind. A user with an allow list may use nothing besides.
 func readerPermissions() *server.Permissions {
+	allow := []string{"$JS.API.INFO"}
+	for _, name := range []string{HookEvents, AgentEvents} {
+		allow = append(allow,
+			"$JS.API.STREAM.INFO."+name,
+			"$JS.API.CONSUMER.*."+name,
+			"$JS.API.CONSUMER.*."+name+".>",
+			"$JS.API.CONSUMER.DURABLE.CREATE."+name+".>",
+			"$JS.API.CONSUMER.MSG.NEXT."+name+".>",
+			"$JS.ACK."+name+".>",
+			"$JS.FC."+name+".>",
+		)
+	}
 	return &server.Permissions{
-		Publish: &server.SubjectPermission{Allow: []string{
-			"$JS.API.INFO",
-			"$JS.API.STREAM.INFO." + HookEvents,
-			"$JS.API.CONSUMER.*." + HookEvents,
-			"$JS.API.CONSUMER.*." + HookEvents + ".>",
-			"$JS.API.CONSUMER.DURABLE.CREATE." + HookEvents + ".>",
-			"$JS.API.CONSUMER.MSG.NEXT." + HookEvents + ".>",
-			"$JS.ACK." + HookEvents + ".>",
-			"$JS.FC." + HookEvents + ".>",
-		}},
+		Publish:   &server.SubjectPermission{Allow: allow},
 		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
 	}
 }

@@ -381,8 +381,8 @@ func (e *engine) mirrorJS() (js jetstream.JetStream, done func(), err error) {
 	return js, nc.Close, nil
 }
 
-func (e *engine) mirrorSource() *jetstream.StreamSource {
-	src := &jetstream.StreamSource{Name: EventsStream}
+func (e *engine) mirrorSource(of string) *jetstream.StreamSource {
+	src := &jetstream.StreamSource{Name: of}
 	if e.dir != "" {
 		src.External = &jetstream.ExternalStream{APIPrefix: mirrorAPI, DeliverPrefix: mirrorDeliver}
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,9 +52,10 @@ func (e *engine) largestEvent() int {
 	return min(hook.MaxEvent, int(e.nc.MaxPayload())-headerRoom)
 }
 
-// eventMessage is the message for an event: its bytes as they are, what we add in headers.
+// eventMessage is the message for an event: its bytes as they are, what we add in headers. Its subject has
+// the agent's own name of the event.
 func eventMessage(e hook.Event, limit int) *nats.Msg {
-	msg := nats.NewMsg(hook.Subject(e.Type))
+	msg := nats.NewMsg(hook.Subject(cmp.Or(e.NativeType, e.Type)))
 	msg.Data = e.Raw
 	put := func(name, value string) { msg.Header[name] = []string{headerValue(value)} }
 	if e.ID != "" {
@@ -119,9 +121,13 @@ func EventOf(m jetstream.Msg, seq uint64, stored time.Time) hook.Event {
 	if e.Time.IsZero() {
 		e.Time = stored
 	}
-	if e.Type == "" {
-		if t, ok := strings.CutPrefix(m.Subject(), "hooks."); ok && t != "Unknown" {
+	if t, ok := strings.CutPrefix(m.Subject(), "hooks."); ok && t != "Unknown" {
+		switch e.Type {
+		case "":
 			e.Type = t
+		case t:
+		default:
+			e.NativeType = t
 		}
 	}
 	return e

@@ -80,6 +80,7 @@ type Stream struct {
 	record   *engine
 	order    order
 	observed observed
+	noAgents bool             // nothing of agents is published; set by Open
 	mark     *integrity.Mark  // of the record of an embedded engine; nil while that is damaged
 	damage   error            // what is wrong with the record; nil if nothing is
 	repair   integrity.Report // of Config.Repair
@@ -283,7 +284,7 @@ func makeDir(dir string) error {
 	return nil
 }
 
-// layoutEvents makes EVENTS and its public mirror.
+// layoutEvents makes EVENTS, AGENTS and their public mirrors.
 func (s *Stream) layoutEvents(ctx context.Context) error {
 	e := s.events
 	state, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
@@ -306,18 +307,20 @@ func (s *Stream) layoutEvents(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	_, err = e.ensureStream(ctx, js, jetstream.StreamConfig{
+	if _, err = e.ensureStream(ctx, js, jetstream.StreamConfig{
 		Name:        HookEvents,
 		Description: "the last hook events, for readers outside",
-		Mirror:      e.mirrorSource(),
+		Mirror:      e.mirrorSource(EventsStream),
 		MaxMsgs:     10_000,
 		MaxBytes:    100_000_000,
 		// A consumer costs memory, and every holder of the token may make them.
 		MaxConsumers: 256,
 		Discard:      jetstream.DiscardOld,
 		Replicas:     s.replicas(),
-	})
-	return err
+	}); err != nil {
+		return err
+	}
+	return s.layoutAgents(ctx, js)
 }
 
 // layoutRecord makes APPROVALS and ASSENT_STATE.

@@ -38,6 +38,7 @@ export type FeedEvent =
   | FeedPermissionDenied
   | FeedStopRequest
   | FeedStopFailure
+  | FeedStopInterrupt
   | FeedSubagentStart
   | FeedSubagentStop
   | FeedTeammateIdle
@@ -257,6 +258,15 @@ export type FeedStopFailure = FeedEventBase & {
   data: {
     error: string;
     last_message?: string;
+  };
+};
+/**
+ * A person stopped the turn. Of agents whose hooks say so.
+ */
+export type FeedStopInterrupt = FeedEventBase & {
+  kind: "stop.interrupt";
+  data: {
+    turn_id?: string;
   };
 };
 /**
@@ -685,17 +695,17 @@ export type FeedEventsLost = FeedEventBase & {
   };
 };
 /**
- * What a credential allows. admin includes operate, which includes approve, which includes view; submit stands apart.
+ * What a credential allows. admin includes operate, which includes approve, which includes view; submit and host stand apart.
  */
-export type Role = "submit" | "view" | "approve" | "operate" | "admin";
+export type Role = "submit" | "host" | "view" | "approve" | "operate" | "admin";
 /**
  * How bad what a request would do could be. calm: reads, inside the project. normal: writes, inside the project. attention: network, publishing, installing, outside the project, or unknown. danger: cannot be undone, secrets, more rights, assent or the agent's guard, code from the network.
  */
 export type Risk1 = "calm" | "normal" | "attention" | "danger";
 /**
- * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules, halt and messages; with feed=SESSION only feed messages. A client ignores message types it does not know.
+ * What the server sends on /v1/ws: first a snapshot (unless the client resumes), then changes, sessions, rules, halt, messages and agents; with feed=SESSION only feed messages. A client ignores message types it does not know.
  */
-export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt | WSMessages;
+export type WSMessage = WSSnapshot | WSChanges | WSSessions | WSFeed | WSRules | WSHalt | WSMessages | WSAgents;
 
 export interface Everything {
   PermissionRequest: PermissionRequest;
@@ -773,6 +783,10 @@ export interface PermissionRequest {
    * The coding agent.
    */
   agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   /**
    * What the agent takes in an answer beside a plain yes and no. What it does not take is refused. Absent of an agent that this broker does not know.
    */
@@ -1461,6 +1475,10 @@ export interface SessionInfo {
   queueCount: number;
   agent?: string;
   /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
+  /**
    * CLAUDE_AGENT_ID, a label the user may set.
    */
   agentLabel?: string;
@@ -1604,6 +1622,14 @@ export interface Found {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   event: FeedEvent;
 }
 /**
@@ -1659,6 +1685,7 @@ export interface FeedEventBase {
     | "setup"
     | "stop.decision"
     | "stop.failure"
+    | "stop.interrupt"
     | "stop.request"
     | "subagent.start"
     | "subagent.stop"
@@ -1774,6 +1801,14 @@ export interface Settled {
    * One line, safe to show.
    */
   sessionTitle?: string;
+  /**
+   * The session's coding agent.
+   */
+  agent?: string;
+  /**
+   * What people call the agent.
+   */
+  agentTitle?: string;
   toolName: string;
   /**
    * One line of the tool's input, safe to show and shortened: of what was allowed, else of what was asked for. The request itself has the whole.
@@ -4452,6 +4487,10 @@ export interface Device {
    * It verifies its owner, with face, fingerprint or PIN, before what is dangerous.
    */
   verifies?: boolean;
+  /**
+   * Of its key: the SHA-256 of its JWK as RFC 7638 has it, unpadded base64url. agents.yaml accepts a device by it.
+   */
+  thumbprint?: string;
 }
 /**
  * Whether a device verifies its owner before what is dangerous, and whether it could.
@@ -4872,6 +4911,10 @@ export interface PushMessage {
    * The session's short name, if the device wants it. Visible text on one line.
    */
   session?: string;
+  /**
+   * What people call the agent, once another than Claude Code was heard of.
+   */
+  agent?: string;
   /**
    * Of finished: the session's id, where the device may send a message to it now.
    */
@@ -5325,6 +5368,100 @@ export interface Message {
   signature?: string;
   publicKey?: JWK;
   verification?: Verification1;
+}
+/**
+ * The agents of all hosts, whenever one changed; and at the beginning, if there are any.
+ */
+export interface WSAgents {
+  type: "agents";
+  agents: Agent[];
+}
+/**
+ * An agent that can be discovered and controlled remotely
+ */
+export interface Agent {
+  /**
+   * Unique agent name (e.g., "coder-1", "researcher")
+   */
+  name: string;
+  /**
+   * What this agent does
+   */
+  description?: string;
+  /**
+   * Machine hostname where agent is running
+   */
+  hostname?: string;
+  /**
+   * Capabilities/skills tags (e.g., ["typescript", "react"])
+   */
+  tags?: string[];
+  executor?: {
+    /**
+     * The executor type
+     */
+    kind?: "claude" | "codex" | "gemini" | "custom";
+    /**
+     * Model or CLI version
+     */
+    version?: string;
+    /**
+     * Command to invoke (e.g., "claude")
+     */
+    cli?: string;
+  };
+  project?: {
+    name?: string;
+    /**
+     * Working directory
+     */
+    path?: string;
+    /**
+     * Git repo (e.g., "filipexyz/notif")
+     */
+    repo?: string;
+  };
+  /**
+   * idle; busy while a turn of it runs; offline when its host was not heard of for 30 seconds.
+   */
+  status?: "idle" | "busy" | "offline";
+  /**
+   * Currently running session ID if busy: the one that became busy last.
+   */
+  activeSessionId?: string;
+  /**
+   * The sessions that have a process now, the oldest first.
+   */
+  sessions?: {
+    sessionId: string;
+    status: "idle" | "busy";
+    startedAt?: string;
+    /**
+     * So far, as the client estimates it.
+     */
+    costUsd?: number;
+  }[];
+  /**
+   * The ceilings that the owner of the host set. No message goes above them.
+   */
+  limits?: {
+    /**
+     * What a session may cost.
+     */
+    budgetUsd?: number;
+    /**
+     * How long a session may take.
+     */
+    timeoutSeconds?: number;
+    /**
+     * A message may ask for a pull request.
+     */
+    autoPr?: boolean;
+    /**
+     * At once.
+     */
+    sessions?: number;
+  };
 }
 /**
  * A session as its own events tell it.

@@ -154,6 +154,16 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
   const hold = pressOf(r) === "hold";
   const no = form ? (mode === "stop" ? words.form.dismiss : words.form.decline) : mode === "stop" ? words.answer.denyStop : message ? words.answer.denyNote : words.answer.deny;
   const say = offline ? words.answer.noLink : against || (kept ? words.rule.holds(kept.scope) : "");
+  const ownPrompt = r.via === "acp" ? words.answer.editor : words.answer.terminal;
+  const noted = !form && mode !== "stop" && mode !== "handback" && r.can?.words !== false;
+  const corner =
+    mode === "" ? (
+      <Menu modes={modes} form={form} editor={r.via === "acp"} disabled={!!sending} choose={setMode} />
+    ) : (
+      <button type="button" class="third" data-action="back" disabled={!!sending} aria-label={words.answer.back} onClick={() => setMode("")}>
+        ✕
+      </button>
+    );
   return (
     <>
       {attempt?.phase === "failed" && (
@@ -175,7 +185,7 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
             <others.Always id={r.id} agent={agent} suggestions={suggestions} rules={rules} remembered={remembered} disabled={!!sending} remember={remember} />
           )}
           {mode === "stop" && <p class="remark">{form ? words.form.dismissHint : words.answer.stopHint}</p>}
-          {mode === "handback" && <p class="remark">{words.answer.terminalHint(agent)}</p>}
+          {mode === "handback" && <p class="remark">{r.via === "acp" ? words.answer.editorHint : words.answer.terminalHint(agent)}</p>}
         </div>
       )}
       <div class="foot" data-ui="foot" ref={foot} tabIndex={-1}>
@@ -190,8 +200,8 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
             )}
           </p>
         )}
-        <div class="line">
-          {!form && mode !== "stop" && mode !== "handback" && r.can?.words !== false && (
+        {noted && (
+          <div class="line">
             <textarea
               ref={(b) => {
                 box.current = b;
@@ -210,38 +220,35 @@ export function Foot({ item, foot, fields, obstacle, way, input }: Props) {
                 keepDraft(r.id, e.currentTarget.value);
               }}
             />
-          )}
-          {mode === "" ? (
-            <Menu modes={modes} form={form} disabled={!!sending} choose={setMode} />
-          ) : (
-            <button type="button" class="third" data-action="back" disabled={!!sending} aria-label={words.answer.back} onClick={() => setMode("")}>
-              ✕
+            {corner}
+          </div>
+        )}
+        <div class={noted ? undefined : "line"}>
+          <div class="two" data-ui="answers">
+            {mode === "handback" ? (
+              <button type="button" class="neither" data-action="handback" data-state={sending === "handback" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(ownPrompt, nameOf(item))} onClick={leave}>
+                <span>{ownPrompt}</span>
+              </button>
+            ) : (
+            <>
+            <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(no, nameOf(item))} onClick={deny}>
+              <span>{no}</span>
             </button>
-          )}
-        </div>
-        <div class="two" data-ui="answers">
-          {mode === "handback" ? (
-            <button type="button" class="neither" data-action="handback" data-state={sending === "handback" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(words.answer.terminal, nameOf(item))} onClick={leave}>
-              <span>{words.answer.terminal}</span>
-            </button>
-          ) : (
-          <>
-          <button type="button" class={`deny${sending === "deny" ? " busy" : ""}`} data-action="deny" data-state={sending === "deny" ? "busy" : undefined} aria-disabled={waiting} aria-label={words.answer.about(no, nameOf(item))} onClick={deny}>
-            <span>{no}</span>
-          </button>
-          <AllowButton
-            id={r.id}
-            about={nameOf(item)}
-            label={hold ? words.answer.hold : form ? words.form.send : labelOf(mode, plan, question, !!kept, r.action)}
-            hold={hold}
-            off={waiting || !!against}
-            busy={sending === "allow"}
-            describedBy={say ? `obstacle-${r.id}` : undefined}
-            ready={ready}
-            allow={() => void permit()}
-          />
-          </>
-          )}
+            <AllowButton
+              id={r.id}
+              about={nameOf(item)}
+              label={hold ? words.answer.hold : form ? words.form.send : labelOf(mode, plan, question, !!kept, r.action)}
+              hold={hold}
+              off={waiting || !!against}
+              busy={sending === "allow"}
+              describedBy={say ? `obstacle-${r.id}` : undefined}
+              ready={ready}
+              allow={() => void permit()}
+            />
+            </>
+            )}
+          </div>
+          {!noted && corner}
         </div>
         <p class="sending" data-ui="sending" role="status">{saving ? words.answer.saving : attempt?.phase === "sending" && attempt.held ? words.answer.held : attempt?.phase === "sending" && attempt.asks ? words.answer.confirm : sending ? words.answer.sending : ""}</p>
       </div>
@@ -287,12 +294,13 @@ function Then({ id, mode, disabled, choose }: { id: string; mode: PlanMode; disa
 interface MenuProps {
   modes: readonly Exclude<Mode, "">[];
   form: boolean;
+  editor: boolean; // the agent asks in an editor, not in a terminal
   disabled: boolean;
   choose(m: Mode): void;
 }
 
 /** The other answers, behind one button. */
-function Menu({ modes, form, disabled, choose }: MenuProps) {
+function Menu({ modes, form, editor, disabled, choose }: MenuProps) {
   const [open, setOpen] = useState(false);
   const all = useRef<HTMLDivElement>(null);
   // With the menu, not after it is painted: by then the person may be typing in the note.
@@ -322,7 +330,7 @@ function Menu({ modes, form, disabled, choose }: MenuProps) {
           {modes.map((m) => (
             <li key={m}>
               <button type="button" data-mode={m} onClick={() => choose(m)}>
-                {form && m === "stop" ? words.form.dismissMode : words.answer.modes[m]}
+                {form && m === "stop" ? words.form.dismissMode : editor && m === "handback" ? words.answer.editorMode : words.answer.modes[m]}
               </button>
             </li>
           ))}

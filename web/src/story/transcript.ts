@@ -156,6 +156,7 @@ class Transcript {
   }
 
   private prompt(e: Extract<FeedEvent, { kind: "user.prompt" }>): void {
+    if (e.ui?.hidden) return;
     this.said = new Set();
     this.last = new Set();
     const d = e.data;

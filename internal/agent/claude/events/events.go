@@ -1,10 +1,12 @@
 // Package events is the one table of Claude Code's hook events. Data only.
 package events
 
-// Versions of Claude Code that were tried. Older ones than Oldest are refused.
+// Versions of Claude Code that were tried: Oldest and Driven by the tests of every change, Newest once. Older ones than
+// Oldest are refused.
 const (
 	Oldest = "2.1.197"
-	Newest = "2.1.329"
+	Driven = "2.1.329"
+	Newest = "2.1.332"
 )
 
 // Event is a hook event of Claude Code.
@@ -25,8 +27,8 @@ var All = []Event{
 	{Name: "SubagentStart"}, {Name: "SubagentStop"},
 	{Name: "TeammateIdle"}, {Name: "TaskCreated"}, {Name: "TaskCompleted"},
 	{Name: "PreCompact"}, {Name: "PostCompact"},
-	{Name: "PreModelSwitch", Since: Newest}, {Name: "PostModelSwitch", Since: Newest},
-	{Name: "CwdChanged"}, {Name: "DirectoryAdded", Since: Newest}, {Name: "WorktreeRemove"},
+	{Name: "PreModelSwitch", Since: Driven}, {Name: "PostModelSwitch", Since: Driven},
+	{Name: "CwdChanged"}, {Name: "DirectoryAdded", Since: Driven}, {Name: "WorktreeRemove"},
 	{Name: "Stop"}, {Name: "StopFailure"}, {Name: "SessionEnd"},
 	{Name: "FileChanged", Unwanted: "it fires only for files that its matcher names"},
 	{Name: "MessageDisplay", Unwanted: "it fires for every piece of an answer"},

@@ -22,7 +22,7 @@ func Apart(o Options, name string, base []byte) ([]byte, error) {
 	}
 	d, err := parse(name, base)
 	if err == nil {
-		err = d.strict()
+		err = d.strict(nil)
 	}
 	if err != nil {
 		return nil, err

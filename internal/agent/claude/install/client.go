@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func Clients(ctx context.Context, searchPath, home string) []Client {
 // Ask asks the one at path for its version.
 func Ask(ctx context.Context, path, searchPath, home string) Client {
 	c := Client{Path: path}
-	c.Version, c.Err = askVersion(ctx, path, searchPath, home)
+	c.Version, c.Err = askVersion(ctx, path, searchPath, home, versionPattern)
 	return c
 }
 
@@ -79,9 +80,17 @@ func (s *boundedOutput) Write(b []byte) (int, error) {
 	return s.Builder.Write(b)
 }
 
-// askVersion runs claude --version. It gets the search path and the home, which launchers need to
-// find the program, and nothing else of our environment.
-func askVersion(ctx context.Context, path, searchPath, home string) (string, error) {
+// saidVersion is a version in what a program says: other agents name themselves first.
+var saidVersion = regexp.MustCompile(`\b\d{1,9}\.\d{1,9}\.\d{1,9}`)
+
+// AskVersion asks the program of another agent for its version.
+func AskVersion(ctx context.Context, path, searchPath, home string) (string, error) {
+	return askVersion(ctx, path, searchPath, home, saidVersion)
+}
+
+// askVersion runs a program with --version, and finds the version on its first line. It gets the search path and the
+// home, which launchers need to find the program, and nothing else of our environment.
+func askVersion(ctx context.Context, path, searchPath, home string, pattern *regexp.Regexp) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
@@ -98,7 +107,7 @@ func askVersion(ctx context.Context, path, searchPath, home string) (string, err
 		return "", fmt.Errorf("%s --version: %w", path, err)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
-	version := versionPattern.FindString(line)
+	version := pattern.FindString(line)
 	if version == "" {
 		return "", errors.New(path + " --version says no version")
 	}

@@ -125,19 +125,25 @@ func (d *document) bytes() []byte {
 	return b
 }
 
-// strict says why hooks should not be written into this file: what Claude Code does not read, or
-// reads otherwise than a person would.
-func (d *document) strict() error {
+// strict says why hooks should not be written into this file: what the agent does not read, or
+// reads otherwise than a person would. f is nil for Claude Code.
+func (d *document) strict(f *Format) error {
+	if f != nil && d.bom && !f.BOM {
+		return fmt.Errorf("%s begins with a byte order mark, for which %s ignores the whole file; take it out first", d.path, d.agent)
+	}
 	// Standardize puts spaces in the place of what is not JSON.
 	plain, err := hujson.Standardize(slices.Clone(d.text))
-	if err == nil && !bytes.Equal(plain, d.text) {
-		at := 0
-		for plain[at] == d.text[at] {
-			at++
+	for at := 0; err == nil && at < len(d.text); at++ {
+		if plain[at] == d.text[at] {
+			continue
 		}
 		what := "a comment"
-		if d.text[at] == ',' {
+		switch end := commentEnd(d.text[at:]); {
+		case end == 0:
 			what = "a comma with nothing after it"
+		case f != nil && f.Comments:
+			at += end - 1
+			continue
 		}
 		return d.fault(at, "%s, for which %s ignores the whole file; take it out first", what, d.agent)
 	}

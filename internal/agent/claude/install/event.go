@@ -12,6 +12,7 @@ import (
 // The versions of Claude Code that were tried. Older ones than Oldest are refused.
 const (
 	Oldest = events.Oldest
+	Driven = events.Driven
 	Newest = events.Newest
 )
 

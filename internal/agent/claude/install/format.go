@@ -16,6 +16,9 @@ type Format struct {
 	// Matcher says which tools the hook of an event is for, in the agent's own pattern; "" for all. nil: all,
 	// of every event.
 	Matcher func(event string) string
+	// Comments says that the agent reads a file with comments, BOM that it reads one that begins with a byte order
+	// mark. What it does not read, it ignores as a whole.
+	Comments, BOM bool
 	// Whole is the text of a file that is assent's alone, in the place of Handler.
 	Whole []byte
 	// Notes are what a person should know besides.
@@ -55,17 +58,28 @@ func (o Options) events() ([]string, error) {
 }
 
 // CommandHook is the hook that runs these words by a shell, as JSON on one line. The unit of timeout is the agent's.
-func CommandHook(words []string, timeout int) string {
+func CommandHook(words []string, timeout int) string { return ShellHook(CommandLine(words), timeout) }
+
+// ShellHook is the hook that gives a shell this line, as JSON on one line.
+func ShellHook(line string, timeout int) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // people read it
+	_ = e.Encode(struct {  // texts and a number
+		Type    string `json:"type"`
+		Command string `json:"command"`
+		Timeout int    `json:"timeout"`
+	}{"command", line, timeout})
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// CommandLine are these words for a POSIX shell.
+func CommandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = Quote(w)
 	}
-	b, _ := json.Marshal(struct { // texts and a number
-		Type    string `json:"type"`
-		Command string `json:"command"`
-		Timeout int    `json:"timeout"`
-	}{"command", strings.Join(quoted, " "), timeout})
-	return string(b)
+	return strings.Join(quoted, " ")
 }
 
 // Quote makes a text one word of a POSIX shell, for agents that run their hooks by one.

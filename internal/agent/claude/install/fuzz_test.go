@@ -79,7 +79,7 @@ func counted(t *testing.T, p Plan, events []string) {
 			t.Fatalf("%s has %d hooks", n, count[n])
 		}
 	}
-	if err := d.strict(); err != nil || count["WorktreeCreate"] > 0 || len(p.Events) != len(count) {
+	if err := d.strict(nil); err != nil || count["WorktreeCreate"] > 0 || len(p.Events) != len(count) {
 		t.Fatalf("%v, %d events, %v", err, len(count), p.Events)
 	}
 }

@@ -98,7 +98,7 @@ func Install(o Options) (Plan, error) {
 func (o Options) edit(p *Plan, old memory, events []string) error {
 	doc, err := parseFor(o.agent(), p.Path, p.Before)
 	if err == nil {
-		err = doc.strict()
+		err = doc.strict(o.Format)
 	}
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ type memory struct {
 	Path    string       `json:"path"`
 	Created bool         `json:"created,omitempty"` // there was no file
 	MadeDir bool         `json:"madeDir,omitempty"` // nor the directory
+	Made    []string     `json:"made,omitempty"`    // of a file that is assent's alone: nor these directories, the innermost first
 	Before  []byte       `json:"before,omitempty"`  // the file without anything of assent's
 	After   string       `json:"after"`             // digest of the file as install left it
 	Ask     []string     `json:"ask,omitempty"`     // rules that install added

@@ -40,8 +40,8 @@ func (d *document) notes(o Options, p Plan, events []string) []Note {
 		switch {
 		case Older(Newest, v):
 			add("newer", "Claude Code %s is newer than %s, with which assent was tried; events that came since are left out", v, Newest)
-		case Older(v, Newest):
-			add("older", "Claude Code %s: assent was tried with %s and %s; in 2.1.197 claude -p asks no hook for permission", v, Oldest, Newest)
+		case Older(v, Driven):
+			add("older", "Claude Code %s: assent was tried with %s and %s; in 2.1.197 claude -p asks no hook for permission", v, Oldest, Driven)
 		}
 	}
 	return notes

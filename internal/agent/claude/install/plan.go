@@ -29,9 +29,10 @@ type Plan struct {
 
 	attributes attributes
 	memoryDir  string
-	memory     *memory // nil: forget
-	whole      bool    // the file is assent's alone
-	madeDir    bool    // the directory is not there yet; for uninstall: was made by install
+	memory     *memory  // nil: forget
+	whole      bool     // the file is assent's alone
+	made       []string // directories that an install of such a file made, the innermost first
+	madeDir    bool     // the directory is not there yet; for uninstall: was made by install
 }
 
 // Changed reports whether there is anything to do.

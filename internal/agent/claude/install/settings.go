@@ -98,7 +98,7 @@ func Read(path string) (s Settings, ok bool) {
 		s.Err = err
 		return s, true
 	}
-	s.Err = d.strict()
+	s.Err = d.strict(nil)
 	s.DefaultMode, s.Ask, s.Allow = d.defaultMode(), d.askRules(), d.rulesOf("allow")
 	if v := last(d.root(), "disableAllHooks"); v != nil {
 		s.DisableAllHooks = string(packed(*v)) == "true"

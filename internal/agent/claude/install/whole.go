@@ -29,7 +29,10 @@ func (o Options) installWhole() (Plan, error) {
 		return Plan{}, fmt.Errorf("%s is there, and not as assent install wrote it; move it away, and run this again", p.Path)
 	}
 	p.After, p.Events, p.Notes = o.Format.Whole, o.Format.Events, o.Format.Notes
-	p.memory = &memory{Path: p.Target, Created: true, After: digest.Of(p.After)}
+	p.memory = &memory{Path: p.Target, Created: true, After: digest.Of(p.After), Made: old.Made}
+	if p.Before == nil {
+		p.memory.Made = missing(filepath.Dir(p.Target))
+	}
 	return p, nil
 }
 
@@ -62,15 +65,31 @@ func (o Options) openWhole() (Plan, memory, error) {
 	if p.Before, err = read(p.Target, &p.attributes); err != nil {
 		return p, memory{}, err
 	}
-	return p, readMemory(p.memoryDir, p.Target), nil
+	old := readMemory(p.memoryDir, p.Target)
+	p.made = old.Made
+	if old.After == "" {
+		p.made = []string{filepath.Dir(p.Target)} // perhaps
+	}
+	return p, old, nil
 }
 
-// putWhole writes or removes such a file; directories that are empty then, and may be install's own, go
+// missing are the directories that are not there, from dir up.
+func missing(dir string) []string {
+	var list []string
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		list = append(list, dir)
+	}
+	return list
+}
+
+// putWhole writes or removes such a file; directories that are empty then, and were made by install, go
 // with it.
 func (p Plan) putWhole() error {
-	dir := filepath.Dir(p.Target)
 	if p.After != nil {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := os.MkdirAll(filepath.Dir(p.Target), 0o700); err != nil {
 			return err
 		}
 		return write(p.Target, p.After, p.attributes)
@@ -78,6 +97,8 @@ func (p Plan) putWhole() error {
 	if err := os.Remove(p.Target); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	_ = os.Remove(dir) // unless something else is in it
+	for _, dir := range p.made {
+		_ = os.Remove(dir) // unless something else is in it
+	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -46,76 +45,6 @@ func Interrupt(requestID string) []byte {
 func line(v any) []byte {
 	b, _ := json.Marshal(v) // of strings and truth values only
 	return append(b, '\n')
-}
-
-// Kind says what a line tells.
-type Kind string
-
-// The kinds that count. Lines of others are Other.
-const (
-	Other     Kind = ""
-	Init      Kind = "init"      // a turn begins; it has Mode and Version
-	Lifecycle Kind = "lifecycle" // of the prompt Prompt; it has State
-	Result    Kind = "result"    // a turn is over; it has Text, Outcome and CostUSD
-)
-
-// States of a prompt.
-const (
-	Queued    = "queued"
-	Started   = "started"
-	Completed = "completed"
-	Cancelled = "cancelled"
-)
-
-// Event is what one line tells.
-type Event struct {
-	Kind    Kind
-	Session string
-	Mode    string  // permissionMode
-	Version string  // of the client
-	Prompt  string  // uuid
-	State   string  // of the prompt
-	Outcome string  // success, or error_…
-	Failed  bool    // the turn did not end well
-	Text    string  // of the result
-	CostUSD float64 // of this process so far, by the client's own estimate
-}
-
-// Parse reads one line.
-func Parse(text []byte) (Event, error) {
-	var in struct {
-		Type    string  `json:"type"`
-		Subtype string  `json:"subtype"`
-		Session string  `json:"session_id"`
-		Mode    string  `json:"permissionMode"`
-		Version string  `json:"claude_code_version"`
-		Prompt  string  `json:"command_uuid"`
-		State   string  `json:"state"`
-		Failed  bool    `json:"is_error"`
-		Result  string  `json:"result"`
-		Cost    float64 `json:"total_cost_usd"`
-	}
-	var head struct {
-		Type    string `json:"type"`
-		Subtype string `json:"subtype"`
-	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		return Event{}, fmt.Errorf("a line of the agent: %w", err)
-	}
-	known := head.Type == "command_lifecycle" || head.Type == "result" || head.Type == "system" && head.Subtype == "init"
-	if !known { // others may have what they like under these names
-		return Event{}, nil
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return Event{}, fmt.Errorf("a line of the agent: %w", err)
-	}
-	switch in.Type {
-	case "command_lifecycle":
-		return Event{Kind: Lifecycle, Session: in.Session, Prompt: in.Prompt, State: in.State}, nil
-	case "result":
-		return Event{Kind: Result, Session: in.Session, Outcome: in.Subtype, Failed: in.Failed || in.Subtype != "success", Text: in.Result, CostUSD: in.Cost}, nil
-	}
-	return Event{Kind: Init, Session: in.Session, Mode: in.Mode, Version: in.Version}, nil
 }
 
 // Next returns the line that begins at offset, and where the next one begins. It is io.EOF where no whole

@@ -45,8 +45,7 @@ func TestParseWhatWasRecorded(t *testing.T) {
 			{Kind: Lifecycle, Session: session, Prompt: prompt, State: Queued}, {Kind: Lifecycle, Session: session, Prompt: prompt, State: Started},
 			{Kind: Lifecycle, Session: session, Prompt: prompt, State: Completed}, {Kind: Lifecycle, Session: session, Prompt: "557af8ba-5d5d-48f6-b812-2bf662901be5", State: Cancelled}},
 		"out-system-init": {{Kind: Init, Session: session, Mode: "default", Version: "2.1.329"}},
-		"out-assistant":   {{}},
-		"out-user-replay": {{}},
+		"out-user-replay": {{Kind: Replay, Session: session, Prompt: prompt}},
 	} {
 		var got []Event
 		for _, l := range recorded(t, name) {
@@ -60,6 +59,9 @@ func TestParseWhatWasRecorded(t *testing.T) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
+	if e, err := Parse(recorded(t, "out-assistant")[0]); err != nil || e.Kind != Says || !strings.HasPrefix(e.Text, "Mock heard: ") || e.Tool != "" {
+		t.Errorf("%+v, %v", e, err)
+	}
 	for name, want := range map[string]Event{
 		"result-success":     {Outcome: "success", CostUSD: 0.0016},
 		"result-max-budget":  {Outcome: "error_max_budget_usd", Failed: true, CostUSD: 0.6012000000000001},
@@ -68,6 +70,29 @@ func TestParseWhatWasRecorded(t *testing.T) {
 		e, err := Parse(recorded(t, name)[0])
 		if err != nil || e.Kind != Result || e.Outcome != want.Outcome || e.Failed != want.Failed || e.CostUSD != want.CostUSD {
 			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
+// Of a line that two readers could take for two things nothing is believed.
+func TestParseExactly(t *testing.T) {
+	for text, want := range map[string]Event{
+		`{"TYPE":"result","subtype":"success"}`:                                                                            {},
+		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                        {Kind: Result, Outcome: Success},
+		`{"type":"result","subtype":"success","is_error":true}`:                                                            {Kind: Result, Outcome: Success, Failed: true},
+		`{"type":"system","subtype":"init","permissionMode":7}`:                                                            {Kind: Init},
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Read"}]}}`: {Kind: Says, Tool: "Bash"},
+	} {
+		if e, err := Parse([]byte(text)); err != nil || e != want {
+			t.Errorf("%s: %+v, %v", text, e, err)
+		}
+	}
+	for _, text := range []string{
+		"", "[]", `{"type":"result"}{}`, `{"type":"result","Type":"system"}`, `{"type":"system","subtype":"init","permissionMode":"default","permissionMode":"auto"}`,
+		`{"type":"assistant","message":{"content":[],"CONTENT":[]}}`, "{\"type\":\"\xff\"}",
+	} {
+		if e, err := Parse([]byte(text)); err == nil || e != (Event{}) {
+			t.Errorf("%q: %+v", text, e)
 		}
 	}
 }

@@ -8,7 +8,6 @@
 package install
 
 import (
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/codex"
+	"assent/internal/text/strictjson"
 )
 
 // Timeouts, in seconds. Codex cuts those of SessionEnd and Interrupt to 3, and says so.
@@ -83,9 +83,6 @@ func HookOf(command []string, event string, asks []string, timeout int) Hook {
 }
 
 func handler(command []string, event string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(HookOf(command, event, []string{"--timeout", wait}, day)) // texts and numbers
-	return strings.TrimSpace(b.String())
+	b, _ := strictjson.Encode(HookOf(command, event, []string{"--timeout", wait}, day)) // texts and numbers
+	return string(b)
 }

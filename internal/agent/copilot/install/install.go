@@ -7,7 +7,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"assent/internal/agent/claude/install"
 	"assent/internal/agent/copilot"
@@ -92,10 +91,7 @@ func Hooks(command, asks []string, timeout int) ([]byte, error) {
 		if copilot.Natives[event] == "PermissionRequest" {
 			words, h.TimeoutSec = append(words, asks...), timeout
 		}
-		for i, w := range words {
-			words[i] = install.Quote(w)
-		}
-		h.Bash = strings.Join(words, " ")
+		h.Bash = install.CommandLine(words)
 		line, err := json.Marshal(h)
 		if err != nil {
 			return nil, err

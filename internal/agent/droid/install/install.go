@@ -24,7 +24,7 @@ const (
 
 // notes say what becomes of a request without an answer.
 var notes = map[hook.Fallback]string{ // read-only
-	hook.Deny:    "Droid takes a hook without an answer for leave to go by its autonomy level, under which the call may run: so assent's hook denies when assent is away and when nobody answers in time. --on-failure abstain leaves it to Droid",
+	hook.Deny:    "Droid takes a hook without an answer for leave to go by its autonomy level, under which the call may run: so assent's hook denies when assent is away, when nobody answers in time, and when it fails itself. --on-failure abstain leaves it to Droid",
 	hook.Abstain: "when assent is away, and when nobody answers in time, Droid's autonomy level decides, and the call may run; a rule that denies holds while the broker answers",
 }
 
@@ -55,7 +55,7 @@ func Options(env func(string) string, stateDir string, command []string, unanswe
 	return install.Options{
 		Scope: install.User, StateDir: stateDir, Command: command,
 		Format: &install.Format{
-			Agent: "Droid", Path: filepath.Join(dir, "settings.json"), Events: droid.Events,
+			Agent: "Droid", Path: filepath.Join(dir, "settings.json"), Events: droid.Events, Comments: true,
 			Handler: func(event string) string { return handler(command, event, unanswered) },
 			Matcher: func(event string) string {
 				if event == droid.Asks {
@@ -98,11 +98,21 @@ func Shadowed(env func(string) string) (file string, events []string, err error)
 	return file, events, nil
 }
 
-// handler is the hook of an event. Droid runs it by a shell.
+// handler is the hook of an event. Droid runs it by a shell, and takes a hook that cannot be run, crashes or is
+// killed for leave to go by its autonomy level. An exit code of 2 denies, in the words on standard error.
 func handler(command []string, event string, unanswered hook.Fallback) string {
-	words, timeout := slices.Concat(command, []string{"--agent", droid.Name}), plain
-	if event == droid.Asks { // named, so that no payload can be taken for one that asks nothing
-		words, timeout = append(words, "--event", droid.Asks, "--timeout", wait, "--on-failure", string(unanswered), "--on-timeout", string(unanswered)), day
+	words := slices.Concat(command, []string{"--agent", droid.Name})
+	if event != droid.Asks {
+		return install.CommandHook(words, plain)
 	}
-	return install.CommandHook(words, timeout)
+	// The event is named, so that no payload can be taken for one that asks nothing.
+	words = append(words, "--event", droid.Asks, "--timeout", wait, "--on-failure", string(unanswered), "--on-timeout", string(unanswered))
+	line := install.CommandLine(words)
+	if unanswered == hook.Deny {
+		line += OrDeny
+	}
+	return install.ShellHook(line, day)
 }
+
+// OrDeny follows the command of a hook that denies where it fails itself.
+var OrDeny = " || { echo " + install.Quote(hook.FailureWords("its hook failed; assent doctor says more")) + " >&2; exit 2; }" // read-only

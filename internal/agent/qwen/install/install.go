@@ -26,7 +26,7 @@ func Options(env func(string) string, stateDir string, command []string) (instal
 	return install.Options{
 		Scope: install.User, StateDir: stateDir, Command: command,
 		Format: &install.Format{
-			Agent: "Qwen Code", Path: filepath.Join(env("HOME"), ".qwen", "settings.json"), Events: qwen.Events,
+			Agent: "Qwen Code", Path: filepath.Join(env("HOME"), ".qwen", "settings.json"), Events: qwen.Events, Comments: true, BOM: true,
 			Handler: func(event string) string { return handler(command, event) },
 			Notes: []install.Note{
 				{Key: "minute", Text: "Qwen Code waits for a hook for a minute at most, whatever its settings say: there are 50 seconds to answer, then it asks at its own prompt"},

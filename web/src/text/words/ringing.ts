@@ -32,6 +32,8 @@ export const ringing = {
   risks: { attention: "needs attention", danger: "danger" } as Readonly<Record<string, string>>,
   waits: (what: string) => `${what}, for 10 minutes now`,
   finished: "An agent has finished",
+  agentFinished: (agent: string) => `${agent} has finished`,
+  agentFailed: (agent: string) => `${agent} has failed`,
   done: (where: string) => (where ? `Claude is done: ${where}` : "Claude is done"),
   reply: "Reply",
   failed: "An agent has failed",

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+	"assent/internal/text/show"
+)
+
+func (a *app) agentListCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the agents that hosts offer, and their sessions",
+		Example: "  assent agent list\n  assent agent list --json",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd.Context(), a, "/v1/agents", "No host offers an agent. docs/hosts.md says how to make one.",
+				"NAME\tSTATUS\tHOST\tPROJECT\tSESSIONS", func(x *api.Agent) string {
+					project := ""
+					if x.Project != nil {
+						project = x.Project.Path
+					}
+					var sessions []string
+					for _, s := range x.Sessions {
+						sessions = append(sessions, s.SessionID+" ("+s.Status+")")
+					}
+					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", show.Line(x.Name), show.Line(x.Status), show.Line(x.Hostname), show.Line(project), show.Line(strings.Join(sessions, ", ")))
+				})
+		},
+	}
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON")
+	return c
+}
+
+// agentFlags are those of commands that send a message to an agent.
+type agentFlags struct {
+	options       hook.MessageOptions
+	timeout       time.Duration
+	wait, expires time.Duration
+	agent         string
+}
+
+func (f *agentFlags) add(a *app, c *cobra.Command, options bool) {
+	f.wait, f.expires = 10*time.Second, 10*time.Minute
+	if options {
+		c.Flags().Float64Var(&f.options.BudgetUSD, "budget", 0, "what the session may cost, in USD (0: the agent's ceiling)")
+		c.Flags().DurationVar(&f.timeout, "timeout", 0, "how long the session may take, such as 30m (0: the agent's ceiling)")
+		c.Flags().BoolVar(&f.options.AutoPR, "pr", false, "ask for a pull request at its end")
+	}
+	c.Flags().DurationVar(&f.wait, "wait", f.wait, "how long to wait for the receipt; 0: not at all")
+	c.Flags().DurationVar(&f.expires, "expires", f.expires, "how long it may wait for the host, at most 24h")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: the message, with its state and steps")
+}
+
+func (a *app) agentStartCmd() *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   "start AGENT TEXT...",
+		Short: "Start a session of an agent with a prompt",
+		Long: `Start a session of an agent with a prompt. TEXT of a single - is read from standard input. The prompt is
+signed with this terminal's key (assent agent key), recorded before it is sent and run once at most,
+whoever is killed meanwhile. The session asks for permission as any other does.
+
+Prints the session's id, by which it is spoken to, gone on with and cancelled.`,
+		Example: "  assent agent start coder 'fix the flaky test in internal/auth' --budget 2\n  assent agent start coder - --json < task.md",
+		Args:    wantWords("want an AGENT and a TEXT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := textOf(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.toAgent(cmd.Context(), f, hook.Message{Agent: args[0], SessionID: uuid.NewString(), Kind: hook.MessagePrompt, Prompt: text})
+		},
+	}
+	f.add(a, c, true)
+	return c
+}
+
+func (a *app) agentPromptCmd() *cobra.Command {
+	return a.agentSessionCmd("prompt", hook.MessagePrompt, "Send a prompt to a session of an agent",
+		`Send a prompt to a session that an agent of a host has. Where a turn runs the prompt comes next.`,
+		"  assent agent prompt 25e5a0e9 'now the same for internal/feed'")
+}
+
+func (a *app) agentResumeCmd() *cobra.Command {
+	return a.agentSessionCmd("resume", hook.MessageResume, "Go on with a session of an agent that has ended",
+		`Go on with a session of an agent that has ended, with a prompt. A session that another program has open is
+not gone on with: its turns would be lost.`,
+		"  assent agent resume 25e5a0e9 'the review asks for a test' --budget 3")
+}
+
+func (a *app) agentCancelCmd() *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   "cancel SESSION",
+		Short: "Cancel what a session of an agent does",
+		Long: `Cancel what a session of an agent does, and what waits to be done in it. The session stays, and can be
+spoken to. SESSION is an id, or the beginning of one that only one session has.`,
+		Example: "  assent agent cancel 25e5a0e9\n  assent agent cancel 25e5a0e9 --json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("want a SESSION")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.toSession(cmd.Context(), f, args[0], hook.Message{Kind: hook.MessageCancel})
+		},
+	}
+	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	f.add(a, c, false)
+	return c
+}
+
+// agentSessionCmd is prompt or resume.
+func (a *app) agentSessionCmd(use, kind, short, long, example string) *cobra.Command {
+	var f agentFlags
+	c := &cobra.Command{
+		Use:   use + " SESSION TEXT...",
+		Short: short,
+		Long: long + ` TEXT of a single - is
+read from standard input. SESSION is an id, or the beginning of one that only one session has. It is
+signed and sent as assent agent start does.`,
+		Example: example + "\n" + strings.TrimSuffix(example[:strings.LastIndex(example, " '")], " ") + " - --json < words.md",
+		Args:    wantWords("want a SESSION and a TEXT"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := textOf(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.toSession(cmd.Context(), f, args[0], hook.Message{Kind: kind, Prompt: text})
+		},
+	}
+	c.Flags().StringVar(&f.agent, "agent", "", "whose session it is, if its host is away")
+	f.add(a, c, kind == hook.MessageResume)
+	return c
+}
+
+func wantWords(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < 2 {
+			return errors.New(what)
+		}
+		return nil
+	}
+}
+
+// textOf is the text that words are, or that standard input holds.
+func textOf(words []string) (string, error) {
+	text := strings.Join(words, " ")
+	if text != "-" {
+		return text, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(os.Stdin, hook.MaxMessage+1))
+	if err != nil {
+		return "", fmt.Errorf("read the text: %w", err)
+	}
+	return strings.TrimRight(string(b), "\n"), nil
+}
+
+// toSession sends a message to the agent that has a session.
+func (a *app) toSession(ctx context.Context, f agentFlags, session string, m hook.Message) error {
+	b, _, err := a.asDevice(ctx)
+	if err != nil {
+		return err
+	}
+	var agents []api.Agent
+	if err := b.call(ctx, "GET", "/v1/agents", nil, &agents); err != nil {
+		return err
+	}
+	found := 0
+	for _, x := range agents {
+		for _, s := range x.Sessions {
+			if strings.HasPrefix(s.SessionID, session) {
+				m.Agent, m.SessionID = x.Name, s.SessionID
+				found++
+			}
+		}
+	}
+	if found == 0 { // one that has ended
+		m.SessionID, m.Agent = session, f.agent
+		var before []hook.Message
+		if err := b.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(session)+"/messages", nil, &before); err != nil {
+			return err
+		}
+		for _, x := range before {
+			if x.Way == hook.WayHost && f.agent == "" {
+				m.Agent = x.Agent
+			}
+		}
+	}
+	switch {
+	case found > 1:
+		return fmt.Errorf("%d sessions begin with %s; write more of the id", found, show.Line(session))
+	case m.Agent == "":
+		return fmt.Errorf("no agent has a session %s now: write its whole id, and its agent with --agent; %s agent list shows those that run", show.Line(session), typed())
+	}
+	return a.toAgent(ctx, f, m)
+}
+
+// toAgent signs a message and sends it, waits for its receipt and prints what became of it.
+func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
+	b, key, err := a.asDevice(ctx)
+	if err != nil {
+		return err
+	}
+	f.options.TimeoutSeconds = int64(f.timeout.Seconds())
+	if f.options != (hook.MessageOptions{}) {
+		m.Options = &f.options
+	}
+	m.ID, m.ExpiresAt = uuid.NewString(), time.Now().UTC().Add(f.expires).Format(time.RFC3339)
+	signature, err := key.Sign(auth.MessageText(m))
+	if err != nil {
+		return err
+	}
+	in := api.NewAgentMessage{ID: m.ID, SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt, Signature: signature}
+	path := "/v1/agents/" + url.PathEscape(m.Agent) + "/messages"
+	if err := b.call(ctx, "POST", path, in, &m); err != nil {
+		return err
+	}
+	end := time.Now().Add(f.wait)
+	for pause := 50 * time.Millisecond; m.State == hook.MessageSent || m.State == hook.MessageTaken; pause = min(2*pause, time.Second) {
+		if time.Now().Add(pause).After(end) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		if err := b.call(ctx, "GET", path+"/"+url.PathEscape(m.ID), nil, &m); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		if err := a.printJSON(m); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.out, "%s: %s\n", show.Line(m.SessionID), outcomeOfAgent(m))
+	}
+	if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused || m.Outcome == hook.OutcomeFailed {
+		return &exitError{exitFailed, nil}
+	}
+	return nil
+}
+
+// outcomeOfAgent says how far a message to an agent of a host is.
+func outcomeOfAgent(m hook.Message) string {
+	why := ""
+	if last := m.Steps[len(m.Steps)-1].Why; last != "" {
+		why = " (" + show.Line(last) + ")"
+	}
+	switch m.State {
+	case hook.MessageSent:
+		return "sent; its host has not taken it yet"
+	case hook.MessageTaken:
+		return "its host has taken it"
+	case hook.MessageStarted:
+		return "in the agent's context"
+	case hook.MessageEnded:
+		return m.Outcome + why
+	case hook.MessageExpired:
+		return "expired: its host did not take it in time"
+	case hook.MessageLost:
+		return "lost: whether the agent has it is not known" + why
+	}
+	return "refused" + why
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/agent/claude/install"
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/host/executor"
+	"assent/internal/host/hostlink"
+	"assent/internal/host/optin"
+	"assent/internal/text/show"
+)
+
+// hostToken is the file, beside agents.yaml, in which a host keeps its token.
+const hostToken = "host.token"
+
+func (a *app) agentServeCmd() *cobra.Command {
+	var name string
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the agents of agents.yaml for whom it accepts",
+		Long: `Run the agents of this machine. The command connects to the broker, says which agents agents.yaml has, and
+starts, prompts and cancels them as the devices say whose keys agents.yaml accepts. It verifies each
+message itself, and obeys neither the broker nor its owner.
+
+Agents ask for permission as any other: through hooks and assent mcp, at the broker. They outlive
+this command: when it ends, or is killed, they go on, and the next one takes them up where they
+are. Ctrl-C and SIGTERM end it.
+
+The token comes from ASSENT_TOKEN, or from host.token beside agents.yaml. For the broker of this
+state directory one is made if there is none. Its role is host: it can neither approve nor send a
+message.`,
+		Example: `  assent agent doctor && assent agent serve
+  ASSENT_TOKEN=... assent agent serve --url https://box.example.net`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.agentServe(cmd, name)
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what this machine is called (default its host name)")
+	return c
+}
+
+func (a *app) agentServe(cmd *cobra.Command, name string) error {
+	ctx := cmd.Context()
+	var lines sync.Mutex
+	logf := func(format string, args ...any) {
+		lines.Lock()
+		defer lines.Unlock()
+		cmd.PrintErrln("assent agent serve: " + show.Line(fmt.Sprintf(format, args...)))
+	}
+	file, path, err := agentsFile()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no %s, so there is nothing to run; write one (docs/hosts.md), then: %s agent doctor", path, typed())
+	case err != nil:
+		return err
+	case len(file.Accept) == 0:
+		return fmt.Errorf("%s accepts no device, so nobody could start anything; add accept: [device:THUMBPRINT], with a thumbprint that %s device list prints", path, typed())
+	}
+	if name == "" {
+		if name, err = os.Hostname(); err != nil {
+			return fmt.Errorf("name of this machine: %w; say --name", err)
+		}
+	}
+	config, info, err := a.address()
+	if err != nil {
+		return err
+	}
+	token, err := a.hostToken(ctx, filepath.Join(filepath.Dir(path), hostToken), name)
+	if err != nil {
+		return err
+	}
+	changed := make(chan struct{}, 1)
+	surroundings := a.agentSurroundings()
+	host, err := executor.Open(executor.Config{
+		Dir: filepath.Join(a.stateDir, "agents"), Home: surroundings.Home, Environ: os.Environ(),
+		File:     func() (optin.File, error) { f, _, err := agentsFile(); return f, err },
+		Look:     surroundings.Look,
+		Settings: func(agent optin.Agent) ([]byte, error) { return a.hostHooks(agent, info.Socket) },
+		MCP: func() ([]byte, error) {
+			return a.mcpConfig(mcpFlags{socket: info.Socket, timeout: hostPatience}, a.url)
+		},
+		Changed: func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		},
+		Logf: logf,
+	})
+	if errors.Is(err, executor.ErrRuns) {
+		return fmt.Errorf("%w, in %s; end that one first", err, filepath.Join(a.stateDir, "agents"))
+	}
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, agent := range file.Agents {
+		names = append(names, agent.Name)
+	}
+	logf("%s: %s; connecting to %s", name, strings.Join(names, ", "), config.URL)
+	ctx, cancel := context.WithCancel(ctx)
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		host.Run(ctx)
+	}()
+	err = hostlink.Run(ctx, hostlink.Config{
+		URL: config.URL, Token: token, TLS: config.TLS, Proxy: config.Proxy, Name: name, Version: version(), Executor: host,
+		Accept:  func() ([]string, error) { f, _, err := agentsFile(); return f.Accept, err },
+		Changed: changed, Logf: logf,
+	})
+	cancel()
+	<-worked
+	err2 := host.Close()
+	if refused := (*hostlink.RefusedError)(nil); errors.As(err, &refused) {
+		return &exitError{exitRefused, errors.Join(err, err2)}
+	}
+	logf("ended; agents that run go on")
+	return err2
+}
+
+// hostPatience is how long the prompt tool of an agent waits for an answer.
+const hostPatience = 24 * time.Hour
+
+// hostToken is the token of this host: that of the environment or of the file, or a new one of the broker
+// here.
+func (a *app) hostToken(ctx context.Context, path, name string) (string, error) {
+	if token := strings.TrimSpace(os.Getenv("ASSENT_TOKEN")); token != "" {
+		return token, nil
+	}
+	text, err := os.ReadFile(path)
+	if err == nil && strings.TrimSpace(string(text)) != "" {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if a.url != "" {
+		return "", fmt.Errorf("no token: make one there (assent token create --role host --name %s) and put it into %s, chmod 600, or into ASSENT_TOKEN", show.Line(name), path)
+	}
+	b, err := a.broker()
+	if err != nil {
+		return "", err
+	}
+	var made api.CreatedToken
+	if err := b.call(ctx, "POST", "/v1/tokens", api.NewToken{Role: "host", Name: cmp.Or(name, "host")}, &made); err != nil {
+		return "", fmt.Errorf("make a token for this host: %w", err)
+	}
+	return made.Secret, os.WriteFile(path, []byte(made.Secret+"\n"), 0o600)
+}
+
+// hostHooks are the settings with which an agent gets the hooks that are not installed; nil: they are.
+func (a *app) hostHooks(agent optin.Agent, socket string) ([]byte, error) {
+	for _, s := range install.Survey(install.Options{Home: a.agentSurroundings().Home}, agent.Project, "") {
+		if slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Ours && h.Event == hook.EventPermissionRequest }) {
+			return nil, nil
+		}
+	}
+	command, err := a.hookCommand(installFlags{socket: socket, url: a.url})
+	if err != nil {
+		return nil, err
+	}
+	return install.Apart(install.Options{Command: command, Versions: []string{optin.Started}}, "", nil)
+}

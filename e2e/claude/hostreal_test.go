@@ -1,0 +1,137 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assent/e2e/rig"
+	"assent/e2e/rig/claude"
+	"assent/e2e/rig/modelserver"
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+// terminal is a terminal of the host's owner, and the host with the real broker.
+type terminal struct {
+	*host
+}
+
+// command is assent, as its owner runs it.
+func (x *terminal) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(rig.Program("assent"), append(args, "--state-dir", x.State)...)
+	cmd.Env = append([]string{"HOME=" + x.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "ANTHROPIC_API_KEY=sk-ant-dummy-00000000000000000000000000000000"}, claude.Loopback(x.Model.URL())...)
+	return cmd
+}
+
+// says runs a command that sends a message to an agent, and returns the message.
+func (x *terminal) says(args ...string) (m hook.Message) {
+	x.T.Helper()
+	cmd := x.command(append([]string{"agent"}, append(args, "--json", "--wait", "30s")...)...)
+	cmd.Stderr = &strings.Builder{}
+	out, err := cmd.Output()
+	if err != nil || json.Unmarshal(out, &m) != nil {
+		x.T.Fatalf("%v: %v %s%s", args, err, out, cmd.Stderr)
+	}
+	return m
+}
+
+func (x *terminal) untilIs(m hook.Message, state hook.MessageState) hook.Message {
+	x.T.Helper()
+	rig.Eventually(x.T, 2*time.Minute, m.ID+" is "+string(state), func() bool {
+		x.Must("GET", "/v1/agents/coder/messages/"+m.ID, "", nil, http.StatusOK, &m)
+		return m.State == state
+	})
+	return m
+}
+
+// A terminal is paired and accepted; it starts an agent, whose request is answered; it is killed with its broker in
+// between, and cancelled in the end.
+func TestAgentIsStartedFromATerminal(t *testing.T) {
+	t.Parallel()
+	a := rig.NewAgent(t)
+	x := &terminal{&host{Agent: a, home: a.Config.Home(), state: a.State, work: a.Config.Work()}}
+	for _, dir := range []string{x.home, x.work, filepath.Join(x.home, ".config", "assent")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	pairing := x.command("agent", "key")
+	said := filepath.Join(a.Dir, "key.err")
+	f, err := os.Create(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	accept := &strings.Builder{}
+	pairing.Stdout, pairing.Stderr = accept, f
+	if err := pairing.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rig.Eventually(t, time.Minute, "a code", func() bool { return len(a.WaitingDevices()) == 1 })
+	a.Command("pair", a.WaitingDevices()[0].Code, "--role", "operate")
+	if err := pairing.Wait(); err != nil {
+		b, _ := os.ReadFile(said)
+		t.Fatalf("%v: %s", err, b)
+	}
+	x.write(filepath.Join(x.home, ".config", "assent", "agents.yaml"), strings.Join([]string{
+		"accept: [" + strings.TrimSpace(accept.String()) + "]", "agents:", "  coder:", "    project: " + x.work, "    executor: {kind: claude, cli: " + a.Config.Program + "}", "",
+	}, "\n"))
+
+	ctx, cancel := context.WithCancel(context.Background())
+	serve := x.command("agent", "serve", "--name", "box")
+	serve = exec.CommandContext(ctx, serve.Path, serve.Args[1:]...)
+	serve.Env = x.command().Env
+	log := &strings.Builder{}
+	serve.Stderr = log
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = serve.Wait()
+		if t.Failed() {
+			t.Logf("the host said:\n%s", log)
+		}
+		x.killAgents()
+	})
+	agent := func() (list []api.Agent) {
+		a.Get("/v1/agents", &list)
+		return list
+	}
+	rig.Eventually(t, time.Minute, "the agent is there", func() bool { l := agent(); return len(l) == 1 && l[0].Status == api.AgentIdle })
+
+	first := x.says("start", "coder", modelserver.Prompt([]modelserver.Use{a.Touch("made")}))
+	r := a.WaitPending(1)[0]
+	if r.SessionID != first.SessionID {
+		t.Errorf("%s asks, and %s was started", r.SessionID, first.SessionID)
+	}
+	a.Kill()
+	a.Start()
+	a.Allow(a.WaitPending(1)[0])
+	if m := x.untilIs(first, hook.MessageEnded); m.Outcome != hook.OutcomeCompleted || len(m.Steps) != 4 || !a.Exists("made") {
+		t.Errorf("%+v", m)
+	}
+	rig.Eventually(t, time.Minute, "the agent is idle again", func() bool {
+		l := agent()
+		return len(l) == 1 && l[0].Status == api.AgentIdle && len(l[0].Sessions) == 1
+	})
+	second := x.says("prompt", first.SessionID[:8], modelserver.Prompt([]modelserver.Use{a.Touch("never")}))
+	a.WaitPending(1)
+	rig.Eventually(t, time.Minute, "the agent is busy", func() bool { l := agent(); return len(l) == 1 && l[0].Status == api.AgentBusy })
+	x.untilIs(x.says("cancel", first.SessionID[:8]), hook.MessageEnded)
+	if m := x.untilIs(second, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled || a.Exists("never") {
+		t.Errorf("%+v", m)
+	}
+	rig.Eventually(t, time.Minute, "nothing waits any more", func() bool { return len(a.Pending()) == 0 })
+	if log := a.Out.Tail(1 << 20); strings.Contains(log, "modelserver") || strings.Contains(log, second.Prompt) {
+		t.Error("the broker's log has a prompt")
+	}
+}

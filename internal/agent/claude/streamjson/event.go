@@ -1,0 +1,150 @@
+package streamjson
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"assent/internal/text/strictjson"
+)
+
+// Kind says what a line tells.
+type Kind string
+
+// The kinds that count. Lines of others are Other.
+const (
+	Other     Kind = ""
+	Init      Kind = "init"      // a turn begins; it has Mode and Version
+	Lifecycle Kind = "lifecycle" // of the prompt Prompt; it has State
+	Replay    Kind = "replay"    // the prompt Prompt is in the agent's context
+	Says      Kind = "says"      // the agent wrote Text, or calls Tool
+	Result    Kind = "result"    // a turn is over; it has Text, Outcome and CostUSD
+)
+
+// States of a prompt.
+const (
+	Queued    = "queued"
+	Started   = "started"
+	Completed = "completed"
+	Cancelled = "cancelled"
+)
+
+// Outcomes of a turn.
+const (
+	Success     = "success"
+	MaxBudget   = "error_max_budget_usd"
+	MaxTurns    = "error_max_turns"
+	Interrupted = "error_during_execution" // also other ends that were not the agent's own
+)
+
+// Event is what one line tells.
+type Event struct {
+	Kind    Kind
+	Session string
+	Mode    string  // permissionMode
+	Version string  // of the client
+	Prompt  string  // uuid
+	State   string  // of the prompt
+	Tool    string  // the first that is called
+	Outcome string  // Success, or error_…
+	Failed  bool    // the turn did not end well
+	Text    string  // of the result, or what the agent wrote first
+	CostUSD float64 // of this process so far, by the client's own estimate
+}
+
+// Parse reads one line. Keys count exactly as they are written; of a line in which two of them could be
+// taken for each other nothing is believed, which is an error.
+func Parse(text []byte) (Event, error) {
+	o, err := read(text)
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{Session: o.text("session_id")}
+	switch kind, sub := o.text("type"), o.text("subtype"); {
+	case kind == "command_lifecycle":
+		e.Kind, e.Prompt, e.State = Lifecycle, o.text("command_uuid"), o.text("state")
+	case kind == "system" && sub == "init":
+		e.Kind, e.Mode, e.Version = Init, o.text("permissionMode"), o.text("claude_code_version")
+	case kind == "user" && o.flag("isReplay"):
+		e.Kind, e.Prompt = Replay, o.text("uuid")
+	case kind == "assistant":
+		e.Kind = Says
+		if err := e.says(o["message"]); err != nil {
+			return Event{}, err
+		}
+	case kind == "result":
+		e.Kind, e.Outcome, e.Text, e.CostUSD = Result, sub, o.text("result"), o.number("total_cost_usd")
+		e.Failed = sub != Success || o.flag("is_error")
+	default:
+		return Event{}, nil
+	}
+	return e, nil
+}
+
+// says takes the first text and the first tool out of a message of the agent.
+func (e *Event) says(message []byte) error {
+	m, err := read(message)
+	if err != nil {
+		return err
+	}
+	blocks, err := strictjson.Array(m["content"])
+	if err != nil {
+		return fmt.Errorf("a line of the agent: content: %w", err)
+	}
+	for _, b := range blocks {
+		block, err := read(b)
+		if err != nil {
+			return err
+		}
+		switch block.text("type") {
+		case "text":
+			if e.Text == "" {
+				e.Text = block.text("text")
+			}
+		case "tool_use":
+			if e.Tool == "" {
+				e.Tool = block.text("name")
+			}
+		}
+	}
+	return nil
+}
+
+// object are the members of a JSON object by their exact keys.
+type object map[string][]byte
+
+func read(text []byte) (object, error) {
+	if !utf8.Valid(text) {
+		return nil, fmt.Errorf("a line of the agent: no UTF-8")
+	}
+	members, err := strictjson.Object(text)
+	if err != nil {
+		return nil, fmt.Errorf("a line of the agent: %w", err)
+	}
+	if key, twice := strictjson.Repeated(members); twice {
+		return nil, fmt.Errorf("a line of the agent: %.64q stands there twice, in some spelling", key)
+	}
+	o := object{}
+	for _, m := range members {
+		o[m.Key] = m.Value
+	}
+	return o, nil
+}
+
+// text is a member that is a string, else "".
+func (o object) text(key string) string {
+	if v := o[key]; len(v) > 1 && v[0] == '"' {
+		return strictjson.Text(v)
+	}
+	return ""
+}
+
+func (o object) flag(key string) bool { return string(o[key]) == "true" }
+
+func (o object) number(key string) float64 {
+	n, err := strconv.ParseFloat(string(o[key]), 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

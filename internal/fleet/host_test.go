@@ -1,0 +1,185 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+const workstation = "h1"
+
+// withRegistry runs f with a registry whose host offers the agent coder.
+func withRegistry(t *testing.T, f func(*testing.T, *rig, *Registry, *Link)) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		g, err := OpenRegistry(context.Background(), RegistryConfig{KV: r.kv, Messages: r.Store, Logf: t.Logf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		l := g.Connect(workstation, func() {})
+		if problems, err := l.Offer(t.Context(), "here", "1", []api.Agent{{Name: "coder"}}); err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+		f(t, r, g, l)
+	})
+}
+
+func forCoder(id, session, kind, prompt string) hook.Message {
+	return hook.Message{ID: id, Agent: "coder", SessionID: session, Kind: kind, Prompt: prompt, By: phone, ExpiresAt: time.Now().UTC().Add(time.Hour).Format(time.RFC3339)}
+}
+
+func (r *rig) report(id string, state hook.MessageState, host ...string) (hook.MessageState, string) {
+	r.t.Helper()
+	state, why, err := r.Report(context.Background(), append(host, workstation)[0], Report{ID: id, State: state, Outcome: hook.OutcomeCompleted})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return state, why
+}
+
+// Each step counts once, in its order, and from the message's own host only.
+func TestStepsOfAHostsMessage(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		if _, err := g.Send(t.Context(), forCoder("a", "s1", hook.MessagePrompt, "x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, why := r.report("a", hook.MessageTaken, "h2"); why == "" {
+			t.Error("another host took it")
+		}
+		if _, why := r.report("a", hook.MessageStarted); why == "" {
+			t.Error("it started before it was taken")
+		}
+		for _, state := range []hook.MessageState{hook.MessageTaken, hook.MessageTaken, hook.MessageStarted, hook.MessageTaken, hook.MessageEnded, hook.MessageStarted, hook.MessageEnded} {
+			if _, why := r.report("a", state); why != "" {
+				t.Errorf("%s: %s", state, why)
+			}
+		}
+		if _, why := r.report("a", hook.MessageLost); why == "" {
+			t.Error("what has ended was lost")
+		}
+		m, err := r.Message("a")
+		if err != nil || len(m.Steps) != 4 || m.State != hook.MessageEnded || m.Outcome != hook.OutcomeCompleted {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// A message to a host is nobody else's: no inbox, no hook and no receipt of a hook moves it.
+func TestAHostsMessageIsNoSessions(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		r.inbox(true)
+		if _, err := g.Send(t.Context(), forCoder("a", "s", hook.MessagePrompt, "hello")); err != nil {
+			t.Fatal(err)
+		}
+		if out := r.event("UserPromptSubmit", `,"prompt":"hello"`) + r.event("Stop", ""); out != "" {
+			t.Errorf("a hook printed %s", out)
+		}
+		if got := r.handed(); len(got) > 0 {
+			t.Errorf("the inbox was handed %q", got)
+		}
+		r.report("a", hook.MessageTaken)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if m, _ := r.Message("a"); m.State != hook.MessageTaken {
+			t.Errorf("it is %s without a word of its host", m.State)
+		}
+		time.Sleep(50 * time.Hour)
+		synctest.Wait()
+		if m, _ := r.Message("a"); m.State != hook.MessageLost {
+			t.Errorf("after two days it is %s", m.State)
+		}
+	})
+}
+
+// What cancels comes first; what is over its time, and what its sender may not send any more, does not come.
+func TestWhatAHostIsSent(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		for _, m := range []hook.Message{forCoder("a", "s1", hook.MessagePrompt, "x"), forCoder("b", "s1", hook.MessagePrompt, "y"), forCoder("c", "s1", hook.MessageCancel, "")} {
+			if _, err := g.Send(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		ids := func() string {
+			sent, _ := r.ToHost(workstation)
+			all := ""
+			for _, m := range sent {
+				all += m.ID
+			}
+			return all
+		}
+		if got := ids(); got != "cab" {
+			t.Errorf("sent %q", got)
+		}
+		if err := r.Forget(t.Context(), "s1"); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := r.Message("a"); err != nil || m.Prompt != "" || m.State != hook.MessageRefused {
+			t.Errorf("forgotten: %+v, %v", m, err)
+		}
+		if _, why := r.report("a", hook.MessageTaken); why == "" {
+			t.Error("what was forgotten was taken")
+		}
+		r.mu.Lock()
+		r.left = true
+		r.mu.Unlock()
+		if got := ids(); strings.Contains(got, "a") || strings.Contains(got, "b") {
+			t.Errorf("after all that %q", got)
+		}
+	})
+}
+
+// A session that a terminal has is not an agent's, until that has ended.
+func TestATerminalIsTheFirstWriter(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		r.event("UserPromptSubmit", `,"prompt":"hello"`)
+		_, err := g.Send(t.Context(), forCoder("a", "s", hook.MessageResume, "x"))
+		var writer *WriterError
+		if !errors.As(err, &writer) || !strings.Contains(err.Error(), "a terminal") {
+			t.Errorf("%v", err)
+		}
+		r.event("SessionEnd", "")
+		if _, err := g.Send(t.Context(), forCoder("b", "s", hook.MessageResume, "x")); err != nil {
+			t.Error(err)
+		}
+		r.event("UserPromptSubmit", `,"prompt":"x"`) // of the agent's own session
+		if _, err := g.Send(t.Context(), forCoder("c", "s", hook.MessagePrompt, "y")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Two hosts have no agent of one name at one time; a host that is away gives its name up.
+func TestANameIsOneHosts(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		l2 := g.Connect("h2", func() {})
+		offer := func() []string {
+			l2.Alive()
+			problems, err := l2.Offer(t.Context(), "there", "1", []api.Agent{{Name: "coder"}, {Name: "x y"}, {Name: "tester"}, {Name: "tester"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return problems
+		}
+		if problems := offer(); len(problems) != 3 {
+			t.Errorf("%q", problems)
+		}
+		if a, host, err := g.Agent("coder"); err != nil || host != workstation || a.Hostname != "here" {
+			t.Errorf("%+v of %s, %v", a, host, err)
+		}
+		l.Close()
+		time.Sleep(Lease)
+		if problems := offer(); len(problems) != 2 {
+			t.Errorf("%q", problems)
+		}
+		if a, host, err := g.Agent("coder"); err != nil || host != "h2" || a.Status != api.AgentIdle {
+			t.Errorf("%+v of %s, %v", a, host, err)
+		}
+	})
+}

@@ -1,0 +1,531 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/store/kvmirror"
+)
+
+// Lease is after how long without a word of a host its agents are offline.
+const Lease = 30 * time.Second
+
+// Bounds of a registry.
+const (
+	hostsPrefix = "host."
+	maxHosts    = 64
+	maxAgents   = 32  // of a host
+	maxWords    = 200 // bytes of a description, a tag, a version
+	maxPlace    = 4 << 10
+	maxTags     = 16
+	// maxHostSessions bounds the sessions that an agent says it has.
+	maxHostSessions = 32
+)
+
+// ErrNoAgent says that no host offers an agent of this name.
+var ErrNoAgent = errors.New("no host that this broker knows offers this agent; assent agent list shows those that are")
+
+// WriterError says that somebody else writes to a session. Two processes on one session silently lose turns.
+type WriterError struct{ Who string }
+
+func (e *WriterError) Error() string {
+	return "this session has a writer: " + e.Who + "; send the text to it there, or end it first"
+}
+
+// RegistryConfig is what a Registry needs. KV and Messages are required.
+type RegistryConfig struct {
+	KV       kvmirror.KV
+	Messages *Store
+	// Known reports whether a host's credential still holds; nil: all do.
+	Known func(host string) bool
+	Logf  func(format string, args ...any)
+}
+
+// Registry keeps which hosts there are, and the agents that they offer. What a host offered last is kept, so
+// that its agents are known while it is away; whether it is here is known by its connection to this broker.
+// Make it with OpenRegistry. All methods may be called from any goroutine.
+type Registry struct {
+	cfg RegistryConfig
+	kv  *kvmirror.Mirror
+
+	mu      sync.Mutex
+	hosts   map[string]*hostEntry // guarded by mu
+	news    uint64                // guarded by mu; counts changes
+	changed func(api.Agent)       // guarded by mu
+	told    map[string]string     // guarded by mu; the agents as they were told of, by name
+}
+
+// offered is what is kept of a host.
+type offered struct {
+	ID      string      `json:"id"`
+	Host    string      `json:"host"`
+	Version string      `json:"version,omitempty"`
+	Agents  []api.Agent `json:"agents"`
+	At      time.Time   `json:"at"`
+}
+
+type hostEntry struct {
+	offered
+	rev  uint64
+	link *Link
+	seen time.Time
+}
+
+func (h *hostEntry) live(now time.Time) bool {
+	return !h.seen.IsZero() && now.Sub(h.seen) < Lease
+}
+
+// OpenRegistry reads what hosts offered. ctx bounds the reading only.
+func OpenRegistry(ctx context.Context, cfg RegistryConfig) (*Registry, error) {
+	if cfg.Known == nil {
+		cfg.Known = func(string) bool { return true }
+	}
+	if cfg.Logf == nil {
+		cfg.Logf = func(string, ...any) {}
+	}
+	r := &Registry{cfg: cfg, hosts: map[string]*hostEntry{}, told: map[string]string{}, news: 1}
+	var err error
+	if r.kv, err = kvmirror.Open(ctx, kvmirror.Config{KV: cfg.KV, Prefix: hostsPrefix, Apply: r.apply, What: "hosts", Logf: cfg.Logf}); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return r, nil
+}
+
+// Close ends the mirror. It may be called more than once.
+func (r *Registry) Close() error {
+	r.kv.Close()
+	return nil
+}
+
+func (r *Registry) apply(key string, value []byte, rev uint64) func() {
+	id := strings.TrimPrefix(key, hostsPrefix)
+	var o offered
+	if value != nil && (json.Unmarshal(value, &o) != nil || o.ID != id) {
+		r.cfg.Logf("a host in the store is unreadable, and left alone: %s", id)
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if value == nil {
+		delete(r.hosts, id)
+		return r.tell
+	}
+	h := r.hosts[id]
+	if h == nil {
+		h = &hostEntry{}
+		r.hosts[id] = h
+	}
+	h.offered, h.rev = o, rev
+	return r.tell
+}
+
+// Notify has f called with each agent that changed, in any order.
+func (r *Registry) Notify(f func(api.Agent)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = f
+}
+
+// tell tells of the agents that changed.
+func (r *Registry) tell() {
+	agents := r.Agents()
+	r.mu.Lock()
+	var news []api.Agent
+	gone := r.told
+	r.told = map[string]string{}
+	for _, a := range agents {
+		text, err := json.Marshal(a)
+		if err != nil {
+			continue // a number that JSON does not have is not taken in
+		}
+		if gone[a.Name] != string(text) {
+			news = append(news, a)
+		}
+		delete(gone, a.Name)
+		r.told[a.Name] = string(text)
+	}
+	f := r.changed
+	if len(news)+len(gone) > 0 {
+		r.news++
+	}
+	r.mu.Unlock()
+	if f == nil {
+		return
+	}
+	for _, a := range news {
+		f(a)
+	}
+	for name := range gone {
+		f(api.Agent{Name: name, Status: api.AgentOffline})
+	}
+}
+
+// News is the number of the last change.
+func (r *Registry) News() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.news
+}
+
+// Agents are those of all hosts, by name.
+func (r *Registry) Agents() []api.Agent {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := []api.Agent{}
+	for _, h := range r.inOrderLocked(now) {
+		for _, a := range h.Agents {
+			if !slices.ContainsFunc(list, func(b api.Agent) bool { return a.Name == b.Name }) {
+				list = append(list, h.shown(a, now))
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b api.Agent) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// inOrderLocked are the hosts, those that are here first, and then those that were here last.
+func (r *Registry) inOrderLocked(now time.Time) []*hostEntry {
+	var hosts []*hostEntry
+	for id, h := range r.hosts {
+		if r.cfg.Known(id) {
+			hosts = append(hosts, h)
+		}
+	}
+	slices.SortFunc(hosts, func(a, b *hostEntry) int {
+		if x, y := a.live(now), b.live(now); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(a.ID, b.ID))
+	})
+	return hosts
+}
+
+// shown is an agent as others see it now.
+func (h *hostEntry) shown(a api.Agent, now time.Time) api.Agent {
+	a.Hostname = h.Host
+	if !h.live(now) {
+		a.Status, a.ActiveSessionID = api.AgentOffline, ""
+	}
+	return a
+}
+
+// Agent is the agent of this name, and the host that offers it. ErrNoAgent.
+func (r *Registry) Agent(name string) (a api.Agent, host string, err error) {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.inOrderLocked(now) {
+		for _, a := range h.Agents {
+			if a.Name == name {
+				return h.shown(a, now), h.ID, nil
+			}
+		}
+	}
+	return api.Agent{}, "", ErrNoAgent
+}
+
+// Offers reports whether an agent is one of the host's.
+func (r *Registry) Offers(host, name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.hosts[host]
+	return h != nil && slices.ContainsFunc(h.Agents, func(a api.Agent) bool { return a.Name == name })
+}
+
+// Link is a host's connection to this broker.
+type Link struct {
+	r    *Registry
+	host string
+	end  func()
+}
+
+// Connect takes note that a host is here. An earlier connection of it is ended: end is called then, which
+// must not block.
+func (r *Registry) Connect(host string, end func()) *Link {
+	l := &Link{r, host, end}
+	r.mu.Lock()
+	h := r.hosts[host]
+	if h == nil {
+		h = &hostEntry{offered: offered{ID: host}}
+		r.hosts[host] = h
+	}
+	before := h.link
+	h.link, h.seen = l, time.Now()
+	r.mu.Unlock()
+	if before != nil {
+		before.end()
+	}
+	r.tell()
+	return l
+}
+
+// Alive says that the host was heard of.
+func (l *Link) Alive() {
+	l.r.mu.Lock()
+	if h := l.r.hosts[l.host]; h != nil && h.link == l {
+		h.seen = time.Now()
+	}
+	l.r.mu.Unlock()
+}
+
+// Close says that the connection is over. The host's agents are offline once its lease is, unless it comes
+// again: that is told of then.
+func (l *Link) Close() {
+	l.r.mu.Lock()
+	h := l.r.hosts[l.host]
+	mine := h != nil && h.link == l
+	left := time.Duration(0)
+	if mine {
+		h.link, left = nil, time.Until(h.seen.Add(Lease))
+	}
+	l.r.mu.Unlock()
+	if mine {
+		time.AfterFunc(left, l.r.tell)
+	}
+}
+
+// Offer takes in what a host offers. What of it is left out, problems says. An error is ErrUnavailable, and
+// nothing changed then.
+func (l *Link) Offer(ctx context.Context, hostname, version string, agents []api.Agent) (problems []string, err error) {
+	r := l.r
+	now := time.Now().UTC()
+	o := offered{ID: l.host, Host: clipBytes(hostname, maxWords), Version: clipBytes(version, maxWords), At: now, Agents: []api.Agent{}}
+	r.mu.Lock()
+	h := r.hosts[l.host]
+	if h == nil || h.link != l {
+		r.mu.Unlock()
+		return nil, nil // another connection speaks for the host
+	}
+	rev, was := h.rev, h.offered
+	if hostname == "" {
+		o.Host, o.Version = was.Host, was.Version
+	}
+	if rev == 0 && len(r.hosts) > maxHosts {
+		r.mu.Unlock()
+		return []string{fmt.Sprintf("this broker knows %d hosts, its most; revoke the tokens of those that are no more", maxHosts)}, nil
+	}
+	for _, a := range agents {
+		why := checkAgent(&a)
+		for _, other := range r.hosts {
+			if why == "" && other != h && other.live(now) && slices.ContainsFunc(other.Agents, func(b api.Agent) bool { return a.Name == b.Name }) {
+				why = "the host " + other.Host + " has an agent of this name; choose another"
+			}
+		}
+		switch {
+		case len(o.Agents) == maxAgents:
+			why = fmt.Sprintf("a host offers %d agents at most", maxAgents)
+		case why == "" && slices.ContainsFunc(o.Agents, func(b api.Agent) bool { return a.Name == b.Name }):
+			why = "its name stands here twice"
+		}
+		if why != "" {
+			problems = append(problems, fmt.Sprintf("agent %q: %s", clip(a.Name, 63), why))
+			if len(problems) == maxAgents {
+				break
+			}
+			continue
+		}
+		o.Agents = append(o.Agents, a)
+	}
+	r.mu.Unlock()
+	same := was.Host == o.Host && was.Version == o.Version && equal(was.Agents, o.Agents)
+	if same && rev > 0 {
+		return problems, nil
+	}
+	value, err := json.Marshal(o)
+	if err != nil {
+		return []string{"what is offered cannot be written as JSON"}, nil
+	}
+	key := hostsPrefix + l.host
+	if rev == 0 {
+		rev, err = r.cfg.KV.Create(ctx, key, value)
+	} else {
+		rev, err = r.cfg.KV.Update(ctx, key, value, rev)
+	}
+	if err != nil {
+		if have, haveRev, getErr := r.cfg.KV.Get(context.WithoutCancel(ctx), key); getErr == nil {
+			r.kv.Offer(key, have, haveRev)
+		}
+		return problems, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	r.kv.Offer(key, value, rev)
+	return problems, nil
+}
+
+func equal(a, b []api.Agent) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// agentName is narrow because a name is a word of subjects and addresses.
+var agentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// checkAgent says what is wrong with an agent that a host offers, "" if nothing, and leaves out of it what no
+// host may say, and what is too long.
+func checkAgent(a *api.Agent) string {
+	switch {
+	case !agentName.MatchString(a.Name):
+		return "want a name of up to 63 of a-z, 0-9, - and _"
+	case len(a.Sessions) > maxHostSessions:
+		return "it has too many sessions"
+	case a.Executor != nil && !slices.Contains([]string{"claude", "codex", "gemini", "custom"}, a.Executor.Kind):
+		return "its executor is of no known kind"
+	}
+	if a.Status != api.AgentBusy {
+		a.Status, a.ActiveSessionID = api.AgentIdle, ""
+	}
+	a.Description = clipBytes(a.Description, maxWords)
+	a.Tags = slices.Clone(a.Tags[:min(len(a.Tags), maxTags)])
+	for i := range a.Tags {
+		a.Tags[i] = clipBytes(a.Tags[i], maxWords)
+	}
+	if a.Executor != nil {
+		x := *a.Executor
+		x.Version, x.CLI = clipBytes(x.Version, maxWords), clipBytes(x.CLI, maxPlace)
+		a.Executor = &x
+	}
+	if a.Project != nil {
+		x := *a.Project
+		x.Name, x.Path, x.Repo = clipBytes(x.Name, maxWords), clipBytes(x.Path, maxPlace), clipBytes(x.Repo, maxPlace)
+		a.Project = &x
+	}
+	return ""
+}
+
+func clipBytes(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
+
+// Send records a message to an agent, with the members ID, Agent, SessionID, Kind, Prompt, Options, ExpiresAt,
+// By and what its sender signed. The same message again is no error: it returns what became of it.
+//
+// A *hook.FieldError says what is wrong with it, or which ceiling it is above; a *WriterError that another
+// writes to the session; ErrNoAgent, ErrDuplicate, ErrTooMany and ErrUnavailable see there. Nothing is
+// recorded then, but for ErrUnavailable, which may not know: the same message can be sent again.
+func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, error) {
+	s := r.cfg.Messages
+	if have, err := s.Message(m.ID); err == nil {
+		return same(have, m)
+	}
+	if err := checkForHost(&m, time.Now().UTC()); err != nil {
+		return hook.Message{}, err
+	}
+	a, host, err := r.Agent(m.Agent)
+	if err != nil {
+		return hook.Message{}, err
+	}
+	if err := ceilings(m.Options, a.Limits); err != nil {
+		return hook.Message{}, err
+	}
+	live := false
+	for _, other := range r.Agents() {
+		for _, x := range other.Sessions {
+			if x.SessionID != m.SessionID || other.Status == api.AgentOffline && other.Name != a.Name {
+				continue
+			}
+			if other.Name != a.Name {
+				return hook.Message{}, &WriterError{"the agent " + other.Name + " on " + other.Hostname}
+			}
+			live = true
+		}
+	}
+	if m.Kind != hook.MessageCancel {
+		if who := s.writer(m.SessionID, m.Agent, live); who != "" {
+			return hook.Message{}, &WriterError{who}
+		}
+		if err := r.room(host, a, m.SessionID); !live && err != nil {
+			return hook.Message{}, err
+		}
+	}
+	return s.sendToHost(ctx, m, host)
+}
+
+// checkForHost returns what is wrong with a message to an agent of a host.
+func checkForHost(m *hook.Message, now time.Time) error {
+	switch m.Kind {
+	case hook.MessagePrompt, hook.MessageResume:
+		if err := checkText(m.Prompt); err != nil {
+			return err
+		}
+	case hook.MessageCancel:
+		if m.Prompt != "" {
+			return hook.BadField("prompt", "a cancel has none")
+		}
+		if m.Options != nil {
+			return hook.BadField("options", "a cancel has none")
+		}
+	default:
+		return hook.BadField("kind", "want prompt, resume or cancel")
+	}
+	return checkTime(m, now)
+}
+
+// ceilings returns which ceiling of an agent is passed.
+func ceilings(o *hook.MessageOptions, l *api.AgentLimits) error {
+	if o == nil {
+		return nil
+	}
+	if l == nil {
+		l = &api.AgentLimits{}
+	}
+	switch {
+	case l.BudgetUSD > 0 && o.BudgetUSD > l.BudgetUSD:
+		return hook.BadField("options.budgetUsd", fmt.Sprintf("is above the agent's ceiling of %v", l.BudgetUSD))
+	case l.TimeoutSeconds > 0 && o.TimeoutSeconds > l.TimeoutSeconds:
+		return hook.BadField("options.timeoutSeconds", fmt.Sprintf("is above the agent's ceiling of %d", l.TimeoutSeconds))
+	case o.AutoPR && !l.AutoPR:
+		return hook.BadField("options.autoPr", "the agent's ceiling is none: its host makes no pull requests for it")
+	}
+	return nil
+}
+
+// room returns which ceiling one more session of an agent would pass: of those that work, and those that are
+// on their way.
+func (r *Registry) room(host string, a api.Agent, session string) error {
+	ofHost, ofAgent := map[string]bool{}, map[string]bool{}
+	r.mu.Lock()
+	if h := r.hosts[host]; h != nil {
+		for _, other := range h.Agents {
+			for _, x := range other.Sessions {
+				if x.Status != api.AgentBusy {
+					continue // one that is idle makes room
+				}
+				ofHost[x.SessionID] = true
+				if other.Name == a.Name {
+					ofAgent[x.SessionID] = true
+				}
+			}
+		}
+	}
+	r.mu.Unlock()
+	sent, held := r.cfg.Messages.ToHost(host)
+	for _, m := range slices.Concat(sent, held) {
+		if m.Kind != hook.MessageCancel {
+			ofHost[m.SessionID] = true
+			if m.Agent == a.Name {
+				ofAgent[m.SessionID] = true
+			}
+		}
+	}
+	switch {
+	case ofHost[session]:
+		return nil
+	case len(ofHost) >= api.MaxHostSessions:
+		return hook.BadField("sessionId", fmt.Sprintf("the host's ceiling is %d sessions at once; end one first", api.MaxHostSessions))
+	case a.Limits != nil && a.Limits.Sessions > 0 && len(ofAgent) >= a.Limits.Sessions:
+		return hook.BadField("sessionId", fmt.Sprintf("the agent's ceiling is %d sessions at once; end one first", a.Limits.Sessions))
+	}
+	return nil
+}

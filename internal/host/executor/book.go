@@ -1,0 +1,185 @@
+package executor
+
+import (
+	"time"
+
+	"assent/internal/hook"
+)
+
+// Order is a message that this host may take, once it was verified.
+type Order struct {
+	ID      string `json:"id"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Kind    string `json:"kind"` // hook.MessagePrompt and its like
+	Prompt  string `json:"prompt,omitempty"`
+	// BudgetUSD and Timeout lower the ceilings of the session; 0: those of the agent.
+	BudgetUSD float64       `json:"budgetUsd,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"`
+	ExpiresAt time.Time     `json:"expiresAt"`
+}
+
+// state is how far a message is here.
+//
+//	claimed -> confirmed -> written -> started -> ended
+//	claimed -> dropped
+//	written -> lost -> started (the receipt came late)
+//	written -> confirmed (its process ended, and the transcript shows that it never arrived)
+type state string
+
+const (
+	claimed   state = "claimed"   // the broker was told taken, and has not said yet whether it is ours
+	confirmed state = "confirmed" // it is ours
+	written   state = "written"   // handed to the agent, or about to be
+	started   state = "started"   // in the agent's context
+	ended     state = "ended"
+	lost      state = "lost"    // whether the agent has it is not known
+	dropped   state = "dropped" // it was not ours
+)
+
+// message is an order with what became of it.
+type message struct {
+	Order
+	state   state
+	at      time.Time // of the state
+	began   time.Time // when it came into the agent's context; zero: never
+	outcome string
+	code    string // of an outcome that is not hook.OutcomeCompleted
+	why     string
+	result  string
+	cost    float64 // of the session, at its end
+	cancels int
+	tries   int // processes that it was written to
+	acked   map[string]bool
+}
+
+// book is what the journal of a session adds up to.
+type book struct {
+	messages []*message // in the order in which they came
+	process  began      // the last one
+	starting bool       // it was about to be started, and nothing is known of it
+	runs     bool       // as far as the journal knows
+	version  string     // of the client, as it said last
+	offset   int64
+	active   time.Duration
+
+	spent float64 // by the processes that have ended
+	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
+	last  float64 // what it said last
+	saved float64 // what a resumed process begins with, if it begins with anything
+	fresh bool    // it has said nothing yet
+}
+
+func (b *book) find(id string) *message {
+	for _, m := range b.messages {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// apply adds one entry.
+func (b *book) apply(e entry) {
+	if e.Offset > 0 {
+		b.offset = e.Offset
+	}
+	if e.Active > 0 {
+		b.active = e.Active
+	}
+	if e.Cost != nil {
+		b.costs(*e.Cost)
+	}
+	switch {
+	case e.Order != nil:
+		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
+	case e.Acked != "":
+		for _, m := range b.messages {
+			if frameOf(e.Acked, m.ID) {
+				m.acked[e.Acked] = true
+			}
+		}
+	case e.Message != "":
+		if m := b.find(e.Message); m != nil {
+			b.step(m, e)
+		}
+	case e.Process != nil && e.Process.PID == 0:
+		b.starting, b.runs, b.offset, b.fresh = true, false, 0, true
+	case e.Process != nil:
+		b.process, b.starting, b.runs = *e.Process, false, true
+	case e.Exit != nil:
+		b.exit(e.Exit.Saved)
+	}
+}
+
+func (b *book) step(m *message, e entry) {
+	if e.State == written && m.state == confirmed {
+		m.tries++
+	}
+	if m.state != e.State {
+		m.state, m.at = e.State, e.At
+	}
+	m.cancels = max(m.cancels, e.Cancels)
+	switch e.State {
+	case started:
+		if m.began.IsZero() {
+			m.began = e.At
+		}
+	case ended, lost:
+		m.outcome, m.code, m.why, m.result, m.cost = e.Outcome, e.Code, e.Why, e.Result, b.cost()
+	}
+}
+
+// costs takes in what the process says that it has spent. A process that goes on with a session begins with
+// what the one before had saved, if that had the time to; else with nothing.
+func (b *book) costs(total float64) {
+	if b.fresh {
+		b.fresh, b.base = false, 0
+		if total >= b.saved {
+			b.base = b.saved
+		}
+		b.last = b.base
+	}
+	b.last = max(b.last, total)
+}
+
+// exit closes the account of the process.
+func (b *book) exit(saved bool) {
+	if !b.fresh {
+		b.spent += b.last - b.base
+		if saved {
+			b.saved = b.last
+		}
+	}
+	b.runs, b.starting, b.base, b.last, b.fresh = false, false, 0, 0, true
+}
+
+// cost is what the session has spent, in USD, by the client's own estimate.
+func (b *book) cost() float64 {
+	if b.fresh {
+		return b.spent
+	}
+	return b.spent + b.last - b.base
+}
+
+// outstanding is the prompt that the session is about, nil if it is about none. There is one at most: the
+// next one is taken when it is over.
+func (b *book) outstanding() *message {
+	for _, m := range b.messages {
+		if m.Kind == hook.MessageCancel {
+			continue
+		}
+		if m.state != ended && m.state != dropped && !(m.state == lost && !b.runs) {
+			return m
+		}
+	}
+	return nil
+}
+
+// turn is the prompt whose turn runs, nil if none does.
+func (b *book) turn() *message {
+	if m := b.outstanding(); m != nil && m.state == started {
+		return m
+	}
+	return nil
+}

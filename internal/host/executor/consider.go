@@ -1,0 +1,285 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/host/inbox"
+	"assent/internal/host/optin"
+)
+
+// least is what a session has to have left of its budget to be started, in USD.
+const least = 0.001
+
+// consider takes an offer, refuses it, or leaves it for later: as long as it is not taken it can be taken
+// back where it was sent.
+func (h *Host) consider(ctx context.Context, o Order) {
+	s := h.sessions[o.Session]
+	why := check(o, time.Now())
+	switch {
+	case why != "":
+	case o.Kind == hook.MessageCancel:
+		if s == nil || s.meta.Agent != o.Agent {
+			why = "this agent has no such session on this host"
+		}
+	case s != nil && s.meta.Agent != o.Agent:
+		why = "the session is of another agent, " + s.meta.Agent
+	case s != nil && s.outstanding() != nil:
+		return
+	case s != nil && s.stopping != "":
+		return // its process is on the way out
+	case s != nil && s.broken != nil:
+		why = s.broken.Error()
+	case s != nil && s.runs && o.Kind == hook.MessagePrompt:
+		_, _, why = h.ceilings(s, o)
+		if why == "" && s.other != "" {
+			why = "the session is open in another place: " + s.other + "; end it there, then send this again"
+		}
+	case s != nil && s.runs:
+		// resume: it runs
+		_, _, why = h.ceilings(s, o)
+	default:
+		why = h.considerStart(ctx, s, o)
+	}
+	if !slices.ContainsFunc(h.offers, func(p Order) bool { return p.ID == o.ID }) {
+		return // the connection ended meanwhile
+	}
+	h.offers = slices.DeleteFunc(h.offers, func(p Order) bool { return p.ID == o.ID })
+	if why != "" {
+		h.refuseLocked(o.ID, why)
+		return
+	}
+	if s = h.sessions[o.Session]; s == nil {
+		var err error
+		if s, err = h.make(o); err != nil {
+			h.refuseLocked(o.ID, "make the session's directory: "+err.Error())
+			return
+		}
+	}
+	if err := s.note(entry{At: time.Now(), Order: &o}); err != nil {
+		h.refuseLocked(o.ID, err.Error())
+		return
+	}
+	if o.Kind == hook.MessageCancel { // what waits behind the turn is not to begin in its place
+		for _, p := range slices.Clone(h.offers) {
+			if p.Session == o.Session && p.Kind != hook.MessageCancel {
+				h.offers = slices.DeleteFunc(h.offers, func(q Order) bool { return q.ID == p.ID })
+				h.refuseLocked(p.ID, "the session was cancelled before its turn came")
+			}
+		}
+	}
+}
+
+// check looks at an order by itself.
+func check(o Order, now time.Time) string {
+	switch {
+	case !isUUID(o.ID) || !isUUID(o.Session):
+		return "want UUIDs in lower case as the ids of the message and of the session"
+	case !now.Before(o.ExpiresAt):
+		return "its time was over before it could be taken"
+	case o.Kind != hook.MessagePrompt && o.Kind != hook.MessageResume && o.Kind != hook.MessageCancel:
+		return "this host does not know messages of this kind; update assent there"
+	case len(o.Prompt) > MaxPrompt:
+		return fmt.Sprintf("the prompt is longer than %d KiB", MaxPrompt>>10)
+	case o.Kind == hook.MessagePrompt && strings.TrimSpace(o.Prompt) == "":
+		return "the prompt is empty"
+	case o.Kind == hook.MessageCancel && o.Prompt != "":
+		return "what cancels a turn has no prompt"
+	}
+	return ""
+}
+
+// considerStart looks at an order for which a process would have to be started.
+func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why string) {
+	if s == nil {
+		// Whose it is says the client's own record of it.
+		switch begun := transcripts(h.cfg.Home, "", o.Session); {
+		case o.Kind == hook.MessagePrompt && len(begun) > 0:
+			return "this session was begun elsewhere; to go on with it here, send a message of kind resume"
+		case o.Kind == hook.MessageResume:
+			file, err := h.cfg.File()
+			if err != nil {
+				return err.Error()
+			}
+			agent, ok := file.Agent(o.Agent)
+			if !ok {
+				return "agents.yaml has no agent " + o.Agent
+			}
+			if len(transcripts(h.cfg.Home, agent.Project, o.Session)) == 0 {
+				return "there is no session with this id in the agent's project"
+			}
+		}
+	}
+	_, _, why = h.startable(ctx, s, o)
+	return why
+}
+
+// ceilings are the agent of an order and what the session may still spend; why says what is over a ceiling.
+func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64, why string) {
+	file, err := h.cfg.File()
+	if err != nil {
+		return agent, 0, "agents.yaml: " + err.Error()
+	}
+	agent, ok := file.Agent(o.Agent)
+	if !ok {
+		return agent, 0, "agents.yaml has no agent " + o.Agent
+	}
+	h.timeouts[agent.Name] = agent.Timeout
+	switch {
+	case o.BudgetUSD > agent.BudgetUSD:
+		return agent, 0, fmt.Sprintf("budgetUsd %g is above the ceiling of %s, %g", o.BudgetUSD, agent.Name, agent.BudgetUSD)
+	case o.Timeout > agent.Timeout:
+		return agent, 0, fmt.Sprintf("timeoutSeconds %g is above the ceiling of %s, %g", o.Timeout.Seconds(), agent.Name, agent.Timeout.Seconds())
+	}
+	budget = agent.BudgetUSD
+	if o.BudgetUSD > 0 {
+		budget = o.BudgetUSD
+	}
+	if s == nil {
+		return agent, budget, ""
+	}
+	timeout := agent.Timeout
+	if o.Timeout > 0 {
+		timeout = o.Timeout
+	}
+	if s.active >= timeout {
+		return agent, 0, fmt.Sprintf("the session has worked for its %v", timeout)
+	}
+	if left := budget - s.cost(); left < least {
+		return agent, 0, fmt.Sprintf("the session has spent $%.2f of its $%.2f; start another one", s.cost(), budget)
+	}
+	return agent, budget - s.cost(), ""
+}
+
+// startable says why no process may be started for an order. It is called with the lock, and gives it up
+// for as long as it looks at the project.
+func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.Agent, budget float64, why string) {
+	agent, budget, why = h.ceilings(s, o)
+	if why != "" {
+		return agent, 0, why
+	}
+	if s != nil && s.meta.Project != agent.Project {
+		return agent, 0, "agents.yaml names another project for this agent than the session works in; start another session"
+	}
+	if live := inbox.Live(inbox.Dir(h.cfg.Home, ""), o.Session); len(live) > 0 {
+		return agent, 0, fmt.Sprintf("the session is open in another place: process %d (%s) on this machine; end it there, then send this again", live[0].PID, live[0].Kind)
+	}
+	all, same, idle := h.live(agent.Name)
+	switch {
+	case all < optin.MaxSessions && same < agent.Sessions:
+	case idle != nil && (all >= optin.MaxSessions || idle.meta.Agent == agent.Name):
+		idle.stop(time.Now(), "EXIT", "another session needed its place", 1)
+	case same >= agent.Sessions:
+		return agent, 0, fmt.Sprintf("%d of %d sessions of %s work; cancel one, or wait for its end", same, agent.Sessions, agent.Name)
+	default:
+		return agent, 0, fmt.Sprintf("%d sessions work on this host, which is as many as may; cancel one, or wait for its end", all)
+	}
+	if n := free(h.cfg.Dir); n >= 0 && n < minFree {
+		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
+	}
+	h.mu.Unlock()
+	findings := h.cfg.Look(ctx, agent)
+	h.mu.Lock()
+	for _, f := range findings {
+		if f.Refused {
+			return agent, 0, f.Detail + "; on the host: " + f.Fix
+		}
+	}
+	return agent, budget, ""
+}
+
+// make makes room for a session, and its directory.
+func (h *Host) make(o Order) (*session, error) {
+	file, err := h.cfg.File()
+	if err != nil {
+		return nil, err
+	}
+	agent, ok := file.Agent(o.Agent)
+	if !ok {
+		return nil, errors.New("agents.yaml has no agent " + o.Agent)
+	}
+	if err := h.prune(time.Now()); err != nil {
+		return nil, err
+	}
+	m := meta{Session: o.Session, Agent: agent.Name, Project: agent.Project, MadeAt: time.Now().UTC()}
+	if agent.Worktree && o.Kind == hook.MessagePrompt {
+		m.Worktree = "assent-" + o.Session[:8]
+	}
+	s, err := makeSession(h, m)
+	if err == nil {
+		h.sessions[o.Session] = s
+	}
+	return s, err
+}
+
+// prune removes the oldest sessions that are over, once there are more than are kept. Those whose orders
+// could come again are kept: their ids are what stops that.
+func (h *Host) prune(now time.Time) error {
+	for len(h.sessions) >= maxKept {
+		var oldest *session
+		for _, s := range h.sessions {
+			if s.runs || s.outstanding() != nil || len(s.frames()) > 0 || slices.ContainsFunc(s.messages, func(m *message) bool { return now.Before(m.ExpiresAt) }) {
+				continue
+			}
+			if oldest == nil || s.meta.MadeAt.Before(oldest.meta.MadeAt) {
+				oldest = s
+			}
+		}
+		if oldest == nil {
+			return fmt.Errorf("more than %d sessions are not over", maxKept)
+		}
+		_ = oldest.journal.close()
+		if err := os.RemoveAll(oldest.dir); err != nil {
+			return err
+		}
+		delete(h.sessions, oldest.meta.Session)
+	}
+	return nil
+}
+
+// Agents are what this host offers, as its file says now, with the sessions that have a process.
+func (h *Host) Agents() []api.Agent {
+	file, err := h.cfg.File()
+	if err != nil {
+		return []api.Agent{}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := []api.Agent{}
+	for _, a := range file.Agents {
+		agent := api.Agent{
+			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
+			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI},
+			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project},
+			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
+		}
+		var busyAt time.Time
+		for _, s := range h.sessions {
+			if s.meta.Agent != a.Name || !s.runs {
+				continue
+			}
+			one := api.AgentSession{SessionID: s.meta.Session, Status: api.AgentIdle, StartedAt: s.meta.MadeAt, CostUSD: s.cost()}
+			if m := s.outstanding(); m != nil {
+				one.Status, agent.Status = api.AgentBusy, api.AgentBusy
+				if m.at.After(busyAt) {
+					busyAt, agent.ActiveSessionID = m.at, s.meta.Session
+				}
+			}
+			if s.version != "" {
+				agent.Executor.Version = s.version
+			}
+			agent.Sessions = append(agent.Sessions, one)
+		}
+		slices.SortFunc(agent.Sessions, func(x, y api.AgentSession) int { return x.StartedAt.Compare(y.StartedAt) })
+		all = append(all, agent)
+	}
+	return all
+}

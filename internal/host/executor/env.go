@@ -1,0 +1,35 @@
+package executor
+
+import (
+	"slices"
+	"strings"
+)
+
+// mark names the session in the environment of the agent, and so of all that it starts and that keeps it.
+const mark = "ASSENT_AGENT_SESSION"
+
+// kept are the variables that an agent gets from the host's environment; names that begin with one of
+// keptPrefixes, too. All else stays behind: what one agent was started with (CLAUDE…) is not for another,
+// and neither are the broker's tokens.
+var (
+	kept = []string{
+		"HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+		"SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+		"DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING",
+	}
+	keptPrefixes = []string{"LC_", "ANTHROPIC_"}
+)
+
+// agentEnv is the environment of a session's agent.
+func agentEnv(environ []string, session string) []string {
+	var env []string
+	for _, kv := range environ {
+		name, _, ok := strings.Cut(kv, "=")
+		if ok && (slices.Contains(kept, name) || slices.ContainsFunc(keptPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })) {
+			env = append(env, kv)
+		}
+	}
+	return append(env, mark+"="+session)
+}

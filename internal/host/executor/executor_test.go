@@ -1,0 +1,269 @@
+package executor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/host/process"
+)
+
+const one, two = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+
+// What was noted is there again; half a line, which nobody was told of, is not.
+func TestJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	var got []entry
+	read := func() *journal {
+		t.Helper()
+		got = nil
+		j, err := openJournal(path, func(e entry) { got = append(got, e) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	j := read()
+	cost := 0.5
+	want := []entry{
+		{At: time.Unix(1, 0).UTC(), Order: &Order{ID: one, Kind: hook.MessagePrompt, Prompt: "a\nb\u2028{"}},
+		{At: time.Unix(2, 0).UTC(), Message: one, State: written},
+		{At: time.Unix(3, 0).UTC(), Cost: &cost, Offset: 7, Active: time.Minute},
+	}
+	for _, e := range want {
+		if err := j.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"message":"` + one + `","state":"en`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	j = read()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	last := entry{At: time.Unix(4, 0).UTC(), Message: one, State: ended}
+	if err := j.add(last); err != nil {
+		t.Fatal(err)
+	}
+	j.close()
+	read().close()
+	if !reflect.DeepEqual(got, append(want, last)) {
+		t.Errorf("%+v", got)
+	}
+	if err := os.WriteFile(path, []byte("{}\nnonsense\n{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openJournal(path, func(entry) {}); err == nil || !strings.Contains(err.Error(), "journal:2") {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"order":{"id":"x"}}` + "\n" + `{"message":"x","state":"started"}` + "\n{"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "journal")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := book{fresh: true}
+		if j, err := openJournal(path, b.apply); err == nil {
+			j.close()
+		}
+		b.outstanding()
+		b.cost()
+	})
+}
+
+// The figures are those of the client: a process goes on with what the one before it saved, which one that
+// was killed did not.
+func TestCost(t *testing.T) {
+	b := book{fresh: true}
+	begin := func() { b.apply(entry{Process: &began{}}); b.apply(entry{Process: &began{PID: 1, ID: "x"}}) }
+	says := func(total float64) { b.apply(entry{Cost: &total}) }
+	is := func(want float64) {
+		t.Helper()
+		if got := b.cost(); got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("cost %v, want %v", got, want)
+		}
+	}
+	begin()
+	is(0)
+	says(0.0016)
+	b.apply(entry{Exit: &exit{Saved: true}})
+	begin()
+	says(0.0032)
+	says(0.0048)
+	is(0.0048)
+	b.apply(entry{Exit: &exit{Saved: true}})
+	begin()
+	says(0.0064)
+	b.apply(entry{Exit: &exit{}}) // killed
+	is(0.0064)
+	begin()
+	is(0.0064)
+	says(0.0064) // 0.0048 and a turn
+	is(0.008)
+	b.apply(entry{Exit: &exit{}})
+	begin()
+	says(0.0016) // another client, that goes on with nothing
+	is(0.0096)
+}
+
+// A session is about one prompt at a time, until it is known what became of it.
+func TestBook(t *testing.T) {
+	b := book{fresh: true}
+	at := time.Unix(1, 0)
+	step := func(id string, s state) { b.apply(entry{At: at, Message: id, State: s}) }
+	b.apply(entry{At: at, Order: &Order{ID: one, Kind: hook.MessagePrompt}})
+	b.apply(entry{At: at, Order: &Order{ID: two, Kind: hook.MessageCancel}})
+	if m := b.outstanding(); m == nil || m.ID != one {
+		t.Fatalf("%+v", m)
+	}
+	b.apply(entry{Process: &began{}})
+	if !b.starting || b.runs {
+		t.Error("it is not being started")
+	}
+	b.apply(entry{Process: &began{PID: 7, ID: "x"}, Offset: 0})
+	step(one, confirmed)
+	step(one, written)
+	if b.turn() != nil || b.find(one).tries != 1 {
+		t.Errorf("%+v", b.find(one))
+	}
+	step(one, lost)
+	if b.outstanding() == nil {
+		t.Error("its process runs: the receipt may still come")
+	}
+	step(one, started)
+	b.apply(entry{Message: one, State: started, Cancels: 1})
+	if m := b.turn(); m == nil || m.cancels != 1 || m.tries != 1 || !m.began.Equal(at) {
+		t.Errorf("%+v", m)
+	}
+	b.apply(entry{Exit: &exit{}})
+	b.apply(entry{At: at, Message: one, State: ended, Outcome: hook.OutcomeFailed, Code: "INTERRUPTED"})
+	if b.outstanding() != nil || b.runs {
+		t.Errorf("%+v", b.outstanding())
+	}
+	b.apply(entry{Acked: frameID(one, "ended")})
+	s := &session{meta: meta{Session: "s", Agent: "coder"}, book: b}
+	var kinds []string
+	for _, f := range s.frames() {
+		kinds = append(kinds, f.Type+" "+f.ID[37:])
+		if f.Event != nil && f.Event.Kind == api.AgentFailed && f.Event.Error.Code != "INTERRUPTED" {
+			t.Errorf("%+v", f.Event.Error)
+		}
+	}
+	if want := []string{"taken taken", "started started", "event began", "event over", "taken taken"}; !slices.Equal(kinds, want) {
+		t.Errorf("%q", kinds)
+	}
+}
+
+func TestEnvironmentIsOfAllowedNames(t *testing.T) {
+	got := agentEnv([]string{
+		"HOME=/h", "PATH=/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
+		"CLAUDE_CONFIG_DIR=/c", "LD_PRELOAD=/x.so", "NODE_OPTIONS=--require /x", "BASH_ENV=/x", "GIT_DIR=/x", mark + "=other", "HOMEX=1", "nonsense",
+	}, "s")
+	if want := []string{"HOME=/h", "PATH=/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, text := range []string{"", "short", strings.Repeat("x", 400), strings.Repeat("\u00e4", 300), strings.Repeat("\U0001F600", 100), "\xff" + strings.Repeat("\xfe", 400)} {
+		got := clip(text, maxWhy)
+		if len(got) > maxWhy || !utf8.ValidString(got) || len(text) <= maxWhy && utf8.ValidString(text) && got != text {
+			t.Errorf("%.20q: %d bytes, %q", text, len(got), got)
+		}
+	}
+}
+
+func TestContains(t *testing.T) {
+	const size = 256 << 10
+	for at := size - 40; at <= size+1; at++ {
+		if ok, err := contains(strings.NewReader(strings.Repeat("x", at)+one+"\n"), []byte(one)); !ok || err != nil {
+			t.Errorf("at %d: %v, %v", at, ok, err)
+		}
+	}
+	if ok, err := contains(strings.NewReader(strings.Repeat("x", 3*size)), []byte(one)); ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+}
+
+// What a session started goes with it, also where it left its process group, session and parent.
+func TestSweep(t *testing.T) {
+	c := exec.Command("/bin/sh", "-c", "(setsid sleep 603 &) ; (trap '' TERM; exec sleep 603) & exec sleep 603")
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), mark + "=" + one}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "604")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	root := began{PID: c.Process.Pid, ID: process.ID(c.Process.Pid)}
+	if root.ID == "" {
+		t.Skip("there is no /proc here")
+	}
+	below := func() int {
+		b, _ := tree(root, one)
+		return len(b)
+	}
+	for below() < 2 { // until the shell has come so far
+		runtime.Gosched()
+	}
+	if !sweepStrays(root, one) || process.Look(root.PID, root.ID) != process.Runs || below() < 2 {
+		t.Error("more than strays were killed, or less")
+	}
+	if !sweep(root, one) {
+		t.Error("something is left")
+	}
+	_ = c.Wait()
+	if b, e := tree(root, one); len(b)+len(e) > 0 {
+		t.Errorf("%v and %v are left", b, e)
+	}
+	if process.Look(other.Process.Pid, process.ID(other.Process.Pid)) != process.Runs {
+		t.Error("a process of nobody's session was killed")
+	}
+}
+
+// An order that names anything but what it may is refused in words.
+func TestCheck(t *testing.T) {
+	now := time.Unix(1000, 0)
+	good := Order{ID: one, Agent: "coder", Session: two, Kind: hook.MessagePrompt, Prompt: "x", ExpiresAt: now.Add(1)}
+	if why := check(good, now); why != "" {
+		t.Error(why)
+	}
+	for want, change := range map[string]func(*Order){
+		"UUIDs":        func(o *Order) { o.Session = "../../etc" },
+		"lower case":   func(o *Order) { o.ID = strings.ToUpper("abcdefab-1111-4111-8111-111111111111") },
+		"was over":     func(o *Order) { o.ExpiresAt = now },
+		"of this kind": func(o *Order) { o.Kind = "shell" },
+		"longer than":  func(o *Order) { o.Prompt = strings.Repeat("x", MaxPrompt+1) },
+		"is empty":     func(o *Order) { o.Prompt = " \n" },
+		"no prompt":    func(o *Order) { o.Kind = hook.MessageCancel },
+	} {
+		o := good
+		change(&o)
+		if why := check(o, now); !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package executor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// maxJournal bounds the journal of one session, in bytes. When it is full the session takes nothing more.
+const maxJournal = 16 << 20
+
+// entry is a line of the journal: one thing that happened, on disk before anybody is told of it.
+type entry struct {
+	At time.Time `json:"at"`
+	// Order is a message that the host wants to take.
+	Order *Order `json:"order,omitempty"`
+	// Message is whose State it is; Outcome, Code, Why and Result go with ended and lost.
+	Message string `json:"message,omitempty"`
+	State   state  `json:"state,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Why     string `json:"why,omitempty"`
+	Result  string `json:"result,omitempty"`
+	Cancels int    `json:"cancels,omitempty"` // of the message so far
+	// Acked is a frame that the broker has.
+	Acked string `json:"acked,omitempty"`
+	// Process is one that is about to be started, and then the one that was.
+	Process *began `json:"process,omitempty"`
+	// Exit is the end of the process.
+	Exit *exit `json:"exit,omitempty"`
+	// Offset is up to where its output was read when this happened, Cost what it had spent by its own
+	// estimate, Active how long turns of the session have run.
+	Offset int64         `json:"offset,omitempty"`
+	Cost   *float64      `json:"cost,omitempty"`
+	Active time.Duration `json:"active,omitempty"`
+}
+
+// began is a process. PID is 0 where it is about to be started.
+type began struct {
+	PID     int    `json:"pid,omitempty"`
+	ID      string `json:"id,omitempty"` // process.ID
+	Version string `json:"version,omitempty"`
+}
+
+// exit is how a process ended. Saved says that it had time to save what it had spent.
+type exit struct {
+	Saved bool `json:"saved,omitempty"`
+}
+
+// journal is the file of one session's entries.
+type journal struct {
+	f    *os.File
+	size int64
+}
+
+var errFull = errors.New("the journal of the session is full; start another session")
+
+// openJournal reads what stands in the file at path, and makes it where there is none. What follows the
+// last whole line was never said to anybody, and goes.
+func openJournal(path string, each func(entry)) (*journal, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxJournal+maxEntry))
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	end := bytes.LastIndexByte(text, '\n') + 1
+	for i, line := range bytes.Split(text[:max(end-1, 0)], []byte{'\n'}) {
+		if len(line) == 0 {
+			continue
+		}
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s:%d: %w; the session cannot be gone on with, move its directory away", path, i+1, err)
+		}
+		each(e)
+	}
+	if err := f.Truncate(int64(end)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if _, err := f.Seek(int64(end), io.SeekStart); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &journal{f, int64(end)}, nil
+}
+
+// maxEntry bounds one entry, in bytes: a prompt of 64 KiB in which each byte takes six.
+const maxEntry = 1 << 20
+
+// add writes an entry, and returns when it is on disk.
+func (j *journal) add(e entry) error {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if j.size+int64(len(line)) > maxJournal {
+		return errFull
+	}
+	if _, err := j.f.Write(append(line, '\n')); err != nil {
+		_ = j.f.Truncate(j.size) // half a line would hide the next one
+		_, _ = j.f.Seek(j.size, io.SeekStart)
+		return err
+	}
+	if err := j.f.Sync(); err != nil {
+		return err
+	}
+	j.size += int64(len(line)) + 1
+	return nil
+}
+
+func (j *journal) close() error { return j.f.Close() }

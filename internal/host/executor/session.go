@@ -1,0 +1,434 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/hook"
+	"assent/internal/host/inbox"
+	"assent/internal/host/process"
+)
+
+// Bounds of one session.
+const (
+	maxOutput = 256 << 20 // bytes of out.jsonl, of one process
+	maxErrors = 1 << 20   // bytes of err.txt
+	minFree   = 32 << 20  // bytes that have to be free where they stand
+	maxLines  = 2000      // that are read in one go
+	maxTries  = 3         // processes that one prompt is written to
+
+	receiptTime = 2 * time.Minute // until a prompt without a receipt is lost
+	idleTime    = time.Hour       // until a process without work is ended; going on takes a second or two
+	graceTime   = 10 * time.Second
+	lookEvery   = 2 * time.Second // at what changes seldom
+)
+
+// session is one session's directory, and the process that works for it, if one does. Guarded by Host.mu.
+type session struct {
+	h    *Host
+	dir  string
+	meta meta
+	book
+	journal *journal
+	in, out *os.File // nil where there is no process
+
+	broken    error // the journal cannot be written: nothing may happen any more
+	known     bool  // its start is known to the broker's readers (AgentStarted)
+	idleSince time.Time
+	lookedAt  time.Time // for what changes seldom
+	tickedAt  time.Time // of active
+	stopping  string    // why the process is being ended, by a code of api.AgentError; empty: it is not
+	stopWhy   string
+	stopAt    time.Time
+	forced    int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
+	other     string // who else writes to the session, for people
+	waiting   bool   // the client says that it waits for a person
+}
+
+// note writes down what happened, and only then takes it for true.
+func (s *session) note(e entry) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	e.Offset = max(e.Offset, s.offset)
+	if e.Process != nil && e.Process.PID == 0 {
+		e.Offset = 0
+	}
+	e.Active = s.active
+	if err := s.journal.add(e); err != nil {
+		s.broken = fmt.Errorf("the journal of session %s: %w", s.meta.Session, err)
+		s.h.cfg.Logf("%v; the agent is stopped", s.broken)
+		s.signal(syscall.SIGTERM)
+		return s.broken
+	}
+	s.book.apply(e)
+	s.h.changed()
+	return nil
+}
+
+// makeSession makes the directory of a session.
+func makeSession(h *Host, m meta) (*session, error) {
+	dir := filepath.Join(h.cfg.Dir, m.Session)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, metaFile), append(text, '\n'), 0o600); err != nil {
+		return nil, err
+	}
+	return openSession(h, m.Session)
+}
+
+// openSession reads the directory of a session, of whichever host it was made.
+func openSession(h *Host, id string) (*session, error) {
+	s := &session{h: h, dir: filepath.Join(h.cfg.Dir, id), book: book{fresh: true}}
+	text, err := os.ReadFile(filepath.Join(s.dir, metaFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id {
+		return nil, fmt.Errorf("%s is not readable as that of session %s", filepath.Join(s.dir, metaFile), id)
+	}
+	if s.journal, err = openJournal(filepath.Join(s.dir, journalFile), s.book.apply); err != nil {
+		return nil, err
+	}
+	for _, m := range s.messages {
+		s.known = s.known || !m.began.IsZero()
+	}
+	return s, nil
+}
+
+// attach takes up what an earlier host left behind: a process that runs is gone on with.
+func (s *session) attach(now time.Time) {
+	s.idleSince, s.tickedAt = now, now
+	if s.starting { // the host died while it started one, which nobody has written to
+		sweep(began{}, s.meta.Session)
+		_ = s.note(entry{At: now, Exit: &exit{}})
+		return
+	}
+	if !s.runs {
+		return
+	}
+	if err := s.openFiles(); err != nil {
+		s.h.cfg.Logf("session %s: %v", s.meta.Session, err)
+		sweep(s.process, s.meta.Session)
+		s.exited(now, false)
+		return
+	}
+	s.poll(now)
+	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
+	if m := s.outstanding(); s.runs && m != nil && m.state == written && m.Kind != hook.MessageCancel {
+		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
+			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
+		}
+	}
+}
+
+// poll takes in what the process did since.
+func (s *session) poll(now time.Time) {
+	if !s.runs || s.broken != nil && s.in == nil {
+		return
+	}
+	saved := false
+	gone := process.Look(s.process.PID, s.process.ID) != process.Runs
+	if s.h.children[s.process.PID] {
+		var dead bool
+		if dead, saved = reap(s.process.PID); dead {
+			gone = true
+			delete(s.h.children, s.process.PID)
+		}
+	}
+	s.read(now)
+	if gone {
+		s.exited(now, saved)
+		return
+	}
+	s.limits(now)
+}
+
+// read follows the output from where it was left.
+func (s *session) read(now time.Time) {
+	for range maxLines {
+		line, next, skipped, err := streamjson.Next(s.out, s.offset)
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				s.h.cfg.Logf("session %s: read what the agent wrote: %v", s.meta.Session, err)
+			}
+			return
+		}
+		s.offset = next
+		if skipped || len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		e, err := streamjson.Parse(line)
+		if err != nil {
+			continue // nothing is believed of it
+		}
+		s.event(now, e)
+	}
+}
+
+// limits ends what takes too long, writes too much, or works beside somebody else.
+func (s *session) limits(now time.Time) {
+	m := s.turn()
+	if m != nil && !s.waiting {
+		s.active += now.Sub(s.tickedAt)
+	}
+	s.tickedAt = now
+	if s.stopping != "" {
+		if now.Sub(s.stopAt) > graceTime && s.forced < 3 {
+			s.stop(now, s.stopping, s.stopWhy, s.forced+1)
+		}
+		return
+	}
+	if w := s.outstanding(); w != nil && w.state == written && now.Sub(w.at) > receiptTime {
+		_ = s.note(entry{At: now, Message: w.ID, State: lost, Code: "LOST", Why: "the agent was given the prompt and has not said that it has it; it is not sent again by itself"})
+	}
+	if m != nil && s.active > s.timeout(m) {
+		s.stop(now, "TIMEOUT", fmt.Sprintf("the session has worked for its %v", s.timeout(m)), 1)
+	}
+	if now.Sub(s.lookedAt) < lookEvery {
+		return
+	}
+	s.lookedAt = now
+	if fi, err := s.out.Stat(); err == nil && fi.Size() > maxOutput {
+		s.stop(now, "EXIT", fmt.Sprintf("the agent wrote more than %d MiB; resume goes on with an empty file", maxOutput>>20), 2)
+	} else if fi, err := os.Stat(filepath.Join(s.dir, errFile)); err == nil && fi.Size() > maxErrors {
+		s.stop(now, "EXIT", "the agent wrote more errors than are kept", 2)
+	} else if n := free(s.dir); n >= 0 && n < minFree {
+		s.stop(now, "EXIT", fmt.Sprintf("the disk of %s is full; make room, then resume", s.h.cfg.Dir), 2)
+	}
+	live := inbox.Live(inbox.Dir(s.h.cfg.Home, ""), s.meta.Session)
+	s.waiting, s.other = false, ""
+	for _, l := range live {
+		if l.PID == s.process.PID {
+			s.waiting = l.Status == "waiting"
+		} else {
+			s.other = fmt.Sprintf("process %d (%s)", l.PID, l.Kind)
+		}
+	}
+	switch {
+	case s.outstanding() != nil:
+		s.idleSince = now
+	case s.other != "":
+		s.h.cfg.Logf("session %s was taken over by %s; the agent here is ended", s.meta.Session, s.other)
+		s.stop(now, "INTERRUPTED", "the session was taken over in a terminal, by "+s.other, 1)
+	case now.Sub(s.idleSince) > idleTime:
+		s.stop(now, "EXIT", "it had nothing to do", 1)
+	}
+}
+
+// timeout is how long turns of the session may take for m.
+func (s *session) timeout(m *message) time.Duration {
+	t := s.h.timeoutOf(s.meta.Agent)
+	if m.Timeout > 0 && m.Timeout < t {
+		t = m.Timeout
+	}
+	return t
+}
+
+// stop has the process end. How hard: 1 as a person would with Ctrl-C, 2 SIGTERM, 3 killed, with all that
+// it started.
+func (s *session) stop(now time.Time, code, why string, hard int) {
+	s.stopping, s.stopWhy, s.stopAt = code, why, now
+	s.forced = max(s.forced, hard)
+	switch s.forced {
+	case 1:
+		s.signal(syscall.SIGINT)
+	case 2:
+		s.signal(syscall.SIGTERM)
+	default:
+		if !sweep(s.process, s.meta.Session) {
+			s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
+		}
+	}
+}
+
+func (s *session) signal(sig syscall.Signal) {
+	if s.runs && process.Look(s.process.PID, s.process.ID) == process.Runs {
+		_ = syscall.Kill(s.process.PID, sig)
+	}
+}
+
+// exited closes the books on a process that is gone.
+func (s *session) exited(now time.Time, saved bool) {
+	m, code, why := s.outstanding(), s.stopping, s.stopWhy
+	if s.broken == nil && !sweep(s.process, s.meta.Session) {
+		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
+	}
+	s.h.cfg.Logf("session %s of %s: process %d is gone", s.meta.Session, s.meta.Agent, s.process.PID)
+	pid := s.process.PID
+	s.closeFiles()
+	if s.note(entry{At: now, Exit: &exit{Saved: saved}}) != nil {
+		return
+	}
+	s.stopping, s.stopWhy, s.forced = "", "", 0
+	if m == nil || m.state == claimed || m.state == confirmed || m.state == lost {
+		return
+	}
+	arrived, known := s.arrived(m.ID)
+	switch {
+	case m.cancels > 0:
+		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled", "")
+	case code != "":
+		s.end(now, m, hook.OutcomeFailed, code, why, "")
+	case m.state == started || arrived:
+		s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", fmt.Sprintf("the agent's process %d ended in the middle of the turn; resume goes on", pid), "")
+	case !known:
+		_ = s.note(entry{At: now, Message: m.ID, State: lost, Code: "LOST", Why: "the agent's process ended, and whether the prompt had arrived cannot be seen; it is not sent again by itself"})
+	case m.tries >= maxTries || saved:
+		why := "the agent's program ended before it took the prompt"
+		if c := s.complaint(); c != "" {
+			why += ": " + c
+		}
+		s.end(now, m, hook.OutcomeFailed, "EXIT", why, "")
+	default:
+		_ = s.note(entry{At: now, Message: m.ID, State: confirmed})
+	}
+}
+
+// arrived says whether the prompt stands in the session's transcript; known is false where that cannot be
+// seen. A session that was never begun has none.
+func (s *session) arrived(id string) (arrived, known bool) {
+	for _, path := range transcripts(s.h.cfg.Home, "", s.meta.Session) {
+		f, err := os.Open(path)
+		if err != nil {
+			return false, false
+		}
+		found, err := contains(f, []byte(id))
+		f.Close()
+		if err != nil {
+			return false, false
+		}
+		if found {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// contains looks for a text in what r brings.
+func contains(r io.Reader, want []byte) (bool, error) {
+	buf := make([]byte, 0, 256<<10)
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if bytes.Contains(buf, want) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if keep := len(want) - 1; len(buf) > keep {
+			buf = buf[:copy(buf, buf[len(buf)-keep:])]
+		}
+	}
+}
+
+// end notes what became of a prompt.
+func (s *session) end(now time.Time, m *message, outcome, code, why, result string) {
+	_ = s.note(entry{At: now, Message: m.ID, State: ended, Outcome: outcome, Code: code, Why: why, Result: result})
+	s.idleSince = now
+	if outcome == hook.OutcomeCancelled && s.runs && !sweepStrays(s.process, s.meta.Session) {
+		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	}
+	for _, c := range s.messages { // what was to cancel it has done so
+		if c.Kind == hook.MessageCancel && (c.state == written || c.state == started) {
+			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
+		}
+	}
+	s.h.cfg.Logf("session %s of %s: %s%s", s.meta.Session, s.meta.Agent, outcome, because(why))
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+// advance does what can be done next for the messages that are ours.
+func (s *session) advance(ctx context.Context, now time.Time) {
+	if s.broken != nil {
+		return
+	}
+	for _, c := range s.messages {
+		if c.Kind == hook.MessageCancel && c.state == confirmed {
+			s.cancel(now, c)
+		}
+	}
+	m := s.outstanding()
+	if m == nil || m.state != confirmed {
+		return
+	}
+	if !s.runs {
+		agent, budget, why := s.h.startable(ctx, s, m.Order)
+		if why == "" {
+			if err := s.start(agent, budget, now); err != nil {
+				why = err.Error()
+			}
+		}
+		if why != "" {
+			s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
+			return
+		}
+	}
+	if m.Prompt == "" { // to be there again was all
+		_ = s.note(entry{At: now, Message: m.ID, State: started})
+		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
+		return
+	}
+	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
+		return
+	}
+	if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
+		s.stop(now, "EXIT", "the agent does not read what it is told", 3)
+	}
+}
+
+// cancel ends the turn that runs: at first with a word to the agent, then by its process, then by all
+// that it started.
+func (s *session) cancel(now time.Time, c *message) {
+	m := s.outstanding()
+	if m == nil || m.state == claimed {
+		if s.note(entry{At: now, Message: c.ID, State: started}) == nil {
+			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted, Why: "nothing ran"})
+		}
+		return
+	}
+	if s.note(entry{At: now, Message: c.ID, State: started}) != nil {
+		return
+	}
+	if m.state == confirmed || !s.runs {
+		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled before the agent was given it", "")
+		return
+	}
+	if s.note(entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}) != nil {
+		return
+	}
+	switch m.cancels {
+	case 1:
+		if err := s.write(streamjson.Interrupt("cancel-" + c.ID)); err != nil {
+			s.stop(now, "CANCELLED", "cancelled", 2)
+		}
+	case 2:
+		s.stop(now, "CANCELLED", "cancelled", 2)
+	default:
+		s.stop(now, "CANCELLED", "cancelled", 3)
+	}
+}

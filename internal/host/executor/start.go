@@ -1,0 +1,204 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"assent/internal/host/optin"
+	"assent/internal/host/process"
+)
+
+// Names of the files in a session's directory.
+const (
+	metaFile     = "meta.json"
+	journalFile  = "journal"
+	inFile       = "in.fifo"
+	outFile      = "out.jsonl"
+	errFile      = "err.txt"
+	settingsFile = "settings.json"
+	mcpFile      = "mcp.json"
+)
+
+// meta says whose a session is; it is written once.
+type meta struct {
+	Session  string    `json:"session"`
+	Agent    string    `json:"agent"`
+	Project  string    `json:"project"`
+	Worktree string    `json:"worktree,omitempty"` // name of its work tree, if it has one of its own
+	MadeAt   time.Time `json:"madeAt"`
+}
+
+// notInSlug are the characters of a path that the client replaces in the name of a project's directory.
+var notInSlug = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// transcripts are the files in which the client keeps this session; none: it does not know it. project
+// limits them to sessions that were begun there; empty: wherever.
+func transcripts(home, project, session string) []string {
+	dir := "*"
+	if project != "" {
+		dir = notInSlug.ReplaceAllString(project, "-")
+	}
+	found, err := filepath.Glob(filepath.Join(home, ".claude", "projects", dir, session+".jsonl"))
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// args are the words behind the agent's program. known says that the client has the session already.
+func (s *session) args(agent optin.Agent, known bool, budget float64, hooks bool) []string {
+	session := "--session-id"
+	if known {
+		session = "--resume"
+	}
+	words := []string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--replay-user-messages",
+		session, s.meta.Session, "--permission-mode", agent.Mode,
+		"--max-budget-usd", strconv.FormatFloat(budget, 'f', 6, 64),
+		"--mcp-config", filepath.Join(s.dir, mcpFile), "--permission-prompt-tool", "mcp__assent__approve",
+	}
+	if hooks {
+		words = append(words, "--settings", filepath.Join(s.dir, settingsFile))
+	}
+	if s.meta.Worktree != "" {
+		words = append(words, "--worktree", s.meta.Worktree)
+	}
+	return words
+}
+
+// start starts the agent's program for this session. What is noted before is enough to find it again.
+func (s *session) start(agent optin.Agent, budget float64, now time.Time) error {
+	settings, err := s.h.cfg.Settings(agent)
+	if err != nil {
+		return fmt.Errorf("settings for the agent: %w", err)
+	}
+	mcp, err := s.h.cfg.MCP()
+	if err != nil {
+		return fmt.Errorf("configuration of assent mcp: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, mcpFile), mcp, 0o600); err != nil {
+		return err
+	}
+	if settings != nil {
+		if err := os.WriteFile(filepath.Join(s.dir, settingsFile), settings, 0o600); err != nil {
+			return err
+		}
+	}
+	if err := s.note(entry{At: now, Process: &began{}}); err != nil {
+		return err
+	}
+	// What one process left unread in it must not reach the next one.
+	s.closeFiles()
+	path := filepath.Join(s.dir, inFile)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		return &os.PathError{Op: "mkfifo", Path: path, Err: err}
+	}
+	out, err := os.OpenFile(filepath.Join(s.dir, outFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	complaints, err := os.OpenFile(filepath.Join(s.dir, errFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer complaints.Close()
+	// Its own opening of the pipe, for reading and writing: it never sees an end of its input, whoever dies.
+	fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	in := os.NewFile(uintptr(fd), path)
+	defer in.Close()
+	if err := s.openFiles(); err != nil {
+		return err
+	}
+	known := len(transcripts(s.h.cfg.Home, "", s.meta.Session)) > 0
+	p, err := os.StartProcess(agent.CLI, append([]string{agent.CLI}, s.args(agent, known, budget, settings != nil)...), &os.ProcAttr{
+		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session), Files: []*os.File{in, out, complaints},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("start the agent: %w", err), s.note(entry{At: now, Exit: &exit{}}))
+	}
+	pid := p.Pid
+	_ = p.Release() // its end is looked for with all others', in poll
+	s.h.children[pid] = true
+	if err := s.note(entry{At: now, Process: &began{PID: pid, ID: process.ID(pid)}}); err != nil {
+		sweep(began{PID: pid, ID: process.ID(pid)}, s.meta.Session)
+		return err
+	}
+	s.idleSince = now
+	s.h.cfg.Logf("session %s of %s: process %d started", s.meta.Session, s.meta.Agent, pid)
+	return nil
+}
+
+// pipeSize is room for the longest line that is written to an agent: one that reads late holds nobody up.
+const pipeSize = 1 << 20
+
+// openFiles opens the pipe that the agent reads and the file that it writes.
+func (s *session) openFiles() error {
+	if s.in != nil {
+		return nil
+	}
+	in, err := os.OpenFile(filepath.Join(s.dir, inFile), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	if fi, err := in.Stat(); err != nil || fi.Mode()&fs.ModeNamedPipe == 0 {
+		in.Close()
+		return fmt.Errorf("%s is no pipe", in.Name())
+	}
+	enlarge(in, pipeSize)
+	out, err := os.Open(filepath.Join(s.dir, outFile))
+	if err != nil {
+		in.Close()
+		return err
+	}
+	s.in, s.out = in, out
+	return nil
+}
+
+func (s *session) closeFiles() {
+	if s.in != nil {
+		s.in.Close()
+		s.out.Close()
+		s.in, s.out = nil, nil
+	}
+}
+
+// writeTime bounds the wait for an agent that does not read.
+const writeTime = 5 * time.Second
+
+// write hands the agent one line. After an error it may have a part of it, and must not go on.
+func (s *session) write(line []byte) error {
+	if err := s.in.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	_, err := s.in.Write(line)
+	return err
+}
+
+// complaint is the end of what the agent's program wrote as its errors, on one line.
+func (s *session) complaint() string {
+	text, err := os.ReadFile(filepath.Join(s.dir, errFile))
+	if err != nil || len(text) > maxErrors {
+		return ""
+	}
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")
+	if len(line) > 160 {
+		line = "…" + strings.ToValidUTF8(line[len(line)-160:], "")
+	}
+	return line
+}

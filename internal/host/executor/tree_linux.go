@@ -1,0 +1,129 @@
+package executor
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"assent/internal/host/process"
+)
+
+const (
+	maxEnviron = 4 << 20 // bytes of a process's environment that are looked at
+	sweeps     = 50      // rounds of a sweep
+	sweepPause = 20 * time.Millisecond
+)
+
+// sweep kills the process of a session, all below it, and all that carry the session's mark, until there is
+// nothing left; it reports whether that is so. What a tool started with an environment of its own, and
+// left to itself before, is not found.
+func sweep(root began, session string) bool {
+	return killAll(root, func() []int {
+		below, elsewhere := tree(root, session)
+		return append(below, elsewhere...)
+	})
+}
+
+// sweepStrays kills what carries the session's mark and has left the tree of its process, which goes on: what
+// tools started and left to themselves.
+func sweepStrays(root began, session string) bool {
+	return killAll(began{}, func() []int {
+		_, elsewhere := tree(root, session)
+		return elsewhere
+	})
+}
+
+// killAll kills what find finds until that is nothing.
+func killAll(root began, find func() []int) bool {
+	for range sweeps {
+		found := find()
+		if len(found) == 0 {
+			return true
+		}
+		for _, pid := range found {
+			if pid != root.PID {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if slices.Contains(found, root.PID) { // last: its children stay its children until then
+			_ = syscall.Kill(root.PID, syscall.SIGKILL)
+		}
+		time.Sleep(sweepPause) // the kernel takes a moment
+	}
+	return len(find()) == 0
+}
+
+// tree is what belongs to a session but for ourselves: its process, if it runs, with all below it; and what
+// carries the mark elsewhere, with all below that.
+func tree(root began, session string) (below, elsewhere []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, nil
+	}
+	parents := map[int]int{}
+	var carry []int
+	want := []byte(mark + "=" + session)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		id := process.ID(pid)
+		if id == "" || process.Look(pid, id) != process.Runs { // a zombie is nothing any more
+			continue
+		}
+		parents[pid] = process.Parent(pid)
+		if marked(pid, want) {
+			carry = append(carry, pid)
+		}
+	}
+	if process.Look(root.PID, root.ID) == process.Runs {
+		below = descend([]int{root.PID}, parents)
+	}
+	for _, pid := range descend(carry, parents) {
+		if !slices.Contains(below, pid) {
+			elsewhere = append(elsewhere, pid)
+		}
+	}
+	return below, elsewhere
+}
+
+// descend adds to some processes all below them.
+func descend(found []int, parents map[int]int) []int {
+	for i := 0; i < len(found); i++ {
+		for pid, parent := range parents {
+			if parent == found[i] && !slices.Contains(found, pid) {
+				found = append(found, pid)
+			}
+		}
+	}
+	return found
+}
+
+// marked says whether a process of this user has the mark in the environment that it was started with.
+func marked(pid int, want []byte) bool {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	env, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	if err != nil {
+		return false
+	}
+	for _, kv := range bytes.Split(env, []byte{0}) {
+		if bytes.Equal(kv, want) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assent/internal/agent/claude/install"
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+// Bounds of what is told of a turn, in bytes.
+const (
+	maxResult   = 32 << 10
+	maxProgress = 200
+	maxWhy      = 300
+)
+
+// event takes in one line of the agent.
+func (s *session) event(now time.Time, e streamjson.Event) {
+	m := s.outstanding()
+	switch e.Kind {
+	case streamjson.Init:
+		s.version = e.Version
+		s.mode(now, e.Mode)
+	case streamjson.Replay:
+		s.receipt(now, e.Prompt)
+	case streamjson.Lifecycle:
+		switch {
+		case e.State == streamjson.Started:
+			s.receipt(now, e.Prompt)
+		case m == nil || m.ID != e.Prompt || m.state == claimed:
+		case e.State == streamjson.Cancelled:
+			s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled", "")
+		case e.State == streamjson.Completed: // without a result: the client knew it from before, and its turn was cut
+			s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", "an earlier turn with this prompt was cut off; resume goes on", "")
+		}
+	case streamjson.Says:
+		s.h.progress(now, s, e)
+	case streamjson.Result:
+		s.result(now, e)
+	}
+}
+
+// mode makes sure, at the beginning of each turn, that the agent asks.
+func (s *session) mode(now time.Time, mode string) {
+	if slices.Contains(install.Modes, mode) || s.forced == 3 {
+		return
+	}
+	why := fmt.Sprintf("the agent said that it works in mode %q, in which it decides without asking; it was stopped", clip(mode, 40))
+	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
+	s.stop(now, "REFUSED", why, 3)
+}
+
+// receipt notes that a prompt is in the agent's context.
+func (s *session) receipt(now time.Time, id string) {
+	m := s.find(id)
+	if m == nil || m.state != written && m.state != lost {
+		return
+	}
+	_ = s.note(entry{At: now, Message: id, State: started})
+	s.known = true
+}
+
+// result closes a turn.
+func (s *session) result(now time.Time, e streamjson.Event) {
+	cost := e.CostUSD
+	if s.note(entry{At: now, Cost: &cost}) != nil {
+		return
+	}
+	m := s.turn()
+	if m == nil { // a turn that nobody here began, or that was over when it was read again
+		return
+	}
+	why := "the agent said: " + e.Outcome
+	switch {
+	case m.cancels > 0:
+		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled", "")
+	case s.stopping != "":
+		s.end(now, m, hook.OutcomeFailed, s.stopping, s.stopWhy, "")
+	case !e.Failed:
+		s.end(now, m, hook.OutcomeCompleted, "", "", clip(e.Text, maxResult))
+	case e.Outcome == streamjson.MaxBudget:
+		s.end(now, m, hook.OutcomeFailed, "BUDGET", fmt.Sprintf("the session has spent $%.2f, by the client's own estimate", s.cost()), "")
+		s.stop(now, "BUDGET", "its budget is spent", 1)
+	case e.Outcome == streamjson.MaxTurns:
+		s.end(now, m, hook.OutcomeFailed, "MAX_TURNS", why, "")
+	case e.Outcome == streamjson.Interrupted:
+		s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", why, "")
+	default:
+		if e.Text != "" {
+			why += ": " + e.Text
+		}
+		s.end(now, m, hook.OutcomeFailed, "API", why, "")
+	}
+}
+
+// frames are what the broker has not acknowledged yet of the session's messages, in order. No frame has
+// a prompt.
+func (s *session) frames() []api.HostFrame {
+	var all []api.HostFrame
+	for _, m := range s.messages {
+		add := func(what string, f api.HostFrame) {
+			if f.ID = frameID(m.ID, what); !m.acked[f.ID] {
+				f.Message, f.Why = m.ID, why(m.why, f.Why)
+				all = append(all, f)
+			}
+		}
+		tell := func(what, kind string) {
+			if m.Kind == hook.MessageCancel {
+				return
+			}
+			e := &api.AgentEvent{SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: kind, CostUSD: m.cost, Timestamp: m.at}
+			switch kind {
+			case api.AgentStarted:
+				e.Timestamp, e.CostUSD = m.began, 0
+			case api.AgentCompleted:
+				e.Message, e.Result = clip(m.why, maxWhy), m.result
+			case api.AgentFailed:
+				e.Error = &api.AgentError{Message: clip(m.why, maxWhy), Code: m.code}
+			}
+			if id := frameID(m.ID, what); !m.acked[id] {
+				all = append(all, api.HostFrame{Type: api.HostEvent, ID: id, At: e.Timestamp, Event: e})
+			}
+		}
+		if m.state == dropped {
+			continue
+		}
+		add("taken", api.HostFrame{Type: api.HostTaken})
+		if !m.began.IsZero() {
+			add("started", api.HostFrame{Type: api.HostStarted, At: m.began})
+			tell("began", api.AgentStarted)
+		}
+		switch {
+		case m.state == lost:
+			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
+		case m.state == ended:
+			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome})
+			if m.outcome == hook.OutcomeCompleted {
+				tell("over", api.AgentCompleted)
+			} else {
+				tell("over", api.AgentFailed)
+			}
+		}
+	}
+	return all
+}
+
+func why(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return clip(t, maxWhy)
+		}
+	}
+	return ""
+}
+
+// frameID names the frame that says a thing of a message: the same one, whichever host says it when.
+func frameID(message, what string) string { return message + "-" + what }
+
+// frameOf says whether a frame is about a message.
+func frameOf(frame, message string) bool { return strings.HasPrefix(frame, message+"-") }
+
+// clip cuts a text to at most n bytes, at the beginning of a character.
+func clip(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	text = text[:n-len("…")]
+	for len(text) > 0 && !strings.HasSuffix(strings.ToValidUTF8(text, ""), text[len(text)-1:]) {
+		text = text[:len(text)-1]
+	}
+	return strings.ToValidUTF8(text, "") + "…"
+}

@@ -1,0 +1,292 @@
+package hostlink
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"assent/internal/api"
+	"assent/internal/hook"
+	"assent/internal/host/executor"
+)
+
+const (
+	handshakeTimeout = 10 * time.Second
+	writeTimeout     = 10 * time.Second
+	readTimeout      = 30 * time.Second // the broker pings three times in it
+	maxInFlight      = 32               // frames that are not acknowledged, on one connection
+	agentsEvery      = time.Second
+	leastPause       = time.Second
+	mostPause        = 30 * time.Second
+)
+
+// Close codes of the broker's.
+const codeRevoked = 4401
+
+// Executor does what is ordered. executor.Host is one.
+type Executor interface {
+	Offer(executor.Order)
+	Refuse(id, reason string)
+	Held([]api.HeldMessage)
+	Acked(frame string, ok bool)
+	Disconnected()
+	Outbox() []api.HostFrame
+	Agents() []api.Agent
+}
+
+// Config is what Run needs. All members but TLS, Find, Proxy and Logf are required.
+type Config struct {
+	URL, Token string // of the broker; the token's role is host
+	TLS        *tls.Config
+	// Find, unless nil, says before each connection where the broker is now, in place of URL and TLS: one that
+	// begins again may have another port.
+	Find          func() (url string, tls *tls.Config, err error)
+	Proxy         func(*http.Request) (*url.URL, error)
+	Name, Version string // of this machine, and of this program
+	Executor      Executor
+	// Accept are the thumbprints of the keys that are obeyed, as they are now.
+	Accept func() ([]string, error)
+	// Changed has an element when Outbox or Agents may have changed.
+	Changed <-chan struct{}
+	Logf    func(format string, args ...any)
+}
+
+// RefusedError says that the broker does not take this host, and that trying again is of no use.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Run keeps the connection until ctx ends, whose error it returns then. A *RefusedError ends it, too.
+func Run(ctx context.Context, cfg Config) error {
+	pause := leastPause
+	said := ""
+	for {
+		at := time.Now()
+		err := connect(ctx, cfg)
+		cfg.Executor.Disconnected()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var refused *RefusedError
+		if errors.As(err, &refused) {
+			return err
+		}
+		if time.Since(at) > mostPause {
+			pause, said = leastPause, ""
+		}
+		if err.Error() != said {
+			said = err.Error()
+			cfg.Logf("not connected to the broker, and trying again: %v", err)
+		}
+		wait := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case <-wait.C:
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+// connect is one connection, from its beginning to its end, which is never without an error.
+func connect(ctx context.Context, cfg Config) error {
+	if cfg.Find != nil {
+		var err error
+		if cfg.URL, cfg.TLS, err = cfg.Find(); err != nil {
+			return err
+		}
+	}
+	dialer := websocket.Dialer{TLSClientConfig: cfg.TLS, Proxy: cfg.Proxy, HandshakeTimeout: handshakeTimeout}
+	header := http.Header{"Authorization": {"Bearer " + cfg.Token}}
+	conn, res, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(strings.TrimSuffix(cfg.URL, "/"), "http")+"/v1/host/ws", header)
+	if err != nil {
+		if res != nil && (res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden) {
+			return &RefusedError{"the broker refuses the token (" + res.Status + "); make one there: assent token create --role host --name " + cfg.Name}
+		}
+		if res != nil && res.StatusCode == http.StatusNotFound {
+			return &RefusedError{"the broker there knows no hosts; update it"}
+		}
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	conn.SetReadLimit(api.MaxBrokerFrame)
+	l := &link{cfg: cfg, conn: conn, sent: map[string]bool{}}
+	if err := l.write(api.HostFrame{Type: api.HostHello, Host: cfg.Name, Version: cfg.Version, Agents: l.agents()}); err != nil {
+		return err
+	}
+	in := make(chan api.BrokerFrame)
+	over, done := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		over <- read(ctx, conn, in)
+	}()
+	err = l.serve(ctx, in, over)
+	cancel()
+	conn.Close()
+	<-done
+	return err
+}
+
+// read hands on what the broker says until the connection ends.
+func read(ctx context.Context, conn *websocket.Conn, in chan<- api.BrokerFrame) error {
+	alive := func() { _ = conn.SetReadDeadline(time.Now().Add(readTimeout)) }
+	pong := conn.PingHandler()
+	conn.SetPingHandler(func(text string) error { alive(); return pong(text) })
+	for {
+		alive()
+		_, text, err := conn.ReadMessage()
+		if err != nil {
+			return closed(err)
+		}
+		var f api.BrokerFrame
+		if err := json.Unmarshal(text, &f); err != nil {
+			return fmt.Errorf("the broker's frame: %w", err)
+		}
+		select {
+		case in <- f:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// closed makes the reason of an end of it.
+func closed(err error) error {
+	var c *websocket.CloseError
+	if errors.As(err, &c) {
+		switch c.Code {
+		case codeRevoked:
+			return &RefusedError{"the token was revoked; make another one at the broker: assent token create --role host"}
+		case api.HostClosed:
+			return &RefusedError{"another host connected with the same token; each machine needs its own (assent token create --role host)"}
+		}
+	}
+	return err
+}
+
+// link is one connection. It belongs to one goroutine.
+type link struct {
+	cfg      Config
+	conn     *websocket.Conn
+	welcome  bool
+	sent     map[string]bool // frames that are not acknowledged
+	told     []api.Agent
+	agentsAt time.Time
+}
+
+func (l *link) serve(ctx context.Context, in <-chan api.BrokerFrame, over <-chan error) error {
+	tick := time.NewTicker(agentsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-over:
+			return err
+		case f := <-in:
+			if err := l.take(f); err != nil {
+				return err
+			}
+		case <-l.cfg.Changed:
+		case <-tick.C:
+		}
+		if !l.welcome {
+			continue
+		}
+		if err := l.flush(); err != nil {
+			return err
+		}
+	}
+}
+
+// take is one frame of the broker.
+func (l *link) take(f api.BrokerFrame) error {
+	switch f.Type {
+	case api.BrokerWelcome:
+		if !l.welcome {
+			l.cfg.Logf("connected to %s", l.cfg.URL)
+		}
+		l.welcome = true
+		for _, p := range f.Problems {
+			l.cfg.Logf("the broker says: %s", p)
+		}
+		l.cfg.Executor.Held(f.Held)
+	case api.BrokerMessage:
+		if f.Message == nil {
+			return errors.New("the broker sent a message without one")
+		}
+		l.order(*f.Message)
+	case api.BrokerAck:
+		if !f.OK {
+			l.cfg.Logf("the broker does not record %s: %s", f.ID, f.Detail)
+		}
+		delete(l.sent, f.ID)
+		l.cfg.Executor.Acked(f.ID, f.OK)
+	}
+	return nil
+}
+
+// order hands a message on if it is to be obeyed.
+func (l *link) order(m hook.Message) {
+	accept, err := l.cfg.Accept()
+	if err != nil {
+		l.cfg.Executor.Refuse(m.ID, "agents.yaml on the host: "+err.Error())
+		return
+	}
+	o, why := verify(m, accept)
+	if why != "" {
+		l.cfg.Executor.Refuse(m.ID, why)
+		return
+	}
+	l.cfg.Executor.Offer(o)
+}
+
+// flush writes what the broker does not have yet.
+func (l *link) flush() error {
+	for _, f := range l.cfg.Executor.Outbox() {
+		if len(l.sent) >= maxInFlight {
+			break
+		}
+		if l.sent[f.ID] {
+			continue
+		}
+		if err := l.write(f); err != nil {
+			return err
+		}
+		l.sent[f.ID] = true
+	}
+	if time.Since(l.agentsAt) < agentsEvery {
+		return nil
+	}
+	before := l.told
+	if agents := l.agents(); !reflect.DeepEqual(agents, before) {
+		return l.write(api.HostFrame{Type: api.HostAgents, Agents: agents})
+	}
+	return nil
+}
+
+func (l *link) agents() []api.Agent {
+	l.agentsAt, l.told = time.Now(), l.cfg.Executor.Agents()
+	return l.told
+}
+
+func (l *link) write(f api.HostFrame) error {
+	if err := l.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return err
+	}
+	return l.conn.WriteJSON(f)
+}

@@ -1,0 +1,200 @@
+package hostlink
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"go.uber.org/goleak"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+	"assent/internal/host/executor"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// signed is a message, and the thumbprint of the key that signed it.
+func signed(t *testing.T, m hook.Message) (hook.Message, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := base64.RawURLEncoding.EncodeToString
+	jwk := hook.JWK{Kty: "EC", Crv: "P-256", X: text(point[1:33]), Y: text(point[33:])}
+	sum := sha256.Sum256(auth.MessageText(m))
+	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig := make([]byte, 64)
+	r.FillBytes(sig[:32])
+	s.FillBytes(sig[32:])
+	m.Signature, m.PublicKey = text(sig), &jwk
+	return m, auth.Thumbprint(jwk)
+}
+
+func message() hook.Message {
+	return hook.Message{
+		ID: "11111111-1111-4111-8111-111111111111", Agent: "coder", SessionID: "22222222-2222-4222-8222-222222222222", Kind: hook.MessagePrompt,
+		Prompt: "go on", Options: &hook.MessageOptions{BudgetUSD: 2, TimeoutSeconds: 90}, ExpiresAt: time.Now().Add(time.Minute).UTC().Format(time.RFC3339),
+	}
+}
+
+// Every member that a device signs counts, and so does whose key it is.
+func TestVerify(t *testing.T) {
+	m, print := signed(t, message())
+	o, why := verify(m, []string{print})
+	if why != "" || o.ID != m.ID || o.Session != m.SessionID || o.Prompt != "go on" || o.BudgetUSD != 2 || o.Timeout != 90*time.Second {
+		t.Errorf("%+v, %s", o, why)
+	}
+	_, other := signed(t, message())
+	if _, why := verify(m, []string{other}); !strings.Contains(why, "not accepted here") || !strings.Contains(why, "device:"+print) {
+		t.Error(why)
+	}
+	if _, why := verify(m, nil); why == "" {
+		t.Error("nobody is accepted, and it is obeyed")
+	}
+	for name, change := range map[string]func(*hook.Message){
+		"id": func(m *hook.Message) { m.ID += "1" }, "agent": func(m *hook.Message) { m.Agent = "x" }, "session": func(m *hook.Message) { m.SessionID = "x" },
+		"kind": func(m *hook.Message) { m.Kind = hook.MessageCancel }, "prompt": func(m *hook.Message) { m.Prompt = "stop" },
+		"options": func(m *hook.Message) { m.Options = nil }, "time": func(m *hook.Message) { m.ExpiresAt = time.Now().Add(time.Hour).UTC().Format(time.RFC3339) },
+		"no signature": func(m *hook.Message) { m.Signature = "" }, "no key": func(m *hook.Message) { m.PublicKey = nil },
+	} {
+		forged := m
+		change(&forged)
+		if _, why := verify(forged, []string{print}); why == "" {
+			t.Errorf("%s: it is obeyed", name)
+		}
+	}
+	for want, change := range map[string]func(*hook.Message){
+		"a day ahead": func(m *hook.Message) { m.ExpiresAt = time.Now().Add(48 * time.Hour).UTC().Format(time.RFC3339) },
+		"no time":     func(m *hook.Message) { m.ExpiresAt = "tomorrow" },
+		"autoPr":      func(m *hook.Message) { m.Options = &hook.MessageOptions{AutoPR: true} },
+		"none":        func(m *hook.Message) { m.Options = &hook.MessageOptions{BudgetUSD: -1} },
+	} {
+		m := message()
+		change(&m)
+		m, print := signed(t, m)
+		if _, why := verify(m, []string{print}); !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}
+
+// fake does nothing of what it is told, and remembers it.
+type fake struct {
+	mu      sync.Mutex
+	offered []executor.Order
+	refused map[string]string
+	outbox  []api.HostFrame
+	ends    int
+	acked   chan string
+}
+
+func (f *fake) Offer(o executor.Order) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.offered = append(f.offered, o)
+	f.outbox = append(f.outbox, api.HostFrame{Type: api.HostTaken, ID: o.ID + "-taken", Message: o.ID})
+}
+func (f *fake) Refuse(id, why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refused[id] = why
+}
+func (f *fake) Held([]api.HeldMessage) {}
+func (f *fake) Acked(id string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.outbox = nil
+	f.acked <- id
+}
+func (f *fake) Disconnected()       { f.mu.Lock(); f.ends++; f.mu.Unlock() }
+func (f *fake) Agents() []api.Agent { return []api.Agent{{Name: "coder"}} }
+func (f *fake) Outbox() []api.HostFrame {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]api.HostFrame(nil), f.outbox...)
+}
+
+// A frame that was not acknowledged when the connection ended comes again with the next one.
+func TestRunGoesOn(t *testing.T) {
+	m, print := signed(t, message())
+	connections := 0
+	heard := make(chan api.HostFrame, 10)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/host/ws" || r.Header.Get("Authorization") != "Bearer secret" {
+			http.Error(w, "", http.StatusForbidden)
+			return
+		}
+		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		connections++
+		var f api.HostFrame
+		if conn.ReadJSON(&f) != nil || f.Type != api.HostHello || len(f.Agents) != 1 {
+			t.Errorf("hello: %+v", f)
+			return
+		}
+		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30})
+		if connections == 1 {
+			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerMessage, Message: &m})
+		}
+		for conn.ReadJSON(&f) == nil {
+			heard <- f
+			if connections == 1 {
+				return // without an acknowledgement
+			}
+			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerAck, ID: f.ID, OK: true})
+			_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4401, ""), time.Now().Add(time.Second))
+		}
+	}))
+	defer srv.Close()
+	f := &fake{refused: map[string]string{}, acked: make(chan string, 1)}
+	err := Run(t.Context(), Config{
+		URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return []string{print}, nil },
+		Changed: make(chan struct{}), Logf: t.Logf,
+	})
+	var refused *RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "revoked") {
+		t.Errorf("%v", err)
+	}
+	if first, again := <-heard, <-heard; first.ID != m.ID+"-taken" || again.ID != first.ID {
+		t.Errorf("%+v, %+v", first, again)
+	}
+	if id := <-f.acked; id != m.ID+"-taken" || len(f.offered) != 1 || len(f.refused) != 0 || f.ends != 2 {
+		t.Errorf("%s, %+v", id, f)
+	}
+}
+
+// A token that is refused is not tried again.
+func TestRunEndsWhereItIsNotWanted(t *testing.T) {
+	for code, want := range map[int]string{http.StatusUnauthorized: "refuses the token", http.StatusForbidden: "refuses the token", http.StatusNotFound: "knows no hosts"} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(code) }))
+		err := Run(context.Background(), Config{URL: srv.URL, Name: "box", Executor: &fake{}, Logf: t.Logf})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %v", code, err)
+		}
+		srv.Close()
+	}
+}

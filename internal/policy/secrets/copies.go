@@ -1,0 +1,58 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+)
+
+// Editors, people and databases put what a file holds into others: id_rsa~, .id_rsa.swp, #id_rsa#, .npmrc.bak,
+// "wallet.dat (1)", cookies.sqlite-wal. A copy of what is on the list is on it.
+
+// copyEnds are what the name of a copy has behind that of the file, if it is not the number of one.
+var copyEnds = []string{ // read-only
+	"~", ".bak", ".backup", ".bkp", ".old", ".orig", ".original", ".prev", ".save", ".saved", ".copy", ".new", ".tmp", ".temp", ".rej", ".part", ".un~", ".swp", ".swo", ".swn", ".swx", ".lock",
+	"-wal", "-shm", "-journal", "-old", "_old", "-bak", "_bak", "-backup", "_backup", "-copy", "_copy", " copy", " - copy",
+	".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".7z", ".tar", ".tgz", ".b64", ".hex", ".asc", ".gpg", ".age", ".enc",
+}
+
+// Originals are the names of files of which one with this name, folded, is a copy; nil if it looks like none. Each
+// is shorter than the name.
+func Originals(name string) []string {
+	n := len(name)
+	if n < 3 {
+		return nil
+	}
+	if name[0] == '#' && name[n-1] == '#' {
+		return []string{name[1 : n-1]}
+	}
+	var all []string
+	if rest, ok := strings.CutPrefix(name, ".#"); ok && rest != "" {
+		all = append(all, rest)
+	}
+	if rest, ok := strings.CutPrefix(name, "._"); ok && rest != "" {
+		all = append(all, rest)
+	}
+	add := func(inner string) {
+		all = append(all, inner)
+		if inner[0] == '.' && len(inner) > 1 { // an editor hides what it swaps
+			all = append(all, inner[1:])
+		}
+	}
+	switch c := name[n-1]; {
+	case c >= '0' && c <= '9':
+		// Without a kind in front of the number it is a page of a manual.
+		if inner, ok := strings.CutSuffix(strings.TrimRight(name, "0123456789-_"), "."); ok && strings.Contains(inner, ".") {
+			add(inner)
+		}
+	case c == ')':
+		if i := strings.LastIndex(name, " ("); i > 0 && strings.Trim(name[i+2:n-1], "0123456789") == "" {
+			add(name[:i])
+		}
+	}
+	if strings.IndexByte("~kpdgelvwtnxojmy24zrhcs", name[n-1]) >= 0 {
+		if i := slices.IndexFunc(copyEnds, func(end string) bool { return len(end) < n && strings.HasSuffix(name, end) }); i >= 0 {
+			add(name[:n-len(copyEnds[i])])
+		}
+	}
+	return all
+}

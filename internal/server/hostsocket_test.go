@@ -1,0 +1,564 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gorilla/websocket"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/fleet"
+	"assent/internal/hook"
+	"assent/internal/server"
+	"assent/internal/store/kvmirror/kvtest"
+)
+
+// hostRig is a broker with hosts, that can be killed and begin again on the same stores.
+type hostRig struct {
+	*rig
+	t         *testing.T
+	creds, kv *kvtest.KV
+	messages  *fleet.Store
+	agents    *fleet.Registry
+	published []string // what is public of agents
+	refuses   error    // of the public stream
+	end       func()
+	token     string // of the host
+}
+
+func withHosts(t *testing.T, f func(t *testing.T, g *hostRig)) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &hostRig{t: t, creds: kvtest.New(), kv: kvtest.New()}
+		g.begin()
+		g.token = g.tokens[auth.RoleHost]
+		defer func() { g.end() }()
+		f(t, g)
+	})
+}
+
+func (g *hostRig) begin() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var err error
+	if g.messages, err = fleet.Open(ctx, fleet.Config{KV: g.kv, Logf: g.t.Logf}); err != nil {
+		g.t.Fatal(err)
+	}
+	if g.agents, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: g.kv, Messages: g.messages, Logf: g.t.Logf}); err != nil {
+		g.t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	g.rig = newRigOn(g.t, server.Config{Messages: g.messages, Agents: g.agents, PublishAgent: func(_ context.Context, subject, id string, data []byte) error {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.refuses != nil {
+			return g.refuses
+		}
+		if id == "" || !ids[id] {
+			g.published = append(g.published, subject+" "+string(data))
+		}
+		ids[id] = true
+		return nil
+	}}, g.creds)
+	g.messages.Notify(g.server.MessagesChanged)
+	g.agents.Notify(g.server.AgentChanged)
+	done := make(chan struct{})
+	go func() { defer close(done); _ = g.messages.Run(ctx) }()
+	g.end = func() {
+		g.stop()
+		cancel()
+		<-done
+		_ = g.agents.Close()
+		_ = g.messages.Close()
+	}
+}
+
+// kill ends the broker, and begins another on what is durable.
+func (g *hostRig) kill(phones ...*phone) {
+	g.end()
+	g.begin()
+	for _, p := range phones {
+		g.signIn(p)
+	}
+}
+
+// testHost is a host, as far as its broker sees it.
+type testHost struct {
+	t    *testing.T
+	conn *websocket.Conn
+}
+
+func (g *hostRig) dialHost(token string) (*websocket.Conn, *http.Response, error) {
+	d := websocket.Dialer{NetDialContext: g.tcp.dial}
+	return d.Dial("ws"+strings.TrimPrefix(origin, "http")+"/v1/host/ws", http.Header{"Authorization": {"Bearer " + token}})
+}
+
+// host is one that has said hello.
+func (g *hostRig) host(agents ...api.Agent) (*testHost, api.BrokerFrame) {
+	g.t.Helper()
+	conn, _, err := g.dialHost(g.token)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	h := &testHost{g.t, conn}
+	h.say(api.HostFrame{Type: api.HostHello, Host: "workstation", Version: "1", Agents: agents})
+	f := h.next()
+	if f.Type != api.BrokerWelcome || f.Lease != 30 {
+		g.t.Fatalf("no welcome: %+v", f)
+	}
+	return h, f
+}
+
+func (h *testHost) say(f api.HostFrame) {
+	h.t.Helper()
+	if err := h.conn.WriteJSON(f); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *testHost) next() (f api.BrokerFrame) {
+	h.t.Helper()
+	if err := h.conn.ReadJSON(&f); err != nil {
+		h.t.Fatal(err)
+	}
+	return f
+}
+
+// does says a frame and returns its acknowledgement.
+func (h *testHost) does(f api.HostFrame) api.BrokerFrame {
+	h.t.Helper()
+	h.say(f)
+	a := h.next()
+	if a.Type != api.BrokerAck || a.ID != f.ID {
+		h.t.Fatalf("%+v is answered with %+v", f, a)
+	}
+	return a
+}
+
+var coder = api.Agent{Name: "coder", Limits: &api.AgentLimits{BudgetUSD: 5, TimeoutSeconds: 3600, Sessions: 2}, Executor: &api.AgentExecutor{Kind: "claude"}}
+
+const aSession = "7d2f3c1a-5b7e-4a90-8c1d-2e4f60718293"
+
+// toAgent is a signed message of this phone.
+func (p *phone) toAgent(agent, session, kind, prompt string, o *hook.MessageOptions) api.NewAgentMessage {
+	m := hook.Message{ID: uuid.NewString(), Agent: agent, SessionID: session, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: time.Now().UTC().Add(time.Minute).Format(time.RFC3339)}
+	return api.NewAgentMessage{ID: m.ID, SessionID: session, Kind: kind, Prompt: prompt, Options: o, ExpiresAt: m.ExpiresAt, Signature: p.key.Sign(auth.MessageText(m))}
+}
+
+func (g *hostRig) send(agent, token string, m any) reply {
+	g.t.Helper()
+	body, err := json.Marshal(m)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	r := g.call(call{method: "POST", path: "/v1/agents/" + agent + "/messages", token: token, body: string(body)})
+	if r.status < 300 {
+		valid(g.t, "Message", r.body)
+	}
+	return r
+}
+
+func (g *hostRig) message(id string) hook.Message {
+	g.t.Helper()
+	r := g.call(call{path: "/v1/agents/coder/messages/" + id, token: g.tokens[auth.RoleView]})
+	if r.status != http.StatusOK {
+		g.t.Fatalf("%d %s", r.status, r.body)
+	}
+	valid(g.t, "Message", r.body)
+	return decode[hook.Message](g.t, r.body)
+}
+
+func (g *hostRig) agent() api.Agent {
+	g.t.Helper()
+	r := g.call(call{path: "/v1/agents/coder", token: g.tokens[auth.RoleView]})
+	if r.status != http.StatusOK {
+		g.t.Fatalf("%d %s", r.status, r.body)
+	}
+	valid(g.t, "Agent", r.body)
+	return decode[api.Agent](g.t, r.body)
+}
+
+// A prompt goes from a phone to a host, signed, and its steps come back; nothing of it is logged.
+func TestAHostTakesAMessage(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		h, welcome := g.host(coder)
+		if len(welcome.Held)+len(welcome.Problems) != 0 {
+			t.Errorf("welcome %+v", welcome)
+		}
+		if a := g.agent(); a.Status != api.AgentIdle || a.Hostname != "workstation" {
+			t.Errorf("agent %+v", a)
+		}
+		m := p.toAgent("coder", aSession, hook.MessagePrompt, "the secret words", &hook.MessageOptions{BudgetUSD: 2.5})
+		if r := g.send("coder", p.bearer, m); r.status != http.StatusAccepted {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		f := h.next()
+		got := f.Message
+		if f.Type != api.BrokerMessage || got.ID != m.ID || got.Prompt != m.Prompt || !auth.VerifyMessage(*got) || auth.Thumbprint(*got.PublicKey) != p.Thumbprint {
+			t.Fatalf("the host got %+v", f)
+		}
+		if r := g.send("coder", p.bearer, m); r.status != http.StatusOK {
+			t.Errorf("sent again: %d %s", r.status, r.body)
+		}
+		for i, step := range []api.HostFrame{
+			{Type: api.HostTaken}, {Type: api.HostStarted}, {Type: api.HostEnded, Outcome: hook.OutcomeCompleted},
+		} {
+			step.ID, step.Message = fmt.Sprint("f", i), m.ID
+			if a := h.does(step); !a.OK || string(a.State) != step.Type {
+				t.Errorf("%s: %+v", step.Type, a)
+			}
+		}
+		end := g.message(m.ID)
+		if end.State != hook.MessageEnded || end.Outcome != hook.OutcomeCompleted || end.Way != hook.WayHost || len(end.Steps) != 4 {
+			t.Errorf("in the end %+v", end)
+		}
+		if a := h.does(api.HostFrame{Type: api.HostRefused, ID: "late", Message: m.ID}); a.OK {
+			t.Error("what has ended was refused")
+		}
+		if strings.Contains(g.lines.String(), m.Prompt) {
+			t.Error("the log has the text")
+		}
+	})
+}
+
+// The broker is killed between each two steps, before and after the host heard that one was recorded. Nothing is
+// lost, and no step is there twice.
+func TestABrokerIsKilledBetweenSteps(t *testing.T) {
+	steps := []api.HostFrame{{Type: api.HostTaken, ID: "a"}, {Type: api.HostStarted, ID: "b"}, {Type: api.HostEnded, ID: "c", Outcome: hook.OutcomeFailed, Why: "exit 1"}}
+	for cut := range len(steps) + 1 {
+		for _, heard := range []bool{true, false} {
+			withHosts(t, func(t *testing.T, g *hostRig) {
+				p := g.paired(auth.RoleOperate, "phone")
+				m := p.toAgent("coder", aSession, hook.MessagePrompt, "x", nil)
+				h, _ := g.host(coder)
+				if r := g.send("coder", p.bearer, m); r.status != http.StatusAccepted {
+					t.Fatalf("%d %s", r.status, r.body)
+				}
+				h.next()
+				for i := range steps {
+					steps[i].Message = m.ID
+				}
+				for i, step := range steps {
+					if i == cut {
+						g.kill(p)
+						var welcome api.BrokerFrame
+						h, welcome = g.host(coder)
+						if held := len(welcome.Held) == 1; held != (i > 0) {
+							t.Errorf("killed before %s: held %+v", step.Type, welcome.Held)
+						}
+						if i == 0 && h.next().Message.ID != m.ID {
+							t.Error("the message did not come again")
+						}
+						if i > 0 && !heard {
+							if a := h.does(steps[i-1]); !a.OK {
+								t.Errorf("%s said again: %+v", steps[i-1].Type, a)
+							}
+						}
+					}
+					if a := h.does(step); !a.OK {
+						t.Errorf("%s: %+v", step.Type, a)
+					}
+				}
+				if cut == len(steps) {
+					g.kill(p)
+					h, _ = g.host(coder)
+					if a := h.does(steps[2]); !a.OK {
+						t.Errorf("the end, said again: %+v", a)
+					}
+				}
+				if end := g.message(m.ID); end.State != hook.MessageEnded || len(end.Steps) != 4 || end.Outcome != hook.OutcomeFailed {
+					t.Errorf("cut at %d: %+v", cut, end)
+				}
+				if r := g.send("coder", p.bearer, m); r.status != http.StatusOK {
+					t.Errorf("sent once more: %d %s", r.status, r.body)
+				}
+			})
+		}
+	}
+}
+
+// Who may not, is refused, and nothing is recorded.
+func TestAgentsObeyNobodyElse(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p, other, low := g.paired(auth.RoleOperate, "phone"), g.paired(auth.RoleOperate, "other"), g.paired(auth.RoleApprove, "low")
+		g.host(coder)
+		edited := func(edit func(*api.NewAgentMessage)) api.NewAgentMessage {
+			m := p.toAgent("coder", aSession, hook.MessagePrompt, "x", nil)
+			edit(&m)
+			return m
+		}
+		none := func(*api.NewAgentMessage) {}
+		for name, r := range map[string]reply{
+			"a stolen bearer":     g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.Signature = "" })),
+			"another text":        g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.Prompt = "y" })),
+			"another kind":        g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.Kind = hook.MessageResume })),
+			"further options":     g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.Options = &hook.MessageOptions{BudgetUSD: 1} })),
+			"another id":          g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.ID = uuid.NewString() })),
+			"a later end":         g.send("coder", p.bearer, edited(func(m *api.NewAgentMessage) { m.ExpiresAt = "2099-01-01T00:00:00Z" })),
+			"another agent":       g.send("writer", p.bearer, edited(none)),
+			"another device":      g.send("coder", other.bearer, edited(none)),
+			"a device of approve": g.send("coder", low.bearer, low.toAgent("coder", aSession, hook.MessagePrompt, "x", nil)),
+			"an administrator":    g.send("coder", g.tokens[auth.RoleAdmin], edited(none)),
+			"a host":              g.send("coder", g.token, edited(none)),
+		} {
+			if r.status != http.StatusForbidden {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		for _, role := range []auth.Role{auth.RoleSubmit, auth.RoleView, auth.RoleApprove, auth.RoleAdmin} {
+			if _, res, err := g.dialHost(g.tokens[role]); err == nil || res.StatusCode != http.StatusForbidden {
+				t.Errorf("a host with the role %s: %v", role, err)
+			}
+		}
+		if _, res, err := g.dialHost(p.bearer); err == nil || res.StatusCode != http.StatusForbidden {
+			t.Errorf("a host with a device's bearer: %v", err)
+		}
+		if r := g.call(call{path: "/v1/agents", token: g.token}); r.status != http.StatusForbidden {
+			t.Errorf("a host lists agents: %d", r.status)
+		}
+		if n := len(g.messages.Messages(aSession)); n != 0 {
+			t.Errorf("%d messages were recorded", n)
+		}
+	})
+}
+
+// What no message may hold is 422, and named.
+func TestAgentMessagesNameNoPath(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		g.host(coder)
+		with := func(members fields) fields {
+			m := decode[fields](t, mustJSON(p.toAgent("coder", aSession, hook.MessagePrompt, "x", nil)))
+			for k, v := range members {
+				m[k] = v
+			}
+			return m
+		}
+		for want, m := range map[string]any{
+			"path":                   with(fields{"path": "/tmp"}),
+			"cwd":                    with(fields{"cwd": "/tmp"}),
+			"executable":             with(fields{"executable": "sh"}),
+			"env":                    with(fields{"env": fields{"A": "b"}}),
+			"mode":                   with(fields{"mode": "bypassPermissions"}),
+			"options.mode":           with(fields{"options": fields{"mode": "auto"}}),
+			"options.model":          with(fields{"options": fields{"model": "x"}}),
+			"options.timeoutSeconds": p.toAgent("coder", aSession, hook.MessagePrompt, "x", &hook.MessageOptions{TimeoutSeconds: 7200}),
+			"options.budgetUsd":      p.toAgent("coder", aSession, hook.MessagePrompt, "x", &hook.MessageOptions{BudgetUSD: 5.01}),
+			"options.autoPr":         p.toAgent("coder", aSession, hook.MessagePrompt, "x", &hook.MessageOptions{AutoPR: true}),
+			"prompt":                 p.toAgent("coder", aSession, hook.MessagePrompt, strings.Repeat("é", hook.MaxMessage/2+1), nil),
+			"sessionId":              p.toAgent("coder", "../../etc", hook.MessagePrompt, "x", nil),
+			"kind":                   p.toAgent("coder", aSession, "shout", "x", nil),
+			"agent":                  with(fields{"agent": "writer"}),
+		} {
+			r := g.send("coder", p.bearer, m)
+			if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, `"field":"`+want+`"`) {
+				t.Errorf("%s: %d %s", want, r.status, r.body)
+			}
+		}
+		m := p.toAgent("coder", aSession, hook.MessagePrompt, "x", &hook.MessageOptions{BudgetUSD: 5.01})
+		if r := g.send("coder", p.bearer, m); !strings.Contains(r.body, "ceiling of 5") {
+			t.Errorf("the ceiling is not named: %s", r.body)
+		}
+		old := hook.Message{ID: uuid.NewString(), Agent: "coder", SessionID: aSession, Kind: hook.MessagePrompt, Prompt: "x", ExpiresAt: time.Now().UTC().Add(-time.Second).Format(time.RFC3339)}
+		if r := g.send("coder", p.bearer, api.NewAgentMessage{ID: old.ID, SessionID: old.SessionID, Kind: old.Kind, Prompt: old.Prompt, ExpiresAt: old.ExpiresAt, Signature: p.key.Sign(auth.MessageText(old))}); r.status != http.StatusUnprocessableEntity {
+			t.Errorf("an expired one: %d %s", r.status, r.body)
+		}
+		if r := g.send("nobody", p.bearer, p.toAgent("nobody", aSession, hook.MessagePrompt, "x", nil)); r.status != http.StatusNotFound {
+			t.Errorf("no agent: %d %s", r.status, r.body)
+		}
+	})
+}
+
+// One writer for each session, eight sessions a host, twenty messages a minute.
+func TestAgentLimits(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		free, writer := api.Agent{Name: "free"}, api.Agent{Name: "writer", Status: api.AgentBusy, Sessions: []api.AgentSession{{SessionID: aSession, Status: api.AgentBusy}}}
+		g.host(coder, free, writer)
+		r := g.send("coder", p.bearer, p.toAgent("coder", aSession, hook.MessageResume, "x", nil))
+		if r.status != http.StatusConflict || !strings.Contains(r.body, `"reason":"writer"`) || !strings.Contains(r.body, "the agent writer on workstation") {
+			t.Errorf("a second writer: %d %s", r.status, r.body)
+		}
+		sent := 1
+		post := func(agent string) reply {
+			sent++
+			return g.send(agent, p.bearer, p.toAgent(agent, uuid.NewString(), hook.MessagePrompt, "x", nil))
+		}
+		for range 2 {
+			if r := post("coder"); r.status != http.StatusAccepted {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+		}
+		if r := post("coder"); r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, "the agent's ceiling is 2 sessions") {
+			t.Errorf("a third of two: %d %s", r.status, r.body)
+		}
+		for range 5 {
+			if r := post("free"); r.status != http.StatusAccepted {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+		}
+		if r := post("free"); r.status != http.StatusUnprocessableEntity || !strings.Contains(r.body, "the host's ceiling is 8 sessions") {
+			t.Errorf("a ninth: %d %s", r.status, r.body)
+		}
+		for sent < 20 {
+			post("free")
+		}
+		if r := post("free"); r.status != http.StatusTooManyRequests {
+			t.Errorf("the 21st in a minute: %d %s", r.status, r.body)
+		}
+	})
+}
+
+// An agent is offline once its host's lease is over, and pages hear of it; a host's second connection takes the
+// place of the first; one whose token is revoked is gone.
+func TestHostsComeAndGo(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		h, _ := g.host(coder)
+		page := g.follow("")
+		for page.kinds = nil; len(page.kinds) == 0 || page.kinds[len(page.kinds)-1] != "agents"; {
+			page.next2()
+		}
+		h2, _ := g.host(coder)
+		var closed *websocket.CloseError
+		if _, _, err := h.conn.ReadMessage(); !errors.As(err, &closed) || closed.Code != api.HostClosed {
+			t.Errorf("the first connection ends with %v", err)
+		}
+		h2.say(api.HostFrame{Type: api.HostAgents, Agents: []api.Agent{{Name: "coder", Status: api.AgentBusy, ActiveSessionID: aSession}, {Name: "Bad Name"}}})
+		if f := h2.next(); f.Type != api.BrokerWelcome || len(f.Problems) != 1 || !strings.Contains(f.Problems[0], "Bad Name") {
+			t.Errorf("a bad name: %+v", f)
+		}
+		if a := g.agent(); a.Status != api.AgentBusy || a.ActiveSessionID != aSession {
+			t.Errorf("agent %+v", a)
+		}
+		_ = h2.conn.Close()
+		synctest.Wait()
+		if a := g.agent(); a.Status != api.AgentBusy {
+			t.Errorf("within the lease: %+v", a)
+		}
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		if a := g.agent(); a.Status != api.AgentOffline || a.ActiveSessionID != "" {
+			t.Errorf("after the lease: %+v", a)
+		}
+		g.mu.Lock()
+		last := g.published[len(g.published)-1]
+		g.mu.Unlock()
+		if !strings.HasPrefix(last, "coder.available ") || !strings.Contains(last, `"status":"offline"`) {
+			t.Errorf("published last: %s", last)
+		}
+		g.kill()
+		if a := g.agent(); a.Status != api.AgentOffline {
+			t.Errorf("a broker that begins: %+v", a)
+		}
+		h3, _ := g.host(coder)
+		for _, x := range g.auth.Tokens() {
+			if x.Role == auth.RoleHost {
+				if err := g.auth.RevokeToken(t.Context(), x.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if _, _, err := h3.conn.ReadMessage(); !errors.As(err, &closed) || closed.Code != 4401 {
+			t.Errorf("a revoked host ends with %v", err)
+		}
+	})
+}
+
+// next2 reads one message, whatever it is.
+func (f *follower) next2() {
+	f.t.Helper()
+	_, b, err := f.conn.ReadMessage()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	valid(f.t, "ws/Message", string(b))
+	f.kinds = append(f.kinds, decode[wsDoc](f.t, string(b)).Type)
+}
+
+// Events of a host's own agents are public, each once, also where the host does not hear that they are.
+func TestAgentEventsArePublished(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		h, _ := g.host(coder)
+		e := &api.AgentEvent{Agent: "coder", SessionID: aSession, Kind: api.AgentStarted, Timestamp: time.Now().UTC()}
+		valid(t, "AgentEvent", mustJSON(e))
+		for range 2 {
+			if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e1", Event: e}); !a.OK {
+				t.Errorf("%+v", a)
+			}
+		}
+		g.mu.Lock()
+		got := g.published[len(g.published)-1]
+		g.refuses = errors.New("no disk")
+		g.mu.Unlock()
+		if !strings.HasPrefix(got, "coder.session.started ") {
+			t.Errorf("published %s", got)
+		}
+		for name, bad := range map[string]api.AgentEvent{
+			"of another agent": {Agent: "writer", SessionID: aSession, Kind: api.AgentStarted, Timestamp: e.Timestamp},
+			"of no kind":       {Agent: "coder", SessionID: aSession, Kind: "x.>", Timestamp: e.Timestamp},
+			"too long":         {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, Result: strings.Repeat("x", 32<<10+1)},
+		} {
+			if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e2", Event: &bad}); a.OK || a.Detail == "" {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		h.say(api.HostFrame{Type: api.HostEvent, ID: "e3", Event: e})
+		var closed *websocket.CloseError
+		if _, _, err := h.conn.ReadMessage(); !errors.As(err, &closed) || closed.Code != websocket.CloseTryAgainLater {
+			t.Errorf("what could not be published ends with %v", err)
+		}
+		g.mu.Lock()
+		g.refuses = nil
+		g.mu.Unlock()
+		h, _ = g.host(coder)
+		if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e3", Event: e}); !a.OK {
+			t.Errorf("said again: %+v", a)
+		}
+	})
+}
+
+// A message that nobody takes expires; one that is taken back, or that its sender may not send any more, is no
+// host's; and what is no frame ends the connection.
+func TestMessagesThatNoHostMayTake(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		h, _ := g.host(coder)
+		back, late := p.toAgent("coder", aSession, hook.MessagePrompt, "x", nil), p.toAgent("coder", aSession, hook.MessagePrompt, "y", nil)
+		for _, m := range []api.NewAgentMessage{back, late} {
+			if r := g.send("coder", p.bearer, m); r.status != http.StatusAccepted {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+			h.next()
+		}
+		if r := g.call(call{method: "DELETE", path: "/v1/agents/coder/messages/" + back.ID, token: p.bearer}); r.status != http.StatusOK {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		if a := h.does(api.HostFrame{Type: api.HostTaken, ID: "1", Message: back.ID}); a.OK || a.State != hook.MessageRefused {
+			t.Errorf("what was taken back: %+v", a)
+		}
+		time.Sleep(61 * time.Second) // without an answer to a ping: the broker has hung up by then
+		synctest.Wait()
+		h, _ = g.host(coder)
+		if a := h.does(api.HostFrame{Type: api.HostTaken, ID: "2", Message: late.ID}); a.OK || a.State != hook.MessageExpired {
+			t.Errorf("what expired: %+v", a)
+		}
+		if a := h.does(api.HostFrame{Type: api.HostTaken, ID: "3", Message: uuid.NewString()}); a.OK {
+			t.Errorf("what never was: %+v", a)
+		}
+		if err := h.conn.WriteMessage(websocket.TextMessage, []byte("no frame")); err != nil {
+			t.Fatal(err)
+		}
+		var closed *websocket.CloseError
+		if _, _, err := h.conn.ReadMessage(); !errors.As(err, &closed) || closed.Code != websocket.CloseProtocolError {
+			t.Errorf("what is no frame ends with %v", err)
+		}
+	})
+}

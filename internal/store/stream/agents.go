@@ -1,0 +1,130 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// AgentEvents is the mirror that outside readers see of what happened to agents: subjects
+// agents.<agent>.session.<kind>, schema AgentEvent, and agents.<agent>.available, schema Agent, of which the
+// last one is how the agent is. agentsStream is ours alone.
+const (
+	AgentEvents  = "AGENT_EVENTS"
+	agentsStream = "AGENTS"
+
+	agentSubjects        = "agents.>"
+	agentSessionSubjects = "agents.*.session.*"
+	agentsMessages       = 10_000
+	agentsBytes          = 100_000_000
+	agentsAge            = 7 * 24 * time.Hour
+)
+
+// layoutAgents makes AGENTS and its public mirror, in the account that js is of. An operator's cluster that does
+// not allow it goes without: agents work, and nothing of them is public.
+func (s *Stream) layoutAgents(ctx context.Context, js jetstream.JetStream) error {
+	err := s.makeAgents(ctx, js)
+	if err != nil && s.cfg.URL != "" {
+		s.logf("nothing of agents is published: %v; docs/nats.md says what the server has to allow", err)
+		s.noAgents, err = true, nil
+	}
+	return err
+}
+
+func (s *Stream) makeAgents(ctx context.Context, js jetstream.JetStream) error {
+	e := s.events
+	if _, err := e.ensureStream(ctx, e.js, jetstream.StreamConfig{
+		Name:        agentsStream,
+		Description: "what happened to agents of hosts",
+		Subjects:    []string{agentSubjects},
+		MaxMsgs:     agentsMessages,
+		MaxBytes:    agentsBytes,
+		MaxAge:      agentsAge,
+		Discard:     jetstream.DiscardOld,
+		Duplicates:  agentsAge, // a host says again what it does not know to be here, after any time
+		Replicas:    s.replicas(),
+	}); err != nil {
+		return err
+	}
+	_, err := e.ensureStream(ctx, js, jetstream.StreamConfig{
+		Name:         AgentEvents,
+		Description:  "what happened to agents of hosts, for readers outside",
+		Mirror:       e.mirrorSource(agentsStream),
+		MaxMsgs:      agentsMessages,
+		MaxBytes:     agentsBytes,
+		MaxAge:       agentsAge,
+		MaxConsumers: 256,
+		Discard:      jetstream.DiscardOld,
+		Replicas:     s.replicas(),
+	})
+	return err
+}
+
+// PublishAgent makes data durable under the subject agents.<subject>. What was published with the same id, unless
+// it is "", is not published again. An error wraps broker.ErrUnavailable, and the same can be tried again.
+func (s *Stream) PublishAgent(ctx context.Context, subject, id string, data []byte) error {
+	if s.noAgents {
+		return nil
+	}
+	msg := nats.NewMsg("agents." + subject)
+	msg.Data = data
+	if id != "" {
+		msg.Header.Set(jetstream.MsgIDHeader, id)
+	}
+	err := s.events.write(ctx, msg.Size(), func(ctx context.Context) error {
+		_, err := s.events.js.PublishMsg(ctx, msg, jetstream.WithExpectStream(agentsStream), jetstream.WithRetryAttempts(0))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("publish an agent's event: %w", s.events.refused(err))
+	}
+	return nil
+}
+
+// ForgetAgent removes the events of a session of an agent, from AGENTS first: what is gone there cannot come to
+// the mirror any more. It overwrites as Forget does.
+func (s *Stream) ForgetAgent(ctx context.Context, session string) error {
+	if s.noAgents {
+		return nil
+	}
+	mirror, done, err := s.events.mirrorJS()
+	if err != nil {
+		return err
+	}
+	defer done()
+	for _, x := range []struct {
+		js   jetstream.JetStream
+		name string
+	}{{s.events.js, agentsStream}, {mirror, AgentEvents}} {
+		st, err := x.js.Stream(ctx, x.name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.name, s.events.unavailable(err))
+		}
+		erase := maxErase
+		for seq := uint64(1); ; {
+			m, err := st.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(agentSessionSubjects))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("%s: read from %d: %w", x.name, seq, s.events.unavailable(err))
+			}
+			seq = m.Sequence + 1
+			var e struct {
+				SessionID string `json:"sessionId"`
+			}
+			if json.Unmarshal(m.Data, &e) != nil || e.SessionID != session {
+				continue
+			}
+			if err := remove(ctx, st, m.Sequence, &erase); err != nil {
+				return fmt.Errorf("%s: remove %d: %w", x.name, m.Sequence, s.events.refused(err))
+			}
+		}
+	}
+	return nil
+}
