@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,8 +120,12 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		defer close(worked)
 		host.Run(ctx)
 	}()
+	find := func() (string, *tls.Config, error) {
+		now, _, err := a.address()
+		return now.URL, now.TLS, err
+	}
 	err = hostlink.Run(ctx, hostlink.Config{
-		URL: config.URL, Token: token, TLS: config.TLS, Proxy: config.Proxy, Name: name, Version: version(), Executor: host,
+		Find: find, URL: config.URL, Token: token, TLS: config.TLS, Proxy: config.Proxy, Name: name, Version: version(), Executor: host,
 		Accept:  func() ([]string, error) { f, _, err := agentsFile(); return f.Accept, err },
 		Changed: changed, Logf: logf,
 	})

@@ -247,7 +247,7 @@ func TestHostSaysThatAnAgentWasKilled(t *testing.T) {
 	h := newHost(t)
 	h.serve()
 	session := uuid.NewString()
-	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sleep 600")}), nil)
+	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sh -c 'sleep 600; true'")}), nil)
 	h.untilRuns(session, "sleep\x00600")
 	if err := syscall.Kill(h.agent(session), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -276,6 +276,9 @@ func TestHostSaysThatAnAgentWasKilled(t *testing.T) {
 func (h *host) untilRuns(session, words string) {
 	h.T.Helper()
 	rig.Eventually(h.T, time.Minute, words+" runs", func() bool {
+		for _, r := range h.Pending() {
+			h.Allow(r)
+		}
 		return slices.ContainsFunc(h.pids(session), func(pid int) bool {
 			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 			return strings.HasPrefix(string(line), words)
@@ -289,7 +292,7 @@ func TestHostCancels(t *testing.T) {
 	h := newHost(t)
 	h.serve()
 	session := uuid.NewString()
-	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sleep 601")}), nil)
+	first := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sh -c 'sleep 601; true'")}), nil)
 	h.untilRuns(session, "sleep\x00601")
 	waiting := h.broker.send(session, hook.MessagePrompt, "later", nil)
 	cancel := h.broker.send(session, hook.MessageCancel, "", nil)
@@ -307,18 +310,7 @@ func TestHostCancels(t *testing.T) {
 
 	stubborn := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{
 		rig.Run(`setsid sh -c 'trap "" INT TERM HUP; while :; do sleep 602; done' & sleep 602`)}), nil)
-	if rs := h.Pending(); len(rs) > 0 {
-		h.Allow(rs[0])
-	}
-	rig.Eventually(t, time.Minute, "the tool runs", func() bool {
-		if rs := h.Pending(); len(rs) > 0 {
-			h.Allow(rs[0])
-		}
-		return slices.ContainsFunc(h.pids(session), func(pid int) bool {
-			line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-			return strings.HasPrefix(string(line), "sleep\x00602")
-		})
-	})
+	h.untilRuns(session, "sleep\x00602")
 	h.until(h.broker.send(session, hook.MessageCancel, "", nil), hook.MessageEnded)
 	if m := h.until(stubborn, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled {
 		t.Errorf("%+v", m)

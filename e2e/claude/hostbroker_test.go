@@ -96,6 +96,20 @@ func (o *orders) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		tick := time.NewTicker(10 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-over:
+				return
+			case <-tick.C:
+				_ = conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(time.Second))
+			}
+		}
+	}()
 	for {
 		var f api.HostFrame
 		if conn.ReadJSON(&f) != nil {

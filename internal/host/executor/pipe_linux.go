@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
@@ -23,12 +24,16 @@ func free(path string) int64 {
 	return int64(st.Bavail) * st.Bsize
 }
 
-// reap takes the end of a child, if it has come. saved says that it ended in its own way.
-func reap(pid int) (gone, saved bool) {
+// reap takes the end of a child, if it has come: done says so. saved says that it ended in its own way. What is
+// no child of ours is done too.
+func reap(pid int) (done, saved bool) {
 	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-	if err != nil || got != pid {
+	switch got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); {
+	case errors.Is(err, syscall.EINTR):
 		return false, false
+	case err != nil:
+		return true, false
+	default:
+		return got == pid, got == pid && status.Exited()
 	}
-	return true, status.Exited()
 }

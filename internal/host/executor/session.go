@@ -141,12 +141,10 @@ func (s *session) poll(now time.Time) {
 	if !s.runs || s.broken != nil && s.in == nil {
 		return
 	}
-	saved := false
-	gone := process.Look(s.process.PID, s.process.ID) != process.Runs
-	if s.h.children[s.process.PID] {
-		var dead bool
-		if dead, saved = reap(s.process.PID); dead {
-			gone = true
+	gone, saved := process.Look(s.process.PID, s.process.ID) != process.Runs, false
+	if gone && s.h.children[s.process.PID] {
+		// Its first thread can be gone before the others: only then is it over, and says how it ended.
+		if gone, saved = reap(s.process.PID); gone {
 			delete(s.h.children, s.process.PID)
 		}
 	}

@@ -89,8 +89,9 @@ func find(dir, sessionID string) (live []Session, err error) {
 		if err != nil || s.SessionID != sessionID {
 			continue
 		}
-		if start, _, _ := strings.Cut(process.ID(s.PID), "."); start == "" || start != s.ProcStart {
-			continue // another process has its number by now, or this system does not tell
+		id := process.ID(s.PID)
+		if start, _, _ := strings.Cut(id, "."); start == "" || start != s.ProcStart || process.Look(s.PID, id) == process.Gone {
+			continue // it ended, or another process has its number by now, or this system does not tell
 		}
 		live = append(live, s)
 	}

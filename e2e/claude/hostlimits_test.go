@@ -1,0 +1,106 @@
+package claude
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/e2e/rig"
+	"assent/e2e/rig/claude"
+	"assent/e2e/rig/modelserver"
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/api"
+	"assent/internal/hook"
+)
+
+// What a session may spend is counted over all of its processes.
+func TestHostCountsOverProcesses(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.serve()
+	session := uuid.NewString()
+	prompt := func(budget float64, state hook.MessageState) hook.Message {
+		t.Helper()
+		return h.until(h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("echo x")}), &hook.MessageOptions{BudgetUSD: budget}), state)
+	}
+	cost := func() float64 {
+		t.Helper()
+		var c float64
+		rig.Eventually(t, time.Minute, "the cost is told", func() bool {
+			e := h.broker.event(session, api.AgentCompleted)
+			if e != nil {
+				c = e.CostUSD
+			}
+			return e != nil
+		})
+		return c
+	}
+	prompt(0.01, hook.MessageEnded)
+	one := cost() // of a turn
+	if m := prompt(one+0.0001, hook.MessageRefused); !strings.Contains(m.Steps[len(m.Steps)-1].Why, "has spent") {
+		t.Errorf("%+v", m.Steps)
+	}
+	for n, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		pid := h.agent(session)
+		if err := syscall.Kill(pid, sig); err != nil {
+			t.Fatal(err)
+		}
+		rig.Eventually(t, time.Minute, "the process is gone", func() bool { return h.agent(session) == 0 })
+		// Enough for one more turn, if what went before is counted once.
+		spent := one * float64(n+1)
+		if m := prompt(spent+1.5*one, hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+			t.Errorf("after %v: %+v", sig, m)
+		}
+		want := one * float64(n+2)
+		rig.Eventually(t, time.Minute, "the cost of both is told", func() bool { c := cost(); return c > want*0.99 && c < want*1.01 })
+	}
+}
+
+// A session that is open elsewhere has one writer already.
+func TestHostIsNoSecondWriter(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	session := uuid.NewString()
+	first := exec.Command(h.Config.Program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--session-id", session)
+	first.Dir = h.work
+	first.Env = append([]string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_API_KEY=sk-ant-dummy-00000000000000000000000000000000"}, claude.Loopback(h.Model.URL())...)
+	in, err := first.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Process.Kill(); _ = first.Wait() }()
+	if _, err := in.Write(streamjson.Prompt(uuid.NewString(), session, modelserver.Prompt())); err != nil {
+		t.Fatal(err)
+	}
+	rig.Eventually(t, time.Minute, "the session is begun", func() bool {
+		found, _ := filepath.Glob(filepath.Join(h.home, ".claude", "projects", "*", session+".jsonl"))
+		live, _ := filepath.Glob(filepath.Join(h.home, ".claude", "sessions", "*.json"))
+		return len(found) == 1 && len(live) == 1
+	})
+	h.serve()
+	refused := func(kind, want string) {
+		t.Helper()
+		m := h.until(h.broker.send(session, kind, "go on", nil), hook.MessageRefused)
+		if !strings.Contains(m.Steps[len(m.Steps)-1].Why, want) {
+			t.Errorf("%s: %+v", kind, m.Steps)
+		}
+	}
+	refused(hook.MessagePrompt, "begun elsewhere")
+	refused(hook.MessageResume, "open in another place: process")
+	if err := first.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	if m := h.until(h.broker.send(session, hook.MessageResume, modelserver.Prompt(), nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+		t.Errorf("%+v", m)
+	}
+}
