@@ -26,7 +26,7 @@ func newHost(t *testing.T, d *rig.Daemon, name string, agents ...api.Agent) *hos
 	token := d.CreateToken("host", name)
 	base, _ := d.Owner()
 	header := http.Header{"Authorization": {"Bearer " + token}}
-	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+base[len("http"):]+"v1/host/ws", header)
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+base[len("http"):]+"/v1/host/ws", header)
 	if err != nil {
 		t.Fatalf("%v (%v)", err, res)
 	}

@@ -64,9 +64,8 @@ function Form({ agent }: { agent: Agent }) {
       <p class="quiet">{w.where(visibleLine(agent.project?.path ?? agent.project?.name ?? ""), visibleLine(agent.hostname ?? ""))}</p>
       <textarea aria-label={w.prompt} placeholder={w.prompt} rows={4} maxLength={65536} dir="auto" value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} />
       <label>
-        {w.budget}{" "}
+        {ceiling > 0 ? w.budgetBelow(String(ceiling)) : w.budget}{" "}
         <input type="number" inputMode="decimal" min="0.01" step="0.01" max={ceiling || undefined} value={budget} onInput={(e) => setBudget(e.currentTarget.value)} />
-        {ceiling > 0 && <small> {w.ceiling(String(ceiling))}</small>}
       </label>
       {trouble && (
         <p class="notice" role="alert">

@@ -147,7 +147,15 @@ export function One({ message: m }: { message: Message }) {
 function stateOf(m: Message): string {
   const started = m.steps.find((s) => s.state === "started");
   const seconds = started ? (Date.parse(started.at) - Date.parse(m.steps[0]!.at)) / 1000 : 0;
-  return w.states[m.state](seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds)));
+  const state = how(m, seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds)));
+  const why = m.steps[m.steps.length - 1]?.why;
+  return why ? w.because(state, visibleLine(why)) : state;
+}
+
+function how(m: Message, seconds: string): string {
+  if (m.kind === "cancel") return w.stops[m.state];
+  if (m.state === "ended" && m.outcome && m.outcome !== "completed") return w.outcomes[m.outcome];
+  return w.states[m.state](seconds);
 }
 
 /** Takes back what nobody has taken yet; where somebody has, its new state is on its way. */
