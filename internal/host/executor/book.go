@@ -90,15 +90,16 @@ func (b *book) apply(e entry) {
 	if e.Cost != nil {
 		b.costs(*e.Cost)
 	}
-	switch {
-	case e.Order != nil:
-		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
-	case e.Acked != "":
+	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
 				m.acked[e.Acked] = true
 			}
 		}
+	}
+	switch {
+	case e.Order != nil:
+		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
 	case e.Message != "":
 		if m := b.find(e.Message); m != nil {
 			b.step(m, e)

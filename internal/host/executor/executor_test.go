@@ -2,10 +2,8 @@ package executor
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 
 	"assent/internal/api"
 	"assent/internal/hook"
-	"assent/internal/host/process"
 )
 
 const one, two = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -206,44 +203,6 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// What a session started goes with it, also where it left its process group, session and parent.
-func TestSweep(t *testing.T) {
-	c := exec.Command("/bin/sh", "-c", "(setsid sleep 603 &) ; (trap '' TERM; exec sleep 603) & exec sleep 603")
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), mark + "=" + one}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	other := exec.Command("sleep", "604")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	root := began{PID: c.Process.Pid, ID: process.ID(c.Process.Pid)}
-	if root.ID == "" {
-		t.Skip("there is no /proc here")
-	}
-	below := func() int {
-		b, _ := tree(root, one)
-		return len(b)
-	}
-	for below() < 2 { // until the shell has come so far
-		runtime.Gosched()
-	}
-	if !sweepStrays(root, one) || process.Look(root.PID, root.ID) != process.Runs || below() < 2 {
-		t.Error("more than strays were killed, or less")
-	}
-	if !sweep(root, one) {
-		t.Error("something is left")
-	}
-	_ = c.Wait()
-	if b, e := tree(root, one); len(b)+len(e) > 0 {
-		t.Errorf("%v and %v are left", b, e)
-	}
-	if process.Look(other.Process.Pid, process.ID(other.Process.Pid)) != process.Runs {
-		t.Error("a process of nobody's session was killed")
-	}
-}
-
 // An order that names anything but what it may is refused in words.
 func TestCheck(t *testing.T) {
 	now := time.Unix(1000, 0)
@@ -264,6 +223,40 @@ func TestCheck(t *testing.T) {
 		change(&o)
 		if why := check(o, now); !strings.Contains(why, want) {
 			t.Errorf("%q, want %q", why, want)
+		}
+	}
+}
+
+// A claim and what the broker says of it are one line of the journal: whoever is killed between two would have
+// a message that nobody asks about any more.
+func TestAcknowledgedClaimIsOneEntry(t *testing.T) {
+	for ok, want := range map[bool]state{true: confirmed, false: dropped} {
+		dir := t.TempDir()
+		j, err := openJournal(filepath.Join(dir, journalFile), func(entry) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &Host{cfg: Config{Dir: dir, Logf: t.Logf}, wake: make(chan struct{}, 1), sessions: map[string]*session{}}
+		s := &session{h: h, dir: dir, meta: meta{Session: two}, journal: j, book: book{fresh: true}}
+		h.sessions[two] = s
+		if err := s.note(entry{Order: &Order{ID: one, Session: two, Kind: hook.MessagePrompt}}); err != nil {
+			t.Fatal(err)
+		}
+		h.Acked(frameID(one, "taken"), ok)
+		if got := s.find(one).state; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if err := j.close(); err != nil {
+			t.Fatal(err)
+		}
+		n, again := 0, book{fresh: true}
+		j, err = openJournal(filepath.Join(dir, journalFile), func(e entry) { n++; again.apply(e) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.close()
+		if m := again.find(one); n != 2 || m.state != want || !m.acked[frameID(one, "taken")] {
+			t.Errorf("%d entries, %+v", n, m)
 		}
 	}
 }

@@ -282,17 +282,14 @@ func (h *Host) Acked(frame string, ok bool) {
 			if !frameOf(frame, m.ID) || m.acked[frame] {
 				continue
 			}
-			if s.note(entry{At: time.Now(), Acked: frame}) != nil {
-				return
-			}
-			if frame == frameID(m.ID, "taken") && m.state == claimed {
-				next := dropped
-				if ok {
-					next = confirmed
+			e := entry{At: time.Now(), Acked: frame}
+			if frame == frameID(m.ID, "taken") && m.state == claimed { // in one entry: a claim that is acknowledged is not told again
+				if e.Message, e.State = m.ID, dropped; ok {
+					e.State = confirmed
 				}
-				_ = s.note(entry{At: time.Now(), Message: m.ID, State: next})
-				h.wakeUp()
 			}
+			_ = s.note(e)
+			h.wakeUp()
 			return
 		}
 	}

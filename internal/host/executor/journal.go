@@ -26,7 +26,7 @@ type entry struct {
 	Why     string `json:"why,omitempty"`
 	Result  string `json:"result,omitempty"`
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
-	// Acked is a frame that the broker has.
+	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`
 	// Process is one that is about to be started, and then the one that was.
 	Process *began `json:"process,omitempty"`

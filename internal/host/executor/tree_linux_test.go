@@ -1,0 +1,48 @@
+package executor
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"assent/internal/host/process"
+)
+
+// What a session started goes with it, also where it left its process group, session and parent.
+func TestSweep(t *testing.T) {
+	c := exec.Command("/bin/sh", "-c", "(setsid sleep 603 &) ; (trap '' TERM; exec sleep 603) & exec sleep 603")
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), mark + "=" + one}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	other := exec.Command("sleep", "604")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
+	root := began{PID: c.Process.Pid, ID: process.ID(c.Process.Pid)}
+	if root.ID == "" {
+		t.Skip("there is no /proc here")
+	}
+	below := func() int {
+		b, _ := tree(root, one)
+		return len(b)
+	}
+	for below() < 2 { // until the shell has come so far
+		runtime.Gosched()
+	}
+	if !sweepStrays(root, one) || process.Look(root.PID, root.ID) != process.Runs || below() < 2 {
+		t.Error("more than strays were killed, or less")
+	}
+	if !sweep(root, one) {
+		t.Error("something is left")
+	}
+	_ = c.Wait()
+	if b, e := tree(root, one); len(b)+len(e) > 0 {
+		t.Errorf("%v and %v are left", b, e)
+	}
+	if process.Look(other.Process.Pid, process.ID(other.Process.Pid)) != process.Runs {
+		t.Error("a process of nobody's session was killed")
+	}
+}
