@@ -118,7 +118,8 @@ func (s *session) attach(now time.Time) {
 		_ = s.note(entry{At: now, Exit: &exit{}})
 		return
 	}
-	if !s.runs {
+	if !s.runs { // the host may have died before it had said all of its end
+		s.settle(now, s.outstanding(), "", "")
 		return
 	}
 	if err := s.openFiles(); err != nil {
@@ -133,6 +134,9 @@ func (s *session) attach(now time.Time) {
 		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
 			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
 		}
+	}
+	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
+		_ = s.write(streamjson.Interrupt("again-" + m.ID))
 	}
 }
 
@@ -267,13 +271,18 @@ func (s *session) exited(now time.Time, saved bool) {
 		s.h.cfg.Logf("session %s: not every process of it could be killed", s.meta.Session)
 	}
 	s.h.cfg.Logf("session %s of %s: process %d is gone", s.meta.Session, s.meta.Agent, s.process.PID)
-	pid := s.process.PID
 	s.closeFiles()
 	if s.note(entry{At: now, Exit: &exit{Saved: saved}}) != nil {
 		return
 	}
 	s.stopping, s.stopWhy, s.forced = "", "", 0
-	if m == nil || m.state == claimed || m.state == confirmed || m.state == lost {
+	s.settle(now, m, code, why)
+}
+
+// settle says what becomes of the prompt of a process that is gone. code and why are those of its end, empty
+// where that is not known.
+func (s *session) settle(now time.Time, m *message, code, why string) {
+	if m == nil || m.state != written && m.state != started {
 		return
 	}
 	arrived, known := s.arrived(m.ID)
@@ -283,10 +292,10 @@ func (s *session) exited(now time.Time, saved bool) {
 	case code != "":
 		s.end(now, m, hook.OutcomeFailed, code, why, "")
 	case m.state == started || arrived:
-		s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", fmt.Sprintf("the agent's process %d ended in the middle of the turn; resume goes on", pid), "")
+		s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", fmt.Sprintf("the agent's process %d ended in the middle of the turn; resume goes on", s.process.PID), "")
 	case !known:
 		_ = s.note(entry{At: now, Message: m.ID, State: lost, Code: "LOST", Why: "the agent's process ended, and whether the prompt had arrived cannot be seen; it is not sent again by itself"})
-	case m.tries >= maxTries || saved:
+	case m.tries >= maxTries:
 		why := "the agent's program ended before it took the prompt"
 		if c := s.complaint(); c != "" {
 			why += ": " + c
@@ -340,7 +349,14 @@ func contains(r io.Reader, want []byte) (bool, error) {
 
 // end notes what became of a prompt.
 func (s *session) end(now time.Time, m *message, outcome, code, why, result string) {
-	_ = s.note(entry{At: now, Message: m.ID, State: ended, Outcome: outcome, Code: code, Why: why, Result: result})
+	s.endAt(now, m, entry{Outcome: outcome, Code: code, Why: why, Result: result})
+}
+
+// endAt is end with what else is known of it, in one entry: half of it must never be all that is known.
+func (s *session) endAt(now time.Time, m *message, e entry) {
+	outcome, why := e.Outcome, e.Why
+	e.At, e.Message, e.State = now, m.ID, ended
+	_ = s.note(e)
 	s.idleSince = now
 	if outcome == hook.OutcomeCancelled && s.runs && !sweepStrays(s.process, s.meta.Session) {
 		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
@@ -366,8 +382,12 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		return
 	}
 	for _, c := range s.messages {
-		if c.Kind == hook.MessageCancel && c.state == confirmed {
+		switch {
+		case c.Kind != hook.MessageCancel:
+		case c.state == confirmed:
 			s.cancel(now, c)
+		case c.state == started && s.outstanding() == nil:
+			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
 		}
 	}
 	m := s.outstanding()
@@ -387,7 +407,6 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		}
 	}
 	if m.Prompt == "" { // to be there again was all
-		_ = s.note(entry{At: now, Message: m.ID, State: started})
 		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
 		return
 	}
@@ -404,9 +423,7 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 func (s *session) cancel(now time.Time, c *message) {
 	m := s.outstanding()
 	if m == nil || m.state == claimed {
-		if s.note(entry{At: now, Message: c.ID, State: started}) == nil {
-			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted, Why: "nothing ran"})
-		}
+		_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted, Why: "nothing ran"})
 		return
 	}
 	if s.note(entry{At: now, Message: c.ID, State: started}) != nil {

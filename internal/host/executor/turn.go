@@ -67,34 +67,33 @@ func (s *session) receipt(now time.Time, id string) {
 
 // result closes a turn.
 func (s *session) result(now time.Time, e streamjson.Event) {
-	cost := e.CostUSD
-	if s.note(entry{At: now, Cost: &cost}) != nil {
-		return
-	}
 	m := s.turn()
 	if m == nil { // a turn that nobody here began, or that was over when it was read again
+		_ = s.note(entry{At: now, Cost: &e.CostUSD})
 		return
 	}
-	why := "the agent said: " + e.Outcome
+	over := entry{Cost: &e.CostUSD, Outcome: hook.OutcomeFailed, Why: clip("the agent said: "+e.Outcome, maxWhy)}
 	switch {
 	case m.cancels > 0:
-		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled", "")
+		over.Outcome, over.Code, over.Why = hook.OutcomeCancelled, "CANCELLED", "cancelled"
 	case s.stopping != "":
-		s.end(now, m, hook.OutcomeFailed, s.stopping, s.stopWhy, "")
+		over.Code, over.Why = s.stopping, s.stopWhy
 	case !e.Failed:
-		s.end(now, m, hook.OutcomeCompleted, "", "", clip(e.Text, maxResult))
+		over.Outcome, over.Why, over.Result = hook.OutcomeCompleted, "", clip(e.Text, maxResult)
 	case e.Outcome == streamjson.MaxBudget:
-		s.end(now, m, hook.OutcomeFailed, "BUDGET", fmt.Sprintf("the session has spent $%.2f, by the client's own estimate", s.cost()), "")
-		s.stop(now, "BUDGET", "its budget is spent", 1)
+		now := s.book
+		now.costs(e.CostUSD)
+		over.Code, over.Why = "BUDGET", fmt.Sprintf("the session has spent $%.2f, by the client's own estimate", now.cost())
 	case e.Outcome == streamjson.MaxTurns:
-		s.end(now, m, hook.OutcomeFailed, "MAX_TURNS", why, "")
+		over.Code = "MAX_TURNS"
 	case e.Outcome == streamjson.Interrupted:
-		s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", why, "")
+		over.Code = "INTERRUPTED"
 	default:
-		if e.Text != "" {
-			why += ": " + e.Text
-		}
-		s.end(now, m, hook.OutcomeFailed, "API", why, "")
+		over.Code, over.Why = "API", clip(over.Why+because(e.Text), maxWhy)
+	}
+	s.endAt(now, m, over)
+	if over.Code == "BUDGET" { // it would fail each prompt that follows
+		s.stop(now, "BUDGET", "its budget is spent", 1)
 	}
 }
 
