@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,7 +139,7 @@ func (f *fake) Outbox() []api.HostFrame {
 // A frame that was not acknowledged when the connection ended comes again with the next one.
 func TestRunGoesOn(t *testing.T) {
 	m, print := signed(t, message())
-	connections := 0
+	var connections atomic.Int32
 	heard := make(chan api.HostFrame, 10)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/host/ws" || r.Header.Get("Authorization") != "Bearer secret" {
@@ -150,19 +151,19 @@ func TestRunGoesOn(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		connections++
+		connection := connections.Add(1)
 		var f api.HostFrame
 		if conn.ReadJSON(&f) != nil || f.Type != api.HostHello || len(f.Agents) != 1 {
 			t.Errorf("hello: %+v", f)
 			return
 		}
 		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30})
-		if connections == 1 {
+		if connection == 1 {
 			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerMessage, Message: &m})
 		}
 		for conn.ReadJSON(&f) == nil {
 			heard <- f
-			if connections == 1 {
+			if connection == 1 {
 				return // without an acknowledgement
 			}
 			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerAck, ID: f.ID, OK: true})
