@@ -3,7 +3,7 @@ import type { Agent } from "../broker/types.gen";
 import { selected } from "../queue/state";
 import { visibleLine } from "../text/visible";
 import { laterWords } from "../text/words/later";
-import { agents, byHost, starting } from "./agents";
+import { agents, starting } from "./agents";
 
 const w = laterWords.agents;
 
@@ -45,4 +45,14 @@ function Row({ agent: a }: { agent: Agent }) {
       </span>
     </button>
   );
+}
+
+/** The agents by host, both in the order of their names. */
+function byHost(all: readonly Agent[]): [host: string, agents: Agent[]][] {
+  const hosts = new Map<string, Agent[]>();
+  for (const a of [...all].sort((a, b) => a.name.localeCompare(b.name))) {
+    const host = a.hostname ?? "";
+    hosts.set(host, [...(hosts.get(host) ?? []), a]);
+  }
+  return [...hosts].sort(([a], [b]) => a.localeCompare(b));
 }

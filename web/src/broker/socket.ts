@@ -14,6 +14,7 @@ export interface Handlers {
   unpaired(why: string): void;
 }
 
+const known = /^(snapshot|changes|sessions|rules|halt|messages|agents)$/;
 const revoked = 4401; // the close code of a credential that was revoked or ran out
 const firstDelay = 500;
 const longestDelay = 30_000;
@@ -113,9 +114,9 @@ export class Live {
 
   private receive(data: string): void {
     const m = JSON.parse(data) as WSMessage;
-    if (m.type !== "snapshot" && m.type !== "changes" && m.type !== "sessions" && m.type !== "rules" && m.type !== "halt" && m.type !== "messages" && m.type !== "agents") return; // of a later version
+    if (!known.test(m.type)) return; // of a later version
     this.on.message(m);
-    if (m.type === "sessions" || m.type === "rules" || m.type === "halt" || m.type === "messages" || m.type === "agents") return; // how they stand, not what happened
+    if (m.type !== "snapshot" && m.type !== "changes") return; // how they stand, not what happened
     this.epoch = m.epoch;
     this.seq = m.seq;
   }

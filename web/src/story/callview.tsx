@@ -8,7 +8,7 @@ import { Difference } from "../card/difference";
 import { relative } from "../card/paths";
 import { since } from "../queue/model";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { changeOf, diffsOf } from "./edits";
 import { placeOf } from "./story";
 import type { Call } from "./transcript";

@@ -4,7 +4,7 @@ import { Changes } from "../card/changes";
 import { near } from "../card/diff";
 import { relative } from "../card/paths";
 import { sessions, selected } from "../queue/state";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { changedFiles, counted, diffsOf, type ChangedFile } from "./edits";
 import { placeOf } from "./story";
 import type { Call } from "./transcript";

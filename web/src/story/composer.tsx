@@ -1,7 +1,7 @@
 // The line under a session in which its agent is told something, and what became of what was sent.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { agentOf } from "../agents/agents";
+import { agents } from "../agents/agents";
 import { messagesPath, send, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
@@ -32,7 +32,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     field.current.scrollIntoView({ block: "nearest" });
     field.current.focus();
   });
-  const hosted = agentOf(id);
+  const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id)); // while the session has a process
   const own = messages.value.filter((m) => m.sessionId === id);
   const to = session && recipient(session, hosted?.name, own);
   if (!session || !to || (session.agent ?? "claude") !== "claude") return null;

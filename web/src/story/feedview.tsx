@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import type { Found } from "../broker/types.gen";
 import { Later } from "../panels/later";
 import { selected } from "../queue/state";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { find, found, searchTrouble } from "./feed";
 import { foundLine, signed, type Line } from "./story";
 

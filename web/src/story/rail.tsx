@@ -4,7 +4,7 @@ import { AgentMark } from "../queue/agent";
 import { sessionName, type Group } from "../queue/model";
 import { groups, selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { listed, stateDot, stateWords } from "./story";
 
 // Of the sessions in which nothing waits, so many are in the rail.

@@ -4,7 +4,7 @@ import { StartAgent } from "../agents/start";
 import { saysOf } from "../queue/model";
 import { show } from "../queue/current";
 import { groups, selected } from "../queue/state";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { go } from "../view";
 import { Search, Story } from "./feedview";
 import { Rail } from "./rail";

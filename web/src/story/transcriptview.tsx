@@ -7,7 +7,7 @@ import type { SessionInfo } from "../broker/types.gen";
 import { agoWords } from "../queue/model";
 import { selected, sessions } from "../queue/state";
 import { visibleLine } from "../text/visible";
-import { words } from "../text/words";
+import { words } from "../text/words/all";
 import { CallRow } from "./callview";
 import { ChangedFiles } from "./changedfiles";
 import { Composer } from "./composer";

@@ -2,5 +2,6 @@
 import { words as first } from "./index";
 import { laterWords } from "./later";
 import { panelsWords } from "./panels";
+import { storyWords } from "./story";
 
-export const words = { ...first, ...panelsWords, ...laterWords };
+export const words = { ...first, ...panelsWords, ...laterWords, feed: { ...first.feed, ...storyWords.feed } };

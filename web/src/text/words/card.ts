@@ -4,6 +4,8 @@ import { n } from "./count";
 const agents: Readonly<Record<string, string>> = { opencode: "OpenCode" };
 
 export const cardWords = {
+  past: { less: "Show less", all: "Show all" },
+
   card: {
     allowedHere: (times: number) => n(times, "allowed once before", "allowed # times here"),
     use: (tool: string) => `Use ${tool}`,

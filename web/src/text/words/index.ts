@@ -10,13 +10,13 @@ import { cardWords } from "./card";
 import { deviceWords } from "./device";
 import { pageWords } from "./page";
 import { queueWords } from "./queue";
-import { storyWords } from "./story";
+import { stateWords } from "./states";
 
 export const words = {
   ...pageWords,
   ...queueWords,
   ...cardWords,
   ...answerWords,
-  ...storyWords,
   ...deviceWords,
+  ...stateWords,
 };

@@ -1,9 +1,8 @@
-// The words of what happened in a session.
+// The words of what happened in a session. They come with the parts that load later; how a session
+// stands is in states.ts.
 import { n } from "./count";
 
 export const storyWords = {
-  past: { less: "Show less", all: "Show all" },
-
   feed: {
     earlier: "Show earlier",
     fetching: "Fetching…",
@@ -49,18 +48,6 @@ export const storyWords = {
     notFound: "No results.",
     found: "Results",
     session: "Session",
-    states: {
-      unknown: "Unknown",
-      starting: "Starting",
-      working: "Working",
-      ask_user: "Asks a question",
-      plan_prompt: "Has a plan",
-      blocked_on_permission: "Wants permission",
-      waiting_for_input: "Waiting for a prompt",
-      exited: "Ended",
-    },
-    turnOver: "Turn finished",
-    gone: "The agent is gone",
     heard: (ago: string) => `last heard of ${ago}`,
   },
 };
