@@ -17,7 +17,7 @@ RACE := $(shell command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
 # What is not below e2e, and what is. The go command takes packages in this order: first those that
 # take longest, or wait for most of the time, so that in the end no processor waits for one of them.
 UNITS = ./internal/outlet/rabbit ./cmd/assent-contain ./internal/store/stream ./internal/feed ./internal/policy/... $$($(GO) list ./... | grep -v /e2e)
-E2E   = ./e2e/release ./e2e/agents ./e2e/page ./e2e/claude ./e2e/...
+E2E   = ./e2e/page ./e2e/claude ./e2e/agents ./e2e/broker ./e2e/release ./e2e/...
 
 # Runs go test, says how far it is, and ends with the number of tests that passed. The tests' files are
 # in memory where that can be had, else on the disk: TMPDIR=/var/tmp make test wants them there. The

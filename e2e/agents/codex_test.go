@@ -1,11 +1,14 @@
 package agents
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"assent/e2e/rig"
 	"assent/e2e/rig/coder"
@@ -49,14 +52,44 @@ exporter = "none"
 `, c.Model.URL(), c.Run.Work))
 }
 
-// codexTerminal opens Codex and trusts the hooks, as its user does.
+// codexTerminal opens Codex and trusts the hooks, as its user does. On a busy machine Codex now and then ends in this
+// dialog of its own, before it asked anything of assent: then it is opened again.
 func codexTerminal(c *rig.Coder) *coder.Terminal {
 	c.T.Helper()
-	term := c.Terminal("--no-daemon")
-	c.Shows(term, `Trust all and continue`)
-	c.PressUntil(term, `› 2\. Trust all`, "Down")
-	c.PressUntil(term, `(?m)^› `, "Enter")
-	return term
+	for left := 2; ; left-- {
+		term := c.Terminal("--no-daemon")
+		err := trustsHooks(c, term)
+		if err == nil {
+			return term
+		}
+		if _, gone := term.Screen(c.Ctx); left == 0 || gone == nil || c.Ctx.Err() != nil {
+			c.T.Fatal(err)
+		}
+		c.T.Logf("Codex ended before it was used: %v", err)
+	}
+}
+
+// trustsHooks answers Codex's question about new hooks. A key is pressed again while it is not seen to count: a
+// program that has just drawn its screen may not read yet.
+func trustsHooks(c *rig.Coder, term *coder.Terminal) error {
+	if _, err := term.Wait(c.Ctx, regexp.MustCompile(`Trust all and continue`)); err != nil {
+		return err
+	}
+	for _, step := range []struct{ key, shows string }{{"Down", `› 2\. Trust all`}, {"Enter", `(?m)^› `}} {
+		for seen := false; !seen; {
+			if err := term.Key(c.Ctx, step.key); err != nil {
+				return err
+			}
+			short, cancel := context.WithTimeout(c.Ctx, 2*time.Second)
+			_, err := term.Wait(short, regexp.MustCompile(step.shows))
+			cancel()
+			if c.Ctx.Err() != nil {
+				return err
+			}
+			seen = err == nil
+		}
+	}
+	return nil
 }
 
 func codexRun(command string) coder.Step {

@@ -199,24 +199,6 @@ func (c *Coder) Press(term *coder.Terminal, keys ...string) {
 	}
 }
 
-// PressUntil presses a key until the terminal shows what matches: a program that has just drawn its screen
-// may not read yet.
-func (c *Coder) PressUntil(term *coder.Terminal, pattern, key string) {
-	c.T.Helper()
-	for {
-		c.Press(term, key)
-		short, cancel := context.WithTimeout(c.Ctx, 2*time.Second)
-		_, err := term.Wait(short, regexp.MustCompile(pattern))
-		cancel()
-		if err == nil {
-			return
-		}
-		if c.Ctx.Err() != nil {
-			c.T.Fatal(err)
-		}
-	}
-}
-
 // PressUntilGone waits until the terminal shows what matches, and presses a key until it no longer does.
 func (c *Coder) PressUntilGone(term *coder.Terminal, pattern, key string) {
 	c.T.Helper()
