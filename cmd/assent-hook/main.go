@@ -42,9 +42,11 @@ func run(args []string) {
 		_, _ = os.Stderr.WriteString("assent-hook: " + line + "\n") // as above
 	}
 	if err != nil {
-		// Exit with status 0: the agent would take any other for a failed hook.
 		warn(err.Error())
-		return
+		if hookclient.Denies(args) {
+			os.Exit(2)
+		}
+		return // with status 0: the agent would take any other for a failed hook
 	}
 	cfg.Warn, cfg.Version = warn, built
 	hookclient.Run(cfg, os.Stdin, os.Stdout)

@@ -22,7 +22,7 @@ func (a *app) hookCmd() *cobra.Command {
 		Short: "The hook client, for a broker on another machine",
 		Long: `Read one hook payload on standard input, ask the broker at --url, and print its answer.
 Like assent-hook, but over HTTPS (or HTTP to loopback), with a token of role submit from the
-configuration file or ASSENT_TOKEN. It always exits 0 and prints the decision or nothing.
+configuration file or ASSENT_TOKEN. It exits 0 and prints the decision or nothing.
 Its flags are those of assent-hook:
 
 ` + hookclient.Flags,
@@ -35,6 +35,9 @@ Its flags are those of assent-hook:
 				}
 			}
 			cfg, err := hookclient.ReadConfig(args, os.Getenv)
+			if err != nil && hookclient.Denies(args) {
+				return usagef("%w", err) // exit code 2, which denies
+			}
 			if err != nil {
 				// A hook must never disturb the agent: say why, and abstain.
 				cmd.PrintErrln("assent hook:", err)
