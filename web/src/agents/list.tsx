@@ -12,7 +12,7 @@ export function Agents() {
   return (
     <>
       {byHost(agents.value).map(([host, list]) => (
-        <section key={host} data-ui="agents" aria-label={w.on(host)}>
+        <section key={host} data-ui="agents" aria-label={w.on(visibleLine(host))}>
           <h2>{w.on(visibleLine(host))}</h2>
           {list.map((a) => (
             <Row key={a.name} agent={a} />
