@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agents } from "../agents/agents";
-import { messagesPath, send, type Sending } from "../agents/send";
+import { messagesPath, send, takeBack, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
 import { authorized, ownDevice } from "../device/session";
@@ -10,6 +10,7 @@ import { link } from "../queue/state";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { heard, keepMessagesOf, messages, writing } from "./messages";
+import { edit, replaced, Waiting, waits } from "./waiting";
 
 const w = laterWords.say;
 const shown = 3; // messages, the newest
@@ -34,6 +35,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
   });
   const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id)); // while the session has a process
   const own = messages.value.filter((m) => m.sessionId === id);
+  const last = own.filter(waits).pop();
   const to = session && recipient(session, hosted?.name, own);
   if (!session || !to || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
@@ -44,10 +46,12 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     if (busy || draft.trim() === "") return;
     setBusy(true);
     setTrouble("");
+    set(""); // at once: what is typed meanwhile is the next one
     try {
       await send({ ...to, prompt: draft });
-      set("");
     } catch (e) {
+      const next = drafts.peek().get(id);
+      set(next ? `${draft}\n${next}` : draft);
       setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
     }
     setBusy(false);
@@ -55,9 +59,12 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
   return (
     <section class="say" data-ui="composer" aria-label={w.label}>
       <ol class="sent" aria-live="polite">
-        {own.slice(-shown).map((m) => (
-          <One key={m.id} message={m} />
-        ))}
+        {own
+          .filter((m) => !waits(m) && !replaced.value.has(m.id))
+          .slice(-shown)
+          .map((m) => (
+            <One key={m.id} message={m} />
+          ))}
       </ol>
       {trouble && (
         <p class="notice" role="alert">
@@ -83,6 +90,9 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
             if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
               e.preventDefault();
               void go();
+            } else if (e.key === "ArrowUp" && draft === "" && last) {
+              e.preventDefault();
+              edit(last);
             }
           }}
         />
@@ -90,6 +100,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
           {busy ? w.sending : w.send}
         </button>
       </form>
+      <Waiting key={id} own={own} />
       {hosted && <Stop agent={hosted.name} session={id} />}
       <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
     </section>
@@ -135,7 +146,7 @@ export function One({ message: m }: { message: Message }) {
         {by} · {stateOf(m)}
       </small>
       {m.state === "sent" && (
-        <button type="button" class="link" data-action="take-back" onClick={() => void takeBack(m)}>
+        <button type="button" class="link" data-action="take-back" onClick={() => void takeBack(m).then((now) => heard([now]), () => undefined)}>
           {w.takeBack}
         </button>
       )}
@@ -156,14 +167,6 @@ function how(m: Message, seconds: string): string {
   if (m.kind === "cancel") return w.stops[m.state];
   if (m.state === "ended" && m.outcome && m.outcome !== "completed") return w.outcomes[m.outcome];
   return w.states[m.state](seconds);
-}
-
-/** Takes back what nobody has taken yet; where somebody has, its new state is on its way. */
-function takeBack(m: Message): Promise<void> {
-  return authorized<Message>("DELETE", `${messagesPath(m.sessionId)}/${m.id}`).then(
-    (now) => heard([now]),
-    () => undefined,
-  );
 }
 
 /** Reads the messages of a session once, and again with each new connection: what changes in between, the
