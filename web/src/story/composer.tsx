@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agents } from "../agents/agents";
+import { kindFor, Outcome, type AgentSession } from "../agents/outcome";
 import { messagesPath, send, takeBack, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
@@ -33,13 +34,23 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     field.current.scrollIntoView({ block: "nearest" });
     field.current.focus();
   });
-  const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id)); // while the session has a process
+  const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id));
+  const stand = hosted?.sessions?.find((s) => s.sessionId === id);
   const own = messages.value.filter((m) => m.sessionId === id);
   const last = own.filter(waits).pop();
-  const to = session && recipient(session, hosted?.name, own);
+  const to = session && recipient(session, hosted?.name, stand, own);
   if (!session || !to || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
-  if (role === "view" || role === "approve") return <p class="quiet say-not">{w.notAllowed}</p>;
+  const may = role !== "view" && role !== "approve";
+  const about = hosted && stand && <Outcome agent={hosted} session={stand} may={may} />;
+  if (!may) {
+    return (
+      <>
+        {about}
+        <p class="quiet say-not">{w.notAllowed}</p>
+      </>
+    );
+  }
   const draft = drafts.value.get(id) ?? "";
   const set = (text: string) => (drafts.value = new Map(drafts.value).set(id, text));
   const go = async () => {
@@ -57,61 +68,64 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     setBusy(false);
   };
   return (
-    <section class="say" data-ui="composer" aria-label={w.label}>
-      <ol class="sent" aria-live="polite">
-        {own
-          .filter((m) => !waits(m) && !replaced.value.has(m.id))
-          .slice(-shown)
-          .map((m) => (
-            <One key={m.id} message={m} />
-          ))}
-      </ol>
-      {trouble && (
-        <p class="notice" role="alert">
-          {trouble}
-        </p>
-      )}
-      <form
-        onSubmit={(e) => {
-          e.preventDefault();
-          void go();
-        }}
-      >
-        <textarea
-          ref={field}
-          aria-label={w.label}
-          placeholder={w.placeholder}
-          rows={Math.min(6, draft.split("\n").length)}
-          maxLength={65536}
-          dir="auto"
-          value={draft}
-          onInput={(e) => set(e.currentTarget.value)}
-          onKeyDown={(e) => {
-            if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
-              e.preventDefault();
-              void go();
-            } else if (e.key === "ArrowUp" && draft === "" && last) {
-              e.preventDefault();
-              edit(last);
-            }
+    <>
+      {about}
+      <section class="say" data-ui="composer" aria-label={w.label}>
+        <ol class="sent" aria-live="polite">
+          {own
+            .filter((m) => !waits(m) && !replaced.value.has(m.id))
+            .slice(-shown)
+            .map((m) => (
+              <One key={m.id} message={m} />
+            ))}
+        </ol>
+        {trouble && (
+          <p class="notice" role="alert">
+            {trouble}
+          </p>
+        )}
+        <form
+          onSubmit={(e) => {
+            e.preventDefault();
+            void go();
           }}
-        />
-        <button type="submit" class="allow" data-action="say" disabled={busy || draft.trim() === ""}>
-          {busy ? w.sending : w.send}
-        </button>
-      </form>
-      <Waiting key={id} own={own} />
-      {hosted && <Stop agent={hosted.name} session={id} />}
-      <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
-    </section>
+        >
+          <textarea
+            ref={field}
+            aria-label={w.label}
+            placeholder={w.placeholder}
+            rows={Math.min(6, draft.split("\n").length)}
+            maxLength={65536}
+            dir="auto"
+            value={draft}
+            onInput={(e) => set(e.currentTarget.value)}
+            onKeyDown={(e) => {
+              if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+                e.preventDefault();
+                void go();
+              } else if (e.key === "ArrowUp" && draft === "" && last) {
+                e.preventDefault();
+                edit(last);
+              }
+            }}
+          />
+          <button type="submit" class="allow" data-action="say" disabled={busy || draft.trim() === ""}>
+            {busy ? w.sending : w.send}
+          </button>
+        </form>
+        <Waiting key={id} own={own} />
+        {hosted && stand?.status === "busy" && <Stop agent={hosted.name} session={id} />}
+        <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
+      </section>
+    </>
   );
 }
 
 /** To whom the text of the line goes: the session's terminal, or the agent of a host that runs it, or ran it.
  * undefined: to nobody, it has ended. */
-function recipient(session: SessionInfo, hosted: string | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
+function recipient(session: SessionInfo, hosted: string | undefined, stand: AgentSession | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
   const sessionId = session.sessionId;
-  if (hosted) return { host: true, agent: hosted, sessionId, kind: "prompt" };
+  if (hosted && stand) return { host: true, agent: hosted, sessionId, kind: kindFor(stand) };
   const ran = own.find((m) => !m.agent.startsWith("terminal@"))?.agent;
   if (ran) return { host: true, agent: ran, sessionId, kind: "resume" };
   return session.state === "exited" ? undefined : { host: false, agent: `terminal@${session.host ?? ""}`, sessionId, kind: "prompt" };
