@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,12 @@ type agentFlags struct {
 	timeout       time.Duration
 	wait, expires time.Duration
 	agent         string
+	settled       func(hook.Message) bool  // it need not be waited for any more; nil: once it has a receipt
+	print         func(hook.Message) error // says what became of it, for people; nil: in a line
 }
 
 func (f *agentFlags) add(a *app, c *cobra.Command, options bool) {
-	f.wait, f.expires = 10*time.Second, 10*time.Minute
+	f.wait, f.expires = cmp.Or(f.wait, 10*time.Second), 10*time.Minute
 	if options {
 		c.Flags().Float64Var(&f.options.BudgetUSD, "budget", 0, "what the session may cost, in USD (0: the agent's ceiling)")
 		c.Flags().DurationVar(&f.timeout, "timeout", 0, "how long the session may take, such as 30m (0: the agent's ceiling)")
@@ -190,6 +193,9 @@ func (a *app) toSession(ctx context.Context, f agentFlags, session string, m hoo
 		}
 	}
 	if found == 0 { // one that has ended
+		if s, err := b.session(ctx, session, false); err == nil {
+			session = s.SessionID
+		}
 		m.SessionID, m.Agent = session, f.agent
 		var before []hook.Message
 		if err := b.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(session)+"/messages", nil, &before); err != nil {
@@ -230,8 +236,12 @@ func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
 	if err := b.call(ctx, "POST", path, in, &m); err != nil {
 		return err
 	}
+	settled := f.settled
+	if settled == nil {
+		settled = func(m hook.Message) bool { return m.State != hook.MessageSent && m.State != hook.MessageTaken }
+	}
 	end := time.Now().Add(f.wait)
-	for pause := 50 * time.Millisecond; m.State == hook.MessageSent || m.State == hook.MessageTaken; pause = min(2*pause, time.Second) {
+	for pause := 50 * time.Millisecond; !settled(m); pause = min(2*pause, time.Second) {
 		if time.Now().Add(pause).After(end) {
 			break
 		}
@@ -244,11 +254,14 @@ func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
 			return err
 		}
 	}
-	if a.json {
+	switch {
+	case a.json:
 		if err := a.printJSON(m); err != nil {
 			return err
 		}
-	} else {
+	case f.print != nil:
+		return f.print(m)
+	default:
 		fmt.Fprintf(a.out, "%s: %s\n", show.Line(m.SessionID), outcomeOfAgent(m))
 	}
 	if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused || m.Outcome == hook.OutcomeFailed {

@@ -15,6 +15,8 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	}
 	for _, c := range s.messages {
 		switch {
+		case c.Kind == hook.MessageHandover && (c.state == confirmed || c.state == started):
+			s.handOver(now, c)
 		case c.Kind != hook.MessageCancel:
 		case c.state == confirmed:
 			s.cancel(now, c)

@@ -129,7 +129,7 @@ func (s *session) attach(now time.Time) {
 	}
 	s.poll(now)
 	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
-	if m := s.outstanding(); s.runs && m != nil && m.state == written && m.Kind != hook.MessageCancel {
+	if m := s.outstanding(); s.runs && m != nil && m.state == written {
 		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
 			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
 		}
