@@ -360,17 +360,19 @@ func isUUID(text string) bool {
 	return err == nil && id.String() == text
 }
 
-// live counts the processes, and finds the session that has been idle for longest.
+// live counts the processes, without those that are being ended with nothing to do any more, and finds the
+// session that has been idle for longest.
 func (h *Host) live(agent string) (all, same int, idle *session) {
 	for _, s := range h.sessions {
-		if !s.runs {
+		free := s.outstanding() == nil
+		if !s.runs || free && s.stopping != "" {
 			continue
 		}
 		all++
 		if s.meta.Agent == agent {
 			same++
 		}
-		if s.outstanding() == nil && s.stopping == "" && (idle == nil || s.idleSince.Before(idle.idleSince)) {
+		if free && (idle == nil || s.idleSince.Before(idle.idleSince)) {
 			idle = s
 		}
 	}
