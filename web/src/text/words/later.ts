@@ -112,7 +112,7 @@ export const laterWords = {
   agents: {
     on: (host: string) => `Agents on ${host}`,
     states: { idle: "idle, can be started", busy: "working", offline: "offline" } as const,
-    cost: (usd: string) => `about $${usd}`,
+    cost: (usd: string) => `about ${usd}`,
     head: (agent: string) => `Start ${agent}`,
     where: (project: string, host: string) => `It works in ${project} on ${host}, and asks here as every agent does.`,
     prompt: "What should it do?",
