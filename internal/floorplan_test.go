@@ -228,6 +228,7 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
+	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 
