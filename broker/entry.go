@@ -97,7 +97,7 @@ func (e *entry) comesBack() bool { return e.Event != hook.EventElicitation }
 // asked is the sequence of the asked record, 0 while it is unknown.
 func (e *entry) asked() uint64 { return max(e.AskedSeq, e.askedAt) }
 
-// expiry is when this broker ends the request.
+// expiry is when this broker ends the request, by its own clock, see byOurClock.
 func (e *entry) expiry() time.Time {
 	switch {
 	case e.HeldElsewhere:

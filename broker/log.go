@@ -18,7 +18,7 @@ type Log interface {
 	// that it could not look either. A log that does not work says so within a second, a cluster within three; one
 	// that works may take longer while very many append at a time, until ctx is done.
 	//
-	// The log sets Seq and After of what it stores; what rec has there means nothing. After is
+	// The log sets Seq and After of what it stores, and Stored of what it shows; what rec has there means nothing. After is
 	// never below the EventSeq of the record, or of its request.
 	Append(ctx context.Context, rec hook.Record, after uint64) (seq uint64, err error)
 

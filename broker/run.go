@@ -43,6 +43,8 @@ type Broker struct {
 	idle      *list.List // sessions without requests, least recently used first
 	feed      changes
 
+	clockWarned bool // of a broker with another clock
+
 	tailSeq  uint64              // newest record seen
 	eventSeq uint64              // newest event observed
 	used     map[uint64]struct{} // events that a record names as proof and that were not observed yet
@@ -277,6 +279,13 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		// payload: what approvers see must be what was recorded.
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 		e.NoDedup = local.NoDedup // not recorded
+	}
+	if ours {
+		e.CreatedAt, e.Deadline = local.CreatedAt, local.Deadline // by our own clock, from the hook's own words
+	} else if e.clockApart.Abs() > clockWorry && b.ready && !b.clockWarned {
+		b.clockWarned = true
+		b.cfg.Logf("request %s: the broker that recorded it has a clock %v from ours; deadlines are counted from when the record took it, but set the clocks",
+			e.ID, e.clockApart.Round(time.Second))
 	}
 	e.shortenLocked()
 	if !waiting {

@@ -29,9 +29,9 @@ func TestPersist(t *testing.T) {
 		// the first is.
 		brokers int
 		dead    reply
-		end    ending
-		after  time.Duration // at the earliest
-		within time.Duration // and at most this much later
+		end     ending
+		after   time.Duration // at the earliest
+		within  time.Duration // and at most this much later
 	}{
 		{name: "answered", script: []phase{{0, yes, time.Minute}}, end: endAnswer, after: time.Minute},
 		{name: "no socket file", script: []phase{{0, reply{state: absent}, 0}}, end: endFailed},
