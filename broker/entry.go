@@ -28,6 +28,8 @@ type entry struct {
 	// askedAt is the sequence of asked as Append returned it; the tail may be a little later.
 	askedAt uint64
 
+	announced bool // the other brokers were told that its hook waits here
+
 	// States of a pending request, beside View.Detached and View.HeldElsewhere.
 	handingBack        bool // too large to be held: an end is about to be recorded
 	awaitingRule       bool // a rule is about to answer

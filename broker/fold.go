@@ -11,6 +11,8 @@ import (
 type folded struct {
 	View
 	settledBy string // id of the record that settled the request
+	// heldBy is the run of the broker that holds its hook, as far as is known; "" where nobody says so.
+	heldBy string
 	// clockApart is how far the clock of the broker that asked is from ours, 0 where it is near.
 	clockApart time.Duration
 }
@@ -28,6 +30,7 @@ func (f *folded) fold(rec hook.Record) bool {
 		}
 		f.Request = *rec.Request
 		f.CreatedAt, f.Deadline, f.clockApart = byOurClock(&rec)
+		f.heldBy = rec.Broker
 		f.State = Pending
 		f.AskedSeq = rec.Seq
 	case hook.StepDecided, hook.StepEnded:

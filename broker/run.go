@@ -112,6 +112,9 @@ func New(ctx context.Context, cfg Config) (*Broker, error) {
 	for range enders {
 		b.running.Go(b.runEnder)
 	}
+	if b.shares() {
+		b.running.Go(b.watchReplicas)
+	}
 	b.running.Go(b.recordFollowUps)
 	b.running.Go(b.runSaver)
 	return b, nil
@@ -288,6 +291,9 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 			e.ID, e.clockApart.Round(time.Second))
 	}
 	e.shortenLocked()
+	if e.announced { // its hook came here before the record did
+		e.heldBy = b.self()
+	}
 	if !waiting {
 		e.NoDedup = e.ToolUseID == "" // NoDedup itself is not recorded
 		e.awaitRuleLocked()
@@ -303,9 +309,12 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		b.endLocked(e, ending{outcome: hook.HandedBack, reason: e.handBackReason()})
 	case !e.handingBack:
 		// Another replica's, or one whose hook left before the record came.
-		if b.cfg.SingleReplica || ours {
+		switch {
+		case b.cfg.SingleReplica || ours:
 			b.leftLocked(e, e.Channel)
-		} else {
+		case b.shares() && rec.Broker == b.self() && e.comesBack():
+			b.awayLocked(e) // its hook was told that nobody knows, and to come again
+		default:
 			e.HeldElsewhere = true
 		}
 	}
@@ -328,6 +337,7 @@ func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 func (b *Broker) settledLocked(e *entry) {
 	e.disarmLocked()
 	e.end, e.Detached = nil, false
+	b.unannounceLocked(e)
 	e.withdrawAt, e.answerUnrecordedAt, e.retryAt, e.publishAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.answered += len(e.waiters)
 	if e.answeredUnrecorded && e.Decision != nil {

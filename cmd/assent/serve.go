@@ -175,9 +175,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	views := server.Views{Reading: files.Reading(""), Effects: effectsOf, Allowed: hist.Allowed, Contexts: reqcontext.New(0)}
 
 	// The broker, on the record. It has caught up when New returns.
+	others, err := joinCluster(ctx, a.stateDir, &f, streams, sugar.Warnf)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "the other brokers", others.Close)
 	requests := metrics.NewRequests()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
+		Log: streams, SingleReplica: f.natsURL == "", Replicas: others.replicas(), Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
 		Recorded: recorded(requests.Recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {
