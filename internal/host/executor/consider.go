@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
@@ -93,6 +94,8 @@ func check(o Order, now time.Time) string {
 		return "the prompt is empty"
 	case o.Kind == hook.MessageCancel && o.Prompt != "":
 		return "what cancels a turn has no prompt"
+	case streamjson.Obeyed(o.Prompt) != "":
+		return fmt.Sprintf("the prompt holds %q: %s", streamjson.Obeyed(o.Prompt), streamjson.NotObeyed)
 	}
 	return ""
 }
