@@ -190,11 +190,18 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	}
 	h.mu.Unlock()
 	findings := h.cfg.Look(ctx, agent)
+	var err error
+	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
+		err = h.tree(ctx, agent.Project, s.meta.Worktree)
+	}
 	h.mu.Lock()
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
 		}
+	}
+	if err != nil {
+		return agent, 0, err.Error()
 	}
 	return agent, budget, ""
 }
