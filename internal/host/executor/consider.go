@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
@@ -93,6 +94,8 @@ func check(o Order, now time.Time) string {
 		return "the prompt is empty"
 	case o.Kind == hook.MessageCancel && o.Prompt != "":
 		return "what cancels a turn has no prompt"
+	case streamjson.Obeyed(o.Prompt) != "":
+		return fmt.Sprintf("the prompt holds %q: %s", streamjson.Obeyed(o.Prompt), streamjson.NotObeyed)
 	}
 	return ""
 }
@@ -187,11 +190,18 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	}
 	h.mu.Unlock()
 	findings := h.cfg.Look(ctx, agent)
+	var err error
+	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
+		err = h.tree(ctx, agent.Project, s.meta.Worktree)
+	}
 	h.mu.Lock()
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
 		}
+	}
+	if err != nil {
+		return agent, 0, err.Error()
 	}
 	return agent, budget, ""
 }

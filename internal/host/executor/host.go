@@ -360,10 +360,11 @@ func isUUID(text string) bool {
 	return err == nil && id.String() == text
 }
 
-// live counts the processes, and finds the session that has been idle for longest.
+// live counts the processes but those that do nothing and are on their way out, having made room, and finds the
+// session that has been idle for longest.
 func (h *Host) live(agent string) (all, same int, idle *session) {
 	for _, s := range h.sessions {
-		if !s.runs {
+		if !s.runs || s.stopping != "" && s.outstanding() == nil {
 			continue
 		}
 		all++
