@@ -73,7 +73,7 @@ type NewAgentMessage struct {
 	Agent string `json:"agent,omitempty"`
 	// SessionID is a UUID in lower case. A prompt to one that nobody knows starts it.
 	SessionID string               `json:"sessionId"`
-	Kind      string               `json:"kind"` // hook.MessagePrompt, MessageResume or MessageCancel
+	Kind      string               `json:"kind"` // hook.MessagePrompt, MessageResume, MessageCancel or MessageHandover
 	Prompt    string               `json:"prompt,omitempty"`
 	Options   *hook.MessageOptions `json:"options,omitempty"`
 	ExpiresAt string               `json:"expiresAt,omitempty"` // RFC 3339; at most a day ahead

@@ -5306,9 +5306,9 @@ export interface Message {
   agent: string;
   sessionId: string;
   /**
-   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does.
+   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does. handover: end its process here once no turn runs, so that a terminal can go on with it.
    */
-  kind: "prompt" | "resume" | "cancel";
+  kind: "prompt" | "resume" | "cancel" | "handover";
   /**
    * The text; absent once it was forgotten.
    */
@@ -5346,6 +5346,10 @@ export interface Message {
    * What became of a message to an agent of a host that has ended.
    */
   outcome?: "completed" | "failed" | "cancelled";
+  /**
+   * Of a handover that has completed: one line for a shell on the host, which goes on with the session in a terminal. No control characters are in it.
+   */
+  command?: string;
   by: Approver;
   /**
    * @minItems 1
