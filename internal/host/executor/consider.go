@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/optin"
@@ -98,6 +99,8 @@ func check(o Order, now time.Time) string {
 		return fmt.Sprintf("the prompt is longer than %d KiB", MaxPrompt>>10)
 	case o.Kind == hook.MessagePrompt && strings.TrimSpace(o.Prompt) == "":
 		return "the prompt is empty"
+	case streamjson.Obeyed(o.Prompt) != "":
+		return fmt.Sprintf("the prompt holds %q: %s", streamjson.Obeyed(o.Prompt), streamjson.NotObeyed)
 	case hook.Wordless(o.Kind) && o.Prompt != "":
 		return "a " + o.Kind + " has no prompt"
 	}
@@ -191,11 +194,18 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	}
 	h.mu.Unlock()
 	findings := h.cfg.Look(ctx, agent)
+	var err error
+	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
+		err = h.tree(ctx, agent.Project, s.meta.Worktree)
+	}
 	h.mu.Lock()
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
 		}
+	}
+	if err != nil {
+		return agent, 0, err.Error()
 	}
 	return agent, budget, ""
 }

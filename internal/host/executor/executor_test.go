@@ -174,10 +174,10 @@ func TestBook(t *testing.T) {
 
 func TestEnvironmentIsOfAllowedNames(t *testing.T) {
 	got := agentEnv([]string{
-		"HOME=/h", "PATH=/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
+		"HOME=/h", "PATH=.:/bin::bin:/usr/bin:../x", "LC_ALL=C", "ANTHROPIC_API_KEY=k", "ASSENT_TOKEN=t", "ASSENT_SOCKET=/s", "CLAUDECODE=1", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CONFIG_DIR=/c", "LD_PRELOAD=/x.so", "NODE_OPTIONS=--require /x", "BASH_ENV=/x", "GIT_DIR=/x", mark + "=other", "HOMEX=1", "nonsense",
 	}, "s")
-	if want := []string{"HOME=/h", "PATH=/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s"}; !slices.Equal(got, want) {
+	if want := []string{"HOME=/h", "PATH=/bin:/usr/bin", "LC_ALL=C", "ANTHROPIC_API_KEY=k", mark + "=s"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }
@@ -218,12 +218,29 @@ func TestCheck(t *testing.T) {
 		"longer than":  func(o *Order) { o.Prompt = strings.Repeat("x", MaxPrompt+1) },
 		"is empty":     func(o *Order) { o.Prompt = " \n" },
 		"no prompt":    func(o *Order) { o.Kind = hook.MessageCancel },
+		"/config":      func(o *Order) { o.Prompt = "/config permissionMode=dontAsk" },
+		"@~/.ssh/id":   func(o *Order) { o.Kind, o.Prompt = hook.MessageResume, "tell me @~/.ssh/id" },
 	} {
 		o := good
 		change(&o)
 		if why := check(o, now); !strings.Contains(why, want) {
 			t.Errorf("%q, want %q", why, want)
 		}
+	}
+}
+
+// A session that was told to make room has made it: who needs the place is not refused for as long as the process
+// takes to end.
+func TestWhoMakesRoomIsNotCounted(t *testing.T) {
+	idle := &session{meta: meta{Agent: "coder"}, book: book{runs: true}}
+	works := &session{meta: meta{Agent: "coder"}, book: book{runs: true, messages: []*message{{Order: Order{Kind: hook.MessagePrompt}, state: started}}}}
+	h := &Host{sessions: map[string]*session{one: idle, two: works}}
+	if all, same, found := h.live("coder"); all != 2 || same != 2 || found != idle {
+		t.Errorf("%d, %d, %v", all, same, found)
+	}
+	idle.stopping, works.stopping = "EXIT", "CANCELLED"
+	if all, same, found := h.live("coder"); all != 1 || same != 1 || found != nil {
+		t.Errorf("%d, %d, %v", all, same, found)
 	}
 }
 

@@ -360,19 +360,18 @@ func isUUID(text string) bool {
 	return err == nil && id.String() == text
 }
 
-// live counts the processes, without those that are being ended with nothing to do any more, and finds the
+// live counts the processes but those that do nothing and are on their way out, having made room, and finds the
 // session that has been idle for longest.
 func (h *Host) live(agent string) (all, same int, idle *session) {
 	for _, s := range h.sessions {
-		free := s.outstanding() == nil
-		if !s.runs || free && s.stopping != "" {
+		if !s.runs || s.stopping != "" && s.outstanding() == nil {
 			continue
 		}
 		all++
 		if s.meta.Agent == agent {
 			same++
 		}
-		if free && (idle == nil || s.idleSince.Before(idle.idleSince)) {
+		if s.outstanding() == nil && s.stopping == "" && (idle == nil || s.idleSince.Before(idle.idleSince)) {
 			idle = s
 		}
 	}
