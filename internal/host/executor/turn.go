@@ -17,6 +17,7 @@ const (
 	maxResult   = 32 << 10
 	maxProgress = 200
 	maxWhy      = 300
+	maxVersion  = 64
 )
 
 // event takes in one line of the agent.
@@ -24,7 +25,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	m := s.outstanding()
 	switch e.Kind {
 	case streamjson.Init:
-		s.version = e.Version
+		s.version = clip(e.Version, maxVersion)
 		s.mode(now, e.Mode)
 	case streamjson.Replay:
 		s.receipt(now, e.Prompt)
