@@ -144,6 +144,13 @@ func (h *Host) load() error {
 				continue
 			}
 		}
+		if errors.Is(err, errDamaged) {
+			// The others go on. Nothing is done for this one: its directory is in the way of what would begin it again, and what
+			// runs for it, without anybody who watches its ceilings, ends.
+			h.cfg.Logf("%v", err)
+			sweep(began{}, d.Name())
+			continue
+		}
 		if err != nil {
 			return err
 		}
