@@ -292,6 +292,29 @@ func TestAcceptIsReadWhenAnOrdersTurnComes(t *testing.T) {
 	}
 }
 
+// A mode that does not ask ends an agent also within a turn, and so does what only another process can have told it.
+func TestWhatTheAgentSaysOfItsMode(t *testing.T) {
+	for name, c := range map[string]struct {
+		event streamjson.Event
+		stops bool
+	}{
+		"a mode that asks":              {streamjson.Event{Kind: streamjson.Mode, Mode: "acceptEdits"}, false},
+		"one that does not":             {streamjson.Event{Kind: streamjson.Mode, Mode: "auto"}, true},
+		"one that does not, at a turn":  {streamjson.Event{Kind: streamjson.Init, Mode: "dontAsk"}, true},
+		"an answer to a cancel":         {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + one}, false},
+		"to one that was written again": {streamjson.Event{Kind: streamjson.Answer, Request: "again-" + one}, false},
+		"to a cancel of nobody's":       {streamjson.Event{Kind: streamjson.Answer, Request: "cancel-" + two}, true},
+		"to anything else":              {streamjson.Event{Kind: streamjson.Answer, Request: "x"}, true},
+	} {
+		dir := t.TempDir()
+		s := &session{h: &Host{cfg: Config{Dir: dir, Logf: t.Logf}}, dir: dir, meta: meta{Session: two}, book: book{messages: []*message{{Order: Order{ID: one, Kind: hook.MessageCancel}, state: started}}}}
+		s.event(time.Now(), c.event)
+		if (s.stopping == "REFUSED") != c.stops || (s.forced == 3) != c.stops {
+			t.Errorf("%s: %q, %d", name, s.stopping, s.forced)
+		}
+	}
+}
+
 // A session that was told to make room has made it: who needs the place is not refused for as long as the process
 // takes to end.
 func TestWhoMakesRoomIsNotCounted(t *testing.T) {

@@ -140,7 +140,7 @@ func (s *session) attach(now time.Time) {
 		}
 	}
 	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
-		_ = s.write(streamjson.Interrupt("again-" + m.ID))
+		_ = s.write(streamjson.Interrupt(repeats + m.ID))
 	}
 }
 
@@ -442,7 +442,7 @@ func (s *session) cancel(now time.Time, c *message) {
 	}
 	switch m.cancels {
 	case 1:
-		if err := s.write(streamjson.Interrupt("cancel-" + c.ID)); err != nil {
+		if err := s.write(streamjson.Interrupt(cancels + c.ID)); err != nil {
 			s.stop(now, "CANCELLED", "cancelled", 2)
 		}
 	case 2:
