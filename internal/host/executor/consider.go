@@ -195,8 +195,9 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
 	}
 	h.mu.Unlock()
-	findings := h.cfg.Look(ctx, agent)
+	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
 	h.mu.Lock()
+	h.scopes = scopes
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
