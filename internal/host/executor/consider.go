@@ -209,12 +209,13 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
 	}
 	h.mu.Unlock()
-	findings := h.cfg.Look(ctx, agent)
+	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
 	var err error
 	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
 		err = h.tree(ctx, agent.Project, s.meta.Worktree)
 	}
 	h.mu.Lock()
+	h.scopes = scopes
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
