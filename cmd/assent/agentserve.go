@@ -28,6 +28,8 @@ import (
 // hostToken is the file, beside agents.yaml, in which a host keeps its token.
 const hostToken = "host.token"
 
+const maxHostToken = 4 << 10 // bytes of it
+
 func (a *app) agentServeCmd() *cobra.Command {
 	var name string
 	c := &cobra.Command{
@@ -63,14 +65,9 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		defer lines.Unlock()
 		cmd.PrintErrln("assent agent serve: " + show.Line(fmt.Sprintf(format, args...)))
 	}
-	file, path, err := agentsFile()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s, so there is nothing to run; write one (docs/hosts.md), then: %s agent doctor", path, typed())
-	case err != nil:
+	file, path, err := hostFile()
+	if err != nil {
 		return err
-	case len(file.Accept) == 0:
-		return fmt.Errorf("%s accepts no device, so nobody could start anything; add accept: [device:THUMBPRINT], with a thumbprint that %s device list prints", path, typed())
 	}
 	if name == "" {
 		if name, err = os.Hostname(); err != nil {
@@ -88,7 +85,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	changed := make(chan struct{}, 1)
 	surroundings := a.agentSurroundings()
 	host, err := executor.Open(executor.Config{
-		Dir: filepath.Join(a.stateDir, "agents"), Home: surroundings.Home, Environ: os.Environ(),
+		Dir: a.sessionsDir(), Home: surroundings.Home, Version: version(), Environ: os.Environ(),
 		File:     func() (optin.File, error) { f, _, err := agentsFile(); return f, err },
 		Look:     surroundings.Look,
 		Settings: func(agent optin.Agent) ([]byte, error) { return a.hostHooks(agent, info.Socket) },
@@ -104,7 +101,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		Logf: logf,
 	})
 	if errors.Is(err, executor.ErrRuns) {
-		return fmt.Errorf("%w, in %s; end that one first", err, filepath.Join(a.stateDir, "agents"))
+		return fmt.Errorf("%w, in %s; end that one first", err, a.sessionsDir())
 	}
 	if err != nil {
 		return err
@@ -148,7 +145,7 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 	if token := strings.TrimSpace(os.Getenv("ASSENT_TOKEN")); token != "" {
 		return token, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := optin.Own(path, maxHostToken)
 	if err == nil && strings.TrimSpace(string(text)) != "" {
 		return strings.TrimSpace(string(text)), nil
 	}
@@ -166,7 +163,15 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 	if err := b.call(ctx, "POST", "/v1/tokens", api.NewToken{Role: "host", Name: cmp.Or(name, "host")}, &made); err != nil {
 		return "", fmt.Errorf("make a token for this host: %w", err)
 	}
-	return made.Secret, os.WriteFile(path, []byte(made.Secret+"\n"), 0o600)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty one
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(made.Secret + "\n")
+	return made.Secret, errors.Join(err, f.Close())
 }
 
 // hostHooks are the settings with which an agent gets the hooks that are not installed; nil: they are.

@@ -84,6 +84,26 @@ func TestAPromptIsWords(t *testing.T) {
 	})
 }
 
+// What a host says of itself can be any number and any name.
+func TestAHostsWordsAreBounded(t *testing.T) {
+	withRegistry(t, func(t *testing.T, _ *rig, g *Registry, _ *Link) {
+		l := g.Connect("h2-of-somebody-else", func() {})
+		session := func(id string, cost float64) []api.AgentSession {
+			return []api.AgentSession{{SessionID: id, CostUSD: cost}}
+		}
+		problems, err := l.Offer(t.Context(), "here", "1", []api.Agent{
+			{Name: "a", Sessions: session("s", -1)}, {Name: "b", Sessions: session("s", 1e300)}, {Name: "c", Sessions: session("", 1)}, {Name: "d", Sessions: session(strings.Repeat("x", 300), 1)},
+			{Name: "good", Sessions: session("s", 1)},
+		})
+		if err != nil || len(problems) != 4 {
+			t.Errorf("%q, %v", problems, err)
+		}
+		if a, _, err := g.Agent("good"); err != nil || a.Hostname != "here (h2-of-so)" {
+			t.Errorf("it goes by another host's name: %+v, %v", a, err)
+		}
+	})
+}
+
 // A message to a host is nobody else's: no inbox, no hook and no receipt of a hook moves it.
 func TestAHostsMessageIsNoSessions(t *testing.T) {
 	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
@@ -209,6 +229,10 @@ func TestANameIsOneHosts(t *testing.T) {
 		}
 		l.Close()
 		time.Sleep(Lease)
+		if problems := offer(); len(problems) != 3 { // who waited until a host is away is sent nothing of what is meant for it
+			t.Errorf("%q", problems)
+		}
+		g.cfg.Known = func(host string) bool { return host != workstation } // its token was revoked
 		if problems := offer(); len(problems) != 2 {
 			t.Errorf("%q", problems)
 		}

@@ -23,6 +23,9 @@ const least = 0.001
 func (h *Host) consider(ctx context.Context, o Order) {
 	s := h.sessions[o.Session]
 	why := check(o, time.Now())
+	if why == "" {
+		_, why = h.accepted(o)
+	}
 	switch {
 	case why != "":
 	case hook.Wordless(o.Kind) && (s == nil || s.meta.Agent != o.Agent):
@@ -132,11 +135,24 @@ func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why stri
 	return why
 }
 
+// accepted is the file of agents as it is now. why says that it does not accept who gave the order: it may have
+// waited here for long, and accept have been changed meanwhile.
+func (h *Host) accepted(o Order) (file optin.File, why string) {
+	file, err := h.cfg.File()
+	switch {
+	case err != nil:
+		return file, "agents.yaml: " + err.Error()
+	case !slices.Contains(file.Accept, o.By):
+		return file, "the device's key is not accepted here any more: " + o.By
+	}
+	return file, ""
+}
+
 // ceilings are the agent of an order and what the session may still spend; why says what is over a ceiling.
 func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64, why string) {
-	file, err := h.cfg.File()
-	if err != nil {
-		return agent, 0, "agents.yaml: " + err.Error()
+	file, why := h.accepted(o)
+	if why != "" {
+		return agent, 0, why
 	}
 	agent, ok := file.Agent(o.Agent)
 	if !ok {
@@ -193,12 +209,13 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
 	}
 	h.mu.Unlock()
-	findings := h.cfg.Look(ctx, agent)
+	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
 	var err error
 	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
 		err = h.tree(ctx, agent.Project, s.meta.Worktree)
 	}
 	h.mu.Lock()
+	h.scopes = scopes
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
@@ -225,7 +242,7 @@ func (h *Host) make(o Order) (*session, error) {
 	}
 	m := meta{Session: o.Session, Agent: agent.Name, Project: agent.Project, MadeAt: time.Now().UTC()}
 	if agent.Worktree && o.Kind == hook.MessagePrompt {
-		m.Worktree = "assent-" + o.Session[:8]
+		m.Worktree = treeName(o.Session)
 	}
 	s, err := makeSession(h, m)
 	if err == nil {

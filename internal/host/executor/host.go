@@ -54,10 +54,11 @@ const (
 // ErrRuns says that another host works on the same directory.
 var ErrRuns = errors.New("another assent agent serve works there")
 
-// Config is what a Host needs. All members but Changed and Logf are required.
+// Config is what a Host needs. All members but Version, Changed and Logf are required.
 type Config struct {
 	Dir     string   // of the sessions; made if it is not there
 	Home    string   // of the person
+	Version string   // of this program, see FindRunning; may be empty
 	Environ []string // of the host, of which agents get a part
 	File    func() (optin.File, error)
 	Look    func(context.Context, optin.Agent) []optin.Finding
@@ -86,6 +87,7 @@ type Host struct {
 	said     map[string]time.Time     // guarded by mu; when a session's progress was told last
 	serial   int                      // guarded by mu; of events
 	children map[int]bool             // guarded by mu; processes that are ours to wait for
+	scopes   string                   // guarded by mu; findScopes, before the last start
 	timeouts map[string]time.Duration // guarded by mu; of the agents, as their file said last
 }
 
@@ -117,7 +119,7 @@ func Open(cfg Config) (*Host, error) {
 		}
 		return nil, err
 	}
-	if err := h.load(); err != nil {
+	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.load()); err != nil {
 		h.Close()
 		return nil, err
 	}
@@ -143,6 +145,13 @@ func (h *Host) load() error {
 			if err == nil {
 				continue
 			}
+		}
+		if errors.Is(err, errDamaged) {
+			// The others go on. Nothing is done for this one: its directory is in the way of what would begin it again, and what
+			// runs for it, without anybody who watches its ceilings, ends.
+			h.cfg.Logf("%v", err)
+			sweep(began{}, d.Name())
+			continue
 		}
 		if err != nil {
 			return err
@@ -230,6 +239,10 @@ func (h *Host) Refuse(id, reason string) {
 }
 
 func (h *Host) refuseLocked(id, reason string) {
+	if !isUUID(id) { // no broker has a message of that name; it is not kept, as long as it may be
+		h.cfg.Logf("a message with the id %.40q is refused: %s", id, clip(reason, maxWhy))
+		return
+	}
 	h.extraLocked(api.HostFrame{Type: api.HostRefused, ID: frameID(id, "refused"), Message: id, Why: clip(reason, maxWhy)})
 	h.cfg.Logf("message %s is refused: %s", id, clip(reason, maxWhy))
 }
@@ -270,7 +283,7 @@ func (h *Host) findLocked(id string) *message {
 	return nil
 }
 
-// Acked takes the broker's word on a frame. Without ok what it says never will be recorded.
+// Acked takes the broker's word on a frame that waits for it. Without ok what it says never will be recorded.
 func (h *Host) Acked(frame string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -279,8 +292,11 @@ func (h *Host) Acked(frame string, ok bool) {
 	h.events = slices.DeleteFunc(h.events, is)
 	for _, s := range h.sessions {
 		for _, m := range s.messages {
-			if !frameOf(frame, m.ID) || m.acked[frame] {
+			if !frameOf(frame, m.ID) {
 				continue
+			}
+			if !slices.ContainsFunc(s.frames(), is) {
+				return // nobody said it: a journal is not filled from outside
 			}
 			e := entry{At: time.Now(), Acked: frame}
 			if frame == frameID(m.ID, "taken") && m.state == claimed { // in one entry: a claim that is acknowledged is not told again

@@ -16,6 +16,9 @@ import (
 // gitTime bounds the making of a work tree.
 const gitTime = 2 * time.Minute
 
+// treeName names the work tree of a session.
+func treeName(session string) string { return "assent-" + session[:8] }
+
 // tree makes sure that a session's work tree is there, and brings nothing for the agent that was not accepted.
 //
 // It is made here, from what is checked out in the project, and not by the client, which takes one that it finds: that
