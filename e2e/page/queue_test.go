@@ -118,3 +118,21 @@ func TestPageQueue(t *testing.T) {
 	b.See("[data-ui=composer] [data-ui=message]:nth-child(3)[data-state=taken]", "And of the shipping.")
 	b.Quiet()
 }
+
+// TestPageStopsAgents: a device that may send messages stops the sessions of hosts with everything else.
+func TestPageStopsAgents(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	h, b, _ := hosted(t, d)
+	b.Tap("[data-action=settings]")
+	b.Click("[data-ui=sections] button", rig.Word("settings.sections.stop"))
+	b.See("[data-ui=stop]", rig.Word("halt.agentsToo"))
+	b.Tap("[data-ui=stop] [data-action=stop]")
+	b.Looks("stop-agents")
+	b.Tap("[data-ui=stop] [data-action=yes]")
+	if m := h.next(api.BrokerMessage).Message; m.Kind != hook.MessageCancel || m.SessionID != hostedSession || !auth.VerifyMessage(*m) {
+		t.Fatalf("the host is sent %+v", m)
+	}
+	b.See("[data-ui=stop]", "1 session on a host was told to stop.")
+	b.Quiet()
+}
