@@ -74,6 +74,8 @@ var plan = []struct {
 		internal/setup/update
 		internal/store/history
 		internal/store/integrity
+		internal/store/lease
+		internal/store/presence
 		internal/store/reader
 		internal/store/stream
 		internal/terminal
@@ -228,6 +230,8 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
+	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
+	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 

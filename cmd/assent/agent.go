@@ -28,7 +28,7 @@ of assent. Where there is no such file nothing can be started.`,
 		RunE:    helpOrUnknown,
 	}
 	c.AddCommand(a.agentDoctorCmd(), a.agentAcceptCmd(), a.agentServeCmd())
-	c.AddCommand(a.agentListCmd(), a.agentStartCmd(), a.agentPromptCmd(), a.agentResumeCmd(), a.agentCancelCmd(), a.agentKeyCmd())
+	c.AddCommand(a.agentListCmd(), a.agentStartCmd(), a.agentPromptCmd(), a.agentResumeCmd(), a.agentCancelCmd(), a.agentHandoverCmd(), a.agentAttachCmd(), a.agentKeyCmd())
 	return c
 }
 

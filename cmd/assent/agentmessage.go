@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,10 +51,12 @@ type agentFlags struct {
 	timeout       time.Duration
 	wait, expires time.Duration
 	agent         string
+	settled       func(hook.Message) bool  // it need not be waited for any more; nil: once it has a receipt
+	print         func(hook.Message) error // says what became of it, for people; nil: in a line
 }
 
 func (f *agentFlags) add(a *app, c *cobra.Command, options bool) {
-	f.wait, f.expires = 10*time.Second, 10*time.Minute
+	f.wait, f.expires = cmp.Or(f.wait, 10*time.Second), 10*time.Minute
 	if options {
 		c.Flags().Float64Var(&f.options.BudgetUSD, "budget", 0, "what the session may cost, in USD (0: the agent's ceiling)")
 		c.Flags().DurationVar(&f.timeout, "timeout", 0, "how long the session may take, such as 30m (0: the agent's ceiling)")
@@ -172,13 +175,23 @@ func textOf(words []string) (string, error) {
 
 // toSession sends a message to the agent that has a session.
 func (a *app) toSession(ctx context.Context, f agentFlags, session string, m hook.Message) error {
-	b, _, err := a.asDevice(ctx)
+	to, _, err := a.addressee(ctx, f, session)
 	if err != nil {
 		return err
 	}
+	m.Agent, m.SessionID = to.Agent, to.SessionID
+	return a.toAgent(ctx, f, m)
+}
+
+// addressee finds the agent of a session, and all of the session's id; runs says that it has a process.
+func (a *app) addressee(ctx context.Context, f agentFlags, session string) (m hook.Message, runs bool, err error) {
+	b, _, err := a.asDevice(ctx)
+	if err != nil {
+		return m, false, err
+	}
 	var agents []api.Agent
 	if err := b.call(ctx, "GET", "/v1/agents", nil, &agents); err != nil {
-		return err
+		return m, false, err
 	}
 	found := 0
 	for _, x := range agents {
@@ -190,10 +203,13 @@ func (a *app) toSession(ctx context.Context, f agentFlags, session string, m hoo
 		}
 	}
 	if found == 0 { // one that has ended
+		if s, err := b.session(ctx, session, false); err == nil {
+			session = s.SessionID
+		}
 		m.SessionID, m.Agent = session, f.agent
 		var before []hook.Message
 		if err := b.call(ctx, "GET", "/v1/sessions/"+url.PathEscape(session)+"/messages", nil, &before); err != nil {
-			return err
+			return m, false, err
 		}
 		for _, x := range before {
 			if x.Way == hook.WayHost && f.agent == "" {
@@ -203,18 +219,18 @@ func (a *app) toSession(ctx context.Context, f agentFlags, session string, m hoo
 	}
 	switch {
 	case found > 1:
-		return fmt.Errorf("%d sessions begin with %s; write more of the id", found, show.Line(session))
+		return m, false, fmt.Errorf("%d sessions begin with %s; write more of the id", found, show.Line(session))
 	case m.Agent == "":
-		return fmt.Errorf("no agent has a session %s now: write its whole id, and its agent with --agent; %s agent list shows those that run", show.Line(session), typed())
+		return m, false, fmt.Errorf("no agent has a session %s now: write its whole id, and its agent with --agent; %s agent list shows those that run", show.Line(session), typed())
 	}
-	return a.toAgent(ctx, f, m)
+	return m, found > 0, nil
 }
 
-// toAgent signs a message and sends it, waits for its receipt and prints what became of it.
-func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
+// post signs a message to an agent and sends it. path is where what becomes of it is read with b.
+func (a *app) post(ctx context.Context, f agentFlags, m hook.Message) (b *client, path string, sent hook.Message, err error) {
 	b, key, err := a.asDevice(ctx)
 	if err != nil {
-		return err
+		return nil, "", m, err
 	}
 	f.options.TimeoutSeconds = int64(f.timeout.Seconds())
 	if f.options != (hook.MessageOptions{}) {
@@ -223,15 +239,26 @@ func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
 	m.ID, m.ExpiresAt = uuid.NewString(), time.Now().UTC().Add(f.expires).Format(time.RFC3339)
 	signature, err := key.Sign(auth.MessageText(m))
 	if err != nil {
-		return err
+		return nil, "", m, err
 	}
 	in := api.NewAgentMessage{ID: m.ID, SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt, Signature: signature}
-	path := "/v1/agents/" + url.PathEscape(m.Agent) + "/messages"
-	if err := b.call(ctx, "POST", path, in, &m); err != nil {
+	path = "/v1/agents/" + url.PathEscape(m.Agent) + "/messages"
+	err = b.call(ctx, "POST", path, in, &m)
+	return b, path + "/" + url.PathEscape(m.ID), m, err
+}
+
+// toAgent signs a message and sends it, waits for its receipt and prints what became of it.
+func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
+	b, path, m, err := a.post(ctx, f, m)
+	if err != nil {
 		return err
 	}
+	settled := f.settled
+	if settled == nil {
+		settled = func(m hook.Message) bool { return m.State != hook.MessageSent && m.State != hook.MessageTaken }
+	}
 	end := time.Now().Add(f.wait)
-	for pause := 50 * time.Millisecond; m.State == hook.MessageSent || m.State == hook.MessageTaken; pause = min(2*pause, time.Second) {
+	for pause := 50 * time.Millisecond; !settled(m); pause = min(2*pause, time.Second) {
 		if time.Now().Add(pause).After(end) {
 			break
 		}
@@ -240,15 +267,18 @@ func (a *app) toAgent(ctx context.Context, f agentFlags, m hook.Message) error {
 			return ctx.Err()
 		case <-time.After(pause):
 		}
-		if err := b.call(ctx, "GET", path+"/"+url.PathEscape(m.ID), nil, &m); err != nil {
+		if err := b.call(ctx, "GET", path, nil, &m); err != nil {
 			return err
 		}
 	}
-	if a.json {
+	switch {
+	case a.json:
 		if err := a.printJSON(m); err != nil {
 			return err
 		}
-	} else {
+	case f.print != nil:
+		return f.print(m)
+	default:
 		fmt.Fprintf(a.out, "%s: %s\n", show.Line(m.SessionID), outcomeOfAgent(m))
 	}
 	if m.State == hook.MessageLost || m.State == hook.MessageExpired || m.State == hook.MessageRefused || m.Outcome == hook.OutcomeFailed {

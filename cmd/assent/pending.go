@@ -69,7 +69,7 @@ func (c *client) waiting(ctx context.Context) (json.RawMessage, []*api.Request, 
 }
 
 // palette is the palette of standard output.
-func (a *app) palette() terminal.Palette { return terminal.NewPalette(a.out, os.Getenv) }
+func (a *app) palette() terminal.Palette { return terminal.NewPalette(screenOf(a.out), os.Getenv) }
 
 // printWaiting prints requests as a table, and keeps that they were shown.
 func (a *app) printWaiting(rs []*api.Request) {

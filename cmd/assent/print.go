@@ -19,7 +19,7 @@ func counted(n int, what string) string { return show.Count(n, what) }
 
 // columns is how wide the terminal is that out is, 0 if it is none.
 func columns(out io.Writer) int {
-	f, ok := out.(*os.File)
+	f, ok := screenOf(out).(*os.File)
 	if !ok {
 		return 0
 	}

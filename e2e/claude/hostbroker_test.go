@@ -151,7 +151,7 @@ func (o *orders) take(conn *websocket.Conn, f api.HostFrame) {
 		if m.State == hook.MessageEnded || m.State == hook.MessageRefused {
 			ack.OK = false
 		} else {
-			m.State, m.Outcome = state, f.Outcome
+			m.State, m.Outcome, m.Command = state, f.Outcome, f.Command
 			m.Steps = append(m.Steps, hook.MessageStep{State: state, At: time.Now(), Why: f.Why})
 		}
 		ack.State = m.State

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"assent/e2e/rig"
 	"assent/e2e/rig/claude"
 	"assent/e2e/rig/modelserver"
+	screen "assent/e2e/rig/terminal"
 	"assent/internal/api"
 	"assent/internal/hook"
 )
@@ -49,6 +51,29 @@ func (x *terminal) untilIs(m hook.Message, state hook.MessageState) hook.Message
 		return m.State == state
 	})
 	return m
+}
+
+// open runs a command of the owner's in a terminal that says how it ended.
+func (x *terminal) open(args ...string) *screen.Terminal {
+	x.T.Helper()
+	rig.Need(x.T, "tmux")
+	cmd := x.command(args...)
+	term, err := screen.Open(x.Ctx, screen.Config{
+		Dir: x.T.TempDir(), Home: x.home, Work: x.work, Env: cmd.Env,
+		Argv: append([]string{"sh", "-c", `"$@"; echo "left with $?"; sleep 600`, "sh", cmd.Path}, cmd.Args[1:]...),
+	})
+	if err != nil {
+		x.T.Fatal(err)
+	}
+	x.T.Cleanup(func() {
+		if text, err := term.Screen(context.Background()); err == nil && x.T.Failed() {
+			x.T.Logf("the terminal shows:\n%s", text)
+		}
+		if err := term.Close(); err != nil {
+			x.T.Error(err)
+		}
+	})
+	return term
 }
 
 // A terminal is paired and accepted; it starts an agent, whose request is answered; it is killed with its broker in
@@ -131,6 +156,36 @@ func TestAgentIsStartedFromATerminal(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	rig.Eventually(t, time.Minute, "nothing waits any more", func() bool { return len(a.Pending()) == 0 })
+
+	// Read along and spoken to, from a pipe and from a terminal that leaves it as it is; then handed over.
+	pid := x.agent(first.SessionID)
+	attach := x.command("agent", "attach", first.SessionID[:8])
+	attach.Stdin = strings.NewReader(modelserver.Prompt() + "\n")
+	if out, err := attach.CombinedOutput(); err != nil || strings.Count(string(out), modelserver.Done) < 2 {
+		t.Errorf("attach: %v %s", err, out)
+	}
+	desk := x.open("agent", "attach", first.SessionID[:8])
+	if err := desk.Send(a.Ctx, "typed by hand"); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ key, shows string }{{"Enter", `(?s)typed by hand.*typed by hand`}, {"C-c", `left with 0`}} {
+		if _, err := desk.Key(a.Ctx, step.key); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := desk.Wait(a.Ctx, regexp.MustCompile(step.shows)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := x.agent(first.SessionID); pid == 0 || now != pid {
+		t.Errorf("process %d, then %d", pid, now)
+	}
+	over, err := x.command("agent", "handover", first.SessionID[:8]).Output()
+	if want := "cd " + x.work + " && " + a.Config.Program + " --resume " + first.SessionID + "\n"; err != nil || string(over) != want {
+		t.Errorf("handover: %v %q", err, over)
+	}
+	if again, err := x.command("agent", "handover", first.SessionID[:8]).Output(); err != nil || string(again) != string(over) {
+		t.Errorf("handover of what has ended: %v %q", err, again)
+	}
 	if log := a.Out.Tail(1 << 20); strings.Contains(log, "modelserver") || strings.Contains(log, second.Prompt) {
 		t.Error("the broker's log has a prompt")
 	}

@@ -40,7 +40,7 @@ const (
 	HostAgents  = "agents"  // Agents: all of them, as they are now
 	HostTaken   = "taken"   // ID, Message
 	HostStarted = "started" // ID, Message: it is in the agent's context
-	HostEnded   = "ended"   // ID, Message, Outcome, Why: the turn is over, or never began
+	HostEnded   = "ended"   // ID, Message, Outcome, Why, Command: the turn is over, or never began
 	HostRefused = "refused" // ID, Message, Why: instead of taken
 	HostLost    = "lost"    // ID, Message, Why: whether the agent has it cannot be known
 	HostEvent   = "event"   // ID, Event
@@ -60,6 +60,7 @@ type HostFrame struct {
 	At      time.Time `json:"at,omitzero"`       // when it happened; zero: now
 	Outcome string    `json:"outcome,omitempty"` // hook.OutcomeCompleted and its like
 	Why     string    `json:"why,omitempty"`     // for people, at most 300 bytes, without the prompt
+	Command string    `json:"command,omitempty"` // see hook.Message
 
 	Event *AgentEvent `json:"event,omitempty"`
 }

@@ -23,6 +23,7 @@ type Report struct {
 	ID      string
 	State   hook.MessageState
 	Outcome string // of MessageEnded
+	Command string // of a hook.MessageHandover that has ended
 	Why     string
 	At      time.Time // zero: now
 }
@@ -58,13 +59,16 @@ func (s *Store) Report(ctx context.Context, host string, r Report) (state hook.M
 			return m.State, "its time is over", nil
 		case r.State == hook.MessageTaken && !s.cfg.May(m.By):
 			return m.State, noSender, nil
-		case r.State == hook.MessageTaken && m.Prompt == "" && m.Kind != hook.MessageCancel:
+		case r.State == hook.MessageTaken && m.Prompt == "" && !hook.Wordless(m.Kind):
 			return m.State, "its text was forgotten", nil
 		}
 		done, err := s.step(ctx, r.ID, from, func(m *hook.Message) {
 			m.Way = hook.WayHost
 			if r.State == hook.MessageEnded {
 				m.Outcome = r.Outcome
+				if m.Kind == hook.MessageHandover && r.Outcome == hook.OutcomeCompleted {
+					m.Command = r.Command
+				}
 			}
 		}, hook.MessageStep{State: r.State, At: r.At, Why: clip(r.Why, 300)})
 		if err != nil {
@@ -77,7 +81,7 @@ func (s *Store) Report(ctx context.Context, host string, r Report) (state hook.M
 	return "", "", fmt.Errorf("%w: its steps come too fast", ErrUnavailable)
 }
 
-// ToHost are the messages that are sent and that a host has not taken, in order, those that cancel first; and
+// ToHost are the messages that are sent and that a host has not taken, in order, those without words first; and
 // those that it has taken or begun.
 func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 	now := time.Now()
@@ -98,7 +102,7 @@ func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 	}
 	slices.SortFunc(held, inOrder)
 	slices.SortFunc(sent, func(a, b hook.Message) int {
-		if x, y := a.Kind == hook.MessageCancel, b.Kind == hook.MessageCancel; x != y {
+		if x, y := hook.Wordless(a.Kind), hook.Wordless(b.Kind); x != y {
 			if x {
 				return -1
 			}

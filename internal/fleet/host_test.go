@@ -131,10 +131,10 @@ func TestAHostsMessageIsNoSessions(t *testing.T) {
 	})
 }
 
-// What cancels comes first; what is over its time, and what its sender may not send any more, does not come.
+// What cancels or hands over comes first; what is over its time, and what its sender may not send any more, does not come.
 func TestWhatAHostIsSent(t *testing.T) {
 	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
-		for _, m := range []hook.Message{forCoder("a", "s1", hook.MessagePrompt, "x"), forCoder("b", "s1", hook.MessagePrompt, "y"), forCoder("c", "s1", hook.MessageCancel, "")} {
+		for _, m := range []hook.Message{forCoder("a", "s1", hook.MessagePrompt, "x"), forCoder("b", "s1", hook.MessagePrompt, "y"), forCoder("c", "s1", hook.MessageCancel, ""), forCoder("d", "s1", hook.MessageHandover, "")} {
 			if _, err := g.Send(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestWhatAHostIsSent(t *testing.T) {
 			}
 			return all
 		}
-		if got := ids(); got != "cab" {
+		if got := ids(); got != "cdab" {
 			t.Errorf("sent %q", got)
 		}
 		if err := r.Forget(t.Context(), "s1"); err != nil {

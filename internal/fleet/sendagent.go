@@ -48,7 +48,9 @@ func (r *Registry) Send(ctx context.Context, m hook.Message) (hook.Message, erro
 		if who := s.writer(m.SessionID, m.Agent, live); who != "" {
 			return hook.Message{}, &WriterError{who}
 		}
-		if err := r.room(host, a, m.SessionID); !live && err != nil {
+	}
+	if !hook.Wordless(m.Kind) && !live {
+		if err := r.room(host, a, m.SessionID); err != nil {
 			return hook.Message{}, err
 		}
 	}
@@ -65,15 +67,15 @@ func checkForHost(m *hook.Message, now time.Time) error {
 		if what := streamjson.Obeyed(m.Prompt); what != "" {
 			return hook.BadField("prompt", fmt.Sprintf("holds %q: %s", what, streamjson.NotObeyed))
 		}
-	case hook.MessageCancel:
+	case hook.MessageCancel, hook.MessageHandover:
 		if m.Prompt != "" {
-			return hook.BadField("prompt", "a cancel has none")
+			return hook.BadField("prompt", "a "+m.Kind+" has none")
 		}
 		if m.Options != nil {
-			return hook.BadField("options", "a cancel has none")
+			return hook.BadField("options", "a "+m.Kind+" has none")
 		}
 	default:
-		return hook.BadField("kind", "want prompt, resume or cancel")
+		return hook.BadField("kind", "want prompt, resume, cancel or handover")
 	}
 	return checkTime(m, now)
 }
@@ -118,7 +120,7 @@ func (r *Registry) room(host string, a api.Agent, session string) error {
 	r.mu.Unlock()
 	sent, held := r.cfg.Messages.ToHost(host)
 	for _, m := range slices.Concat(sent, held) {
-		if m.Kind != hook.MessageCancel {
+		if !hook.Wordless(m.Kind) {
 			ofHost[m.SessionID] = true
 			if m.Agent == a.Name {
 				ofAgent[m.SessionID] = true

@@ -11,7 +11,7 @@ type Message struct {
 	// terminal. SessionID is the session's, as in its hooks' events.
 	Agent     string `json:"agent"`
 	SessionID string `json:"sessionId"`
-	Kind      string `json:"kind"` // MessagePrompt, MessageResume or MessageCancel
+	Kind      string `json:"kind"` // MessagePrompt, MessageResume, MessageCancel or MessageHandover
 	// Prompt is the text; empty once it was forgotten.
 	Prompt string `json:"prompt,omitempty"`
 	// Options bound a session that a host starts or goes on with; nil where the sender gave none.
@@ -25,7 +25,10 @@ type Message struct {
 	Way string `json:"way,omitempty"`
 	// Outcome is what became of a message to an agent of a host that has ended: OutcomeCompleted,
 	// OutcomeFailed or OutcomeCancelled.
-	Outcome string   `json:"outcome,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
+	// Command goes on with the session in a terminal of the host, as one line for a shell there: of a
+	// MessageHandover that has completed.
+	Command string   `json:"command,omitempty"`
 	By      Approver `json:"by"`
 	// Steps are what happened, the oldest first; the first is its sending.
 	Steps []MessageStep `json:"steps"`
@@ -44,13 +47,18 @@ type Message struct {
 }
 
 // The kinds of a message. MessagePrompt is text for the agent; to an agent of a host, also what starts a
-// session. MessageResume goes on with a session that has ended, and MessageCancel ends what one does:
-// both are for agents of hosts only.
+// session. MessageResume goes on with a session that has ended, MessageCancel ends what one does, and
+// MessageHandover ends the host's part in it, so that a terminal can go on: these are for agents of hosts only.
 const (
-	MessagePrompt = "prompt"
-	MessageResume = "resume"
-	MessageCancel = "cancel"
+	MessagePrompt   = "prompt"
+	MessageResume   = "resume"
+	MessageCancel   = "cancel"
+	MessageHandover = "handover"
 )
+
+// Wordless says whether messages of a kind have neither a prompt nor options: they say what is to become of
+// what runs, and pass what waits.
+func Wordless(kind string) bool { return kind == MessageCancel || kind == MessageHandover }
 
 // MessageOptions are ceilings that a message sets for its session. They can be below those of the agent,
 // never above.
@@ -112,3 +120,6 @@ type MessageStep struct {
 
 // MaxMessage is how long a message's text may be, in bytes.
 const MaxMessage = 64 << 10
+
+// MaxCommand is how long Message.Command may be, in bytes.
+const MaxCommand = 8 << 10

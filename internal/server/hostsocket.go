@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
@@ -256,10 +258,13 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 	case api.HostStarted:
 		step.State = hook.MessageStarted
 	case api.HostEnded:
-		step.State, step.Outcome = hook.MessageEnded, f.Outcome
+		step.State, step.Outcome, step.Command = hook.MessageEnded, f.Outcome, f.Command
 		if f.Outcome != hook.OutcomeCompleted && f.Outcome != hook.OutcomeFailed && f.Outcome != hook.OutcomeCancelled {
 			ack.Detail = "want the outcome completed, failed or cancelled"
 			return ack, nil
+		}
+		if len(f.Command) > hook.MaxCommand || !utf8.ValidString(f.Command) || strings.ContainsFunc(f.Command, unicode.IsControl) {
+			step.Command = "" // it is for a shell: part of it would be worse than none
 		}
 	case api.HostRefused:
 		step.State = hook.MessageRefused

@@ -229,6 +229,40 @@ func TestAHostTakesAMessage(t *testing.T) {
 	})
 }
 
+// A handover has no text, and in the end the command with which a terminal goes on. Nothing else has one, and none
+// that is not one line.
+func TestAHandoverHasACommand(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		h, _ := g.host(coder)
+		const command = "cd '/home/dev/my app' && claude --resume 25e5a0e9"
+		for i, c := range []struct{ kind, text, command, want string }{
+			{hook.MessageHandover, "", command, command},
+			{hook.MessageHandover, "", command + "\x1b]0;x\a", ""},
+			{hook.MessageHandover, "", command + strings.Repeat("x", hook.MaxCommand), ""},
+			{hook.MessagePrompt, "hello", command, ""},
+		} {
+			m := p.toAgent("coder", aSession, c.kind, c.text, nil)
+			if r := g.send("coder", p.bearer, m); r.status != http.StatusAccepted {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+			h.next()
+			for _, step := range []api.HostFrame{{Type: api.HostTaken}, {Type: api.HostEnded, Outcome: hook.OutcomeCompleted, Command: c.command}} {
+				step.ID, step.Message = fmt.Sprint(step.Type, i), m.ID
+				if a := h.does(step); !a.OK {
+					t.Errorf("%d: %s: %+v", i, step.Type, a)
+				}
+			}
+			if end := g.message(m.ID); end.State != hook.MessageEnded || end.Command != c.want {
+				t.Errorf("%d: %+v", i, end)
+			}
+		}
+		if r := g.send("coder", p.bearer, p.toAgent("coder", aSession, hook.MessageHandover, "and then", nil)); r.status != http.StatusUnprocessableEntity {
+			t.Errorf("with a text: %d %s", r.status, r.body)
+		}
+	})
+}
+
 // The broker is killed between each two steps, before and after the host heard that one was recorded. Nothing is
 // lost, and no step is there twice.
 func TestABrokerIsKilledBetweenSteps(t *testing.T) {

@@ -49,6 +49,7 @@ type message struct {
 	why     string
 	result  string
 	cost    float64 // of the session, at its end
+	command string  // of a handover
 	cancels int
 	tries   int // processes that it was written to
 	acked   map[string]bool
@@ -63,6 +64,7 @@ type book struct {
 	version  string     // of the client, as it said last
 	offset   int64
 	active   time.Duration
+	handed   bool // to a terminal, and no message of kind resume came since
 
 	spent float64 // by the processes that have ended
 	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
@@ -122,6 +124,12 @@ func (b *book) step(m *message, e entry) {
 		m.state, m.at = e.State, e.At
 	}
 	m.cancels = max(m.cancels, e.Cancels)
+	switch {
+	case e.State == confirmed && m.Kind == hook.MessageResume:
+		b.handed = false
+	case e.State == ended && m.Kind == hook.MessageHandover:
+		b.handed, m.command = e.Outcome == hook.OutcomeCompleted, e.Command
+	}
 	switch e.State {
 	case started:
 		if m.began.IsZero() {
@@ -168,10 +176,20 @@ func (b *book) cost() float64 {
 // next one is taken when it is over.
 func (b *book) outstanding() *message {
 	for _, m := range b.messages {
-		if m.Kind == hook.MessageCancel {
+		if hook.Wordless(m.Kind) {
 			continue
 		}
 		if m.state != ended && m.state != dropped && !(m.state == lost && !b.runs) {
+			return m
+		}
+	}
+	return nil
+}
+
+// handover is the handover that is not over, nil if there is none.
+func (b *book) handover() *message {
+	for _, m := range b.messages {
+		if m.Kind == hook.MessageHandover && m.state != ended && m.state != dropped {
 			return m
 		}
 	}

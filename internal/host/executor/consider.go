@@ -30,18 +30,23 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	}
 	switch {
 	case why != "":
+	case hook.Wordless(o.Kind) && (s == nil || s.meta.Agent != o.Agent):
+		why = "this agent has no such session on this host"
 	case o.Kind == hook.MessageCancel:
-		if s == nil || s.meta.Agent != o.Agent {
-			why = "this agent has no such session on this host"
-		}
+	case o.Kind == hook.MessageHandover:
+		why = s.considerHandover()
 	case s != nil && s.meta.Agent != o.Agent:
 		why = "the session is of another agent, " + s.meta.Agent
+	case s != nil && s.handover() != nil:
+		why = "the session is being handed over to a terminal"
 	case s != nil && s.outstanding() != nil:
 		return
 	case s != nil && s.stopping != "":
 		return // its process is on the way out
 	case s != nil && s.broken != nil:
 		why = s.broken.Error()
+	case s != nil && s.handed && o.Kind == hook.MessagePrompt:
+		why = "the session was handed over to a terminal; when it has ended there, send a message of kind resume"
 	case s != nil && s.runs && o.Kind == hook.MessagePrompt:
 		_, _, why = h.ceilings(s, o)
 		if why == "" && s.other != "" {
@@ -72,11 +77,15 @@ func (h *Host) consider(ctx context.Context, o Order) {
 		h.refuseLocked(o.ID, err.Error())
 		return
 	}
-	if o.Kind == hook.MessageCancel { // what waits behind the turn is not to begin in its place
+	if hook.Wordless(o.Kind) { // what waits behind the turn is not to begin in its place
+		why := "the session was cancelled before its turn came"
+		if o.Kind == hook.MessageHandover {
+			why = "the session was handed over to a terminal before its turn came"
+		}
 		for _, p := range slices.Clone(h.offers) {
-			if p.Session == o.Session && p.Kind != hook.MessageCancel {
+			if p.Session == o.Session && !hook.Wordless(p.Kind) {
 				h.offers = slices.DeleteFunc(h.offers, func(q Order) bool { return q.ID == p.ID })
-				h.refuseLocked(p.ID, "the session was cancelled before its turn came")
+				h.refuseLocked(p.ID, why)
 			}
 		}
 	}
@@ -89,16 +98,16 @@ func check(o Order, now time.Time) string {
 		return "want UUIDs in lower case as the ids of the message and of the session"
 	case !now.Before(o.ExpiresAt):
 		return "its time was over before it could be taken"
-	case o.Kind != hook.MessagePrompt && o.Kind != hook.MessageResume && o.Kind != hook.MessageCancel:
+	case o.Kind != hook.MessagePrompt && o.Kind != hook.MessageResume && !hook.Wordless(o.Kind):
 		return "this host does not know messages of this kind; update assent there"
 	case len(o.Prompt) > MaxPrompt:
 		return fmt.Sprintf("the prompt is longer than %d KiB", MaxPrompt>>10)
 	case o.Kind == hook.MessagePrompt && strings.TrimSpace(o.Prompt) == "":
 		return "the prompt is empty"
-	case o.Kind == hook.MessageCancel && o.Prompt != "":
-		return "what cancels a turn has no prompt"
 	case streamjson.Obeyed(o.Prompt) != "":
 		return fmt.Sprintf("the prompt holds %q: %s", streamjson.Obeyed(o.Prompt), streamjson.NotObeyed)
+	case hook.Wordless(o.Kind) && o.Prompt != "":
+		return "a " + o.Kind + " has no prompt"
 	}
 	return ""
 }

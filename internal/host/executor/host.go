@@ -199,7 +199,7 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 	for _, s := range h.sessions {
 		s.poll(time.Now())
 		s.advance(ctx, time.Now())
-		if s.outstanding() != nil || s.stopping != "" {
+		if s.outstanding() != nil || s.handover() != nil || s.stopping != "" {
 			busy = true
 		}
 	}

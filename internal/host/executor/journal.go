@@ -25,6 +25,7 @@ type entry struct {
 	Code    string `json:"code,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Result  string `json:"result,omitempty"`
+	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -134,7 +133,7 @@ func (s *session) attach(now time.Time) {
 	}
 	s.poll(now)
 	// The prompt may be in the pipe, or was never written. The client runs no second one of the same id.
-	if m := s.outstanding(); s.runs && m != nil && m.state == written && m.Kind != hook.MessageCancel {
+	if m := s.outstanding(); s.runs && m != nil && m.state == written {
 		if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
 			s.stop(now, "EXIT", "the agent does not read what it is told", 3)
 		}
@@ -378,76 +377,4 @@ func because(why string) string {
 		return ""
 	}
 	return ": " + why
-}
-
-// advance does what can be done next for the messages that are ours.
-func (s *session) advance(ctx context.Context, now time.Time) {
-	if s.broken != nil {
-		return
-	}
-	for _, c := range s.messages {
-		switch {
-		case c.Kind != hook.MessageCancel:
-		case c.state == confirmed:
-			s.cancel(now, c)
-		case c.state == started && s.outstanding() == nil:
-			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
-		}
-	}
-	m := s.outstanding()
-	if m == nil || m.state != confirmed {
-		return
-	}
-	if !s.runs {
-		agent, budget, why := s.h.startable(ctx, s, m.Order)
-		if why == "" {
-			if err := s.start(agent, budget, now); err != nil {
-				why = err.Error()
-			}
-		}
-		if why != "" {
-			s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
-			return
-		}
-	}
-	if m.Prompt == "" { // to be there again was all
-		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
-		return
-	}
-	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
-		return
-	}
-	if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
-		s.stop(now, "EXIT", "the agent does not read what it is told", 3)
-	}
-}
-
-// cancel ends the turn that runs: at first with a word to the agent, then by its process, then by all
-// that it started.
-func (s *session) cancel(now time.Time, c *message) {
-	m := s.outstanding()
-	if m == nil || m.state == claimed {
-		_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted, Why: "nothing ran"})
-		return
-	}
-	if s.note(entry{At: now, Message: c.ID, State: started}) != nil {
-		return
-	}
-	if m.state == confirmed || !s.runs {
-		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled before the agent was given it", "")
-		return
-	}
-	if s.note(entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}) != nil {
-		return
-	}
-	switch m.cancels {
-	case 1:
-		if err := s.write(streamjson.Interrupt(cancels + c.ID)); err != nil {
-			s.stop(now, "CANCELLED", "cancelled", 2)
-		}
-	case 2:
-		s.stop(now, "CANCELLED", "cancelled", 2)
-	default:
-		s.stop(now, "CANCELLED", "cancelled", 3)
-	}
 }

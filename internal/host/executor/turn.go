@@ -136,7 +136,7 @@ func (s *session) frames() []api.HostFrame {
 			}
 		}
 		tell := func(what, kind string) {
-			if m.Kind == hook.MessageCancel {
+			if hook.Wordless(m.Kind) {
 				return
 			}
 			e := &api.AgentEvent{SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: kind, CostUSD: m.cost, Timestamp: m.at}
@@ -164,7 +164,7 @@ func (s *session) frames() []api.HostFrame {
 		case m.state == lost:
 			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
 		case m.state == ended:
-			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome})
+			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command})
 			if m.outcome == hook.OutcomeCompleted {
 				tell("over", api.AgentCompleted)
 			} else {

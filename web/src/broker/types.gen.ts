@@ -5306,9 +5306,9 @@ export interface Message {
   agent: string;
   sessionId: string;
   /**
-   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does.
+   * prompt: text for the agent; to an agent of a host, also what starts a session. resume: go on with a session that has ended. cancel: end what the session does. handover: end its process here once no turn runs, so that a terminal can go on with it.
    */
-  kind: "prompt" | "resume" | "cancel";
+  kind: "prompt" | "resume" | "cancel" | "handover";
   /**
    * The text; absent once it was forgotten.
    */
@@ -5346,6 +5346,10 @@ export interface Message {
    * What became of a message to an agent of a host that has ended.
    */
   outcome?: "completed" | "failed" | "cancelled";
+  /**
+   * Of a handover that has completed: one line for a shell on the host, which goes on with the session in a terminal. No control characters are in it.
+   */
+  command?: string;
   by: Approver;
   /**
    * @minItems 1
@@ -5430,16 +5434,69 @@ export interface Agent {
    */
   activeSessionId?: string;
   /**
-   * The sessions that have a process now, the oldest first.
+   * The sessions that have a process now, and the last ones that have none, the oldest first.
    */
   sessions?: {
     sessionId: string;
-    status: "idle" | "busy";
+    /**
+     * idle; busy while a turn runs; blocked: its budget or its time is over, and it goes on when a message of kind resume allows it more; ended: it has no process, and can be resumed.
+     */
+    status: "idle" | "busy" | "blocked" | "ended";
     startedAt?: string;
     /**
      * So far, as the client estimates it.
      */
     costUsd?: number;
+    /**
+     * What it may spend in all.
+     */
+    budgetUsd?: number;
+    /**
+     * How long it may work in all.
+     */
+    timeoutSeconds?: number;
+    /**
+     * How long it has worked.
+     */
+    activeSeconds?: number;
+    /**
+     * It works in a work tree of its own.
+     */
+    worktree?: boolean;
+    /**
+     * The pull request that it made last.
+     */
+    pr?: {
+      url?: string;
+      number?: number;
+      /**
+       * gh knew it on the host; else it is what the agent's command printed.
+       */
+      verified?: boolean;
+    };
+    /**
+     * How its last turn ended. What the agent said is in the session's events.
+     */
+    turn?: {
+      /**
+       * The id of the message that began it.
+       */
+      message: string;
+      outcome: "completed" | "failed" | "cancelled";
+      /**
+       * CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST or API.
+       */
+      code?: string;
+      /**
+       * For people.
+       */
+      why?: string;
+      /**
+       * Of the session, at its end.
+       */
+      costUsd?: number;
+      at?: string;
+    };
   }[];
   /**
    * The ceilings that the owner of the host set. No message goes above them.

@@ -1,0 +1,83 @@
+package executor
+
+import (
+	"context"
+	"time"
+
+	"assent/internal/agent/claude/streamjson"
+	"assent/internal/hook"
+)
+
+// advance does what can be done next for the messages that are ours.
+func (s *session) advance(ctx context.Context, now time.Time) {
+	if s.broken != nil {
+		return
+	}
+	for _, c := range s.messages {
+		switch {
+		case c.Kind == hook.MessageHandover && (c.state == confirmed || c.state == started):
+			s.handOver(now, c)
+		case c.Kind != hook.MessageCancel:
+		case c.state == confirmed:
+			s.cancel(now, c)
+		case c.state == started && s.outstanding() == nil:
+			_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted})
+		}
+	}
+	m := s.outstanding()
+	if m == nil || m.state != confirmed {
+		return
+	}
+	if !s.runs {
+		agent, budget, why := s.h.startable(ctx, s, m.Order)
+		if why == "" {
+			if err := s.start(agent, budget, now); err != nil {
+				why = err.Error()
+			}
+		}
+		if why != "" {
+			s.end(now, m, hook.OutcomeFailed, "REFUSED", why, "")
+			return
+		}
+	}
+	if m.Prompt == "" { // to be there again was all
+		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
+		return
+	}
+	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
+		return
+	}
+	if err := s.write(streamjson.Prompt(m.ID, s.meta.Session, m.Prompt)); err != nil {
+		s.stop(now, "EXIT", "the agent does not read what it is told", 3)
+	}
+}
+
+// cancel ends the turn that runs: at first with a word to the agent, then by its process, then by all
+// that it started.
+func (s *session) cancel(now time.Time, c *message) {
+	m := s.outstanding()
+	if m == nil || m.state == claimed {
+		_ = s.note(entry{At: now, Message: c.ID, State: ended, Outcome: hook.OutcomeCompleted, Why: "nothing ran"})
+		return
+	}
+	if s.note(entry{At: now, Message: c.ID, State: started}) != nil {
+		return
+	}
+	if m.state == confirmed || !s.runs {
+		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled before the agent was given it", "")
+		return
+	}
+	if s.note(entry{At: now, Message: m.ID, State: m.state, Cancels: m.cancels + 1}) != nil {
+		return
+	}
+	switch m.cancels {
+	case 1:
+		if err := s.write(streamjson.Interrupt(cancels + c.ID)); err != nil {
+			s.stop(now, "CANCELLED", "cancelled", 2)
+		}
+	case 2:
+		s.stop(now, "CANCELLED", "cancelled", 2)
+	default:
+		s.stop(now, "CANCELLED", "cancelled", 3)
+	}
+}
