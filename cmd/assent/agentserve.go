@@ -65,14 +65,9 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		defer lines.Unlock()
 		cmd.PrintErrln("assent agent serve: " + show.Line(fmt.Sprintf(format, args...)))
 	}
-	file, path, err := agentsFile()
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s, so there is nothing to run; write one (docs/hosts.md), then: %s agent doctor", path, typed())
-	case err != nil:
+	file, path, err := hostFile()
+	if err != nil {
 		return err
-	case len(file.Accept) == 0:
-		return fmt.Errorf("%s accepts no device, so nobody could start anything; add accept: [device:THUMBPRINT], with a thumbprint that %s device list prints", path, typed())
 	}
 	if name == "" {
 		if name, err = os.Hostname(); err != nil {
@@ -90,7 +85,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 	changed := make(chan struct{}, 1)
 	surroundings := a.agentSurroundings()
 	host, err := executor.Open(executor.Config{
-		Dir: filepath.Join(a.stateDir, "agents"), Home: surroundings.Home, Environ: os.Environ(),
+		Dir: a.sessionsDir(), Home: surroundings.Home, Version: version(), Environ: os.Environ(),
 		File:     func() (optin.File, error) { f, _, err := agentsFile(); return f, err },
 		Look:     surroundings.Look,
 		Settings: func(agent optin.Agent) ([]byte, error) { return a.hostHooks(agent, info.Socket) },
@@ -106,7 +101,7 @@ func (a *app) agentServe(cmd *cobra.Command, name string) error {
 		Logf: logf,
 	})
 	if errors.Is(err, executor.ErrRuns) {
-		return fmt.Errorf("%w, in %s; end that one first", err, filepath.Join(a.stateDir, "agents"))
+		return fmt.Errorf("%w, in %s; end that one first", err, a.sessionsDir())
 	}
 	if err != nil {
 		return err

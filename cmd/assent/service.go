@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assent/internal/host/executor"
 	"assent/internal/setup/service"
 	"assent/internal/text/show"
 )
@@ -21,18 +22,23 @@ import (
 func (a *app) serviceCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "service",
-		Short: "Keep the broker running after this terminal closes",
+		Short: "Keep the broker, or the host of agents, running after this terminal closes",
 		Long: `Have your own service manager (systemd's user instance, or launchd) start the broker now and
-at every login, and start it again when it fails. None of this needs root.`,
-		Example: "  assent service install\n  assent service status\n  assent service uninstall",
+at every login, and start it again when it fails. None of this needs root.
+
+With --agents it is the host of agents (assent agent serve) that is kept running, by systemd. The agents outlive it:
+each runs in a scope of its own.`,
+		Example: "  assent service install\n  assent service install --agents\n  assent service status\n  assent service uninstall",
 		Args:    cobra.ArbitraryArgs,
 		RunE:    helpOrUnknown,
 	}
-	c.AddCommand(a.serviceInstallCmd(), a.serviceStatusCmd(), a.serviceUninstallCmd())
+	var agents bool
+	c.PersistentFlags().BoolVar(&agents, "agents", false, "the host of agents, instead of the broker")
+	c.AddCommand(a.serviceInstallCmd(&agents), a.serviceStatusCmd(&agents), a.serviceUninstallCmd(&agents))
 	return c
 }
 
-func (a *app) serviceInstallCmd() *cobra.Command {
+func (a *app) serviceInstallCmd(agents *bool) *cobra.Command {
 	var print bool
 	c := &cobra.Command{
 		Use:   "install [-- FLAG OF SERVE…]",
@@ -41,8 +47,12 @@ func (a *app) serviceInstallCmd() *cobra.Command {
 checked here and kept. Run it again to change the flags.
 
 The service gets this terminal's state directory and socket by name, so that the hooks that
-assent install wrote reach it.`,
+assent install wrote reach it.
+
+With --agents it runs assent agent serve, with this terminal's PATH: agents find their programs by it. Keys of
+the agents' APIs belong into env of ~/.claude/settings.json.`,
 		Example: `  assent service install
+  assent service install --agents
   assent service install --print
   assent service install -- --public-url https://box.example.net
   assent service install -- --ledger --hookd-socket "$XDG_RUNTIME_DIR/hookd.sock"`,
@@ -53,30 +63,39 @@ assent install wrote reach it.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := parseServeFlags(args)
-			if err != nil {
-				return err
+			text := func() (string, error) { return a.agentsText(false) }
+			install := a.installAgents
+			if *agents && len(args) > 0 {
+				return usagef("assent agent serve has no flags to be kept; take away what follows --")
+			}
+			if !*agents {
+				f, err := parseServeFlags(args)
+				if err != nil {
+					return err
+				}
+				text = func() (string, error) { return a.serviceText(f, false) }
+				install = func(ctx context.Context) (bool, error) { return a.installService(ctx, f) }
 			}
 			if print {
-				text, err := a.serviceText(f, false)
+				file, err := text()
 				if err == nil {
-					fmt.Fprint(a.out, text)
+					fmt.Fprint(a.out, file)
 				}
 				return err
 			}
-			changed, err := a.installService(cmd.Context(), f)
+			changed, err := install(cmd.Context())
 			if err != nil {
 				return err
 			}
-			st := a.serviceStatus(cmd.Context())
+			st := a.statusOf(cmd.Context(), *agents)
 			if a.json {
 				return a.printJSON(st)
 			}
 			if !changed {
 				fmt.Fprintln(a.out, "Nothing to do.")
 			}
-			a.printService(st)
-			fmt.Fprintln(a.out, "To take it away again: assent service uninstall")
+			a.printStatus(st, *agents)
+			fmt.Fprintln(a.out, "To take it away again: assent service uninstall"+agentsFlag(*agents))
 			return nil
 		},
 	}
@@ -101,13 +120,13 @@ func parseServeFlags(args []string) (serveFlags, error) {
 
 // service is the broker of this state directory as a service, installed or not.
 func (a *app) service() (*service.Service, error) {
-	m, err := service.Find(os.Getenv)
+	m, err := service.Find(os.Getenv, service.OfBroker)
 	if err != nil {
 		return nil, err
 	}
-	return &service.Service{Manager: m, StateDir: a.stateDir, Broker: func(ctx context.Context) (service.Broker, bool) {
+	return &service.Service{Manager: m, StateDir: a.stateDir, Look: func(ctx context.Context) (service.Process, bool) {
 		info, ready := a.ready(ctx)
-		return service.Broker{PID: info.PID, Version: info.Version}, ready
+		return service.Process{PID: info.PID, Version: info.Version}, ready
 	}}, nil
 }
 
@@ -242,16 +261,29 @@ func (a *app) ready(ctx context.Context) (runtimeInfo, bool) {
 	return c.info, status == http.StatusNoContent
 }
 
-func (a *app) serviceStatus(ctx context.Context) service.Status {
-	s, err := a.service()
-	if err != nil {
-		_, ready := a.ready(ctx)
+func (a *app) serviceStatus(ctx context.Context) service.Status { return a.statusOf(ctx, false) }
+
+func (a *app) statusOf(ctx context.Context, agents bool) service.Status {
+	s, err := a.serviceOf(agents)
+	switch {
+	case err == nil:
+		return s.Status(ctx)
+	case agents:
+		_, ready := executor.FindRunning(a.sessionsDir())
 		return service.Status{Ready: ready, Problem: err.Error()}
 	}
-	return s.Status(ctx)
+	_, ready := a.ready(ctx)
+	return service.Status{Ready: ready, Problem: err.Error()}
 }
 
-func (a *app) serviceStatusCmd() *cobra.Command {
+func agentsFlag(agents bool) string {
+	if agents {
+		return " --agents"
+	}
+	return ""
+}
+
+func (a *app) serviceStatusCmd(agents *bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show whether the service is installed and running",
@@ -259,13 +291,13 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 		Example: "  assent service status\n  assent service status --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			st := a.serviceStatus(cmd.Context())
+			st := a.statusOf(cmd.Context(), *agents)
 			if a.json {
 				if err := a.printJSON(st); err != nil {
 					return err
 				}
 			} else {
-				a.printService(st)
+				a.printStatus(st, *agents)
 			}
 			if st.Down() {
 				return errors.New("the service is down")
@@ -277,10 +309,12 @@ func (a *app) serviceStatusCmd() *cobra.Command {
 	return c
 }
 
-func (a *app) printService(st service.Status) {
+func (a *app) printService(st service.Status) { a.printStatus(st, false) }
+
+func (a *app) printStatus(st service.Status, agents bool) {
 	switch {
 	case !st.Installed && st.Problem == "":
-		fmt.Fprintln(a.out, "No service is installed. To install one: assent service install")
+		fmt.Fprintln(a.out, "No service is installed. To install one: assent service install"+agentsFlag(agents))
 		return
 	case !st.Installed:
 	case st.Running && st.Ready:
@@ -303,15 +337,16 @@ func (a *app) printService(st service.Status) {
 	}
 }
 
-func (a *app) serviceUninstallCmd() *cobra.Command {
+func (a *app) serviceUninstallCmd(agents *bool) *cobra.Command {
 	c := &cobra.Command{
-		Use:     "uninstall",
-		Short:   "Stop and remove the service",
-		Long:    "Stop and remove the service. Requests, decisions, devices and tokens stay for the next broker.",
-		Example: "  assent service uninstall",
+		Use:   "uninstall",
+		Short: "Stop and remove the service",
+		Long: `Stop and remove the service. Requests, decisions, devices and tokens stay for the next broker; with --agents, agents
+that run go on, and are taken up by the next host.`,
+		Example: "  assent service uninstall\n  assent service uninstall --agents",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.service()
+			s, err := a.serviceOf(*agents)
 			if err != nil {
 				return err
 			}
@@ -320,11 +355,14 @@ func (a *app) serviceUninstallCmd() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return a.printJSON(a.serviceStatus(cmd.Context()))
+				return a.printJSON(a.statusOf(cmd.Context(), *agents))
 			}
-			if !was {
+			switch {
+			case !was:
 				fmt.Fprintln(a.out, "No service is installed.")
-			} else {
+			case *agents:
+				fmt.Fprintln(a.out, "The service is stopped and gone. Agents that run go on; they can be spoken to again once a host runs: assent agent serve")
+			default:
 				fmt.Fprintln(a.out, "The service is stopped and gone. Hooks abstain until a broker runs again: assent serve")
 			}
 			return nil

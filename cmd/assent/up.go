@@ -101,7 +101,7 @@ func (u *up) run(ctx context.Context) (err error) {
 		}
 	}()
 	fmt.Fprintln(u.out, "assent asks you before your coding agent acts. Ctrl-C stops at any point and breaks nothing.")
-	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.writeOthers, u.pairBrowser, u.addPhone} {
+	for _, step := range []func(context.Context) error{u.startBroker, u.writeHooks, u.writeOthers, u.pairBrowser, u.addPhone, u.offerAgents} {
 		if err := step(ctx); err != nil {
 			return u.stopped(ctx, err)
 		}

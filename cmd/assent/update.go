@@ -214,6 +214,11 @@ func (a *app) restartBroker(ctx context.Context, done *updated) error {
 	if info, ready := a.ready(ctx); ready {
 		done.Broker = info.Version
 	}
+	if host, none := a.agentsService(); none == nil && err == nil {
+		if there, failed := host.Restart(ctx); there && failed != nil {
+			fmt.Fprintln(a.err, "note: the host of agents does not come up:", show.Line(failed.Error()))
+		}
+	}
 	return err
 }
 

@@ -32,7 +32,7 @@ func TestPageOutcome(t *testing.T) {
 	turn := func(outcome, code, why string) *api.AgentTurn {
 		return &api.AgentTurn{Message: "0d2b2fa4-68a9-4a0b-8f34-1d0e8a1b2c3d", Outcome: outcome, Code: code, Why: why}
 	}
-	const card = "[data-ui=outcome]"
+	const card = "[data-ui=last-turn]"
 	pr := &api.AgentPR{URL: "https://github.com/acme/shop/pull/12", Number: 12}
 	h.stands(coder, api.AgentSession{Status: api.AgentIdle, CostUSD: 1.234, ActiveSeconds: 754, Turn: turn(hook.OutcomeCompleted, "", ""), PR: pr})
 	b.See(card, rig.Word("lastTurn.completed"))

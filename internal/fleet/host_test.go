@@ -149,6 +149,26 @@ func TestAHostsMessageIsNoSessions(t *testing.T) {
 	})
 }
 
+// The host of a session can be told something at any time, unless something is on its way already.
+func TestTurnOfAHostsSessionIsOver(t *testing.T) {
+	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {
+		if _, reachable := r.TurnOver(&hook.Event{}, "s1"); reachable {
+			t.Error("nobody has ever sent it anything")
+		}
+		if _, err := g.Send(t.Context(), forCoder("a", "s1", hook.MessagePrompt, "x")); err != nil {
+			t.Fatal(err)
+		}
+		if queued, _ := r.TurnOver(&hook.Event{}, "s1"); !queued {
+			t.Error("the next prompt is on its way")
+		}
+		r.report("a", hook.MessageTaken)
+		r.report("a", hook.MessageStarted)
+		if queued, reachable := r.TurnOver(&hook.Event{}, "s1"); queued || !reachable {
+			t.Errorf("queued %v, reachable %v", queued, reachable)
+		}
+	})
+}
+
 // What cancels or hands over comes first; what is over its time, and what its sender may not send any more, does not come.
 func TestWhatAHostIsSent(t *testing.T) {
 	withRegistry(t, func(t *testing.T, r *rig, g *Registry, l *Link) {

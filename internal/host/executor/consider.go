@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"assent/internal/agent/claude/streamjson"
-	"assent/internal/api"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/optin"
@@ -167,16 +165,13 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 	case o.Timeout > agent.Timeout:
 		return agent, 0, fmt.Sprintf("timeoutSeconds %g is above the ceiling of %s, %g", o.Timeout.Seconds(), agent.Name, agent.Timeout.Seconds())
 	}
-	budget = agent.BudgetUSD
-	if o.BudgetUSD > 0 {
-		budget = o.BudgetUSD
+	var said bounds
+	if s != nil {
+		said = s.said()
 	}
+	budget, timeout := said.with(o).within(agent)
 	if s == nil {
 		return agent, budget, ""
-	}
-	timeout := agent.Timeout
-	if o.Timeout > 0 {
-		timeout = o.Timeout
 	}
 	if s.active >= timeout {
 		return agent, 0, fmt.Sprintf("the session has worked for its %v", timeout)
@@ -214,12 +209,13 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 		return agent, 0, "the disk of " + h.cfg.Dir + " is full"
 	}
 	h.mu.Unlock()
-	findings := h.cfg.Look(ctx, agent)
+	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
 	var err error
 	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
 		err = h.tree(ctx, agent.Project, s.meta.Worktree)
 	}
 	h.mu.Lock()
+	h.scopes = scopes
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
@@ -278,43 +274,4 @@ func (h *Host) prune(now time.Time) error {
 		delete(h.sessions, oldest.meta.Session)
 	}
 	return nil
-}
-
-// Agents are what this host offers, as its file says now, with the sessions that have a process.
-func (h *Host) Agents() []api.Agent {
-	file, err := h.cfg.File()
-	if err != nil {
-		return []api.Agent{}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := []api.Agent{}
-	for _, a := range file.Agents {
-		agent := api.Agent{
-			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
-			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI},
-			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project},
-			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
-		}
-		var busyAt time.Time
-		for _, s := range h.sessions {
-			if s.meta.Agent != a.Name || !s.runs {
-				continue
-			}
-			one := api.AgentSession{SessionID: s.meta.Session, Status: api.AgentIdle, StartedAt: s.meta.MadeAt, CostUSD: s.cost()}
-			if m := s.outstanding(); m != nil {
-				one.Status, agent.Status = api.AgentBusy, api.AgentBusy
-				if m.at.After(busyAt) {
-					busyAt, agent.ActiveSessionID = m.at, s.meta.Session
-				}
-			}
-			if s.version != "" {
-				agent.Executor.Version = s.version
-			}
-			agent.Sessions = append(agent.Sessions, one)
-		}
-		slices.SortFunc(agent.Sessions, func(x, y api.AgentSession) int { return x.StartedAt.Compare(y.StartedAt) })
-		all = append(all, agent)
-	}
-	return all
 }

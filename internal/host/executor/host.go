@@ -54,10 +54,11 @@ const (
 // ErrRuns says that another host works on the same directory.
 var ErrRuns = errors.New("another assent agent serve works there")
 
-// Config is what a Host needs. All members but Changed and Logf are required.
+// Config is what a Host needs. All members but Version, Changed and Logf are required.
 type Config struct {
 	Dir     string   // of the sessions; made if it is not there
 	Home    string   // of the person
+	Version string   // of this program, see FindRunning; may be empty
 	Environ []string // of the host, of which agents get a part
 	File    func() (optin.File, error)
 	Look    func(context.Context, optin.Agent) []optin.Finding
@@ -86,6 +87,7 @@ type Host struct {
 	said     map[string]time.Time     // guarded by mu; when a session's progress was told last
 	serial   int                      // guarded by mu; of events
 	children map[int]bool             // guarded by mu; processes that are ours to wait for
+	scopes   string                   // guarded by mu; findScopes, before the last start
 	timeouts map[string]time.Duration // guarded by mu; of the agents, as their file said last
 }
 
@@ -117,7 +119,7 @@ func Open(cfg Config) (*Host, error) {
 		}
 		return nil, err
 	}
-	if err := h.load(); err != nil {
+	if err := errors.Join(sayRunning(cfg.Dir, cfg.Version), h.load()); err != nil {
 		h.Close()
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
+	"assent/internal/host/optin"
 	"assent/internal/host/process"
 )
 
@@ -237,10 +238,7 @@ func (s *session) limits(now time.Time) {
 
 // timeout is how long turns of the session may take for m.
 func (s *session) timeout(m *message) time.Duration {
-	t := s.h.timeoutOf(s.meta.Agent)
-	if m.Timeout > 0 && m.Timeout < t {
-		t = m.Timeout
-	}
+	_, t := s.said().with(m.Order).within(optin.Agent{Timeout: s.h.timeoutOf(s.meta.Agent)})
 	return t
 }
 

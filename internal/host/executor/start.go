@@ -125,7 +125,11 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 		return err
 	}
 	known := len(transcripts(s.h.cfg.Home, "", s.meta.Session)) > 0
-	p, err := os.StartProcess(agent.CLI, append([]string{agent.CLI}, s.args(agent, known, budget, settings != nil)...), &os.ProcAttr{
+	words := append([]string{agent.CLI}, s.args(agent, known, budget, settings != nil)...)
+	if s.h.scopes != "" {
+		words = append(inScope(s.h.scopes, s.meta.Session, now), words...)
+	}
+	p, err := os.StartProcess(words[0], words, &os.ProcAttr{
 		Dir: agent.Project, Env: agentEnv(s.h.cfg.Environ, s.meta.Session), Files: []*os.File{in, out, complaints},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})

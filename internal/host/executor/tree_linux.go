@@ -18,17 +18,24 @@ const (
 	sweepPause = 20 * time.Millisecond
 )
 
-// sweep kills the process of a session, all below it, and all that carry the session's mark, until there is
-// nothing left; it reports whether that is so. What a tool started with an environment of its own, and
-// left to itself before, is not found.
+// sweep kills the process of a session, all below it, all in its scope, and all that carry the session's mark, until
+// there is nothing left; it reports whether that is so. Where the session has no scope, what a tool started
+// with an environment of its own, and left to itself before, is not found.
 func sweep(root began, session string) bool {
+	below, elsewhere := tree(root, session)
+	for _, pid := range append(below, elsewhere...) {
+		if scope := scopeOf(pid, session); scope != "" {
+			killScope(scope)
+			break
+		}
+	}
 	return killAll(root, func() []int {
 		below, elsewhere := tree(root, session)
 		return append(below, elsewhere...)
 	})
 }
 
-// sweepStrays kills what carries the session's mark and has left the tree of its process, which goes on: what
+// sweepStrays kills what is in the session's scope or carries its mark, and has left the tree of its process, which goes on: what
 // tools started and left to themselves.
 func sweepStrays(root began, session string) bool {
 	return killAll(began{}, func() []int {
@@ -58,7 +65,7 @@ func killAll(root began, find func() []int) bool {
 }
 
 // tree is what belongs to a session but for ourselves: its process, if it runs, with all below it; and what
-// carries the mark elsewhere, with all below that.
+// is in its scope or carries the mark elsewhere, with all below that.
 func tree(root began, session string) (below, elsewhere []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -82,7 +89,7 @@ func tree(root began, session string) (below, elsewhere []int) {
 			continue
 		}
 		parents[pid] = process.Parent(pid)
-		if marked(pid, want) {
+		if marked(pid, want) || scopeOf(pid, session) != "" {
 			carry = append(carry, pid)
 		}
 	}

@@ -17,15 +17,44 @@ import (
 	lib "github.com/kardianos/service"
 )
 
-// name is that of the unit and of the agent.
-const name = "assent"
+// Of is what a service runs.
+type Of struct {
+	name               string // of the unit and of launchd's agent
+	what, back         string // in sentences: it, and what happens to what waits for it
+	flag               string // of assent service
+	description, extra string // of the unit
+	settings           string // of the unit's service, after those that all have
+	noRestart          string // exit codes after which it is not started again
+	instead            string // what to do without a service manager
+}
 
-// errNoManager says that nothing on this machine can keep the broker running for this user.
+// The two services.
+var ( // read-only
+	OfBroker = Of{
+		name: "assent", what: "broker", back: "waiting hooks will come back to the service",
+		description: "assent, the permission broker for coding agents",
+		settings:    "UMask=0077\nNoNewPrivileges=yes\n", noRestart: "2",
+		instead: `Without one, let whatever starts programs on this machine run: assent serve --no-link
+Under su or sudo there is often no user session: log in as that user first. See docs/service.md`,
+	}
+	// OfAgents is the host of agents. Its agents are to outlive it and, as in a terminal, to be bound by nothing
+	// that is meant for it: a umask, or that sudo cannot be run.
+	OfAgents = Of{
+		name: "assent-agents", what: "host", back: "its agents go on under the service", flag: " --agents",
+		description: "assent, the host of coding agents", extra: "After=assent.service\n",
+		settings: "KillMode=process\n", noRestart: "2 4",
+		instead: `Without one, let whatever starts programs on this machine run: assent agent serve
+Under su or sudo there is often no user session: log in as that user first. See docs/service.md`,
+	}
+)
+
+// errNoManager says that nothing on this machine can keep a program running for this user.
 var errNoManager = errors.New("nothing here keeps programs running for a user")
 
 // Manager is the user's own service manager: systemd's user instance, or launchd. The library
 // speaks to it; what it is given is written by unit.go. Make one with Find.
 type Manager struct {
+	of    Of
 	kind  string // systemd, launchd
 	file  string // where the unit or the plist is, or would be
 	text  func(Spec) string
@@ -36,7 +65,7 @@ type Manager struct {
 
 // Find returns the manager of this system, whether it answers or not. The library's own choice
 // depends on the system's manager, which need not run for the user's to be there.
-func Find(env func(string) string) (Manager, error) {
+func Find(env func(string) string, of Of) (Manager, error) {
 	home := env("HOME")
 	if !filepath.IsAbs(home) {
 		return Manager{}, fmt.Errorf("%w: HOME is not set", errNoManager)
@@ -44,32 +73,32 @@ func Find(env func(string) string) (Manager, error) {
 	for _, sys := range lib.AvailableSystems() {
 		switch sys.String() {
 		case "linux-systemd":
-			return systemd(home, sys), nil
+			return systemd(home, of, sys), nil
 		case "darwin-launchd":
-			return launchd(home, sys), nil
+			return launchd(home, of, sys), nil
 		}
 	}
 	return Manager{}, errNoManager
 }
 
-func systemd(home string, sys lib.System) Manager {
+func systemd(home string, of Of, sys lib.System) Manager {
 	return Manager{
-		kind: "systemd", file: filepath.Join(home, ".config", "systemd", "user", name+".service"),
-		text: systemdUnit, word: systemdWord, probe: []string{"systemctl", "--user", "show", "--property=Version"}, lib: sys,
+		of: of, kind: "systemd", file: filepath.Join(home, ".config", "systemd", "user", of.name+".service"),
+		text: of.systemdUnit, word: systemdWord, probe: []string{"systemctl", "--user", "show", "--property=Version"}, lib: sys,
 	}
 }
 
-func launchd(home string, sys lib.System) Manager {
+func launchd(home string, of Of, sys lib.System) Manager {
 	return Manager{
-		kind: "launchd", file: filepath.Join(home, "Library", "LaunchAgents", name+".plist"),
-		text: launchdPlist, word: plistString, probe: []string{"launchctl", "list"}, lib: sys,
+		of: of, kind: "launchd", file: filepath.Join(home, "Library", "LaunchAgents", of.name+".plist"),
+		text: of.launchdPlist, word: plistString, probe: []string{"launchctl", "list"}, lib: sys,
 	}
 }
 
 // Kind is systemd or launchd.
 func (m Manager) Kind() string { return m.kind }
 
-// Text is the file that makes the manager run the broker of spec.
+// Text is the file that makes the manager run the program of spec.
 func (m Manager) Text(spec Spec) string { return m.text(spec) }
 
 // Answers returns nil if the manager is there for this user now. It waits 5 seconds at most.
@@ -115,12 +144,12 @@ func (m Manager) Serves(text, stateDir string) bool {
 
 func (m Manager) service(text string) (lib.Service, error) {
 	return m.lib.New(nil, &lib.Config{
-		Name:   name,
+		Name:   m.of.name,
 		Option: lib.KeyValue{"UserService": true, "SystemdScript": text, "LaunchdConfig": text},
 	})
 }
 
-// install makes the manager start the broker now and at every login. After an error the machine is
+// install makes the manager start the program now and at every login. After an error the machine is
 // as it was.
 func (m Manager) install(text string) error {
 	svc, err := m.service(text)
@@ -157,7 +186,7 @@ func (m Manager) Restart() error {
 	return svc.Restart()
 }
 
-// Uninstall stops the broker and removes the service, even one that is only half installed.
+// Uninstall stops the program and removes the service, even one that is only half installed.
 func (m Manager) Uninstall() error {
 	svc, err := m.service("")
 	if err != nil {
@@ -171,7 +200,7 @@ func (m Manager) Uninstall() error {
 	return errors.Join(fmt.Errorf("%s: %w", m.kind, err), os.Remove(m.file))
 }
 
-// running reports whether the broker runs as the service, or is about to be started again.
+// running reports whether the program runs as the service, or is about to be started again.
 func (m Manager) running() (bool, error) {
 	svc, err := m.service("")
 	if err != nil {
@@ -195,10 +224,10 @@ func (m Manager) lingers() (yes, known bool) {
 // Logs is the command that shows the service's log.
 func (m Manager) Logs(stateDir string) string {
 	if m.kind == "systemd" {
-		return "journalctl --user -u " + name
+		return "journalctl --user -u " + m.of.name
 	}
 	return "tail " + LogFile(stateDir)
 }
 
-// LogFile is where a manager that keeps no log itself has the broker's output written.
+// LogFile is where a manager that keeps no log itself has the program's output written.
 func LogFile(stateDir string) string { return filepath.Join(stateDir, "service.log") }

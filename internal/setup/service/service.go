@@ -1,8 +1,8 @@
-// Package service keeps the broker running after the terminal closes: it writes a unit for the
-// user's own systemd, or an agent for launchd, and asks the manager what became of it. Nothing of it
+// Package service keeps the broker, and the host of agents, running after the terminal closes: it writes a unit
+// for the user's own systemd, or an agent for launchd, and asks the manager what became of it. Nothing of it
 // needs root.
 //
-// The broker is not known here. Whoever makes a Service hands in how to find out whether one answers.
+// Neither program is known here. Whoever makes a Service hands in how to find out whether one runs.
 package service
 
 import (
@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// Broker is a broker that answers.
-type Broker struct {
+// Process is a program that answers.
+type Process struct {
 	PID     int
 	Version string
 }
 
-// Service is the broker of one state directory as this user's service manager runs it.
+// Service is the program of one state directory as this user's service manager runs it.
 type Service struct {
 	Manager
 	StateDir string
-	// Broker returns the broker of StateDir, the zero value if none answers, and whether it serves
-	// hooks now. It must not wait for long.
-	Broker func(ctx context.Context) (b Broker, ready bool)
+	// Look returns the process that works for StateDir, the zero value if none answers, and whether it
+	// does its work now. It must not wait for long.
+	Look func(ctx context.Context) (p Process, ready bool)
 }
 
-// Install makes the service what text says and waits until its broker is ready. changed is false if
-// there was nothing to do, which includes that the broker that runs has the given version. After an
+// Install makes the service what text says and waits until its program is ready. changed is false if
+// there was nothing to do, which includes that the one that runs has the given version. After an
 // error the service is the previous one, or none.
 //
-// prepare is called before anything is changed; runs says whether the service's broker runs already.
+// prepare is called before anything is changed; runs says whether the service's program runs already.
 func (s *Service) Install(ctx context.Context, text, version string, prepare func(runs bool) error) (changed bool, err error) {
 	if err := s.Answers(ctx); err != nil {
-		return false, fmt.Errorf("%w\n%s", err, instead)
+		return false, fmt.Errorf("%w\n%s", err, s.of.instead)
 	}
 	before, err := s.Installed()
 	if err != nil {
@@ -44,16 +44,16 @@ func (s *Service) Install(ctx context.Context, text, version string, prepare fun
 	runs := false
 	if before != "" {
 		if !s.Serves(before, s.StateDir) {
-			return false, errors.New("a service for another state directory is installed; take it away first: assent service uninstall")
+			return false, fmt.Errorf("a service for another state directory is installed; take it away first: assent service uninstall%s", s.of.flag)
 		}
 		runs, _ = s.running() // a service whose state is not known is installed again
 	}
-	b, ready := s.Broker(ctx)
+	b, ready := s.Look(ctx)
 	switch {
 	case before == text && runs && ready && b.Version == version:
 		return false, nil
 	case ready && !runs:
-		return false, fmt.Errorf("a broker runs already (pid %d); stop it first, and waiting hooks will come back to the service", b.PID)
+		return false, fmt.Errorf("a %s runs already (pid %d); stop it first, and %s", s.of.what, b.PID, s.of.back)
 	}
 	if err := prepare(runs); err != nil {
 		return false, err
@@ -74,18 +74,14 @@ func (s *Service) Install(ctx context.Context, text, version string, prepare fun
 	return err == nil, err
 }
 
-// instead is what to do without a service manager.
-const instead = `Without one, let whatever starts programs on this machine run: assent serve --no-link
-Under su or sudo there is often no user session: log in as that user first. See docs/service.md`
-
-// How long the service's broker may take to become ready, and how often it is asked.
+// How long the service's program may take to become ready, and how often it is asked.
 const (
 	readyTimeout  = 20 * time.Second
 	readyInterval = 100 * time.Millisecond
 )
 
-// Await waits until the service's broker is ready, which is another one than the process old. It
-// gives up after 20 seconds, or as soon as the manager says that the broker does not run.
+// Await waits until the service's program is ready, which is another process than old. It
+// gives up after 20 seconds, or as soon as the manager says that it does not run.
 func (s *Service) Await(ctx context.Context, old int) error {
 	if err := s.await(ctx, old); err != nil {
 		return fmt.Errorf("the service does not come up (%w); see: %s", err, s.Logs(s.StateDir))
@@ -99,7 +95,7 @@ func (s *Service) await(ctx context.Context, old int) error {
 	tick := time.NewTicker(readyInterval)
 	defer tick.Stop()
 	for n := 1; ; n++ {
-		if b, ok := s.Broker(ctx); ok && b.PID != old {
+		if b, ok := s.Look(ctx); ok && b.PID != old {
 			return nil
 		}
 		if n%5 == 0 {
@@ -125,7 +121,7 @@ func (s *Service) Restart(ctx context.Context) (bool, error) {
 	if err := s.Answers(ctx); err != nil {
 		return true, err
 	}
-	b, _ := s.Broker(ctx)
+	b, _ := s.Look(ctx)
 	if err := s.Manager.Restart(); err != nil {
 		return true, fmt.Errorf("restart the service: %w", err)
 	}
@@ -151,20 +147,20 @@ func (s *Service) Remove(ctx context.Context) (bool, error) {
 type Status struct {
 	Installed bool   `json:"installed"`
 	Running   bool   `json:"running"`          // according to the service manager
-	Ready     bool   `json:"ready"`            // the broker answers
+	Ready     bool   `json:"ready"`            // its program answers
 	Unit      string `json:"unit,omitempty"`   // the file
 	Linger    *bool  `json:"linger,omitempty"` // it runs on after the last logout; nil: not known
 	Problem   string `json:"problem,omitempty"`
 	Logs      string `json:"-"` // the command that shows its log
 }
 
-// Down reports whether the service is installed and its broker does not serve hooks.
+// Down reports whether the service is installed and its program does not do its work.
 func (st *Status) Down() bool { return st.Installed && (!st.Running || !st.Ready) }
 
-// Status asks the manager and the broker. What cannot be found out is in Problem.
+// Status asks the manager and the program. What cannot be found out is in Problem.
 func (s *Service) Status(ctx context.Context) Status {
 	st := Status{Unit: s.file, Logs: s.Logs(s.StateDir)}
-	_, st.Ready = s.Broker(ctx)
+	_, st.Ready = s.Look(ctx)
 	text, err := s.Installed()
 	if err != nil {
 		st.Problem = err.Error()

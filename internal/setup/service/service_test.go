@@ -77,12 +77,12 @@ func (s *fakeService) Status() (lib.Status, error) {
 func newService(t *testing.T) (*Service, *fakeManager) {
 	t.Helper()
 	f := &fakeManager{file: filepath.Join(t.TempDir(), "assent.service")}
-	m := systemd("/home/dev", f)
+	m := systemd("/home/dev", OfBroker, f)
 	m.file, m.probe = f.file, []string{"true"}
 	s := &Service{Manager: m, StateDir: "/state"}
-	s.Broker = func(context.Context) (Broker, bool) {
+	s.Look = func(context.Context) (Process, bool) {
 		if !f.runs {
-			return Broker{}, false
+			return Process{}, false
 		}
 		starts := 0
 		for _, c := range f.calls {
@@ -90,7 +90,7 @@ func newService(t *testing.T) (*Service, *fakeManager) {
 				starts++
 			}
 		}
-		return Broker{PID: 100 + starts, Version: "1.0.0"}, true
+		return Process{PID: 100 + starts, Version: "1.0.0"}, true
 	}
 	return s, f
 }
@@ -143,8 +143,8 @@ func TestInstallThatFails(t *testing.T) {
 		{"ends at once", false, func(s *Service, f *fakeManager) { f.noStart = unitFor(s.Manager, s.StateDir, "--new") }, "the service does not come up (it ended at once); see: journalctl --user -u assent"},
 		{"replacement ends at once", true, func(s *Service, f *fakeManager) { f.noStart = unitFor(s.Manager, s.StateDir, "--new") }, "it ended at once"},
 		{"never ready", true, func(s *Service, f *fakeManager) {
-			ask := s.Broker
-			s.Broker = func(ctx context.Context) (Broker, bool) {
+			ask := s.Look
+			s.Look = func(ctx context.Context) (Process, bool) {
 				b, ok := ask(ctx)
 				return b, ok && !strings.Contains(f.current, "--new")
 			}
@@ -187,7 +187,7 @@ func TestInstallRefuses(t *testing.T) {
 		probe      string
 		want       string
 	}{
-		{"another state directory", unitFor(systemd("/", nil), "/other", "--x"), false, "true", "for another state directory is installed"},
+		{"another state directory", unitFor(systemd("/", OfBroker, nil), "/other", "--x"), false, "true", "for another state directory is installed"},
 		{"a file of somebody else", "[Unit]\n", false, "true", "was not written by assent"},
 		{"a broker in a terminal", "", true, "true", "a broker runs already (pid 7)"},
 		{"no manager", "", false, "false", "systemd does not answer (exit status 1)\nWithout one, let whatever"},
@@ -201,7 +201,7 @@ func TestInstallRefuses(t *testing.T) {
 				}
 			}
 			if c.broker {
-				s.Broker = func(context.Context) (Broker, bool) { return Broker{PID: 7}, true }
+				s.Look = func(context.Context) (Process, bool) { return Process{PID: 7}, true }
 			}
 			_, err := s.Install(t.Context(), unitFor(s.Manager, s.StateDir, "--new"), "1.0.0", func(bool) error { t.Error("prepared"); return nil })
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(f.calls) > 0 {
@@ -251,7 +251,7 @@ func TestStatusAndRemove(t *testing.T) {
 }
 
 func TestFindNeedsAHome(t *testing.T) {
-	if _, err := Find(func(string) string { return "" }); !errors.Is(err, errNoManager) {
+	if _, err := Find(func(string) string { return "" }, OfBroker); !errors.Is(err, errNoManager) {
 		t.Error(err)
 	}
 }

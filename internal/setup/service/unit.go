@@ -11,7 +11,7 @@ import (
 // writtenBy is in each of our files, and in no other.
 const writtenBy = "Written by assent service install, which also changes it. To remove it: assent service uninstall"
 
-// Spec is what a service manager has to know of the broker. All paths in it are absolute: a
+// Spec is what a service manager has to know of a program. All paths in it are absolute: a
 // service starts in no directory of ours and with hardly any environment.
 type Spec struct {
 	Program string
@@ -35,12 +35,12 @@ func (s Spec) Unwritable() (text string, found bool) {
 // A hook that finds no broker tries for three seconds, and RestartSec is shorter than that. A broker
 // that cannot start, because the disk is full or the port taken, is started again for ever, at
 // growing intervals (systemd 254 and newer; older versions ignore the two settings for that).
-func systemdUnit(s Spec) string {
+func (of Of) systemdUnit(s Spec) string {
 	var b strings.Builder
-	b.WriteString("# " + writtenBy + `
+	b.WriteString("# " + writtenBy + of.flag + `
 [Unit]
-Description=assent, the permission broker for coding agents
-StartLimitIntervalSec=0
+Description=` + of.description + `
+` + of.extra + `StartLimitIntervalSec=0
 
 [Service]
 Type=exec
@@ -57,10 +57,8 @@ Type=exec
 RestartSec=2
 RestartSteps=5
 RestartMaxDelaySec=60
-RestartPreventExitStatus=2
-UMask=0077
-NoNewPrivileges=yes
-
+RestartPreventExitStatus=` + of.noRestart + `
+` + of.settings + `
 [Install]
 WantedBy=default.target
 `)
@@ -82,7 +80,7 @@ func systemdWord(s string) string {
 
 // launchdPlist is an agent of the user's own launchd. It restarts a broker that failed, as the
 // systemd unit does.
-func launchdPlist(s Spec) string {
+func (of Of) launchdPlist(s Spec) string {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -90,7 +88,7 @@ func launchdPlist(s Spec) string {
 <plist version="1.0">
 <dict>
 	<key>Label</key>
-	` + plistString(name) + `
+	` + plistString(of.name) + `
 	<key>ProgramArguments</key>
 	<array>
 `)

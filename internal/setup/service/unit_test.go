@@ -29,7 +29,7 @@ var spec = Spec{
 }
 
 func TestSystemdUnit(t *testing.T) {
-	unit := systemdUnit(spec)
+	unit := OfBroker.systemdUnit(spec)
 	for _, part := range []string{
 		"# " + writtenBy + "\n", `ExecStart="/opt/my tools/assent" serve --state-dir "/home/dev/state & more" --tls-cert /c.pem --no-link` + "\n",
 		`Environment="XDG_STATE_HOME=/home/dev/my state"` + "\n", "Environment=ASSENT_AMQP_URL=amqp://me:pa%%2Fss@rabbit.example.net/\n",
@@ -46,9 +46,23 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
+// A host is stopped without its agents, which are bound by nothing that is meant for it.
+func TestUnitOfAgents(t *testing.T) {
+	m := systemd("/home/dev", OfAgents, nil)
+	unit := m.Text(Spec{Program: "/usr/bin/assent", Args: []string{"agent", "serve", "--state-dir", "/state", "--name", "box"}})
+	for _, part := range []string{"uninstall --agents\n", "KillMode=process\n", "After=assent.service\n", "RestartPreventExitStatus=2 4\n", "ExecStart=/usr/bin/assent agent serve --state-dir /state --name box\n"} {
+		if !strings.Contains(unit, part) {
+			t.Errorf("no %s in\n%s", part, unit)
+		}
+	}
+	if strings.Contains(unit, "UMask") || strings.Contains(unit, "NoNewPrivileges") || !m.Serves(unit, "/state") || m.file != "/home/dev/.config/systemd/user/assent-agents.service" {
+		t.Errorf("%s:\n%s", m.file, unit)
+	}
+}
+
 func TestLaunchdPlist(t *testing.T) {
-	texts := xmlTexts(t, launchdPlist(spec))
-	for _, want := range append([]string{name, spec.Program, "XDG_STATE_HOME", "/home/dev/my state", "/home/dev/state & more/service.log"}, spec.Args...) {
+	texts := xmlTexts(t, OfBroker.launchdPlist(spec))
+	for _, want := range append([]string{"assent", spec.Program, "XDG_STATE_HOME", "/home/dev/my state", "/home/dev/state & more/service.log"}, spec.Args...) {
 		if !slices.Contains(texts, want) {
 			t.Errorf("the plist does not hold %q: %q", want, texts)
 		}
@@ -89,7 +103,7 @@ func TestUnwritable(t *testing.T) {
 
 // A unit is for the state directory that it names, not for one whose name begins like it.
 func TestServesOneStateDirectory(t *testing.T) {
-	for _, m := range []Manager{systemd("/home/dev", nil), launchd("/home/dev", nil)} {
+	for _, m := range []Manager{systemd("/home/dev", OfBroker, nil), launchd("/home/dev", OfBroker, nil)} {
 		for _, dir := range []string{"/home/dev/state2", "/home/dev/state/below", "/home/dev/my state", `/home/dev/a"b`} {
 			text := m.Text(Spec{Program: "/usr/bin/assent", Args: []string{"serve", "--state-dir", dir, "--socket", "/home/dev/state", "--no-link"}})
 			if !m.Serves(text, dir) || m.Serves(text, "/home/dev/state") || m.Serves(text, "/home/dev/my") {

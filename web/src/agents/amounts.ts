@@ -1,8 +1,9 @@
 // Amounts as people read them.
 
-/** 5 is $5, 5.1 is $5.10. */
+/** 5 is $5, 5.1 is $5.10; a little is <$0.01. */
 export function money(usd: number): string {
   const cents = Math.round(usd * 100);
+  if (cents === 0 && usd > 0) return "<$0.01";
   return cents % 100 === 0 ? `$${cents / 100}` : `$${(cents / 100).toFixed(2)}`;
 }
 

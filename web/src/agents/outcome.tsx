@@ -29,7 +29,7 @@ export function Outcome({ agent, session: s, may }: Props & { may: boolean }) {
   const turn = s.status === "busy" ? undefined : s.turn;
   if (!turn && !used(s) && !s.pr) return null;
   return (
-    <section class="last-turn" data-ui="outcome" data-state={turn?.outcome ?? s.status} aria-label={w.label}>
+    <section class="last-turn" data-ui="last-turn" data-state={turn?.outcome ?? s.status} aria-label={w.label}>
       {turn && <Ended turn={turn} />}
       {used(s) && <p class="quiet used">{used(s)}</p>}
       {s.pr?.url && <PullRequest url={s.pr.url} number={s.pr.number} verified={s.pr.verified === true} />}

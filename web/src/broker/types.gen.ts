@@ -4916,6 +4916,10 @@ export interface PushMessage {
    */
   agent?: string;
   /**
+   * Of finished and failed: the session's id, which a tap opens.
+   */
+  sessionId?: string;
+  /**
    * Of finished: the session's id, where the device may send a message to it now.
    */
   reply?: string;

@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agents } from "../agents/agents";
+import { handedOver, Handover } from "../agents/handover";
 import { kindFor, Outcome, type AgentSession } from "../agents/outcome";
 import { messagesPath, send, takeBack, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
@@ -73,7 +74,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
       <section class="say" data-ui="composer" aria-label={w.label}>
         <ol class="sent" aria-live="polite">
           {own
-            .filter((m) => !waits(m) && !replaced.value.has(m.id))
+            .filter((m) => !waits(m) && m.kind !== "handover" && !replaced.value.has(m.id))
             .slice(-shown)
             .map((m) => (
               <One key={m.id} message={m} />
@@ -115,6 +116,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
         </form>
         <Waiting key={id} own={own} />
         {hosted && stand?.status === "busy" && <Stop agent={hosted.name} session={id} />}
+          {to.host && <Handover key={id} agent={to.agent} session={id} own={own} />}
         <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
       </section>
     </>
@@ -125,7 +127,7 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
  * undefined: to nobody, it has ended. */
 function recipient(session: SessionInfo, hosted: string | undefined, stand: AgentSession | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
   const sessionId = session.sessionId;
-  if (hosted && stand) return { host: true, agent: hosted, sessionId, kind: kindFor(stand) };
+  if (hosted && stand) return { host: true, agent: hosted, sessionId, kind: handedOver(own) ? "resume" : kindFor(stand) };
   const ran = own.find((m) => !m.agent.startsWith("terminal@"))?.agent;
   if (ran) return { host: true, agent: ran, sessionId, kind: "resume" };
   return session.state === "exited" ? undefined : { host: false, agent: `terminal@${session.host ?? ""}`, sessionId, kind: "prompt" };

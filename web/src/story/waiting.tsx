@@ -26,7 +26,7 @@ export const replaced = signal<ReadonlySet<string>>(new Set());
 
 /** Whether a message can still be changed. */
 export function waits(m: Message): boolean {
-  return m.kind !== "cancel" && m.state === "sent";
+  return (m.kind === "prompt" || m.kind === "resume") && m.state === "sent";
 }
 
 /** Begins to change a message. */

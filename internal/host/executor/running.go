@@ -1,0 +1,39 @@
+package executor
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"assent/internal/host/process"
+)
+
+// hostFile says, in the directory of the sessions, which host works there.
+const hostFile = "host.json"
+
+// Running is a host that works.
+type Running struct {
+	PID     int    `json:"pid"`
+	ID      string `json:"id"` // process.ID
+	Version string `json:"version"`
+}
+
+// FindRunning returns the host that works on a directory of sessions; false: none does, or that cannot be seen.
+func FindRunning(dir string) (Running, bool) {
+	var r Running
+	text, err := os.ReadFile(filepath.Join(dir, hostFile))
+	if err != nil || json.Unmarshal(text, &r) != nil {
+		return Running{}, false
+	}
+	return r, process.Look(r.PID, r.ID) == process.Runs
+}
+
+// sayRunning leaves word for FindRunning.
+func sayRunning(dir, version string) error {
+	pid := os.Getpid()
+	text, err := json.Marshal(Running{PID: pid, ID: process.ID(pid), Version: version})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, hostFile), append(text, '\n'), 0o600)
+}
