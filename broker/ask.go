@@ -117,7 +117,7 @@ func (b *Broker) recordAsked(e *entry, w *waiter, r *hook.Request) error {
 }
 
 func (b *Broker) askedRecord(r *hook.Request) hook.Record {
-	return hook.Record{ID: uuid.NewString(), RequestID: r.ID, Step: hook.StepAsked, Time: time.Now(), Request: r}
+	return hook.Record{ID: uuid.NewString(), RequestID: r.ID, Step: hook.StepAsked, Time: time.Now(), Request: r, Broker: b.self()}
 }
 
 // attachRecorded is for a request that the log has and memory does not: it has ended, or the tail
@@ -141,6 +141,7 @@ func (b *Broker) attachRecorded(ctx context.Context, e *entry, w *waiter, r *hoo
 	}
 	if f.State == Pending {
 		e.askedAt = f.AskedSeq
+		b.announceLocked(e, f.heldBy)
 		b.queueEndLocked(e)
 		return nil
 	}
@@ -162,7 +163,11 @@ func (b *Broker) leaveUnrecordedLocked(e *entry, w *waiter) {
 		return
 	}
 	if e.asked() > 0 { // it is recorded after all, and its hook is sent away
-		b.leftLocked(e, e.Channel)
+		if b.shares() { // to come again, here or elsewhere
+			b.awayLocked(e)
+		} else {
+			b.leftLocked(e, e.Channel)
+		}
 		return
 	}
 	b.abandonLocked(e)

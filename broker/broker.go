@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -26,6 +27,9 @@ type Config struct {
 	CallKey func(tool string, input []byte) string
 	// Encode turns a View into the JSON that watchers send, once a change; nil means none.
 	Encode func(View) []byte
+	// Replicas knows the other brokers that share the record. nil: nobody can tell whether a hook that is held
+	// elsewhere still waits, so it counts as waiting. It means nothing with SingleReplica.
+	Replicas Replicas
 	// Races says whether an agent's own prompt is up while its request waits, so that its events tell how
 	// that was answered. The requests of others end with their hooks, by a decision or by their time, and
 	// by no event. nil: every agent's is.
@@ -36,6 +40,19 @@ type Config struct {
 	Recorded func(step hook.Step, v *View)
 	// Logf reports what the operator should know; nil discards it. It is never given a payload.
 	Logf func(format string, args ...any)
+}
+
+// Replicas are the runs of the brokers that share a record: see package internal/store/presence.
+type Replicas interface {
+	// Self names this run.
+	Self() string
+	// Gone reports whether a run is over, or silent for so long that it is taken for that. It does not block.
+	Gone(run string) bool
+	// Attached notes that a hook of the request waits here; Holder is the run that noted so last, "" if none
+	// did; Settled forgets that.
+	Attached(ctx context.Context, requestID string) error
+	Holder(ctx context.Context, requestID string) (run string, err error)
+	Settled(ctx context.Context, requestID string)
 }
 
 // View is a request and what is known about it now.

@@ -43,7 +43,7 @@
 //	new -> lapsed                         the same, and its time is over by the clock
 //	new -> held elsewhere                 it was open then, or turns up, and replicas share the record
 //	new -> awaiting a rule                it was open then, or turns up, and a rule was to answer it
-//	new -> detached                       it turns up, remote, and no replica shares the record
+//	new -> detached                       it turns up, remote, and no replica shares the record; or this broker recorded it, and did not know
 //	new -> withdrawing                    the same, not remote; or it is a form that was open at the start
 //	new -> expiring                       it turns up, not remote, after its deadline
 //	new -> settled                        it was settled when this broker started, and waits for proof
@@ -65,7 +65,9 @@
 //	detached -> waiting                   its hook is back
 //	detached, resumed -> withdrawing      it did not come back in time, or an event says that the agent does not wait
 //	detached, resumed -> expiring         its deadline passed before that
+//	detached -> held elsewhere            its hook went on at another replica, or that one was silent only
 //	held elsewhere -> waiting             its hook came here
+//	held elsewhere -> detached            the replica that held its hook is gone
 //	held elsewhere -> withdrawing         an event says that the agent does not wait
 //	held elsewhere -> expiring            nobody answered, long enough after the deadline
 //	resumed -> waiting                    its hook is back
@@ -76,6 +78,7 @@
 //	expiring -> answered unrecorded       the log takes no end, and the agent does not wait
 //	withdrawing -> waiting                its hook came back before the end was recorded, which was for its being away
 //	withdrawing -> resumed                the same, of a resumed one's duplicate
+//	withdrawing -> held elsewhere         its hook went on at another replica
 //	withdrawing -> expiring               the same, and the deadline has passed
 //	withdrawing -> answered unrecorded    the hook is there, the deadline passed, and the log takes no end
 //	any asked -> settled                  a decision or an end is recorded, here or by another replica
@@ -86,10 +89,10 @@
 //
 // # Concurrency
 //
-// New starts seven goroutines, and Close ends them: one tails the record and alone folds it into
+// New starts seven goroutines, with Replicas eight, and Close ends them: one tails the record and alone folds it into
 // requests (before it does, New folds those of the checkpoint); four append the ends of requests
 // (enders); one appends what follows (delivered, confirmed, overruled: follow-ups); one saves
-// checkpoints. Calls, events and timers change the rest of a request's state, under the broker's
+// checkpoints; one looks whether other replicas are gone. A note to those has a short-lived one. Calls, events and timers change the rest of a request's state, under the broker's
 // lock. A waiting request has no goroutine, one timer. Ask, Decide, Observe, Watch and the rest may
 // be called from any goroutine; nothing calls the log while it holds the broker's lock.
 package broker

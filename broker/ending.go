@@ -44,6 +44,14 @@ func (b *Broker) runEnder() {
 		if e == nil {
 			return
 		}
+		if rec.Reason == hook.ReasonDetached && b.shares() {
+			if waits, err := b.waitsElsewhere(e, rec.RequestID); err != nil || waits {
+				if err != nil {
+					b.endTried(e, err)
+				}
+				continue
+			}
+		}
 		rec.ID, rec.Time = uuid.NewString(), time.Now()
 		ctx, cancel := context.WithTimeout(b.ctx, endTimeout)
 		_, err := b.cfg.Log.Append(ctx, rec, after)

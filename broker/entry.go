@@ -28,6 +28,8 @@ type entry struct {
 	// askedAt is the sequence of asked as Append returned it; the tail may be a little later.
 	askedAt uint64
 
+	announced bool // the other brokers were told that its hook waits here
+
 	// States of a pending request, beside View.Detached and View.HeldElsewhere.
 	handingBack        bool // too large to be held: an end is about to be recorded
 	awaitingRule       bool // a rule is about to answer
@@ -97,7 +99,7 @@ func (e *entry) comesBack() bool { return e.Event != hook.EventElicitation }
 // asked is the sequence of the asked record, 0 while it is unknown.
 func (e *entry) asked() uint64 { return max(e.AskedSeq, e.askedAt) }
 
-// expiry is when this broker ends the request.
+// expiry is when this broker ends the request, by its own clock, see byOurClock.
 func (e *entry) expiry() time.Time {
 	switch {
 	case e.HeldElsewhere:

@@ -1,12 +1,20 @@
 package broker
 
-import "assent/internal/hook"
+import (
+	"time"
+
+	"assent/internal/hook"
+)
 
 // folded is the state of one request as its records tell it: the only way in which records
 // become state, for the tail and for reads alike.
 type folded struct {
 	View
 	settledBy string // id of the record that settled the request
+	// heldBy is the run of the broker that holds its hook, as far as is known; "" where nobody says so.
+	heldBy string
+	// clockApart is how far the clock of the broker that asked is from ours, 0 where it is near.
+	clockApart time.Duration
 }
 
 // fold adds rec and reports whether it changed anything. Records that were folded before, that
@@ -21,6 +29,8 @@ func (f *folded) fold(rec hook.Record) bool {
 			return false
 		}
 		f.Request = *rec.Request
+		f.CreatedAt, f.Deadline, f.clockApart = byOurClock(&rec)
+		f.heldBy = rec.Broker
 		f.State = Pending
 		f.AskedSeq = rec.Seq
 	case hook.StepDecided, hook.StepEnded:

@@ -15,10 +15,10 @@ type Log interface {
 	// after is the sequence of the request's last record as the caller knows it, 0 for none;
 	// if it is not, Append returns ErrConflict and records nothing. When Append cannot tell
 	// whether rec was recorded it looks, by rec.ID, before it answers; ErrUnavailable means
-	// that it could not look either. A log that does not work says so within a second; one
+	// that it could not look either. A log that does not work says so within a second, a cluster within three; one
 	// that works may take longer while very many append at a time, until ctx is done.
 	//
-	// The log sets Seq and After of what it stores; what rec has there means nothing. After is
+	// The log sets Seq and After of what it stores, and Stored of what it shows; what rec has there means nothing. After is
 	// never below the EventSeq of the record, or of its request.
 	Append(ctx context.Context, rec hook.Record, after uint64) (seq uint64, err error)
 

@@ -43,6 +43,8 @@ type Broker struct {
 	idle      *list.List // sessions without requests, least recently used first
 	feed      changes
 
+	clockWarned bool // of a broker with another clock
+
 	tailSeq  uint64              // newest record seen
 	eventSeq uint64              // newest event observed
 	used     map[uint64]struct{} // events that a record names as proof and that were not observed yet
@@ -109,6 +111,9 @@ func New(ctx context.Context, cfg Config) (*Broker, error) {
 	b.begin(point)
 	for range enders {
 		b.running.Go(b.runEnder)
+	}
+	if b.shares() {
+		b.running.Go(b.watchReplicas)
 	}
 	b.running.Go(b.recordFollowUps)
 	b.running.Go(b.runSaver)
@@ -278,7 +283,17 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		e.Raw, e.ToolInput, e.Suggestions = local.Raw, local.ToolInput, local.Suggestions
 		e.NoDedup = local.NoDedup // not recorded
 	}
+	if ours {
+		e.CreatedAt, e.Deadline = local.CreatedAt, local.Deadline // by our own clock, from the hook's own words
+	} else if e.clockApart.Abs() > clockWorry && b.ready && !b.clockWarned {
+		b.clockWarned = true
+		b.cfg.Logf("request %s: the broker that recorded it has a clock %v from ours; deadlines are counted from when the record took it, but set the clocks",
+			e.ID, e.clockApart.Round(time.Second))
+	}
 	e.shortenLocked()
+	if e.announced { // its hook came here before the record did
+		e.heldBy = b.self()
+	}
 	if !waiting {
 		e.NoDedup = e.ToolUseID == "" // NoDedup itself is not recorded
 		e.awaitRuleLocked()
@@ -294,9 +309,12 @@ func (b *Broker) admitLocked(e *entry, rec hook.Record) {
 		b.endLocked(e, ending{outcome: hook.HandedBack, reason: e.handBackReason()})
 	case !e.handingBack:
 		// Another replica's, or one whose hook left before the record came.
-		if b.cfg.SingleReplica || ours {
+		switch {
+		case b.cfg.SingleReplica || ours:
 			b.leftLocked(e, e.Channel)
-		} else {
+		case b.shares() && rec.Broker == b.self() && e.comesBack():
+			b.awayLocked(e) // its hook was told that nobody knows, and to come again
+		default:
 			e.HeldElsewhere = true
 		}
 	}
@@ -319,6 +337,7 @@ func (b *Broker) recordedLocked(step hook.Step, e *entry) {
 func (b *Broker) settledLocked(e *entry) {
 	e.disarmLocked()
 	e.end, e.Detached = nil, false
+	b.unannounceLocked(e)
 	e.withdrawAt, e.answerUnrecordedAt, e.retryAt, e.publishAt = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	e.answered += len(e.waiters)
 	if e.answeredUnrecorded && e.Decision != nil {

@@ -180,6 +180,22 @@ var transitions = []transition{
 		r.elsewhere(q)
 		return func() { r.ask(q) }
 	}},
+	{"held elsewhere -> detached", []func(*hook.Request){remote}, func(r *rig, q hook.Request) func() {
+		others := r.neighbours(q)
+		return func() { others.set(true, ""); time.Sleep(3 * time.Second) }
+	}},
+	{"detached -> held elsewhere", []func(*hook.Request){remote}, func(r *rig, q hook.Request) func() {
+		others := r.neighbours(q)
+		others.set(true, "")
+		time.Sleep(3 * time.Second)
+		return func() { others.set(false, ""); time.Sleep(3 * time.Second) }
+	}},
+	{"withdrawing -> held elsewhere", []func(*hook.Request){remote}, func(r *rig, q hook.Request) func() {
+		others := r.neighbours(q)
+		others.set(true, "?")
+		time.Sleep(34 * time.Second)
+		return func() { others.set(true, "third"); time.Sleep(10 * time.Second) }
+	}},
 	{"held elsewhere -> settled", nil, func(r *rig, q hook.Request) func() {
 		other := r.elsewhere(q)
 		return func() {

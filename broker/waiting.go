@@ -47,6 +47,9 @@ func (b *Broker) attachLocked(e *entry, channel hook.Channel) *Waiting {
 	}
 	e.waiters = append(e.waiters, w)
 	moved := e.HeldElsewhere
+	if e.asked() > 0 {
+		b.announceLocked(e, e.heldBy)
+	}
 	e.HeldElsewhere = false
 	e.withdrawAt = time.Time{}
 	if e.expiring {
@@ -134,7 +137,7 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 		b.endLocked(e, end)
 		return
 	}
-	if b.cfg.SingleReplica {
+	if b.cfg.SingleReplica || b.shares() {
 		e.withdrawAt = time.Now().Add(b.cfg.DetachGrace)
 	} else {
 		e.HeldElsewhere = true // it may come back to another replica, of which we would not hear

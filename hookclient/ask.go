@@ -17,6 +17,11 @@ const (
 	// newRetry is how long a request that no broker holds yet is tried, and how long one
 	// attempt to connect may take.
 	newRetry = 3 * time.Second
+	// otherRetry is how long an attempt to connect may take where there is another broker to ask.
+	otherRetry = time.Second
+	// electionPause is the shortest pause for a broker whose cluster cannot record now: it chooses a leader,
+	// which takes seconds.
+	electionPause = 500 * time.Millisecond
 	// Pauses between attempts double from the first to the longest; a broker that has been
 	// away for longAway is asked for less often.
 	firstPause = 20 * time.Millisecond
@@ -47,6 +52,7 @@ type reply struct {
 	status int
 	body   []byte
 	about  about
+	retry  bool // the broker says that the same request is to be sent again, see hook.HeaderRetry
 	err    error
 }
 
@@ -54,7 +60,7 @@ type reply struct {
 func (c *client) attempt(ctx context.Context, q *request) reply {
 	nc, err := c.to.dial(ctx)
 	if err != nil {
-		return reply{state: dialState(&c.to, err), err: err}
+		return reply{state: dialState(c.to, err), err: err}
 	}
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
@@ -105,7 +111,7 @@ func sortAnswer(r response) reply {
 	case 409:
 		return reply{state: conflict, status: 409}
 	case 429, 502, 503:
-		return reply{state: unavailable, status: r.status}
+		return reply{state: unavailable, status: r.status, retry: r.retry}
 	case 504, 524: // 524 is Cloudflare's
 		return reply{state: gatewayLate, status: r.status}
 	}
@@ -151,7 +157,7 @@ func (c *client) ask(w *agentWatch) []byte {
 	w.hangup()
 	ctx, cancel := context.WithDeadline(w.ctx, c.deadline)
 	defer cancel()
-	r, end := persist(ctx, func(n int) reply { return c.put(ctx, n) })
+	r, end := persist(ctx, len(c.targets), func(n int) reply { return c.put(ctx, n) })
 	if w.ctx.Err() != nil {
 		end = endGone // an answer that came meanwhile has no reader any more
 	}
@@ -187,14 +193,17 @@ func (c *client) undecided(byPerson bool) []byte {
 // by a route that older brokers, and proxies that know their routes, do not have: what they refuse is
 // sent again at once, without. Not to a broker of this machine that has no room: it knows the route, would
 // say the same again, and should not have to read a payload of megabytes twice to do so. (A proxy may say
-// so of a route.) Later attempts go without, too.
+// so of a route.) Later attempts go without, too. Each attempt but the first is at the next broker.
 func (c *client) put(ctx context.Context, n int) reply {
+	if n > 1 {
+		c.turn()
+	}
 	c.event.Attempt = n
-	q := request{to: &c.to, event: &c.event,
+	q := request{to: c.to, event: &c.event,
 		remaining: max(time.Until(c.deadline), time.Millisecond), onTimeout: c.cfg.OnTimeout, secret: c.secret, tail: c.tail}
 	r := c.attempt(ctx, &q)
 	no := r.status >= 400 && (r.state == refused || r.state == unavailable)
-	if len(c.tail.Text) == 0 || !no || ctx.Err() != nil {
+	if len(c.tail.Text) == 0 || !no || r.retry || ctx.Err() != nil {
 		return r
 	}
 	c.tail, q.tail = Transcript{}, Transcript{}
@@ -207,42 +216,60 @@ func (c *client) put(ctx context.Context, n int) reply {
 // persist calls try, with the number of the attempt from 1 on, until there is an answer, the
 // rules of a request give it up, or ctx is done. A request whose last byte was sent before the
 // connection broke is waiting: the broker may hold it, a person may be deciding it, and so
-// nothing but the deadline gives it up. One that is not waiting fails at once where no broker
+// nothing but the deadline gives it up. Neither does anything else one that a broker wants to have again,
+// because its cluster cannot record now; but when its time is over without a broker having taken it, that
+// is a failure. One that is not waiting fails at once where no broker
 // is or can take it, and after newRetry where one may be starting.
-func persist(ctx context.Context, try func(attempt int) reply) (reply, ending) {
-	start, waiting := time.Now(), false
+//
+// There are so many brokers, and each attempt is at the next one. Only when all were tried, without a pause,
+// the rules have the word, about the best that was heard in the round.
+func persist(ctx context.Context, brokers int, try func(attempt int) reply) (reply, ending) {
+	start, waiting, wanted := time.Now(), false, false
 	lost := start // when the broker was last known to be there
 	pause := firstPause
-	var r reply
+	var r reply // the round's best
 	for n := 1; ctx.Err() == nil; n++ {
 		began := time.Now()
-		r = try(n)
-		if r.state == answered {
-			return r, endAnswer
+		now := try(n)
+		if now.state == answered {
+			return now, endAnswer
+		}
+		if last := (n - 1) % brokers; last == 0 || now.hope() >= r.hope() || ctx.Err() != nil {
+			r = now
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		switch r.state {
+		switch now.state {
 		case conflict:
-			return r, endAbstain
-		case refused:
-			return r, endFailed
-		case absent, unavailable:
-			if !waiting {
-				return r, endFailed
-			}
+			return now, endAbstain
 		case broken, gatewayLate:
 			waiting = true
 			if time.Since(began) >= awayPause { // it held the request, and is not just breaking everything
 				lost, pause = time.Now(), firstPause
 			}
+		case unavailable:
+			wanted = wanted || now.retry
+		}
+		if n%brokers > 0 {
+			continue
+		}
+		switch r.state {
+		case refused:
+			return r, endFailed
+		case absent, unavailable:
+			if !waiting && !wanted {
+				return r, endFailed
+			}
 		case unreachable:
-			if !waiting && time.Since(start) >= newRetry {
+			if !waiting && !wanted && time.Since(start) >= newRetry {
 				return r, endFailed
 			}
 		}
-		if waiting && time.Since(lost) > longAway {
+		if r.retry {
+			pause = max(pause, electionPause)
+		}
+		if (waiting || wanted) && time.Since(lost) > longAway {
 			pause = awayPause
 		}
 		select {
@@ -251,10 +278,28 @@ func persist(ctx context.Context, try func(attempt int) reply) (reply, ending) {
 		}
 		pause = max(pause, min(2*pause, maxPause))
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return r, endExpired
+	switch {
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return r, endGone
+	case wanted && !waiting:
+		return r, endFailed
 	}
-	return r, endGone
+	return r, endExpired
+}
+
+// hope orders what brokers answered by how much there is to be hoped for from another attempt.
+func (r *reply) hope() int {
+	switch {
+	case r.state == broken, r.state == gatewayLate:
+		return 4
+	case r.retry:
+		return 3
+	case r.state == unreachable:
+		return 2
+	case r.state == absent, r.state == unavailable:
+		return 1
+	}
+	return 0
 }
 
 // failure says in one line what went wrong and what to do.

@@ -25,9 +25,13 @@ func TestPersist(t *testing.T) {
 		name   string
 		script []phase
 		goneAt time.Duration
-		end    ending
-		after  time.Duration // at the earliest
-		within time.Duration // and at most this much later
+		// brokers is how many there are; each attempt is at the next, and a phase is of all but dead, of which
+		// the first is.
+		brokers int
+		dead    reply
+		end     ending
+		after   time.Duration // at the earliest
+		within  time.Duration // and at most this much later
 	}{
 		{name: "answered", script: []phase{{0, yes, time.Minute}}, end: endAnswer, after: time.Minute},
 		{name: "no socket file", script: []phase{{0, reply{state: absent}, 0}}, end: endFailed},
@@ -47,6 +51,20 @@ func TestPersist(t *testing.T) {
 		{name: "a broker that breaks all the time", script: []phase{{0, reply{state: broken}, 0}}, end: endExpired, after: timeout},
 		{name: "no answer", script: []phase{{0, reply{state: broken}, 2 * timeout}}, end: endExpired, after: timeout},
 		{name: "agent gone in the wait", script: []phase{{0, reply{state: broken}, 2 * timeout}}, goneAt: time.Minute, end: endGone, after: time.Minute},
+		{name: "a cluster chooses a leader", script: []phase{{0, reply{state: unavailable, retry: true}, 0}, {10 * time.Second, yes, time.Minute}},
+			end: endAnswer, after: 70 * time.Second, within: electionPause},
+		{name: "a cluster that stays away", script: []phase{{0, reply{state: unavailable, retry: true}, 0}}, end: endFailed, after: timeout},
+		{name: "a broker that dies while its cluster is away", script: []phase{{0, reply{state: unavailable, retry: true}, 0}, {time.Second, reply{state: unreachable}, 0}, {time.Minute, yes, 0}},
+			end: endAnswer, after: time.Minute, within: electionPause},
+		{name: "a cluster away while it waits", script: []phase{{0, reply{state: broken}, time.Second}, {time.Second, reply{state: unavailable, retry: true}, 0}},
+			end: endExpired, after: timeout},
+		{name: "another broker at once", brokers: 2, dead: reply{state: unreachable}, script: []phase{{0, yes, time.Minute}}, end: endAnswer, after: time.Minute},
+		{name: "another broker than one without a record", brokers: 2, dead: reply{state: unavailable, retry: true}, script: []phase{{0, yes, 0}}, end: endAnswer},
+		{name: "another broker than one that breaks", brokers: 2, dead: reply{state: broken}, script: []phase{{0, yes, 0}}, end: endAnswer},
+		{name: "another broker than one that refuses", brokers: 3, dead: reply{state: refused}, script: []phase{{0, yes, 0}}, end: endAnswer},
+		{name: "one starts, the others refuse", brokers: 2, dead: reply{state: refused}, script: []phase{{0, reply{state: unreachable}, 0}}, end: endFailed, after: newRetry, within: maxPause},
+		{name: "all refuse", brokers: 3, dead: reply{state: refused}, script: []phase{{0, reply{state: refused}, 0}}, end: endFailed},
+		{name: "id taken at one", brokers: 2, dead: reply{state: conflict}, script: []phase{{0, yes, 0}}, end: endAbstain},
 		{name: "agent gone in a pause", script: []phase{{0, reply{state: unreachable}, 0}}, goneAt: 1500 * time.Millisecond, end: endGone, after: 1500 * time.Millisecond},
 	}
 	for _, c := range cases {
@@ -60,12 +78,15 @@ func TestPersist(t *testing.T) {
 				ctx, stop := context.WithTimeout(gone, timeout)
 				defer stop()
 				start, last := time.Now(), 0
-				_, end := persist(ctx, func(n int) reply {
+				_, end := persist(ctx, max(1, c.brokers), func(n int) reply {
 					if n != last+1 {
 						t.Errorf("attempt %d after %d", n, last)
 					}
 					if last = n; ctx.Err() != nil {
 						t.Error("an attempt after the end")
+					}
+					if c.brokers > 0 && n%c.brokers == 1 {
+						return c.dead
 					}
 					now := c.script[0]
 					for _, p := range c.script {
@@ -105,12 +126,12 @@ func TestRemainingAfterASlowConnect(t *testing.T) {
 			got <- string(b[:n])
 			there.Close()
 		}()
-		c := &client{deadline: time.Now().Add(10 * time.Second)}
+		c := &client{deadline: time.Now().Add(10 * time.Second), to: &target{}}
 		c.to.dial = func(context.Context) (net.Conn, error) {
 			time.Sleep(2500 * time.Millisecond)
 			return here, nil
 		}
-		c.attempt(t.Context(), &request{to: &c.to, event: &c.event, remaining: 10 * time.Second})
+		c.attempt(t.Context(), &request{to: c.to, event: &c.event, remaining: 10 * time.Second})
 		if head := <-got; !strings.Contains(head, hook.HeaderRemaining+": 7500\r\n") {
 			t.Errorf("the broker was told\n%s", head)
 		}

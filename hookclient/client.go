@@ -63,7 +63,9 @@ type Config struct {
 	// Event is the type of the event; empty means that the payload's hook_event_name says it.
 	Event string
 	// Socket is the broker's unix socket, an absolute path. URL is the address of a broker
-	// elsewhere and wins over Socket: https, or http to loopback.
+	// elsewhere and wins over Socket: https, or http to loopback. Several, with commas between them, are
+	// brokers that share one record: each attempt begins with the first that may be there, and where one does
+	// not answer the next is asked at once.
 	Socket, URL string
 	// SocketOwner is the user, by name or number, whose broker listens on Socket; empty means our
 	// own. Nothing is sent to anybody else's socket.
@@ -79,9 +81,9 @@ type Config struct {
 	// it could not be asked. Empty means hook.Abstain, but hook.Deny where the agent would then do without
 	// anybody having been asked what it was about to do; see unprompted.
 	OnTimeout, OnFailure hook.Fallback
-	// Dial connects to URL; it is required for https, where the connection must have the
+	// Dial connects to a URL; it is required for https, where the connection must have the
 	// broker's certificate checked, and should send TCP keep-alives. Nil connects to http.
-	Dial func(ctx context.Context) (net.Conn, error)
+	Dial func(ctx context.Context, to URL) (net.Conn, error)
 	// Transcript says whether the end of the agent's transcript goes to the broker with a
 	// PermissionRequest, for the person who is asked: "on" or "off". Empty means on with Socket and off
 	// with URL.
@@ -125,7 +127,8 @@ func (c *Config) fill() {
 // client is one run.
 type client struct {
 	cfg      Config
-	to       target
+	targets  []target // the brokers, in the order in which they are tried
+	to       *target  // the one of them that is tried now
 	deadline time.Time
 	event    hook.Event
 	session  string     // names the spool file
@@ -190,7 +193,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 
 	fault := cfg.Fault
 	if fault == nil {
-		c.to, fault = newTarget(&c.cfg)
+		fault = c.aim()
 	}
 	if fault != nil {
 		cfg.Warn(fault.Error())
@@ -214,6 +217,24 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		return nil // what we could not read we do not answer
 	}
 	return out
+}
+
+// aim reads from the configuration where the brokers are.
+func (c *client) aim() (err error) {
+	if c.targets, err = newTargets(&c.cfg); err == nil {
+		c.to = &c.targets[0]
+	}
+	return err
+}
+
+// turn aims at the next broker of the configuration, which may be the only one.
+func (c *client) turn() {
+	for i := range c.targets {
+		if c.to == &c.targets[i] {
+			c.to = &c.targets[(i+1)%len(c.targets)]
+			return
+		}
+	}
 }
 
 // readPayload reads all of stdin; why says why it is not to be sent. Of a payload that is too large

@@ -54,7 +54,7 @@ func TestSignalSpools(t *testing.T) {
 	cfg.fill()
 	c := &client{cfg: cfg, session: "s", event: event("1", "Stop", "{}")}
 	var err error
-	if c.to, err = newTarget(&cfg); err != nil {
+	if err = c.aim(); err != nil {
 		t.Fatal(err)
 	}
 	w := watchAgent(os.Stdout)
@@ -182,7 +182,7 @@ func TestDialTLS(t *testing.T) {
 			d := tls.Dialer{Config: &tls.Config{RootCAs: c.roots, ServerName: "example.com"}}
 			Run(Config{URL: "https://example.com", Token: "tok", Event: hook.EventPermissionRequest, OnFailure: hook.Deny,
 				Env: func(string) string { return "" },
-				Dial: func(ctx context.Context) (net.Conn, error) {
+				Dial: func(ctx context.Context, _ URL) (net.Conn, error) {
 					return d.DialContext(ctx, "tcp", srv.Listener.Addr().String())
 				}}, in, out)
 			if got, err := os.ReadFile(out.Name()); err != nil || string(got) != c.want {

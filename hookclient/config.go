@@ -265,9 +265,17 @@ func readFlags(args []string) (*settings, error) {
 		if value == "" {
 			return nil, errors.New("flag --" + name + " needs a value")
 		}
-		*to = value
+		s.set(to, value)
 	}
 	return s, nil
+}
+
+// set keeps the value of a setting. URLs that are given one by one are several brokers.
+func (s *settings) set(field *string, value string) {
+	if field == &s.url && s.url != "" {
+		value = s.url + "," + value
+	}
+	*field = value
 }
 
 // userConf is the user's own file, "" where there is no home.
@@ -309,7 +317,7 @@ func readFile(name string, owner *uint32) (*settings, error) {
 			}
 			continue
 		}
-		*to = strings.TrimSpace(value)
+		s.set(to, strings.TrimSpace(value))
 	}
 	s.event = "" // one file serves all events
 	return s, fault

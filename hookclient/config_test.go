@@ -197,3 +197,33 @@ func TestSystemConf(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// Several brokers are given one by one, or with commas; one that is wrong is a fault.
+func TestSeveralBrokers(t *testing.T) {
+	env := func(string) string { return "" }
+	cfg, err := ReadConfig([]string{"--url", "http://127.0.0.1:1", "--url=http://127.0.0.1:2,http://[::1]:3"}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets, err := newTargets(&cfg)
+	if err != nil || len(targets) != 3 || targets[2].name != "http://[::1]:3" {
+		t.Errorf("%d targets of %q, %v", len(targets), cfg.URL, err)
+	}
+	c := client{cfg: cfg}
+	if err := c.aim(); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for range 4 {
+		names = append(names, c.to.name)
+		c.turn()
+	}
+	if names[0] == names[1] || names[0] != names[3] {
+		t.Errorf("tried in the order %q", names)
+	}
+	for _, bad := range []string{"http://127.0.0.1:1,", "http://127.0.0.1:1,http://elsewhere:2", strings.Repeat("http://127.0.0.1:1,", maxTargets) + "http://127.0.0.1:1"} {
+		if CheckURLs(bad) == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}

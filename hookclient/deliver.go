@@ -42,7 +42,7 @@ func (c *client) deliverWithin(w *agentWatch, limit, remaining time.Duration) []
 	} else if err != nil {
 		c.cfg.Warn("spool: " + err.Error())
 	}
-	r := c.attempt(ctx, &request{to: &c.to, event: &c.event, remaining: remaining, secret: c.secret})
+	r := c.attemptEach(ctx, &request{event: &c.event, remaining: remaining, secret: c.secret})
 	switch r.state {
 	case answered:
 		c.drainSpool(ctx, &s)
@@ -65,6 +65,22 @@ func (c *client) deliverWithin(w *agentWatch, limit, remaining time.Duration) []
 	return nil
 }
 
+// attemptEach sends an event that is not waited for once, and where a broker surely did not take it, to the
+// next one.
+func (c *client) attemptEach(ctx context.Context, q *request) (r reply) {
+	for n := range c.targets {
+		if n > 0 {
+			c.turn()
+		}
+		q.to = c.to
+		r = c.attempt(ctx, q)
+		if r.state != absent && r.state != unreachable && r.state != unavailable || ctx.Err() != nil {
+			break
+		}
+	}
+	return r
+}
+
 // permanent reports whether a broker that answered so would answer the same event so again.
 func permanent(status int) bool {
 	switch status {
@@ -75,7 +91,7 @@ func permanent(status int) bool {
 }
 
 func (c *client) record() *SpoolRecord {
-	return &SpoolRecord{Target: c.to.name, Event: c.event}
+	return &SpoolRecord{Target: c.targets[0].name, Event: c.event} // brokers of one record are one target
 }
 
 var errEnough = errors.New("the time for draining is over")
@@ -95,14 +111,14 @@ func (c *client) drainSpool(ctx context.Context, s *spool) {
 	defer nc.Close()
 	defer interruptible(ctx, nc)()
 	link, end, posted := newConn(nc), time.Now().Add(drainTime), false
-	_, _ = s.drain(c.to.name, 0, func(r SpoolRecord) error { // the next run goes on
+	_, _ = s.drain(c.targets[0].name, 0, func(r SpoolRecord) error { // the next run goes on
 		if link == nil || posted && time.Now().After(end) {
 			return errEnough
 		}
 		if r.Event.Type == hook.EventPermissionRequest {
 			return nil // never spooled by us; nobody waits for it any more
 		}
-		rep, again := link.post(&request{to: &c.to, event: &r.Event, keep: true})
+		rep, again := link.post(&request{to: c.to, event: &r.Event, keep: true})
 		posted = true
 		if !again {
 			link = nil

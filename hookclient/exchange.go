@@ -82,6 +82,7 @@ type response struct {
 	status int
 	body   []byte
 	again  bool // the connection can carry another exchange
+	retry  bool // see hook.HeaderRetry
 	about  about
 }
 
@@ -188,6 +189,8 @@ func (c *conn) responseHead(budget *int) (r response, length int64, chunked bool
 			r.about.byName = v
 		case "assent-by-file":
 			r.about.byFile = v
+		case "assent-retry":
+			r.retry = v == "1"
 		case "connection":
 			if strings.EqualFold(v, "close") {
 				r.again = false

@@ -49,7 +49,7 @@ func SubmitWith(ctx context.Context, cfg Config, e hook.Event, t Transcript) Ans
 	waited, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
 	var lost reply // why the broker does not hold the request now
-	r, end := persist(waited, func(n int) reply {
+	r, end := persist(waited, len(c.targets), func(n int) reply {
 		began := time.Now()
 		r := c.put(waited, n)
 		switch {
@@ -86,7 +86,7 @@ func Tell(ctx context.Context, cfg Config, e hook.Event) (why string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, plainTimeout)
 	defer cancel()
-	if r := c.attempt(ctx, &request{to: &c.to, event: &c.event}); r.state != answered && r.state != conflict {
+	if r := c.attemptEach(ctx, &request{event: &c.event}); r.state != answered && r.state != conflict {
 		return c.failure(r)
 	}
 	return ""
@@ -111,7 +111,5 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 	if len(e.Raw) > MaxPayload {
 		return nil, errors.New("the request is larger than the broker takes")
 	}
-	var err error
-	c.to, err = newTarget(&c.cfg)
-	return c, err
+	return c, c.aim()
 }

@@ -71,7 +71,7 @@ func TestSubmit(t *testing.T) {
 func TestSubmitSaysThatTheBrokerDied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dials := 0
-		died := func(context.Context) (net.Conn, error) {
+		died := func(context.Context, URL) (net.Conn, error) {
 			if dials++; dials > 1 {
 				return nil, syscall.ECONNREFUSED
 			}

@@ -20,54 +20,93 @@ type target struct {
 	dial    func(context.Context) (net.Conn, error)
 }
 
+// maxTargets bounds the brokers of one configuration.
+const maxTargets = 16
+
 var (
 	errNoTarget = errors.New("no broker configured: give --socket PATH or --url URL")
 	errNeedTLS  = errors.New("an https URL needs the command `assent hook`")
 )
 
-// newTarget reads Socket, URL, Token and Dial.
-func newTarget(cfg *Config) (target, error) {
+// newTargets reads Socket, URL, Token and Dial. It returns at least one target, unless there is an error.
+func newTargets(cfg *Config) ([]target, error) {
 	if cfg.URL == "" {
-		if cfg.Socket == "" {
-			return target{}, errNoTarget
-		}
-		owner, err := ownerOf(cfg.SocketOwner, passwd)
-		if err != nil {
-			return target{}, err
-		}
-		addr := &net.UnixAddr{Name: cfg.Socket, Net: "unix"}
-		return target{name: cfg.Socket, host: "assent", path: "/v1/hooks", version: cfg.Version,
-			dial: func(context.Context) (net.Conn, error) {
-				// A unix socket connects at once or not at all.
-				conn, err := net.DialUnix("unix", nil, addr)
-				if err != nil {
-					return nil, err
-				}
-				if err := checkOwner(conn, owner); err != nil {
-					conn.Close()
-					return nil, err
-				}
-				return conn, nil
-			}}, nil
+		t, err := socketTarget(cfg)
+		return []target{t}, err
 	}
-	u, err := ParseURL(cfg.URL)
+	if !plainToken(cfg.Token) {
+		return nil, errors.New("the token holds characters that no token has")
+	}
+	urls, err := parseURLs(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	connect := newRetry
+	if len(urls) > 1 {
+		connect = otherRetry
+	}
+	var targets []target
+	for _, u := range urls {
+		t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true, dial: u.DialPlain}
+		if cfg.Dial != nil {
+			t.dial = func(ctx context.Context) (net.Conn, error) {
+				ctx, cancel := context.WithTimeout(ctx, connect)
+				defer cancel()
+				return cfg.Dial(ctx, u)
+			}
+		} else if u.TLS {
+			return nil, errNeedTLS
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
+
+// CheckURLs says what is wrong with Config.URL: of one broker, or of several with commas between them.
+func CheckURLs(s string) error {
+	_, err := parseURLs(s)
+	return err
+}
+
+func parseURLs(s string) ([]URL, error) {
+	words := strings.Split(s, ",")
+	if len(words) > maxTargets {
+		return nil, errors.New("more than " + strconv.Itoa(maxTargets) + " broker URLs")
+	}
+	var urls []URL
+	for _, word := range words {
+		u, err := ParseURL(strings.TrimSpace(word))
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, u)
+	}
+	return urls, nil
+}
+
+// socketTarget is the broker of this machine.
+func socketTarget(cfg *Config) (target, error) {
+	if cfg.Socket == "" {
+		return target{}, errNoTarget
+	}
+	owner, err := ownerOf(cfg.SocketOwner, passwd)
 	if err != nil {
 		return target{}, err
 	}
-	if !plainToken(cfg.Token) {
-		return target{}, errors.New("the token holds characters that no token has")
-	}
-	t := target{name: u.String(), host: u.Host, path: u.Path + "/v1/hooks", token: cfg.Token, version: cfg.Version, remote: true, dial: u.dialPlain}
-	if cfg.Dial != nil {
-		t.dial = func(ctx context.Context) (net.Conn, error) {
-			ctx, cancel := context.WithTimeout(ctx, newRetry)
-			defer cancel()
-			return cfg.Dial(ctx)
-		}
-	} else if u.TLS {
-		return target{}, errNeedTLS
-	}
-	return t, nil
+	addr := &net.UnixAddr{Name: cfg.Socket, Net: "unix"}
+	return target{name: cfg.Socket, host: "assent", path: "/v1/hooks", version: cfg.Version,
+		dial: func(context.Context) (net.Conn, error) {
+			// A unix socket connects at once or not at all.
+			conn, err := net.DialUnix("unix", nil, addr)
+			if err != nil {
+				return nil, err
+			}
+			if err := checkOwner(conn, owner); err != nil {
+				conn.Close()
+				return nil, err
+			}
+			return conn, nil
+		}}, nil
 }
 
 // plainToken reports whether s may stand in an Authorization header.
@@ -135,10 +174,10 @@ func (u URL) String() string {
 	return "http://" + u.Host + u.Path
 }
 
-// dialPlain connects to a loopback address, which succeeds or fails at once. It goes around
+// DialPlain connects to a loopback address, which succeeds or fails at once. It goes around
 // net.Dialer and so around the resolver, which nobody should ask where localhost is and which
 // would be a sixth of the program.
-func (u URL) dialPlain(context.Context) (net.Conn, error) {
+func (u URL) DialPlain(context.Context) (net.Conn, error) {
 	_, port, _ := net.SplitHostPort(u.Addr)
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

@@ -74,6 +74,8 @@ var plan = []struct {
 		internal/setup/update
 		internal/store/history
 		internal/store/integrity
+		internal/store/lease
+		internal/store/presence
 		internal/store/reader
 		internal/store/stream
 		internal/terminal
@@ -131,7 +133,7 @@ var plan = []struct {
 
 	{"internal/feed", "internal/agent/claude/describe internal/agent/claude/tools internal/agent/tool internal/agent/toolset internal/hook internal/policy/contained internal/text/digest internal/text/show", "it is a pure fold of events and records, whoever keeps them and in whatever JSON they came"},
 
-	{"internal/fleet", "internal/agent/claude internal/api internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
+	{"internal/fleet", "internal/agent/claude internal/agent/claude/streamjson internal/api internal/hook internal/store/kvmirror", "it hands messages over, and knows a KV and a line to a session, no HTTP and no sockets"},
 
 	{"internal/halt", "internal/hook internal/store/kvmirror", "it keeps whether everything is stopped, and knows a KV, no rules and no requests"},
 
@@ -228,6 +230,8 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
+	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
+	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
 	{"internal/store/stream", "broker internal/hook internal/store/follow internal/store/integrity internal/store/kvmirror internal/text/digest", ""},
 

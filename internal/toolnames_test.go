@@ -25,6 +25,7 @@ var nameTools = map[string]string{
 	"internal/policy/suggest/command.go": "verbs of sentences",
 	"internal/policy/suggest/tool.go":    "a verb of a sentence",
 	"web/src/card/remember.tsx":          "what OpenCode and Kilo call every change of a file",
+	"web/src/text/words/later.ts":        "a button to edit a message",
 	"web/src/broker/tools.ts":            "the page's own table: the API does not say what a tool does",
 }
 

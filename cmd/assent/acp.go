@@ -114,7 +114,7 @@ func (a *app) acpBroker(cmd *cobra.Command, f acpFlags) (hookclient.Config, erro
 		if err != nil && cfg.Fault == nil {
 			cfg.Fault = fmt.Errorf("cacert: %w", err)
 		}
-		cfg.Dial = dialTLS(cfg.URL, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
+		cfg.Dial = dialTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
 	}
 	return cfg, nil
 }

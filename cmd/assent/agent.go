@@ -103,9 +103,9 @@ func (a *app) agentAcceptCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "accept AGENT",
 		Short: "Accept what an agent's project brings for Claude Code",
-		Long: `Show what the project of an agent brings for Claude Code: everything in .claude, and .mcp.json. Started
-without a terminal Claude Code does not ask whether to trust it, so an agent is not started before you
-accepted it. Look at the files, then run the command that is printed, which accepts them just as they
+		Long: `Show what the project of an agent brings for Claude Code: everything in .claude, and .mcp.json, there and
+in the directories above that count. Started without a terminal Claude Code does not ask whether to
+trust it, so an agent is not started before you accepted it. Look at the files, then run the command that is printed, which accepts them just as they
 were shown. When one of them changes, they have to be accepted again.`,
 		Example: "  assent agent accept coder\n  assent agent accept coder --seen 5f0c2a...",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -119,7 +119,7 @@ were shown. When one of them changes, they have to be accepted again.`,
 			if err != nil {
 				return err
 			}
-			b, err := optin.Bring(agent.Project)
+			b, err := optin.Bring(agent.Project, a.agentSurroundings().Home)
 			if err != nil {
 				return fmt.Errorf("%w; only what was looked at can be accepted", err)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,6 +125,17 @@ func TestAgentServeSaysWhatIsMissing(t *testing.T) {
 	}
 	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "no broker runs") {
 		t.Errorf("no broker: %v", err)
+	}
+	token := filepath.Join(filepath.Dir(path), hostToken)
+	if err := os.WriteFile(token, []byte("assent_host_x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(os.Getenv("HOME"), "state")
+	if err := errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(filepath.Join(state, "runtime.json"), []byte(`{"http_url":"http://127.0.0.1:1"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "others can read or write "+token) {
+		t.Errorf("a token that others can read: %v", err)
 	}
 	_, agents, _ := strings.Cut(string(text), "\n")
 	if err := os.WriteFile(path, []byte(agents), 0o600); err != nil {

@@ -28,6 +28,8 @@ import (
 // hostToken is the file, beside agents.yaml, in which a host keeps its token.
 const hostToken = "host.token"
 
+const maxHostToken = 4 << 10 // bytes of it
+
 func (a *app) agentServeCmd() *cobra.Command {
 	var name string
 	c := &cobra.Command{
@@ -143,7 +145,7 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 	if token := strings.TrimSpace(os.Getenv("ASSENT_TOKEN")); token != "" {
 		return token, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := optin.Own(path, maxHostToken)
 	if err == nil && strings.TrimSpace(string(text)) != "" {
 		return strings.TrimSpace(string(text)), nil
 	}
@@ -161,7 +163,15 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 	if err := b.call(ctx, "POST", "/v1/tokens", api.NewToken{Role: "host", Name: cmp.Or(name, "host")}, &made); err != nil {
 		return "", fmt.Errorf("make a token for this host: %w", err)
 	}
-	return made.Secret, os.WriteFile(path, []byte(made.Secret+"\n"), 0o600)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty one
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(made.Secret + "\n")
+	return made.Secret, errors.Join(err, f.Close())
 }
 
 // hostHooks are the settings with which an agent gets the hooks that are not installed; nil: they are.

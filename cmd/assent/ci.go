@@ -175,11 +175,10 @@ func (a *app) ciRemote() (*ci.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if dial := dialTLS(a.url, config); dial != nil {
-		b.Target.Dial = func(ctx context.Context) (net.Conn, error) {
-			conn, err := dial(ctx)
-			return conn, certificateError(err)
-		}
+	dial := dialTLS(config)
+	b.Target.Dial = func(ctx context.Context, to hookclient.URL) (net.Conn, error) {
+		conn, err := dial(ctx, to)
+		return conn, certificateError(err)
 	}
 	// Which rules hold there is not known here.
 	b.Propose = proposals(files.Open(files.Config{}))

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"time"
 
@@ -47,7 +46,7 @@ Its flags are those of assent-hook:
 			if err != nil && cfg.Fault == nil {
 				cfg.Fault = fmt.Errorf("cacert: %w", err)
 			}
-			cfg.Dial = dialTLS(cfg.URL, &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
+			cfg.Dial = dialTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
 			cfg.Version = version()
 			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
@@ -56,21 +55,17 @@ Its flags are those of assent-hook:
 	}
 }
 
-// dialTLS connects to an https URL, with the certificate checked as config says; nil for any
-// other URL, which the client dials itself.
-func dialTLS(rawURL string, config *tls.Config) func(context.Context) (net.Conn, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Scheme != "https" {
-		return nil
-	}
-	addr := u.Host
-	if u.Port() == "" {
-		addr = net.JoinHostPort(u.Hostname(), "443")
-	}
+// dialTLS connects to https URLs, with the certificate checked as config says, and to others in the clear.
+func dialTLS(config *tls.Config) func(context.Context, hookclient.URL) (net.Conn, error) {
 	// A broker that vanished without a word is noticed within half a minute.
 	keepAlive := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
-	config = config.Clone()
-	config.ServerName, config.NextProtos = u.Hostname(), []string{"http/1.1"}
-	d := tls.Dialer{NetDialer: &net.Dialer{KeepAliveConfig: keepAlive}, Config: config}
-	return func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) }
+	return func(ctx context.Context, to hookclient.URL) (net.Conn, error) {
+		if !to.TLS {
+			return to.DialPlain(ctx)
+		}
+		config := config.Clone()
+		config.ServerName, config.NextProtos = to.Name, []string{"http/1.1"}
+		d := tls.Dialer{NetDialer: &net.Dialer{KeepAliveConfig: keepAlive}, Config: config}
+		return d.DialContext(ctx, "tcp", to.Addr)
+	}
 }

@@ -115,7 +115,7 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 		return nil, err
 	}
 	if f.url != "" {
-		if _, err := hookclient.ParseURL(f.url); err != nil {
+		if err := hookclient.CheckURLs(f.url); err != nil {
 			return nil, usagef("--url: %w", err)
 		}
 		return []string{stable(self), "hook", "--url", f.url}, nil

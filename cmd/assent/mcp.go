@@ -151,7 +151,7 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags, url string, warn func(st
 		if err != nil {
 			return err
 		}
-		cfg.Dial = dialTLS(cfg.URL, config)
+		cfg.Dial = dialTLS(config)
 	}
 	session := os.Getenv("CLAUDE_CODE_SESSION_ID")
 	if session == "" { // another client: its calls need a session of their own

@@ -175,9 +175,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	views := server.Views{Reading: files.Reading(""), Effects: effectsOf, Allowed: hist.Allowed, Contexts: reqcontext.New(0)}
 
 	// The broker, on the record. It has caught up when New returns.
+	others, err := joinCluster(ctx, a.stateDir, &f, streams, sugar.Warnf)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, "the other brokers", others.Close)
 	requests := metrics.NewRequests()
 	b, err := broker.New(ctx, broker.Config{
-		Log: streams, SingleReplica: f.natsURL == "", Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
+		Log: streams, SingleReplica: f.natsURL == "", Replicas: others.replicas(), Encode: views.Encode, CallKey: claude.CallKey, Races: agents.EventsTell,
 		Recorded: recorded(requests.Recorded, views.Contexts.Recorded), Logf: sugar.Warnf,
 	})
 	if err != nil {
@@ -314,7 +319,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 
 	suggested := suggest.NewStanding(book, pastOfBroker(b))
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check,
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check, Shared: f.natsURL != "",
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages, Agents: hosts, PublishAgent: streams.PublishAgent, ForgetAgent: streams.ForgetAgent,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),

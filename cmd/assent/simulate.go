@@ -79,7 +79,7 @@ func (a *app) simulated(ctx context.Context, socket string) (hookclient.Config, 
 			return cfg, noBroker(err)
 		}
 		cfg.URL, cfg.Token = a.url, c.token
-		cfg.Dial = dialTLS(a.url, c.tls)
+		cfg.Dial = dialTLS(c.tls)
 		cfg.Warn = func(line string) { fmt.Fprintln(a.err, "assent:", show.Line(line)) }
 		return cfg, nil
 	}

@@ -51,12 +51,13 @@ func TestExternalNATSAway(t *testing.T) {
 		status, _, err := d.Try("GET", "/readyz", nil)
 		return err == nil && status == http.StatusServiceUnavailable
 	})
-	// New requests are handed back to their agents, or denied where told.
-	if out := d.Hook(rig.Bash("s", "echo new")).Wait(); out != "" {
-		t.Errorf("a new request got %s", out)
-	}
-	if out := d.Hook(rig.Bash("s", "echo new"), "--on-failure", "deny").Wait(); !strings.Contains(out, `"behavior":"deny"`) {
+	// A new request waits for the cluster. One whose time is up before that was not asked, which is a failure.
+	late := d.Hook(rig.Bash("s", "echo new"))
+	if out := d.Hook(rig.Bash("s", "echo short"), "--timeout", "1500ms", "--on-failure", "deny").Wait(); !strings.Contains(out, `"behavior":"deny"`) {
 		t.Errorf("a new request with --on-failure deny got %q", out)
+	}
+	if out := d.Hook(rig.Bash("s", "echo short"), "--timeout", "1500ms", "--on-timeout", "deny").Wait(); out != "" {
+		t.Errorf("a new request got %s", out)
 	}
 	// Plain events wait in the spool.
 	event := `{"session_id":"s","hook_event_name":"Notification","message":"late"}`
@@ -74,9 +75,13 @@ func TestExternalNATSAway(t *testing.T) {
 
 	cluster(t, dir, ports[0])
 	d.Await()
-	d.Allow(d.WaitPending(1)[0])
-	if out := waiting.Wait(); out != rig.Allowed {
-		t.Errorf("the waiting hook got %q", out)
+	for _, r := range d.WaitPending(2) {
+		d.Allow(r)
+	}
+	for _, hook := range []*rig.HookRun{waiting, late} {
+		if out := hook.Wait(); out != rig.Allowed {
+			t.Errorf("a hook that waited for the cluster got %q", out)
+		}
 	}
 	rig.Eventually(t, rig.Soon, "the spool is empty again", func() bool {
 		left := 0

@@ -103,4 +103,18 @@ func TestHostIsNoSecondWriter(t *testing.T) {
 	if m := h.until(h.broker.send(session, hook.MessageResume, modelserver.Prompt(), nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
 		t.Errorf("%+v", m)
 	}
+	// Nor has it a second one here: who writes to the pipe in the middle of a turn, that the agent is to ask no more, ends it.
+	id := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{h.Touch("made")}), nil)
+	h.WaitPending(1)
+	pipe, err := os.OpenFile(filepath.Join(h.state, "agents", session, "in.fifo"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if _, err := pipe.WriteString(`{"type":"control_request","request_id":"x","request":{"subtype":"set_permission_mode","mode":"dontAsk"}}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if m := h.until(id, hook.MessageEnded); m.Outcome != hook.OutcomeFailed || h.agent(session) != 0 || h.Exists("made") {
+		t.Errorf("%+v", m)
+	}
 }

@@ -93,7 +93,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 		Name: "coder", Hostname: "build1", Status: api.AgentIdle,
 		Executor: &api.AgentExecutor{Kind: "claude", Version: "2.1.329"},
 		Project:  &api.AgentProject{Name: "shop", Path: "/srv/shop"},
-		Limits:   &api.AgentLimits{BudgetUSD: 5, Sessions: 2},
+		Limits:   &api.AgentLimits{BudgetUSD: 5, TimeoutSeconds: 7200, AutoPR: true, Sessions: 1},
 	}
 	h := newHost(t, d, "build1", coder)
 	b := rig.NewBrowser(t)
@@ -111,11 +111,25 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Accessible("agents-start")
 	b.NothingCut("agents-start")
 
-	budget := "[data-ui=start-agent] input[type=number]"
-	b.Do(chromedp.SetValue(chromedp.CSS(budget), ""), chromedp.SendKeys(chromedp.CSS(budget), "2"))
-	b.Tap("[data-ui=start-agent] [data-action=start-agent]")
+	// Above a ceiling it is not sent, which is said at once.
+	fill := func(field, value string) {
+		field = "[data-ui=start-agent] input[name=" + field + "]"
+		b.Do(chromedp.SetValue(chromedp.CSS(field), ""), chromedp.SendKeys(chromedp.CSS(field), value))
+	}
+	fill("minutes", "121")
+	b.See("[data-ui=start-agent] [role=status]", rig.Word("agents.timeOver", "2 h"))
+	fill("minutes", "90")
+	fill("budget", "7")
+	b.See("[data-ui=start-agent] [role=status]", rig.Word("agents.budgetOver", "$5"))
+	b.Looks("agents-start-over")
+	if !b.Has("[data-ui=start-agent] [data-action=start-agent]:disabled") {
+		t.Error("it can be started above its ceiling")
+	}
+	fill("budget", "2")
+	b.Tap("[data-ui=start-agent] input[type=checkbox]")
+	b.Tap("[data-ui=start-agent] [data-action=start-agent]:enabled")
 	m := h.next(api.BrokerMessage).Message
-	if m == nil || m.Prompt != text || m.Kind != hook.MessagePrompt || m.Options == nil || m.Options.BudgetUSD != 2 || !auth.VerifyMessage(*m) {
+	if m == nil || m.Prompt != text || m.Kind != hook.MessagePrompt || m.Options == nil || *m.Options != (hook.MessageOptions{BudgetUSD: 2, TimeoutSeconds: 5400, AutoPR: true}) || !auth.VerifyMessage(*m) {
 		t.Fatalf("the host is sent %+v", m)
 	}
 	b.See("[data-ui=start-agent] [data-ui=message][data-state=sent]", text)
@@ -157,6 +171,11 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Accessible("agents-session")
 	b.NothingCut("agents-session")
 	b.Looks("agents-stopped")
+
+	// While as many sessions work as may, no other one is offered.
+	b.Tap("[data-action=back]")
+	b.Tap("[data-ui=agents] button[data-agent=coder]")
+	b.See("[data-ui=start-agent]", "as many as its host allows")
 	b.Quiet()
 }
 

@@ -71,6 +71,10 @@ func TestWorkerShowsWhatAMessageHolds(t *testing.T) {
 	if to := rig.Value(b, chromedp.Evaluate[string](`tap({reply: "s 1"})`, chromedp.EvalAwaitPromise)); !strings.HasSuffix(to, "/?reply=s%201") {
 		t.Errorf("a tap on Reply leads to %q", to)
 	}
+	failed := rig.Value(b, chromedp.Evaluate[string](`push({"type":"failed","sessionId":"s 2","project":"shop","waiting":0})`, chromedp.EvalAwaitPromise))
+	if !strings.Contains(failed, `"data":{"reply":"s 2"}`) {
+		t.Errorf("a turn that failed does not open its session: %s", failed)
+	}
 	if to := rig.Value(b, chromedp.Evaluate[string](`tap({requestId: "r1"})`, chromedp.EvalAwaitPromise)); !strings.HasSuffix(to, "/?request=r1") {
 		t.Errorf("a tap leads to %q", to)
 	}

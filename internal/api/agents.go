@@ -19,7 +19,7 @@ type Agent struct {
 	// ActiveSessionID is the session that became busy last, of those that are.
 	ActiveSessionID string `json:"activeSessionId,omitempty"`
 
-	// Sessions are those that have a process now, the oldest first.
+	// Sessions are those that have a process now, and the last ones that have none, the oldest first.
 	Sessions []AgentSession `json:"sessions,omitempty"`
 	// Limits are the agent's ceilings, as its host's owner set them. No message goes above them.
 	Limits *AgentLimits `json:"limits,omitempty"`
@@ -30,6 +30,14 @@ const (
 	AgentIdle    = "idle"
 	AgentBusy    = "busy"
 	AgentOffline = "offline"
+)
+
+// Further values of AgentSession.Status. A session that is blocked has spent its budget, or worked for its
+// time: it goes on when a message of kind resume allows it more. One that is ended has no process, and can
+// be resumed.
+const (
+	SessionBlocked = "blocked"
+	SessionEnded   = "ended"
 )
 
 // AgentExecutor is the program of an agent.
@@ -46,12 +54,32 @@ type AgentProject struct {
 	Repo string `json:"repo,omitempty"`
 }
 
-// AgentSession is a session of an agent that has a process.
+// AgentSession is a session of an agent. Costs are estimates of the client, over all of its processes.
 type AgentSession struct {
 	SessionID string    `json:"sessionId"`
-	Status    string    `json:"status"` // AgentIdle, or AgentBusy while a turn runs
+	Status    string    `json:"status"` // AgentIdle; AgentBusy while a turn runs; SessionBlocked; SessionEnded
 	StartedAt time.Time `json:"startedAt,omitzero"`
-	CostUSD   float64   `json:"costUsd,omitempty"` // over all of its processes; an estimate of the client
+	CostUSD   float64   `json:"costUsd,omitempty"`
+	// BudgetUSD and TimeoutSeconds are what it may spend and how long it may work in all, as its last message
+	// that said so allowed, else the agent's ceilings. ActiveSeconds is how long it has worked.
+	BudgetUSD      float64 `json:"budgetUsd,omitempty"`
+	TimeoutSeconds int64   `json:"timeoutSeconds,omitempty"`
+	ActiveSeconds  int64   `json:"activeSeconds,omitempty"`
+	// Worktree says that it works in a work tree of its own.
+	Worktree bool     `json:"worktree,omitempty"`
+	PR       *AgentPR `json:"pr,omitempty"` // that it made last
+	// Turn is how its last turn ended; nil while its first one runs.
+	Turn *AgentTurn `json:"turn,omitempty"`
+}
+
+// AgentTurn is how a turn of a session ended. What the agent said is in the session's events.
+type AgentTurn struct {
+	Message string    `json:"message"` // id of the message that began it
+	Outcome string    `json:"outcome"` // hook.OutcomeCompleted and its like
+	Code    string    `json:"code,omitempty"`
+	Why     string    `json:"why,omitempty"` // for people, where it is not completed
+	CostUSD float64   `json:"costUsd,omitempty"`
+	At      time.Time `json:"at,omitzero"`
 }
 
 // AgentLimits are the ceilings of an agent.
@@ -105,7 +133,7 @@ type AgentEvent struct {
 	CostUSD   float64     `json:"costUsd,omitempty"`
 	Timestamp time.Time   `json:"timestamp"`
 
-	RequestID string `json:"requestId,omitempty"` // of AgentBlocked: what waits at the broker
+	RequestID string `json:"requestId,omitempty"` // of AgentBlocked: what waits at the broker; "": a budget or a time
 }
 
 // AgentError is why a session failed.
@@ -119,6 +147,8 @@ type AgentError struct {
 type AgentPR struct {
 	URL    string `json:"url,omitempty"`
 	Number int    `json:"number,omitempty"`
+	// Verified says that gh knew it on the host; else it is what the agent's command printed.
+	Verified bool `json:"verified,omitempty"`
 }
 
 // AgentsMessage is a Message of type MessageAgents as the server writes it: all agents, whenever one

@@ -29,6 +29,9 @@ const (
 	maxTags     = 16
 	// maxHostSessions bounds the sessions that an agent says it has.
 	maxHostSessions = 32
+	maxSessionID    = 256
+	// MaxCost is more than a session can have cost, in USD.
+	MaxCost = 1e6
 )
 
 // ErrNoAgent says that no host offers an agent of this name.
@@ -313,6 +316,12 @@ func (l *Link) Offer(ctx context.Context, hostname, version string, agents []api
 	if hostname == "" {
 		o.Host, o.Version = was.Host, was.Version
 	}
+	for _, other := range r.hosts { // what a host is called is its own word
+		if other != h && r.cfg.Known(other.ID) && other.Host == o.Host {
+			o.Host = clipBytes(o.Host, maxWords-12) + " (" + clipBytes(l.host, 8) + ")"
+			break
+		}
+	}
 	if rev == 0 && len(r.hosts) > maxHosts {
 		r.mu.Unlock()
 		return []string{fmt.Sprintf("this broker knows %d hosts, its most; revoke the tokens of those that are no more", maxHosts)}, nil
@@ -320,8 +329,9 @@ func (l *Link) Offer(ctx context.Context, hostname, version string, agents []api
 	for _, a := range agents {
 		why := checkAgent(&a)
 		for _, other := range r.hosts {
-			if why == "" && other != h && other.live(now) && slices.ContainsFunc(other.Agents, func(b api.Agent) bool { return a.Name == b.Name }) {
-				why = "the host " + other.Host + " has an agent of this name; choose another"
+			// Also one that is away: who sends to a name means the host that has it, and no other that waits for its chance.
+			if why == "" && other != h && r.cfg.Known(other.ID) && slices.ContainsFunc(other.Agents, func(b api.Agent) bool { return a.Name == b.Name }) {
+				why = "the host " + other.Host + " has an agent of this name; choose another, or revoke that host's token if it is no more (assent token list)"
 			}
 		}
 		switch {
@@ -383,6 +393,11 @@ func checkAgent(a *api.Agent) string {
 		return "it has too many sessions"
 	case a.Executor != nil && !slices.Contains([]string{"claude", "codex", "gemini", "custom"}, a.Executor.Kind):
 		return "its executor is of no known kind"
+	}
+	for _, x := range a.Sessions {
+		if x.SessionID == "" || len(x.SessionID) > maxSessionID || !(x.CostUSD >= 0 && x.CostUSD <= MaxCost) {
+			return "one of its sessions is none"
+		}
 	}
 	if a.Status != api.AgentBusy {
 		a.Status, a.ActiveSessionID = api.AgentIdle, ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/api"
 	"assent/internal/hook"
 )
@@ -62,6 +63,9 @@ func checkForHost(m *hook.Message, now time.Time) error {
 	case hook.MessagePrompt, hook.MessageResume:
 		if err := checkText(m.Prompt); err != nil {
 			return err
+		}
+		if what := streamjson.Obeyed(m.Prompt); what != "" {
+			return hook.BadField("prompt", fmt.Sprintf("holds %q: %s", what, streamjson.NotObeyed))
 		}
 	case hook.MessageCancel, hook.MessageHandover:
 		if m.Prompt != "" {

@@ -110,12 +110,17 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 func (s *Store) TurnOver(e *hook.Event, session string) (queued, reachable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	hosted := false
 	for _, o := range s.messages {
-		if o.m.SessionID == session && o.due == "" && (o.m.State == hook.MessageSent || o.m.State == hook.MessageTaken) {
+		if o.m.SessionID != session {
+			continue
+		}
+		if o.due == "" && (o.m.State == hook.MessageSent || o.m.State == hook.MessageTaken) {
 			return true, false
 		}
+		hosted = hosted || o.m.Way == hook.WayHost // its host is told at any time
 	}
-	return false, s.cfg.Inbox != nil && e.Submitter == s.cfg.Self && e.Agent == (claude.Agent{}).Name()
+	return false, hosted || s.cfg.Inbox != nil && e.Submitter == s.cfg.Self && e.Agent == (claude.Agent{}).Name()
 }
 
 // Seen takes an event as the stream brings it, perhaps again. It finds the receipts that no hook brought to Event:

@@ -33,6 +33,10 @@ const (
 	HeaderRepoBranch = "Assent-Repo-Branch"
 	HeaderRepoHead   = "Assent-Repo-Head"
 	HeaderRepoRemote = "Assent-Repo-Remote"
+	// HeaderRetry is the broker's, beside 503 on /v1/hooks: its record is on a cluster, which is choosing
+	// another leader or is away for now, so the same hook should send the same request again until its own
+	// time is up, here or to another broker of that cluster. Its value is 1.
+	HeaderRetry = "Assent-Retry"
 	// HeaderSpooled marks a message on hooks.<EventType> that waited in a spool file.
 	HeaderSpooled = "Assent-Spooled"
 	// HeaderEmitted marks one that came in an envelope of hookd-emit, HeaderTool says which tool

@@ -288,6 +288,12 @@ type Record struct {
 	Time      time.Time `json:"time"`
 	// Seq is the record's sequence in the APPROVALS stream, set by the log.
 	Seq uint64 `json:"seq,omitempty"`
+	// Broker is the run of the broker that wrote the record, where several share the log: of asked the one
+	// that holds its hook, at first.
+	Broker string `json:"broker,omitempty"`
+	// Stored is when the log took the record, by this machine's clock, whatever the clocks of others say;
+	// zero where nobody else writes to the log. It is set by the log, and not kept.
+	Stored time.Time `json:"-"`
 	// After is the record's place among the events, set by the log: the EVENTS sequence of the
 	// last event its writer had seen when it began to append. The one order of both streams is
 	// event n, then the records after n as they stand in APPROVALS, then event n+1; a lower

@@ -56,6 +56,11 @@ func (m *fileMatch) guardsUnit(u *shell.Unit, e *scope) truth {
 					found = found.or(whole.and(e.holds(w, u, m.paths)))
 				}
 			}
+			if op == opRead && m.means(op) {
+				for _, w := range searched(u) {
+					found = found.or(perhaps.and(e.holds(w, u, m.paths)))
+				}
+			}
 			certain := fileProgram(u.Base, op)
 			if certain == no {
 				continue

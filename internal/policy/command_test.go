@@ -127,6 +127,9 @@ rules:
 		{"find ~ -name x | head", hook.ActionAllow}, {"find ~ -name '*.token' -exec cat {} +", hook.ActionAsk}, {"cat $(find ~/.local -name '*.token')", hook.ActionAsk}, {"find / -name '*.tok*' | xargs cat", hook.ActionAsk}, {"for f in $(ls ~/.local); do cat $f; done", hook.ActionAsk}, {"find . -name x -exec cat {} +", hook.ActionAllow},
 		{"grep -rn x . --include=*.{ts,tsx}", hook.ActionAllow}, {"echo {1..5}", hook.ActionAllow}, {"cat .{claude,git}/config", hook.ActionAsk}, {"cat .{git,x}/config", hook.ActionAsk}, {"cat .g{h..j}t/config", hook.ActionAsk}, {"cat {.git/config,x}", hook.ActionAsk},
 		{"cat /srv/broker/state/owner.token", hook.ActionAsk}, {"cat /srv/broker/state/x", hook.ActionAsk}, {"cd /srv/broker/state && cat x", hook.ActionAsk}, {"cd /srv && cat broker/state/x", hook.ActionAsk}, {"grep -r x /srv", hook.ActionAsk}, {"cat /run/x/hook.sock", hook.ActionAsk},
+		{"cat /srv/cfg/assent/agents.yaml", hook.ActionAsk}, {"cp x /srv/cfg/assent/host.token", hook.ActionAsk}, {"cat /srv/cfg/assent/agent-key.json", hook.ActionAsk}, {"cp x /srv/assent/agents/accepted.json", hook.ActionAsk}, {"tee /srv/s/agents/accepted.json", hook.ActionAsk},
+		{"echo x > /srv/s/agents/11111111-1111-4111-8111-111111111111/in.fifo", hook.ActionAsk}, {"cd /srv/s/agents/x && tee in.fifo", hook.ActionAsk}, {"cp x /srv/s/agents/11111111-1111-4111-8111-111111111111/journal", hook.ActionAsk}, {"ln -s /srv/assent/agents x", hook.ActionAsk},
+		{"rm -f /tmp/cc-socks/1.sock", hook.ActionAsk}, {"mv x /tmp/claude-0/cc-socks/1.sock", hook.ActionAsk}, {"rm -rf /tmp/cc-socks", hook.ActionAsk}, {"cat agents/journal.md agents/x/journal agents.yaml src/agents/x.go", hook.ActionAllow},
 		{"git config core.hooksPath x", hook.ActionAsk}, {"git config --global alias.x y", hook.ActionAsk}, {"git -C sub config a.b c", hook.ActionAsk}, {"git config --unset x", hook.ActionAsk}, {"git config edit", hook.ActionAsk}, {"claude -p x", hook.ActionAsk}, {"claude mcp add x", hook.ActionAsk}, {"claude --version", hook.ActionAllow},
 	} {
 		t.Run(row.in, func(t *testing.T) {
@@ -137,7 +140,7 @@ rules:
 	}
 	for _, row := range []row{
 		{"/home/user/project/x", hook.ActionAllow}, {"x", hook.ActionAllow}, {".claude/settings.json", hook.ActionAsk}, {"/home/user/.claude/settings.json", hook.ActionAsk}, {"~/.claude.json", hook.ActionAsk}, {".claude/hooks/a.sh", hook.ActionAsk}, {".git/config", hook.ActionAsk}, {".Git/Config", hook.ActionAsk},
-		{"/srv/broker/state/x", hook.ActionAsk}, {"~/.local/state/assent/x", hook.ActionAsk}, {"a\x00b", hook.ActionAsk}, {"", hook.ActionAsk}, {"~other/x", hook.ActionAsk}, {" x", hook.ActionAsk}, {"a\u202eb", hook.ActionAsk}, {"/etc/claude-code/managed-settings.json", hook.ActionAsk},
+		{"/srv/broker/state/x", hook.ActionAsk}, {"~/.local/state/assent/x", hook.ActionAsk}, {"/srv/s/agents/x/in.fifo", hook.ActionAsk}, {"/srv/cfg/assent/agents.yaml", hook.ActionAsk}, {"/tmp/cc-socks/1.sock", hook.ActionAsk}, {"a\x00b", hook.ActionAsk}, {"", hook.ActionAsk}, {"~other/x", hook.ActionAsk}, {" x", hook.ActionAsk}, {"a\u202eb", hook.ActionAsk}, {"/etc/claude-code/managed-settings.json", hook.ActionAsk},
 	} {
 		t.Run(row.in, func(t *testing.T) {
 			for _, tool := range []string{"Read", "Write", "Edit", "MultiEdit"} {

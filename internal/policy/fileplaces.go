@@ -100,6 +100,10 @@ func asWhole(u *shell.Unit, op operation) truth {
 		if op == opRead && flagged("rRa", "--recursive", "--archive") {
 			return yes
 		}
+	case "diff", "gdiff", "colordiff":
+		if op == opRead && flagged("r", "--recursive") {
+			return perhaps
+		}
 	case "rsync", "tar", "gtar", "bsdtar", "zip", "7z", "ln":
 		if op == opRead {
 			return perhaps
@@ -145,6 +149,45 @@ func taken(u *shell.Unit) []shell.Word {
 	return from
 }
 
+// searched are the directories below which a command reads every file, the one it runs in where it may name none.
+func searched(u *shell.Unit) []shell.Word {
+	if len(u.Argv) == 0 {
+		return nil
+	}
+	words := u.Argv[1:]
+	if u.Base == "git" {
+		i := slices.IndexFunc(words, func(w shell.Word) bool { return w.Text == "grep" })
+		if i < 0 {
+			return nil
+		}
+		words = words[i+1:]
+	} else if !searchesBelow(u) {
+		return nil
+	}
+	if slices.ContainsFunc(words, func(w shell.Word) bool { return w.Static && w.Text == "--files" }) {
+		return nil // the names alone
+	}
+	role, pattern := grepRoles(words), -1
+	if role != nil {
+		pattern = len(words)
+		for i, w := range words {
+			if role(i, w) == wordPlain {
+				pattern = i
+			}
+		}
+	}
+	var all []shell.Word
+	for _, w := range words[min(pattern+1, len(words)):] {
+		if !strings.HasPrefix(w.Prefix, "-") {
+			all = append(all, w)
+		}
+	}
+	if len(all) == 0 || role == nil {
+		all = append(all, shell.Word{Text: ".", Prefix: ".", Static: true})
+	}
+	return all
+}
+
 // holds says whether a word names a directory in which, or in a directory of which, files of the patterns
 // lie: those that have a place. Of **/.env nobody knows where one is.
 func (e *scope) holds(w shell.Word, u *shell.Unit, patterns []pathPattern) truth {
@@ -173,17 +216,30 @@ func (e *scope) holds(w shell.Word, u *shell.Unit, patterns []pathPattern) truth
 			if e.meets(append(pathTokens(w, u.Dir), token{kind: literal, char: '/'}, token{kind: anything}), literals(place+"/")) {
 				found = found.or(perhaps)
 			}
-		case lies(at.spelled, place):
+		case e.above(at, p, place):
 			return yes
-		default:
-			for _, r := range at.real {
-				if r != "" && (lies(r, place) || lies(r, path.Join(e.realBase(p), fixedPart(p.below.src)))) {
-					return yes
-				}
-			}
 		}
 	}
 	return found
+}
+
+// above says whether a directory is that of a pattern's place, or above it.
+func (e *scope) above(at resolvedPath, p *pathPattern, place string) bool {
+	return lies(at.spelled, place) || slices.ContainsFunc(at.real, func(r string) bool {
+		return r != "" && (lies(r, place) || lies(r, path.Join(e.realBase(p), fixedPart(p.below.src))))
+	})
+}
+
+// searchHolds is holds for a directory in which a tool searches the contents of all files.
+func (e *scope) searchHolds(at resolvedPath, patterns []pathPattern) bool {
+	return slices.ContainsFunc(patterns, func(p pathPattern) bool {
+		base := e.base(&p)
+		if base == "" || p.all {
+			return false
+		}
+		place := path.Join(base, fixedPart(p.below.src))
+		return place != "/" && e.above(at, &p, place)
+	})
 }
 
 // fixedPart is what stands in front of the first wildcard of a pattern: a directory, or the whole.

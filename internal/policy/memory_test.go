@@ -11,31 +11,39 @@ import (
 	"assent/internal/policy/shell/bashtest"
 )
 
-// everyWord yields the words of all tables, as names of files.
+// everyWord yields the words of all tables, as names of files, each once.
 func everyWord(t *testing.T, yield func(string)) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}
+	seen := map[string]bool{}
 	for _, f := range files {
 		data, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range strings.Fields(string(data)) {
-			yield(w)
+			if !seen[w] {
+				seen[w] = true
+				yield(w)
+			}
 		}
 	}
 }
 
 // What is remembered of places says of each path what is said without a memory.
 func TestPlacesRemembered(t *testing.T) {
-	for _, e := range []surroundings{
+	for turn, e := range []surroundings{
 		{cwd: "/home/user/project", project: "/home/user/project", home: "/home/user"},
 		{cwd: "/w", project: "/", home: "/"}, {cwd: "/home/user", project: "/home/user", home: "/home/user"}, {cwd: "/srv/x", project: "/srv", home: "/root", realHome: "/var/root"},
 	} {
-		kept, n := e, 0
+		kept, n, word := e, 0, turn
 		everyWord(t, func(w string) {
+			// Each word with every directory is half a minute under the race detector: they take turns.
+			if word++; word%4 != 0 {
+				return
+			}
 			for _, dir := range []string{e.cwd, "/", "/home/other/.config", "/root", "/u/x/y/", "/var/run/user/1000", "/private/etc", "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r", "/users"} {
 				at, ok := e.resolvePath(dir, w)
 				if !ok {

@@ -31,6 +31,9 @@ func wellKnown() []string {
 		"**/.git", "**/.git/hooks/**", "**/.git/config*", "**/.git/modules/**/config", "**/.git/modules/**/hooks/**",
 		"**/.git/worktrees/**/config*", "**/.git/info/attributes", "**/.git/info",
 		"**/assent/owner.token", "**/assent/hook.conf", "**/assent/hook.sock", "**/.local/state/assent/**", "**/.config/assent/**",
+		// What a host obeys and keeps, wherever its directories are, and the inboxes of sessions.
+		"**/assent/agents.yaml", "**/assent/agent-key.json", "**/assent/host.token", "**/assent/agents", "**/assent/agents/**",
+		"**/agents/accepted.json", "**/in.fifo", "**/agents/????????-????-????-????-????????????/journal", "**/cc-socks", "**/cc-socks/**",
 		"**/.assent/**", "**/.assent.y*ml", "**/.hookd/**",
 		"/run/user/*/assent/**", "/etc/assent/**",
 		// Other names for any file, and the keys in a process's environment.
@@ -61,6 +64,7 @@ func newProtection(own []string, home string) (*protection, error) {
 	p := &protection{hidden: map[string]bool{}}
 	for _, s := range []string{
 		".claude", ".git", "config/git", "/gitconfig", "assent", ".mcp.json", ".hookd", "claude-code", "managed-settings", "owner.token", "hook.sock", "hook.conf",
+		"accepted.json", "in.fifo", "/journal", "cc-socks",
 		"/proc/", "xdg_state_home", "xdg_config_home", "xdg_runtime_dir", "claude_config_dir",
 	} {
 		p.addSign(s)

@@ -118,6 +118,8 @@ func (s *Set) tool(e *scope, o *outcome, explain bool) []UnitVerdict {
 				found = found.or(perhaps)
 			} else if r.match.file.guards(t.op, at, e) {
 				found = yes
+			} else if e.tool.Kind == tool.Search && r.match.file.means(opRead) && e.searchHolds(at, r.match.file.paths) {
+				found = found.or(perhaps)
 			} else if t.search != "" && r.match.file.ops&opRead != 0 && t.op == opRead {
 				text := append(literals(strings.TrimSuffix(at.spelled, "/")+"/"), token{kind: dirs}, token{kind: within})
 				named := slices.DeleteFunc(slices.Clone(r.match.file.paths), func(p pathPattern) bool { return p.inner })

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"assent/broker"
 	"assent/internal/hook"
 	"assent/internal/intake"
 	"assent/internal/text/show"
@@ -63,6 +64,9 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, came hook.Channel,
 	a.Print = func(out []byte) { print = out }
 	pending, err = s.intake.Handle(r.Context(), a)
 	var unpublished *intake.PublishError
+	if s.cfg.Shared && errors.Is(err, broker.ErrUnavailable) {
+		w.Header().Set(hook.HeaderRetry, "1") // 503 follows
+	}
 	switch {
 	case pending != nil:
 		s.machines.Heard(&a.Event, hook.UnescapeHeader(r.Header.Get(hook.HeaderVersion)), arrived)

@@ -189,10 +189,35 @@ func TestHookRefusals(t *testing.T) {
 			}
 		}
 		g.failPublishing(nil)
-		// The record is away.
+		// The record is away. A broker with a record of its own knows that waiting does not help.
 		g.log.Down(true)
-		if r := post(bash("x"), nil); r.status != http.StatusServiceUnavailable {
-			t.Errorf("record away: %d %s", r.status, r.body)
+		if r := post(bash("x"), nil); r.status != http.StatusServiceUnavailable || r.header.Get(hook.HeaderRetry) != "" {
+			t.Errorf("record away: %d %s %v", r.status, r.body, r.header)
+		}
+		g.log.Down(false)
+	})
+}
+
+// Where brokers share a record, a hook that comes while that is away is told to come again.
+func TestHookIsToldToComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, server.Config{Shared: true})
+		defer g.stop()
+		post := func() reply {
+			return g.call(call{unix: true, method: "POST", path: "/v1/hooks", body: bash("x")})
+		}
+		g.failPublishing(fmt.Errorf("publish: %w", broker.ErrUnavailable))
+		if r := post(); r.status != http.StatusServiceUnavailable || r.header.Get(hook.HeaderRetry) != "1" {
+			t.Errorf("stream away: %d %v", r.status, r.header)
+		}
+		g.failPublishing(errors.New("too large for it"))
+		if r := post(); r.status != http.StatusServiceUnavailable || r.header.Get(hook.HeaderRetry) != "" {
+			t.Errorf("what the stream never takes: %d %v", r.status, r.header)
+		}
+		g.failPublishing(nil)
+		g.log.Down(true)
+		if r := post(); r.status != http.StatusServiceUnavailable || r.header.Get(hook.HeaderRetry) != "1" {
+			t.Errorf("record away: %d %v", r.status, r.header)
 		}
 		g.log.Down(false)
 	})

@@ -293,6 +293,10 @@ func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 		return "want the id of a session"
 	case e.Timestamp.IsZero():
 		return "want a timestamp"
+	case !(e.CostUSD >= 0 && e.CostUSD <= fleet.MaxCost):
+		return "its cost is none"
+	case e.PR != nil && !strings.HasPrefix(e.PR.URL, "https://"):
+		return "want an https URL of a pull request"
 	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords || len(e.RequestID) > 256:
 		return "a text of it is too long"
 	case e.Error != nil && (len(e.Error.Message) > maxAgentWords || len(e.Error.Code) > 64), e.PR != nil && len(e.PR.URL) > maxAgentWords:

@@ -536,9 +536,12 @@ func TestAgentEventsArePublished(t *testing.T) {
 			t.Errorf("published %s", got)
 		}
 		for name, bad := range map[string]api.AgentEvent{
-			"of another agent": {Agent: "writer", SessionID: aSession, Kind: api.AgentStarted, Timestamp: e.Timestamp},
-			"of no kind":       {Agent: "coder", SessionID: aSession, Kind: "x.>", Timestamp: e.Timestamp},
-			"too long":         {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, Result: strings.Repeat("x", 32<<10+1)},
+			"of another agent":         {Agent: "writer", SessionID: aSession, Kind: api.AgentStarted, Timestamp: e.Timestamp},
+			"of no kind":               {Agent: "coder", SessionID: aSession, Kind: "x.>", Timestamp: e.Timestamp},
+			"of a cost below nothing":  {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, CostUSD: -1},
+			"of any cost":              {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, CostUSD: 1e300},
+			"with a script for a link": {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, PR: &api.AgentPR{URL: "javascript:alert(1)"}},
+			"too long":                 {Agent: "coder", SessionID: aSession, Kind: api.AgentCompleted, Timestamp: e.Timestamp, Result: strings.Repeat("x", 32<<10+1)},
 		} {
 			if a := h.does(api.HostFrame{Type: api.HostEvent, ID: "e2", Event: &bad}); a.OK || a.Detail == "" {
 				t.Errorf("%s: %+v", name, a)

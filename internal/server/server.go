@@ -100,6 +100,9 @@ type Config struct {
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that they were not compared.
 	Mismatches func() conformance.Report
+	// Shared says that other brokers share the record, on a cluster: hooks that it keeps waiting are to send
+	// their requests again.
+	Shared bool
 	// Ready says why /readyz should say no; nil means always ready.
 	Ready func() error
 	// Assets is the page, index.html at its root; nil means there is none.

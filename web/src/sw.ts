@@ -65,9 +65,9 @@ async function ring(m: PushMessage | undefined): Promise<void> {
       return show(m.requestId ?? "asked", ringing.waits(about(m)), where(m), request(m), true);
     case "finished":
       if (m.reply) return show(`finished ${m.reply}`, ringing.done(m.session ?? m.project ?? ""), ringing.reply, { reply: m.reply }, true, false, [{ action: "reply", title: ringing.reply }]);
-      return show(`finished ${m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFinished(m.agent) : ringing.finished, where(m, "", ""), {});
+      return show(`finished ${m.sessionId ?? m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFinished(m.agent) : ringing.finished, where(m, "", ""), session(m));
     case "failed":
-      return show(`failed ${m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFailed(m.agent) : ringing.failed, where(m, "", ""), {});
+      return show(`failed ${m.sessionId ?? m.project ?? m.session ?? ""}`, m.agent ? ringing.agentFailed(m.agent) : ringing.failed, where(m, "", ""), session(m));
     case "halted":
       return show("halted", ringing.halted[m.halt ?? "stop"](m.by ?? ""), ringing.haltedWhy[m.halt ?? "stop"], {}, true);
     case "many":
@@ -92,6 +92,11 @@ function where(m: PushMessage, other: string = ringing.tap, agent: string | unde
   const risk = ringing.risks[m.risk ?? ""];
   const parts = [agent, m.project, m.session && m.session !== m.project ? ringing.inSession(m.session) : "", risk].filter(Boolean);
   return parts.join(" · ") || other;
+}
+
+/** What ended a turn opens its session. */
+function session(m: PushMessage): Carried {
+  return m.sessionId ? { reply: m.sessionId } : {};
 }
 
 function request(m: PushMessage): Carried {

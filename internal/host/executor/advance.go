@@ -72,7 +72,7 @@ func (s *session) cancel(now time.Time, c *message) {
 	}
 	switch m.cancels {
 	case 1:
-		if err := s.write(streamjson.Interrupt("cancel-" + c.ID)); err != nil {
+		if err := s.write(streamjson.Interrupt(cancels + c.ID)); err != nil {
 			s.stop(now, "CANCELLED", "cancelled", 2)
 		}
 	case 2:

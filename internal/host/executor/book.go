@@ -13,6 +13,7 @@ type Order struct {
 	Session string `json:"session"`
 	Kind    string `json:"kind"` // hook.MessagePrompt and its like
 	Prompt  string `json:"prompt,omitempty"`
+	By      string `json:"by"` // thumbprint of the key that signed it
 	// BudgetUSD and Timeout lower the ceilings of the session; 0: those of the agent.
 	BudgetUSD float64       `json:"budgetUsd,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"`
@@ -100,7 +101,7 @@ func (b *book) apply(e entry) {
 		}
 	}
 	switch {
-	case e.Order != nil:
+	case e.Order != nil && b.find(e.Order.ID) == nil: // one of an id
 		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
 	case e.Message != "":
 		if m := b.find(e.Message); m != nil {

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"assent/internal/api"
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/optin"
@@ -25,6 +24,9 @@ const least = 0.001
 func (h *Host) consider(ctx context.Context, o Order) {
 	s := h.sessions[o.Session]
 	why := check(o, time.Now())
+	if why == "" {
+		_, why = h.accepted(o)
+	}
 	switch {
 	case why != "":
 	case hook.Wordless(o.Kind) && (s == nil || s.meta.Agent != o.Agent):
@@ -119,6 +121,8 @@ func check(o Order, now time.Time) string {
 		return fmt.Sprintf("the prompt is longer than %d KiB", MaxPrompt>>10)
 	case o.Kind == hook.MessagePrompt && strings.TrimSpace(o.Prompt) == "":
 		return "the prompt is empty"
+	case streamjson.Obeyed(o.Prompt) != "":
+		return fmt.Sprintf("the prompt holds %q: %s", streamjson.Obeyed(o.Prompt), streamjson.NotObeyed)
 	case hook.Wordless(o.Kind) && o.Prompt != "":
 		return "a " + o.Kind + " has no prompt"
 	}
@@ -150,11 +154,24 @@ func (h *Host) considerStart(ctx context.Context, s *session, o Order) (why stri
 	return why
 }
 
+// accepted is the file of agents as it is now. why says that it does not accept who gave the order: it may have
+// waited here for long, and accept have been changed meanwhile.
+func (h *Host) accepted(o Order) (file optin.File, why string) {
+	file, err := h.cfg.File()
+	switch {
+	case err != nil:
+		return file, "agents.yaml: " + err.Error()
+	case !slices.Contains(file.Accept, o.By):
+		return file, "the device's key is not accepted here any more: " + o.By
+	}
+	return file, ""
+}
+
 // ceilings are the agent of an order and what the session may still spend; why says what is over a ceiling.
 func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64, why string) {
-	file, err := h.cfg.File()
-	if err != nil {
-		return agent, 0, "agents.yaml: " + err.Error()
+	file, why := h.accepted(o)
+	if why != "" {
+		return agent, 0, why
 	}
 	agent, ok := file.Agent(o.Agent)
 	if !ok {
@@ -167,16 +184,13 @@ func (h *Host) ceilings(s *session, o Order) (agent optin.Agent, budget float64,
 	case o.Timeout > agent.Timeout:
 		return agent, 0, fmt.Sprintf("timeoutSeconds %g is above the ceiling of %s, %g", o.Timeout.Seconds(), agent.Name, agent.Timeout.Seconds())
 	}
-	budget = agent.BudgetUSD
-	if o.BudgetUSD > 0 {
-		budget = o.BudgetUSD
+	var said bounds
+	if s != nil {
+		said = s.said()
 	}
+	budget, timeout := said.with(o).within(agent)
 	if s == nil {
 		return agent, budget, ""
-	}
-	timeout := agent.Timeout
-	if o.Timeout > 0 {
-		timeout = o.Timeout
 	}
 	if s.active >= timeout {
 		return agent, 0, fmt.Sprintf("the session has worked for its %v", timeout)
@@ -215,12 +229,19 @@ func (h *Host) startable(ctx context.Context, s *session, o Order) (agent optin.
 	}
 	h.mu.Unlock()
 	findings, scopes := h.cfg.Look(ctx, agent), findScopes(ctx, h.cfg.Environ)
+	var err error
+	if s != nil && s.meta.Worktree != "" && optin.Startable(findings) {
+		err = h.tree(ctx, agent.Project, s.meta.Worktree)
+	}
 	h.mu.Lock()
 	h.scopes = scopes
 	for _, f := range findings {
 		if f.Refused {
 			return agent, 0, f.Detail + "; on the host: " + f.Fix
 		}
+	}
+	if err != nil {
+		return agent, 0, err.Error()
 	}
 	return agent, budget, ""
 }
@@ -240,7 +261,7 @@ func (h *Host) make(o Order) (*session, error) {
 	}
 	m := meta{Session: o.Session, Agent: agent.Name, Project: agent.Project, MadeAt: time.Now().UTC()}
 	if agent.Worktree && o.Kind == hook.MessagePrompt {
-		m.Worktree = "assent-" + o.Session[:8]
+		m.Worktree = treeName(o.Session)
 	}
 	s, err := makeSession(h, m)
 	if err == nil {
@@ -272,43 +293,4 @@ func (h *Host) prune(now time.Time) error {
 		delete(h.sessions, oldest.meta.Session)
 	}
 	return nil
-}
-
-// Agents are what this host offers, as its file says now, with the sessions that have a process.
-func (h *Host) Agents() []api.Agent {
-	file, err := h.cfg.File()
-	if err != nil {
-		return []api.Agent{}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := []api.Agent{}
-	for _, a := range file.Agents {
-		agent := api.Agent{
-			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
-			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI},
-			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project},
-			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
-		}
-		var busyAt time.Time
-		for _, s := range h.sessions {
-			if s.meta.Agent != a.Name || !s.runs {
-				continue
-			}
-			one := api.AgentSession{SessionID: s.meta.Session, Status: api.AgentIdle, StartedAt: s.meta.MadeAt, CostUSD: s.cost()}
-			if m := s.outstanding(); m != nil {
-				one.Status, agent.Status = api.AgentBusy, api.AgentBusy
-				if m.at.After(busyAt) {
-					busyAt, agent.ActiveSessionID = m.at, s.meta.Session
-				}
-			}
-			if s.version != "" {
-				agent.Executor.Version = s.version
-			}
-			agent.Sessions = append(agent.Sessions, one)
-		}
-		slices.SortFunc(agent.Sessions, func(x, y api.AgentSession) int { return x.StartedAt.Compare(y.StartedAt) })
-		all = append(all, agent)
-	}
-	return all
 }

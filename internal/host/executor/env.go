@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -24,12 +25,27 @@ var (
 
 // agentEnv is the environment of a session's agent.
 func agentEnv(environ []string, session string) []string {
+	return append(ownEnv(environ), mark+"="+session)
+}
+
+// ownEnv is what of the host's environment whatever it starts gets.
+func ownEnv(environ []string) []string {
 	var env []string
 	for _, kv := range environ {
 		name, _, ok := strings.Cut(kv, "=")
 		if ok && (slices.Contains(kept, name) || slices.ContainsFunc(keptPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })) {
-			env = append(env, kv)
+			env = append(env, absolute(kv))
 		}
 	}
-	return append(env, mark+"="+session)
+	return env
+}
+
+// absolute takes what is no absolute path out of PATH: programs would be looked for in the project.
+func absolute(kv string) string {
+	list, ok := strings.CutPrefix(kv, "PATH=")
+	if !ok {
+		return kv
+	}
+	dirs := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) })
+	return "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
 }

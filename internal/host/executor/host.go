@@ -146,6 +146,13 @@ func (h *Host) load() error {
 				continue
 			}
 		}
+		if errors.Is(err, errDamaged) {
+			// The others go on. Nothing is done for this one: its directory is in the way of what would begin it again, and what
+			// runs for it, without anybody who watches its ceilings, ends.
+			h.cfg.Logf("%v", err)
+			sweep(began{}, d.Name())
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -232,6 +239,10 @@ func (h *Host) Refuse(id, reason string) {
 }
 
 func (h *Host) refuseLocked(id, reason string) {
+	if !isUUID(id) { // no broker has a message of that name; it is not kept, as long as it may be
+		h.cfg.Logf("a message with the id %.40q is refused: %s", id, clip(reason, maxWhy))
+		return
+	}
 	h.extraLocked(api.HostFrame{Type: api.HostRefused, ID: frameID(id, "refused"), Message: id, Why: clip(reason, maxWhy)})
 	h.cfg.Logf("message %s is refused: %s", id, clip(reason, maxWhy))
 }
@@ -272,7 +283,7 @@ func (h *Host) findLocked(id string) *message {
 	return nil
 }
 
-// Acked takes the broker's word on a frame. Without ok what it says never will be recorded.
+// Acked takes the broker's word on a frame that waits for it. Without ok what it says never will be recorded.
 func (h *Host) Acked(frame string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -281,8 +292,11 @@ func (h *Host) Acked(frame string, ok bool) {
 	h.events = slices.DeleteFunc(h.events, is)
 	for _, s := range h.sessions {
 		for _, m := range s.messages {
-			if !frameOf(frame, m.ID) || m.acked[frame] {
+			if !frameOf(frame, m.ID) {
 				continue
+			}
+			if !slices.ContainsFunc(s.frames(), is) {
+				return // nobody said it: a journal is not filled from outside
 			}
 			e := entry{At: time.Now(), Acked: frame}
 			if frame == frameID(m.ID, "taken") && m.state == claimed { // in one entry: a claim that is acknowledged is not told again
@@ -367,10 +381,11 @@ func isUUID(text string) bool {
 	return err == nil && id.String() == text
 }
 
-// live counts the processes, and finds the session that has been idle for longest.
+// live counts the processes but those that do nothing and are on their way out, having made room, and finds the
+// session that has been idle for longest.
 func (h *Host) live(agent string) (all, same int, idle *session) {
 	for _, s := range h.sessions {
-		if !s.runs {
+		if !s.runs || s.stopping != "" && s.outstanding() == nil {
 			continue
 		}
 		all++

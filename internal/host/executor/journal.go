@@ -63,11 +63,14 @@ var errFull = errors.New("the journal of the session is full; start another sess
 // openJournal reads what stands in the file at path, and makes it where there is none. What follows the
 // last whole line was never said to anybody, and goes.
 func openJournal(path string, each func(entry)) (*journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openRegular(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxJournal+maxEntry))
+	text, err := io.ReadAll(io.LimitReader(f, maxJournal+maxEntry+1))
+	if err == nil && len(text) > maxJournal+maxEntry { // no end of it may be cut off: what it says was done is not done again
+		err = errDamaged
+	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -80,7 +83,7 @@ func openJournal(path string, each func(entry)) (*journal, error) {
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("%s:%d: %w; the session cannot be gone on with, move its directory away", path, i+1, err)
+			return nil, fmt.Errorf("%s:%d: %w: %w", path, i+1, err, errDamaged)
 		}
 		each(e)
 	}

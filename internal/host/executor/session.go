@@ -14,6 +14,7 @@ import (
 	"assent/internal/agent/claude/streamjson"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
+	"assent/internal/host/optin"
 	"assent/internal/host/process"
 )
 
@@ -21,6 +22,7 @@ import (
 const (
 	maxOutput = 256 << 20 // bytes of out.jsonl, of one process
 	maxErrors = 1 << 20   // bytes of err.txt
+	maxMeta   = 64 << 10  // bytes of meta.json
 	minFree   = 32 << 20  // bytes that have to be free where they stand
 	maxLines  = 2000      // that are read in one go
 	maxTries  = 3         // processes that one prompt is written to
@@ -109,7 +111,10 @@ func makeSession(h *Host, m meta) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, metaFile), append(text, '\n'), 0o600); err != nil {
+	if err := putFile(filepath.Join(dir, metaFile), append(text, '\n')); err != nil {
+		return nil, err
+	}
+	if err := syncDir(h.cfg.Dir); err != nil {
 		return nil, err
 	}
 	return openSession(h, m.Session)
@@ -118,12 +123,12 @@ func makeSession(h *Host, m meta) (*session, error) {
 // openSession reads the directory of a session, of whichever host it was made.
 func openSession(h *Host, id string) (*session, error) {
 	s := &session{h: h, dir: filepath.Join(h.cfg.Dir, id), book: book{fresh: true}}
-	text, err := os.ReadFile(filepath.Join(s.dir, metaFile))
+	text, err := readFile(filepath.Join(s.dir, metaFile), maxMeta)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id {
-		return nil, fmt.Errorf("%s is not readable as that of session %s", filepath.Join(s.dir, metaFile), id)
+	if err := json.Unmarshal(text, &s.meta); err != nil || s.meta.Session != id || s.meta.Worktree != "" && s.meta.Worktree != treeName(id) {
+		return nil, fmt.Errorf("%s is not that of session %s: %w", filepath.Join(s.dir, metaFile), id, errDamaged)
 	}
 	if s.journal, err = openJournal(filepath.Join(s.dir, journalFile), s.book.apply); err != nil {
 		return nil, err
@@ -160,7 +165,7 @@ func (s *session) attach(now time.Time) {
 		}
 	}
 	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
-		_ = s.write(streamjson.Interrupt("again-" + m.ID))
+		_ = s.write(streamjson.Interrupt(repeats + m.ID))
 	}
 }
 
@@ -263,10 +268,7 @@ func (s *session) limits(now time.Time) {
 
 // timeout is how long turns of the session may take for m.
 func (s *session) timeout(m *message) time.Duration {
-	t := s.h.timeoutOf(s.meta.Agent)
-	if m.Timeout > 0 && m.Timeout < t {
-		t = m.Timeout
-	}
+	_, t := s.said().with(m.Order).within(optin.Agent{Timeout: s.h.timeoutOf(s.meta.Agent)})
 	return t
 }
 

@@ -66,11 +66,11 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	if err != nil {
 		return fmt.Errorf("configuration of assent mcp: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.dir, mcpFile), mcp, 0o600); err != nil {
+	if err := putFile(filepath.Join(s.dir, mcpFile), mcp); err != nil {
 		return err
 	}
 	if settings != nil {
-		if err := os.WriteFile(filepath.Join(s.dir, settingsFile), settings, 0o600); err != nil {
+		if err := putFile(filepath.Join(s.dir, settingsFile), settings); err != nil {
 			return err
 		}
 	}
@@ -86,12 +86,12 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		return &os.PathError{Op: "mkfifo", Path: path, Err: err}
 	}
-	out, err := os.OpenFile(filepath.Join(s.dir, outFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := makeFile(filepath.Join(s.dir, outFile))
 	if err != nil {
 		return err
 	}
 	defer out.Close()
-	complaints, err := os.OpenFile(filepath.Join(s.dir, errFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_TRUNC, 0o600)
+	complaints, err := makeFile(filepath.Join(s.dir, errFile))
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (s *session) openFiles() error {
 		return fmt.Errorf("%s is no pipe", in.Name())
 	}
 	enlarge(in, pipeSize)
-	out, err := os.Open(filepath.Join(s.dir, outFile))
+	out, err := openRegular(filepath.Join(s.dir, outFile), os.O_RDONLY)
 	if err != nil {
 		in.Close()
 		return err
@@ -178,8 +178,8 @@ func (s *session) write(line []byte) error {
 
 // complaint is the end of what the agent's program wrote as its errors, on one line.
 func (s *session) complaint() string {
-	text, err := os.ReadFile(filepath.Join(s.dir, errFile))
-	if err != nil || len(text) > maxErrors {
+	text, err := readFile(filepath.Join(s.dir, errFile), maxErrors)
+	if err != nil {
 		return ""
 	}
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " ")

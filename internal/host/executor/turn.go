@@ -17,6 +17,7 @@ const (
 	maxResult   = 32 << 10
 	maxProgress = 200
 	maxWhy      = 300
+	maxVersion  = 64
 )
 
 // event takes in one line of the agent.
@@ -24,8 +25,12 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	m := s.outstanding()
 	switch e.Kind {
 	case streamjson.Init:
-		s.version = e.Version
+		s.version = clip(e.Version, maxVersion)
 		s.mode(now, e.Mode)
+	case streamjson.Mode:
+		s.mode(now, e.Mode)
+	case streamjson.Answer:
+		s.answer(now, e.Request)
 	case streamjson.Replay:
 		s.receipt(now, e.Prompt)
 	case streamjson.Lifecycle:
@@ -45,12 +50,34 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	}
 }
 
-// mode makes sure, at the beginning of each turn, that the agent asks.
+// mode makes sure, at the beginning of each turn and whenever it changes, that the agent asks.
 func (s *session) mode(now time.Time, mode string) {
 	if slices.Contains(install.Modes, mode) || s.forced == 3 {
 		return
 	}
 	why := fmt.Sprintf("the agent said that it works in mode %q, in which it decides without asking; it was stopped", clip(mode, 40))
+	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
+	s.stop(now, "REFUSED", why, 3)
+}
+
+// Ids of the control requests that are written here begin with one of these; that of a message follows.
+const (
+	cancels = "cancel-"
+	repeats = "again-"
+)
+
+// answer makes sure that nobody but this host controls the agent: what else can write to its pipe could have it allow
+// itself what it likes.
+func (s *session) answer(now time.Time, request string) {
+	for _, ours := range []string{cancels, repeats} {
+		if id, ok := strings.CutPrefix(request, ours); ok && s.find(id) != nil {
+			return
+		}
+	}
+	if s.forced == 3 {
+		return
+	}
+	why := "another process wrote to the agent's pipe; the agent was stopped"
 	s.h.cfg.Logf("session %s of %s: %s", s.meta.Session, s.meta.Agent, why)
 	s.stop(now, "REFUSED", why, 3)
 }

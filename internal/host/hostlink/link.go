@@ -25,6 +25,7 @@ const (
 	writeTimeout     = 10 * time.Second
 	readTimeout      = 30 * time.Second // the broker pings three times in it
 	maxInFlight      = 32               // frames that are not acknowledged, on one connection
+	maxProblems      = 32               // of the broker's that are told
 	agentsEvery      = time.Second
 	leastPause       = time.Second
 	mostPause        = 30 * time.Second
@@ -221,8 +222,8 @@ func (l *link) take(f api.BrokerFrame) error {
 			l.cfg.Logf("connected to %s", l.cfg.URL)
 		}
 		l.welcome = true
-		for _, p := range f.Problems {
-			l.cfg.Logf("the broker says: %s", p)
+		for _, p := range f.Problems[:min(len(f.Problems), maxProblems)] {
+			l.cfg.Logf("the broker says: %.300s", p)
 		}
 		l.cfg.Executor.Held(f.Held)
 	case api.BrokerMessage:
@@ -232,7 +233,7 @@ func (l *link) take(f api.BrokerFrame) error {
 		l.order(*f.Message)
 	case api.BrokerAck:
 		if !f.OK {
-			l.cfg.Logf("the broker does not record %s: %s", f.ID, f.Detail)
+			l.cfg.Logf("the broker does not record %.100s: %.300s", f.ID, f.Detail)
 		}
 		delete(l.sent, f.ID)
 		l.cfg.Executor.Acked(f.ID, f.OK)

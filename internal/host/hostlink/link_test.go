@@ -63,7 +63,7 @@ func message() hook.Message {
 func TestVerify(t *testing.T) {
 	m, print := signed(t, message())
 	o, why := verify(m, []string{print})
-	if why != "" || o.ID != m.ID || o.Session != m.SessionID || o.Prompt != "go on" || o.BudgetUSD != 2 || o.Timeout != 90*time.Second {
+	if why != "" || o.ID != m.ID || o.Session != m.SessionID || o.Prompt != "go on" || o.By != print || o.BudgetUSD != 2 || o.Timeout != 90*time.Second {
 		t.Errorf("%+v, %s", o, why)
 	}
 	_, other := signed(t, message())

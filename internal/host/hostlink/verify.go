@@ -33,7 +33,7 @@ func verify(m hook.Message, accept []string) (o executor.Order, why string) {
 	if at.After(time.Now().Add(maxAhead)) {
 		return o, "its expiresAt is more than a day ahead"
 	}
-	o = executor.Order{ID: m.ID, Agent: m.Agent, Session: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, ExpiresAt: at}
+	o = executor.Order{ID: m.ID, Agent: m.Agent, Session: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, By: auth.Thumbprint(*m.PublicKey), ExpiresAt: at}
 	if p := m.Options; p != nil {
 		switch {
 		case p.AutoPR:

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"assent/internal/agent/claude/install"
+	"assent/internal/host/gitrepo"
 	"assent/internal/text/show"
 )
 
@@ -28,22 +29,64 @@ const (
 // and permissions, commands and skills that allow themselves tools, servers to start. Headless it asks
 // nobody whether to trust them. Whatever is there counts: which of it is harmless is not ours to know.
 type Brought struct {
-	Files  []string // relative to the project, sorted
+	Files  []string // relative to the project: first its own, sorted, then those of the directories above it
 	Says   []string // what stands in settings, for people, a line each
 	Digest string   // of the names and the contents, 64 hexadecimal digits; "" where there is nothing
+
+	sums map[string][sha256.Size]byte // of the contents, by Files
 }
 
-// broughtDir and broughtFile are what Claude Code reads in a project, beside texts for the model. Work
-// trees, which it makes itself, are checkouts of their own and hold this one's files.
+// broughtDir and broughtFile are what Claude Code reads in a project, beside texts for the model. Work trees are
+// checkouts of their own, each looked at by itself: see NothingNew.
 const (
-	broughtDir   = ".claude"
-	broughtFile  = ".mcp.json"
-	worktreesDir = ".claude/worktrees"
+	broughtDir  = ".claude"
+	broughtFile = ".mcp.json"
+	worktrees   = "worktrees"
 )
 
-// Bring looks at a project. The error says what cannot be looked at, and so cannot be accepted.
-func Bring(project string) (Brought, error) {
-	var b Brought
+// Tree is the directory of a project's work tree of this name, where Claude Code has it.
+func Tree(project, name string) string {
+	return filepath.Join(project, broughtDir, worktrees, name)
+}
+
+// NothingNew is why an agent must not be started in a work tree of a project: it brings what the project, as it was
+// accepted, does not. A commit holds other files than the directory that was looked at, and what worked in the
+// tree before may have changed them.
+func NothingNew(project, tree, home string) error {
+	for _, dir := range []string{filepath.Join(project, broughtDir), filepath.Join(project, broughtDir, worktrees), tree} {
+		if fi, err := os.Lstat(dir); err != nil {
+			return err
+		} else if !fi.IsDir() {
+			return fmt.Errorf("%s is no directory", dir)
+		}
+	}
+	was, err := Bring(project, home)
+	if err != nil {
+		return err
+	}
+	is, err := Bring(tree, home)
+	if err != nil {
+		return err
+	}
+	for _, name := range is.Files {
+		path, known := filepath.Join(tree, name), name
+		if strings.HasPrefix(name, "../") { // above it is the project, and what is above that was looked at with it
+			if known, err = filepath.Rel(project, path); err != nil {
+				return err
+			}
+		}
+		if sum, ok := was.sums[known]; !ok || sum != is.sums[name] {
+			return fmt.Errorf("%s is not as it was accepted in %s: commit there what you accept, or take it out of the commit", path, project)
+		}
+	}
+	return nil
+}
+
+// Bring looks at a project, and at what counts there although it stands above it: the servers of .mcp.json in each
+// directory up to the root, and where no git work tree ends the search, .claude, but for that of home, the person's
+// own. The error says what cannot be looked at, and so cannot be accepted.
+func Bring(project, home string) (Brought, error) {
+	b := Brought{sums: map[string][sha256.Size]byte{}}
 	left := int64(maxBroughtBytes)
 	sum := sha256.New()
 	add := func(path string) error {
@@ -63,6 +106,7 @@ func Bring(project string) (Brought, error) {
 		}
 		left -= int64(len(text))
 		b.Files = append(b.Files, rel)
+		b.sums[rel] = sha256.Sum256(text)
 		for _, part := range [][]byte{[]byte(rel), text} { // with its length, so that no two trees have one digest
 			var n [8]byte
 			binary.BigEndian.PutUint64(n[:], uint64(len(part)))
@@ -71,25 +115,50 @@ func Bring(project string) (Brought, error) {
 		}
 		return nil
 	}
+	tree := func(dir string) error {
+		return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && path == dir:
+				return nil
+			case err != nil:
+				return err
+			case path == filepath.Join(dir, worktrees) && d.IsDir():
+				return fs.SkipDir
+			case d.IsDir():
+				return nil
+			}
+			return add(path)
+		})
+	}
 	dir := filepath.Join(project, broughtDir)
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && path == dir:
-			return nil
-		case err != nil:
-			return err
-		case path == filepath.Join(project, worktreesDir) && d.IsDir():
-			return fs.SkipDir
-		case d.IsDir():
-			return nil
-		}
-		return add(path)
-	})
-	if err != nil {
+	if err := tree(dir); err != nil {
 		return Brought{}, err
 	}
 	if err := add(filepath.Join(project, broughtFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Brought{}, err
+	}
+	own := len(b.Files)
+	alone := gitrepo.Find(project).Root == ""
+	for at := project; at != filepath.Dir(at); {
+		at = filepath.Dir(at)
+		if err := add(filepath.Join(at, broughtFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Brought{}, err
+		}
+		if alone && at != filepath.Clean(home) {
+			if err := tree(filepath.Join(at, broughtDir)); err != nil {
+				return Brought{}, err
+			}
+		}
+	}
+	for _, name := range b.Files[own:] { // in a directory such as /tmp it may be anybody's
+		path := filepath.Join(project, name)
+		fi, err := os.Lstat(path)
+		if err == nil {
+			err = writers(path, fi, false)
+		}
+		if err != nil {
+			return Brought{}, err
+		}
 	}
 	if len(b.Files) > 0 {
 		b.Digest = hex.EncodeToString(sum.Sum(nil))

@@ -79,7 +79,7 @@ func (a Agent) lookProject() []Finding {
 
 func (s Surroundings) lookAccepted(a Agent) Finding {
 	f := Finding{Name: "accepted", Refused: true}
-	b, err := Bring(a.Project)
+	b, err := Bring(a.Project, s.Home)
 	if err != nil {
 		f.Detail, f.Fix = "what the project has for Claude Code cannot be looked at: "+err.Error(), "mend that; only what was looked at can be accepted"
 		return f

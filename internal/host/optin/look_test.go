@@ -69,6 +69,19 @@ func TestLook(t *testing.T) {
 		{"servers", func(t *testing.T, a *Agent, s *Surroundings) {
 			write(t, filepath.Join(a.Project, ".mcp.json"), `{}`, 0o600)
 		}, "accepted", ".mcp.json"},
+		{"servers above the project", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(filepath.Dir(a.Project), ".mcp.json"), `{}`, 0o600)
+		}, "accepted", "../.mcp.json"},
+		{"a skill above a project without git", func(t *testing.T, a *Agent, s *Surroundings) {
+			s.Home += "/of"
+			write(t, filepath.Join(filepath.Dir(a.Project), ".claude/skills/x/SKILL.md"), "", 0o600)
+		}, "accepted", "../.claude/skills/x/SKILL.md"},
+		{"the person's own, above the project", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(s.Home, ".claude/skills/x/SKILL.md"), "", 0o600)
+		}, "", "nothing to accept"},
+		{"servers above the project, of others", func(t *testing.T, a *Agent, s *Surroundings) {
+			write(t, filepath.Join(filepath.Dir(a.Project), ".mcp.json"), `{}`, 0o666)
+		}, "accepted", "everybody can write to"},
 		{"a link in .claude", func(t *testing.T, a *Agent, s *Surroundings) {
 			link(t, "/etc", filepath.Join(a.Project, ".claude", "skills"))
 		}, "accepted", "is a link"},
@@ -147,7 +160,7 @@ func TestAccepted(t *testing.T) {
 	write(t, path, `{"env":{"A":"b"}}`, 0o600)
 	has := func(want bool) Brought {
 		t.Helper()
-		b, err := Bring(a.Project)
+		b, err := Bring(a.Project, s.Home)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,15 +201,52 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
+// A work tree holds what was committed, and what an agent did there: only what is just as it was accepted counts.
+func TestNothingNewInAWorkTree(t *testing.T) {
+	a, s := workplace(t)
+	tree := Tree(a.Project, "one")
+	write(t, filepath.Join(a.Project, ".claude/settings.json"), `{"env":{"A":"b"}}`, 0o600)
+	write(t, filepath.Join(tree, "main.go"), "", 0o600)
+	is := func(want string) {
+		t.Helper()
+		if err := NothingNew(a.Project, tree, s.Home); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	is("")
+	write(t, filepath.Join(tree, ".claude/settings.json"), `{"env":{"A":"b"}}`, 0o600)
+	is("")
+	write(t, filepath.Join(tree, ".claude/settings.json"), `{"env":{"A":"c"}}`, 0o600)
+	is("not as it was accepted")
+	if err := os.RemoveAll(filepath.Join(tree, ".claude")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(tree, ".claude/settings.local.json"), `{}`, 0o600)
+	is("settings.local.json is not as it was accepted")
+	if err := os.RemoveAll(filepath.Join(tree, ".claude")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(a.Project, ".mcp.json"), "{}", 0o600)
+	is("")
+	write(t, filepath.Join(filepath.Dir(tree), ".mcp.json"), "{}", 0o600)
+	is("worktrees/.mcp.json is not as it was accepted")
+	if err := os.RemoveAll(tree); err != nil {
+		t.Fatal(err)
+	}
+	is("no such file")
+	link(t, "/etc", tree)
+	is("is no directory")
+}
+
 // What is more than can be looked at cannot be accepted.
 func TestBringIsBounded(t *testing.T) {
-	a, _ := workplace(t)
+	a, s := workplace(t)
 	path := filepath.Join(a.Project, ".claude", "large")
 	write(t, path, "", 0o600)
 	if err := os.Truncate(path, maxBroughtBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Bring(a.Project); err == nil || !strings.Contains(err.Error(), "larger than") {
+	if _, err := Bring(a.Project, s.Home); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("%v", err)
 	}
 }

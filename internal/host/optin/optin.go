@@ -104,43 +104,54 @@ func (m *Mistakes) Error() string {
 // put another one in its place. The error is fs.ErrNotExist where there is no file, *Mistakes for what
 // stands in it, and else says what to do.
 func Read(path string) (File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return File{}, fmt.Errorf("%s is a link; put the file itself there", path)
-	}
+	text, err := Own(path, maxFile)
 	if err != nil {
 		return File{}, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return File{}, err
-	}
-	if !fi.Mode().IsRegular() {
-		return File{}, fmt.Errorf("%s is no file", path)
-	}
-	if uid := owner(fi); uid != os.Geteuid() {
-		return File{}, fmt.Errorf("%s belongs to %s; it has to be your own", path, userName(uid))
-	}
-	if fi.Mode().Perm()&0o077 != 0 {
-		return File{}, fmt.Errorf("others can read or write %s: chmod 600 %[1]s", path)
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
-	if err != nil {
-		return File{}, err
-	}
-	if o := Others(dir); o != nil {
-		return File{}, fmt.Errorf("%w, and so could replace %s", o, path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return File{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	file, problems := parse(text)
 	if len(problems) > 0 {
 		return File{}, &Mistakes{path, problems}
 	}
 	return file, nil
+}
+
+// Own reads a file at path, an absolute one, if it is this user's alone: nobody else can read it, or put another one in
+// its place. A longer one than most bytes comes with one byte more. The error is fs.ErrNotExist where there is
+// none, and else says what to do.
+func Own(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%s is a link; put the file itself there", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	if uid := owner(fi); uid != os.Geteuid() {
+		return nil, fmt.Errorf("%s belongs to %s; it has to be your own", path, userName(uid))
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read or write %s: chmod 600 %[1]s", path)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	if o := Others(dir); o != nil {
+		return nil, fmt.Errorf("%w, and so could replace %s", o, path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return text, nil
 }
 
 // parse reads the text of the file. Where there are problems nothing of it may be used.

@@ -29,6 +29,8 @@ type Message struct {
 	Risk     hook.Risk `json:"risk,omitempty"`
 	Effects  []string  `json:"effects,omitempty"` // as in the schema Effect
 	Sentence string    `json:"sentence,omitempty"`
+	// SessionID, of finished and failed, is the session's id: what a tap opens.
+	SessionID string `json:"sessionId,omitempty"`
 	// Reply, of finished, is the id of the session, where the device may send a message to it now.
 	Reply string `json:"reply,omitempty"`
 	// Halt is an act on everything (hook.HaltStop and its like), By who did it, and Until when a pause

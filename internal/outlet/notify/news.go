@@ -191,6 +191,9 @@ func (t *target) nextNews(now time.Time) *delivery {
 	if t.set.ShowContent {
 		d.Project = n.project
 	}
+	if t.device && n.kind != typeHalted {
+		d.SessionID = n.session
+	}
 	if n.reply && t.device && t.p.cfg.MaySend != nil && t.p.cfg.MaySend(t.id) {
 		d.Reply = n.session
 	}
@@ -273,7 +276,7 @@ func (p *Push) aboutOf(q *hook.Request) about {
 // the agent runs.
 func projectOf(cwd, root string) string {
 	for _, dir := range []string{root, cwd} {
-		if name := path.Base(dir); dir != "" && name != "/" && name != "." {
+		if name := path.Base(project(dir)); dir != "" && name != "/" && name != "." {
 			return show.Short(name, 40)
 		}
 	}

@@ -140,7 +140,7 @@ func TestDoneIsToldOnceATurn(t *testing.T) {
 				if m.Reply != "" {
 					found += " " + m.Reply
 				}
-				if m.Type != "finished" || m.Project != "shop" || m.Sentence != "" {
+				if m.Type != "finished" || m.SessionID != "s1" && m.SessionID != "s2" || m.Project != "shop" || m.Sentence != "" {
 					t.Errorf("%+v", m)
 				}
 			}

@@ -48,6 +48,7 @@ type engine struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	slots   chan struct{}
+	clock   clock // of an external cluster
 
 	ctx     context.Context // done when stop begins
 	cancel  context.CancelFunc

@@ -209,9 +209,14 @@ func (e *engine) streamState(ctx context.Context, js jetstream.JetStream, name s
 func (e *engine) streamInfo(ctx context.Context, js jetstream.JetStream, name string) (*jetstream.StreamInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
+	asked := time.Now()
 	st, err := js.Stream(ctx, name)
 	if err != nil {
 		return nil, e.unavailable(err)
 	}
-	return st.CachedInfo(), nil
+	info := st.CachedInfo()
+	if name == e.kind.stream && e.dir == "" {
+		e.clock.read(info.TimeStamp, asked, time.Now())
+	}
+	return info, nil
 }

@@ -24,6 +24,9 @@ const (
 	// a second. A slow engine that acknowledges others' writes is waited for.
 	writeTimeout = 750 * time.Millisecond
 	lookTimeout  = 200 * time.Millisecond
+	// clusterTimeout is the same as writeTimeout of a cluster. A busy one is late for other reasons than a
+	// disk, and to give up on it sends away every hook and decision of the moment.
+	clusterTimeout = 2500 * time.Millisecond
 
 	// diskReserve is the free space, in bytes, below which nothing is written, so that the
 	// server's own files, which it needs to come up again, always fit.

@@ -18,6 +18,10 @@ const (
 	// HeaderRecord holds an asked record without its payload.
 	HeaderRecord = "Assent-Record"
 
+	// RecordFormat is the format of the records that this program writes. Brokers of another one cannot
+	// share a record with it.
+	RecordFormat = 1
+
 	recordSubjects = "approvals.>"
 
 	// maxRecordHeader is how long HeaderRecord may be, in bytes; nats-server checks the whole

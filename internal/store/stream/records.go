@@ -228,6 +228,7 @@ func (s *Stream) Records(ctx context.Context, requestID string) ([]hook.Record, 
 			s.logf("records of %s: passing over a message: %v", requestID, err)
 			continue
 		}
+		rec.Stored = s.record.clock.stored(m.stored)
 		recs = append(recs, rec)
 	}
 	return recs, nil
@@ -293,6 +294,7 @@ func (s *Stream) recordFollower(after follow.Cursor, apply func(hook.Record)) *f
 				s.logf("record: passing over a message: %v", err)
 				rec = hook.Record{Seq: meta.Sequence.Stream}
 			}
+			rec.Stored = s.record.clock.stored(meta.Timestamp)
 			apply(rec)
 		},
 	}

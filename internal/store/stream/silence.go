@@ -1,12 +1,20 @@
 package stream
 
 import (
-	"fmt"
+	"errors"
 	"time"
 )
 
 // errSilent ends a write that the engine left without an acknowledgement.
-var errSilent = fmt.Errorf("no acknowledgement of anything within %v", writeTimeout)
+var errSilent = errors.New("no acknowledgement of anything in time")
+
+// patience is how long the engine may acknowledge nothing.
+func (e *engine) patience() time.Duration {
+	if e.dir == "" {
+		return clusterTimeout
+	}
+	return writeTimeout
+}
 
 // silence is how long an engine has sent nothing. It is checked every silenceStep, and a check that
 // comes late counts no more than twice that: while the machine was held up, or asleep, this process
@@ -29,11 +37,11 @@ func (s *silence) look(now, heard time.Time) time.Duration {
 	return s.lasted
 }
 
-// untilSilent calls giveUp when the engine has acknowledged no write for writeTimeout.
+// untilSilent calls giveUp when the engine has acknowledged no write for its patience.
 func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := silence{lastLook: time.Now()}
+	s, patience := silence{lastLook: time.Now()}, e.patience()
 	var t *time.Timer // guarded by mu, as over
 	over := false
 	t = time.AfterFunc(silenceStep, func() {
@@ -42,7 +50,7 @@ func (e *engine) untilSilent(giveUp func(error)) (stop func()) {
 		if over {
 			return
 		}
-		if left := writeTimeout - s.look(time.Now(), e.lastAck); left > 0 {
+		if left := patience - s.look(time.Now(), e.lastAck); left > 0 {
 			t.Reset(min(left, silenceStep))
 			return
 		}

@@ -18,14 +18,19 @@ func (e *engine) supervise() {
 	e.done = make(chan struct{})
 	go func() {
 		defer close(e.done)
-		tick := time.NewTicker(time.Second)
+		tick, clock := time.NewTicker(time.Second), time.NewTicker(clockEvery)
 		defer tick.Stop()
+		defer clock.Stop()
 		for {
 			select {
 			case <-e.ctx.Done():
 				return
 			case <-tick.C:
 				_ = e.checkSpace(0) // for the log; writes look themselves
+			case <-clock.C:
+				if e.dir == "" {
+					_, _ = e.streamInfo(e.ctx, e.js, e.kind.stream) // which reads the clock
+				}
 			case <-e.wake:
 				e.regain()
 			}

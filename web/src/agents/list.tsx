@@ -4,6 +4,7 @@ import { selected } from "../queue/state";
 import { visibleLine } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { agents, starting } from "./agents";
+import { money } from "./amounts";
 
 const w = laterWords.agents;
 
@@ -25,7 +26,7 @@ export function Agents() {
 
 function Row({ agent: a }: { agent: Agent }) {
   const open = starting.value?.agent === a.name && !selected.value;
-  const cost = (a.sessions ?? []).reduce((sum, s) => sum + (s.costUsd ?? 0), 0);
+  const cost = (a.sessions ?? []).reduce((sum, s) => sum + (s.status === "ended" ? 0 : (s.costUsd ?? 0)), 0);
   return (
     <button
       type="button"
@@ -41,7 +42,7 @@ function Row({ agent: a }: { agent: Agent }) {
       <span>
         <span class="name">{visibleLine(a.name)}</span>
         {a.project?.name && <small>{visibleLine(a.project.name)}</small>}
-        <small>{[w.states[a.status ?? "offline"], cost > 0 && w.cost(cost.toFixed(2))].filter(Boolean).join(" · ")}</small>
+        <small>{[w.states[a.status ?? "offline"], cost > 0 && w.cost(money(cost))].filter(Boolean).join(" · ")}</small>
       </span>
     </button>
   );

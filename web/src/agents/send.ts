@@ -3,7 +3,7 @@ import { verified } from "../broker/api";
 import { digest } from "../broker/digest";
 import type { Message } from "../broker/types.gen";
 import { sign } from "../device/device";
-import { ownDevice } from "../device/session";
+import { authorized, ownDevice } from "../device/session";
 
 type MessageOptions = NonNullable<Message["options"]>;
 
@@ -14,13 +14,13 @@ export interface Sending {
   host: boolean;
   agent: string;
   sessionId: string;
-  kind: "prompt" | "resume" | "cancel";
+  kind: Message["kind"];
   prompt?: string;
   options?: MessageOptions;
 }
 
-/** Sends a message. Throws Unpaired, ApiError, and an Error where the device's owner was not verified. */
-export async function send({ host, agent, sessionId, kind, prompt = "", options }: Sending): Promise<Message> {
+/** Sends a message; the broker tells of it as of any other. Throws Unpaired, ApiError, and an Error where the device's owner was not verified. */
+export async function send({ host, agent, sessionId, kind, prompt = "", options }: Sending): Promise<void> {
   const bounds = ordered(options);
   const m = {
     id: crypto.randomUUID(),
@@ -43,11 +43,17 @@ export async function send({ host, agent, sessionId, kind, prompt = "", options 
     m.expiresAt,
   ].join("\n");
   const path = host ? `/v1/agents/${encodeURIComponent(agent)}/messages` : messagesPath(sessionId);
-  return verified<Message>(path, device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
+  await verified<unknown>(path, device ? { ...m, signature: await sign(device.key, text) } : m, text, true);
 }
 
 export function messagesPath(session: string): string {
   return `/v1/sessions/${encodeURIComponent(session)}/messages`;
+}
+
+/** Takes back what nobody has taken yet. Throws Unpaired, and ApiError: where somebody has, its new state is on
+ * its way. */
+export function takeBack(m: Message): Promise<Message> {
+  return authorized<Message>("DELETE", `${messagesPath(m.sessionId)}/${m.id}`);
 }
 
 /** The options in the order in which they are signed, without those that say nothing. */

@@ -9,6 +9,7 @@ import { laterWords } from "../text/words/later";
 import { One, useMessages } from "../story/composer";
 import { messages } from "../story/messages";
 import { agents, starting } from "./agents";
+import { money, span } from "./amounts";
 import { send } from "./send";
 
 const w = laterWords.agents;
@@ -33,21 +34,25 @@ export function StartAgent() {
 }
 
 function Form({ agent }: { agent: Agent }) {
-  const ceiling = agent.limits?.budgetUsd ?? 0;
+  const { budgetUsd: ceiling = 0, timeoutSeconds: longest = 0, autoPr: mayPr = false } = agent.limits ?? {};
   const [prompt, setPrompt] = useState("");
   const [budget, setBudget] = useState(ceiling ? String(ceiling) : "");
+  const [minutes, setMinutes] = useState(longest ? String(longest / 60) : "");
+  const [autoPr, setAutoPr] = useState(false);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState("");
-  const role = ownDevice()?.role;
-  if (role !== "operate" && role !== "admin") return <p class="quiet">{w.notAllowed}</p>;
-  if (agent.status === "offline") return <p class="quiet">{w.offline(visibleLine(agent.hostname ?? ""))}</p>;
+  const no = cannot(agent);
+  if (no) return <p class="quiet">{no}</p>;
+  const over = outside(budget, 0.01, ceiling) ? w.budgetOver(ceiling ? money(ceiling) : "") : outside(minutes, 1, longest / 60) ? w.timeOver(longest ? span(longest) : "") : "";
+  const ready = prompt.trim() !== "" && !over;
   const go = async () => {
-    if (busy || prompt.trim() === "") return;
+    if (busy || !ready) return;
     setBusy(true);
     setTrouble("");
     const sessionId = crypto.randomUUID();
+    const options = { ...(budget ? { budgetUsd: Number(budget) } : {}), ...(minutes ? { timeoutSeconds: Math.round(Number(minutes) * 60) } : {}), ...(autoPr ? { autoPr } : {}) };
     try {
-      await send({ host: true, agent: agent.name, sessionId, kind: "prompt", prompt, options: budget ? { budgetUsd: Number(budget) } : {} });
+      await send({ host: true, agent: agent.name, sessionId, kind: "prompt", prompt, options });
       starting.value = { agent: agent.name, sessionId };
     } catch (e) {
       setTrouble(w.failed(reason(e)));
@@ -56,6 +61,7 @@ function Form({ agent }: { agent: Agent }) {
   };
   return (
     <form
+      noValidate
       onSubmit={(e) => {
         e.preventDefault();
         void go();
@@ -63,10 +69,30 @@ function Form({ agent }: { agent: Agent }) {
     >
       <p class="quiet">{w.where(visibleLine(agent.project?.path ?? agent.project?.name ?? ""), visibleLine(agent.hostname ?? ""))}</p>
       <textarea aria-label={w.prompt} placeholder={w.prompt} rows={4} maxLength={65536} dir="auto" value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} />
-      <label>
-        {ceiling > 0 ? w.budgetBelow(String(ceiling)) : w.budget}{" "}
-        <input type="number" inputMode="decimal" min="0.01" step="0.01" max={ceiling || undefined} value={budget} onInput={(e) => setBudget(e.currentTarget.value)} />
-      </label>
+      <div class="bounds">
+        <label>
+          <span>
+            {w.budget} {ceiling > 0 && <small>{w.most(money(ceiling))}</small>}
+          </span>
+          <input type="number" name="budget" inputMode="decimal" min="0.01" step="0.01" max={ceiling || undefined} value={budget} onInput={(e) => setBudget(e.currentTarget.value)} />
+        </label>
+        <label>
+          <span>
+            {w.minutes} {longest > 0 && <small>{w.most(span(longest))}</small>}
+          </span>
+          <input type="number" name="minutes" inputMode="numeric" min="1" step="1" max={longest / 60 || undefined} value={minutes} onInput={(e) => setMinutes(e.currentTarget.value)} />
+        </label>
+      </div>
+      {mayPr && (
+        <label class="tick">
+          <input type="checkbox" checked={autoPr} onChange={(e) => setAutoPr(e.currentTarget.checked)} /> {w.autoPr}
+        </label>
+      )}
+      {over && (
+        <p class="quiet over" role="status">
+          {over}
+        </p>
+      )}
       {trouble && (
         <p class="notice" role="alert">
           {trouble}
@@ -76,12 +102,28 @@ function Form({ agent }: { agent: Agent }) {
         <button type="button" class="small" data-action="not-now" onClick={() => (starting.value = undefined)}>
           {w.cancel}
         </button>
-        <button type="submit" class="allow" data-action="start-agent" disabled={busy || prompt.trim() === ""}>
+        <button type="submit" class="allow" data-action="start-agent" disabled={busy || !ready}>
           {busy ? w.starting : w.start}
         </button>
       </div>
     </form>
   );
+}
+
+/** Why no session of an agent can be started from here now, "" if one can. */
+function cannot(agent: Agent): string {
+  const role = ownDevice()?.role;
+  if (role !== "operate" && role !== "admin") return w.notAllowed;
+  if (agent.status === "offline") return w.offline(visibleLine(agent.hostname ?? ""));
+  const most = agent.limits?.sessions ?? 0;
+  const work = (agent.sessions ?? []).filter((s) => s.status === "busy").length;
+  return most > 0 && work >= most ? w.full(most) : "";
+}
+
+/** Whether a field says something that is not between two bounds; most 0: there is none. */
+function outside(value: string, least: number, most: number): boolean {
+  const n = Number(value);
+  return value !== "" && (!(n >= least) || (most > 0 && n > most));
 }
 
 /** What became of the start, until the session tells of itself. */

@@ -4916,6 +4916,10 @@ export interface PushMessage {
    */
   agent?: string;
   /**
+   * Of finished and failed: the session's id, which a tap opens.
+   */
+  sessionId?: string;
+  /**
    * Of finished: the session's id, where the device may send a message to it now.
    */
   reply?: string;
@@ -5434,16 +5438,69 @@ export interface Agent {
    */
   activeSessionId?: string;
   /**
-   * The sessions that have a process now, the oldest first.
+   * The sessions that have a process now, and the last ones that have none, the oldest first.
    */
   sessions?: {
     sessionId: string;
-    status: "idle" | "busy";
+    /**
+     * idle; busy while a turn runs; blocked: its budget or its time is over, and it goes on when a message of kind resume allows it more; ended: it has no process, and can be resumed.
+     */
+    status: "idle" | "busy" | "blocked" | "ended";
     startedAt?: string;
     /**
      * So far, as the client estimates it.
      */
     costUsd?: number;
+    /**
+     * What it may spend in all.
+     */
+    budgetUsd?: number;
+    /**
+     * How long it may work in all.
+     */
+    timeoutSeconds?: number;
+    /**
+     * How long it has worked.
+     */
+    activeSeconds?: number;
+    /**
+     * It works in a work tree of its own.
+     */
+    worktree?: boolean;
+    /**
+     * The pull request that it made last.
+     */
+    pr?: {
+      url?: string;
+      number?: number;
+      /**
+       * gh knew it on the host; else it is what the agent's command printed.
+       */
+      verified?: boolean;
+    };
+    /**
+     * How its last turn ended. What the agent said is in the session's events.
+     */
+    turn?: {
+      /**
+       * The id of the message that began it.
+       */
+      message: string;
+      outcome: "completed" | "failed" | "cancelled";
+      /**
+       * CANCELLED, INTERRUPTED, BUDGET, TIMEOUT, MAX_TURNS, REFUSED, EXIT, LOST or API.
+       */
+      code?: string;
+      /**
+       * For people.
+       */
+      why?: string;
+      /**
+       * Of the session, at its end.
+       */
+      costUsd?: number;
+      at?: string;
+    };
   }[];
   /**
    * The ceilings that the owner of the host set. No message goes above them.

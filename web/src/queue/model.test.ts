@@ -78,6 +78,7 @@ test("groups: oldest first, news at the end", () => {
 
 test("names", () => {
   assert.equal(sessionName(request({ cwd: "/home/dev/shop/" })), "shop");
+  assert.equal(sessionName(request({ cwd: "/home/dev/shop/.claude/worktrees/assent-01234567" })), "shop");
   assert.equal(sessionName(request({ cwd: "/", sessionId: "0123456789" })), "session 01234567");
   assert.equal(repoName(request({ cwd: "/a/shop", repo: { root: "/a/shop" } })), "");
   assert.equal(repoName(request({ cwd: "/a/shop/web", repo: { root: "/a/shop" } })), "shop");

@@ -259,12 +259,17 @@ export function lastElement(path: string | undefined): string {
 }
 
 export function sessionName(r: { cwd?: string; repo?: { root?: string }; sessionId: string }): string {
-  return lastElement(r.cwd) || lastElement(r.repo?.root) || words.session.unnamed(r.sessionId.slice(0, 8));
+  return projectName(r.cwd) || projectName(r.repo?.root) || words.session.unnamed(r.sessionId.slice(0, 8));
+}
+
+/** The name of the project at a path. Claude Code's own work trees are within their project. */
+function projectName(path: string | undefined): string {
+  return lastElement(path?.split("/.claude/worktrees/")[0]);
 }
 
 /** The repository as a person would say it; empty when that is the session's name already. */
 export function repoName(r: Request): string {
-  const name = lastElement(r.repo?.root);
+  const name = projectName(r.repo?.root);
   return name === sessionName(r) ? "" : name;
 }
 

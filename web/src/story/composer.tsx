@@ -2,7 +2,9 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { agents } from "../agents/agents";
-import { messagesPath, send, type Sending } from "../agents/send";
+import { handedOver, Handover } from "../agents/handover";
+import { kindFor, Outcome, type AgentSession } from "../agents/outcome";
+import { messagesPath, send, takeBack, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
 import { authorized, ownDevice } from "../device/session";
@@ -10,6 +12,7 @@ import { link } from "../queue/state";
 import { visibleLine, visibleText } from "../text/visible";
 import { laterWords } from "../text/words/later";
 import { heard, keepMessagesOf, messages, writing } from "./messages";
+import { edit, replaced, Waiting, waits } from "./waiting";
 
 const w = laterWords.say;
 const shown = 3; // messages, the newest
@@ -32,75 +35,99 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
     field.current.scrollIntoView({ block: "nearest" });
     field.current.focus();
   });
-  const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id)); // while the session has a process
+  const hosted = agents.value.find((a) => a.sessions?.some((s) => s.sessionId === id));
+  const stand = hosted?.sessions?.find((s) => s.sessionId === id);
   const own = messages.value.filter((m) => m.sessionId === id);
-  const to = session && recipient(session, hosted?.name, own);
+  const last = own.filter(waits).pop();
+  const to = session && recipient(session, hosted?.name, stand, own);
   if (!session || !to || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
-  if (role === "view" || role === "approve") return <p class="quiet say-not">{w.notAllowed}</p>;
+  const may = role !== "view" && role !== "approve";
+  const about = hosted && stand && <Outcome agent={hosted} session={stand} may={may} />;
+  if (!may) {
+    return (
+      <>
+        {about}
+        <p class="quiet say-not">{w.notAllowed}</p>
+      </>
+    );
+  }
   const draft = drafts.value.get(id) ?? "";
   const set = (text: string) => (drafts.value = new Map(drafts.value).set(id, text));
   const go = async () => {
     if (busy || draft.trim() === "") return;
     setBusy(true);
     setTrouble("");
+    set(""); // at once: what is typed meanwhile is the next one
     try {
       await send({ ...to, prompt: draft });
-      set("");
     } catch (e) {
+      const next = drafts.peek().get(id);
+      set(next ? `${draft}\n${next}` : draft);
       setTrouble(w.failed(e instanceof ApiError && e.problem.reason === "unreachable" ? w.unreachable : reason(e)));
     }
     setBusy(false);
   };
   return (
-    <section class="say" data-ui="composer" aria-label={w.label}>
-      <ol class="sent" aria-live="polite">
-        {own.slice(-shown).map((m) => (
-          <One key={m.id} message={m} />
-        ))}
-      </ol>
-      {trouble && (
-        <p class="notice" role="alert">
-          {trouble}
-        </p>
-      )}
-      <form
-        onSubmit={(e) => {
-          e.preventDefault();
-          void go();
-        }}
-      >
-        <textarea
-          ref={field}
-          aria-label={w.label}
-          placeholder={w.placeholder}
-          rows={Math.min(6, draft.split("\n").length)}
-          maxLength={65536}
-          dir="auto"
-          value={draft}
-          onInput={(e) => set(e.currentTarget.value)}
-          onKeyDown={(e) => {
-            if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
-              e.preventDefault();
-              void go();
-            }
+    <>
+      {about}
+      <section class="say" data-ui="composer" aria-label={w.label}>
+        <ol class="sent" aria-live="polite">
+          {own
+            .filter((m) => !waits(m) && m.kind !== "handover" && !replaced.value.has(m.id))
+            .slice(-shown)
+            .map((m) => (
+              <One key={m.id} message={m} />
+            ))}
+        </ol>
+        {trouble && (
+          <p class="notice" role="alert">
+            {trouble}
+          </p>
+        )}
+        <form
+          onSubmit={(e) => {
+            e.preventDefault();
+            void go();
           }}
-        />
-        <button type="submit" class="allow" data-action="say" disabled={busy || draft.trim() === ""}>
-          {busy ? w.sending : w.send}
-        </button>
-      </form>
-      {hosted && <Stop agent={hosted.name} session={id} />}
-      <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
-    </section>
+        >
+          <textarea
+            ref={field}
+            aria-label={w.label}
+            placeholder={w.placeholder}
+            rows={Math.min(6, draft.split("\n").length)}
+            maxLength={65536}
+            dir="auto"
+            value={draft}
+            onInput={(e) => set(e.currentTarget.value)}
+            onKeyDown={(e) => {
+              if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) {
+                e.preventDefault();
+                void go();
+              } else if (e.key === "ArrowUp" && draft === "" && last) {
+                e.preventDefault();
+                edit(last);
+              }
+            }}
+          />
+          <button type="submit" class="allow" data-action="say" disabled={busy || draft.trim() === ""}>
+            {busy ? w.sending : w.send}
+          </button>
+        </form>
+        <Waiting key={id} own={own} />
+        {hosted && stand?.status === "busy" && <Stop agent={hosted.name} session={id} />}
+          {to.host && <Handover key={id} agent={to.agent} session={id} own={own} />}
+        <p class="quiet">{to.host ? w.hostHint : w.hint}</p>
+      </section>
+    </>
   );
 }
 
 /** To whom the text of the line goes: the session's terminal, or the agent of a host that runs it, or ran it.
  * undefined: to nobody, it has ended. */
-function recipient(session: SessionInfo, hosted: string | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
+function recipient(session: SessionInfo, hosted: string | undefined, stand: AgentSession | undefined, own: readonly Message[]): Omit<Sending, "prompt"> | undefined {
   const sessionId = session.sessionId;
-  if (hosted) return { host: true, agent: hosted, sessionId, kind: "prompt" };
+  if (hosted && stand) return { host: true, agent: hosted, sessionId, kind: handedOver(own) ? "resume" : kindFor(stand) };
   const ran = own.find((m) => !m.agent.startsWith("terminal@"))?.agent;
   if (ran) return { host: true, agent: ran, sessionId, kind: "resume" };
   return session.state === "exited" ? undefined : { host: false, agent: `terminal@${session.host ?? ""}`, sessionId, kind: "prompt" };
@@ -135,7 +162,7 @@ export function One({ message: m }: { message: Message }) {
         {by} · {stateOf(m)}
       </small>
       {m.state === "sent" && (
-        <button type="button" class="link" data-action="take-back" onClick={() => void takeBack(m)}>
+        <button type="button" class="link" data-action="take-back" onClick={() => void takeBack(m).then((now) => heard([now]), () => undefined)}>
           {w.takeBack}
         </button>
       )}
@@ -156,14 +183,6 @@ function how(m: Message, seconds: string): string {
   if (m.kind === "cancel") return w.stops[m.state];
   if (m.state === "ended" && m.outcome && m.outcome !== "completed") return w.outcomes[m.outcome];
   return w.states[m.state](seconds);
-}
-
-/** Takes back what nobody has taken yet; where somebody has, its new state is on its way. */
-function takeBack(m: Message): Promise<void> {
-  return authorized<Message>("DELETE", `${messagesPath(m.sessionId)}/${m.id}`).then(
-    (now) => heard([now]),
-    () => undefined,
-  );
 }
 
 /** Reads the messages of a session once, and again with each new connection: what changes in between, the

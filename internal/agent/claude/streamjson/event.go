@@ -19,6 +19,8 @@ const (
 	Replay    Kind = "replay"    // the prompt Prompt is in the agent's context
 	Says      Kind = "says"      // the agent wrote Text, or calls Tool
 	Result    Kind = "result"    // a turn is over; it has Text, Outcome and CostUSD
+	Mode      Kind = "mode"      // it works in another mode from now on, also within a turn; it has Mode
+	Answer    Kind = "answer"    // it did what a control request asked, or would not; it has Request
 )
 
 // States of a prompt.
@@ -42,6 +44,7 @@ type Event struct {
 	Kind    Kind
 	Session string
 	Mode    string  // permissionMode
+	Request string  // id of a control request
 	Version string  // of the client
 	Prompt  string  // uuid
 	State   string  // of the prompt
@@ -65,6 +68,14 @@ func Parse(text []byte) (Event, error) {
 		e.Kind, e.Prompt, e.State = Lifecycle, o.text("command_uuid"), o.text("state")
 	case kind == "system" && sub == "init":
 		e.Kind, e.Mode, e.Version = Init, o.text("permissionMode"), o.text("claude_code_version")
+	case kind == "system" && sub == "status" && o["permissionMode"] != nil:
+		e.Kind, e.Mode = Mode, o.text("permissionMode")
+	case kind == "control_response":
+		to, err := read(o["response"])
+		if err != nil {
+			return Event{}, err
+		}
+		e.Kind, e.Request = Answer, to.text("request_id")
 	case kind == "user" && o.flag("isReplay"):
 		e.Kind, e.Prompt = Replay, o.text("uuid")
 	case kind == "assistant":

@@ -80,6 +80,9 @@ func TestParseExactly(t *testing.T) {
 		`{"TYPE":"result","subtype":"success"}`:                                                                            {},
 		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                        {Kind: Result, Outcome: Success},
 		`{"type":"result","subtype":"success","is_error":true}`:                                                            {Kind: Result, Outcome: Success, Failed: true},
+		`{"type":"system","subtype":"status","status":null,"permissionMode":"auto"}`:                                       {Kind: Mode, Mode: "auto"},
+		`{"type":"system","subtype":"status","status":"compacting"}`:                                                       {},
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"a":1}}}`:                 {Kind: Answer, Request: "r"},
 		`{"type":"system","subtype":"init","permissionMode":7}`:                                                            {Kind: Init},
 		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Read"}]}}`: {Kind: Says, Tool: "Bash"},
 	} {
@@ -89,7 +92,7 @@ func TestParseExactly(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "[]", `{"type":"result"}{}`, `{"type":"result","Type":"system"}`, `{"type":"system","subtype":"init","permissionMode":"default","permissionMode":"auto"}`,
-		`{"type":"assistant","message":{"content":[],"CONTENT":[]}}`, "{\"type\":\"\xff\"}",
+		`{"type":"assistant","message":{"content":[],"CONTENT":[]}}`, `{"type":"control_response"}`, "{\"type\":\"\xff\"}",
 	} {
 		if e, err := Parse([]byte(text)); err == nil || e != (Event{}) {
 			t.Errorf("%q: %+v", text, e)

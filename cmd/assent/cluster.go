@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assent/broker"
+	"assent/internal/store/lease"
+	"assent/internal/store/presence"
+	"assent/internal/store/stream"
+)
+
+// cluster is this broker among those that share its record; nil where none can.
+type cluster struct {
+	presence *presence.Presence
+	streams  *stream.Stream
+	logf     func(string, ...any)
+}
+
+// joinCluster announces this broker to the others of its cluster. It returns nil for a broker with a record of
+// its own.
+func joinCluster(ctx context.Context, stateDir string, f *serveFlags, streams *stream.Stream, logf func(string, ...any)) (*cluster, error) {
+	if f.natsURL == "" {
+		return nil, nil
+	}
+	id, err := brokerID(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := presence.Open(ctx, presence.Config{
+		KV: streams, NotFound: stream.ErrKeyNotFound, ID: id, Format: stream.RecordFormat, Version: version(), Logf: logf,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{p, streams, logf}, nil
+}
+
+// replicas is what the broker knows of the others.
+func (c *cluster) replicas() broker.Replicas {
+	if c == nil {
+		return nil
+	}
+	return c.presence
+}
+
+// lease is held by one broker of the cluster at a time.
+func (c *cluster) lease(name string) *lease.Lease {
+	if c == nil {
+		return lease.Always()
+	}
+	return lease.Open(lease.Config{KV: c.streams, NotFound: stream.ErrKeyNotFound, Name: name, Holder: c.presence.Self(), Logf: c.logf})
+}
+
+// Close says that this run is over.
+func (c *cluster) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.presence.Close()
+}
+
+// brokerID names the broker of a state directory, through all its runs. Two on one machine have two.
+func brokerID(stateDir string) (string, error) {
+	path := filepath.Join(stateDir, "broker-id")
+	text, err := os.ReadFile(path)
+	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
+		return id, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the id of this broker: %w", err)
+	}
+	id := strings.ToLower(rand.Text())[:12]
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("keep an id for this broker: %w", err)
+	}
+	return id, nil
+}
