@@ -76,6 +76,31 @@ func (s *session) note(e entry) error {
 	return nil
 }
 
+// mend finds out whether the journal can be written again: the disk was full, and is not any more. What the process
+// did meanwhile is not known for certain, so it ends.
+func (s *session) mend(now time.Time) {
+	if now.Sub(s.lookedAt) < lookEvery {
+		return
+	}
+	if s.lookedAt = now; s.journal.add(entry{At: now}) != nil {
+		return
+	}
+	why := s.broken.Error()
+	s.broken = nil
+	s.h.cfg.Logf("the journal of session %s can be written again", s.meta.Session)
+	if !s.runs {
+		return
+	}
+	if err := s.openFiles(); err != nil {
+		sweep(s.process, s.meta.Session)
+		s.exited(now, false)
+		return
+	}
+	if s.stopping == "" {
+		s.stop(now, "EXIT", why, 2)
+	}
+}
+
 // makeSession makes the directory of a session.
 func makeSession(h *Host, m meta) (*session, error) {
 	dir := filepath.Join(h.cfg.Dir, m.Session)
@@ -146,6 +171,9 @@ func (s *session) attach(now time.Time) {
 
 // poll takes in what the process did since.
 func (s *session) poll(now time.Time) {
+	if s.broken != nil {
+		s.mend(now)
+	}
 	if !s.runs || s.broken != nil && s.in == nil {
 		return
 	}
@@ -229,8 +257,10 @@ func (s *session) limits(now time.Time) {
 	case s.outstanding() != nil:
 		s.idleSince = now
 	case s.other != "":
-		s.h.cfg.Logf("session %s was taken over by %s; the agent here is ended", s.meta.Session, s.other)
-		s.stop(now, "INTERRUPTED", "the session was taken over in a terminal, by "+s.other, 1)
+		why := "the session was taken over in a terminal, by " + s.other
+		s.h.cfg.Logf("session %s: %s; the agent here is ended", s.meta.Session, why)
+		s.h.tell(now, s, why)
+		s.stop(now, "INTERRUPTED", why, 1)
 	case now.Sub(s.idleSince) > idleTime:
 		s.stop(now, "EXIT", "it had nothing to do", 1)
 	}
@@ -306,47 +336,6 @@ func (s *session) settle(now time.Time, m *message, code, why string) {
 		s.end(now, m, hook.OutcomeFailed, "EXIT", why, "")
 	default:
 		_ = s.note(entry{At: now, Message: m.ID, State: confirmed})
-	}
-}
-
-// arrived says whether the prompt stands in the session's transcript; known is false where that cannot be
-// seen. A session that was never begun has none.
-func (s *session) arrived(id string) (arrived, known bool) {
-	for _, path := range transcripts(s.h.cfg.Home, "", s.meta.Session) {
-		f, err := os.Open(path)
-		if err != nil {
-			return false, false
-		}
-		found, err := contains(f, []byte(id))
-		f.Close()
-		if err != nil {
-			return false, false
-		}
-		if found {
-			return true, true
-		}
-	}
-	return false, true
-}
-
-// contains looks for a text in what r brings.
-func contains(r io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 0, 256<<10)
-	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if bytes.Contains(buf, want) {
-			return true, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if keep := len(want) - 1; len(buf) > keep {
-			buf = buf[:copy(buf, buf[len(buf)-keep:])]
-		}
 	}
 }
 
