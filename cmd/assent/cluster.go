@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"assent/broker"
-	"assent/internal/store/lease"
 	"assent/internal/store/presence"
 	"assent/internal/store/stream"
 )
@@ -19,8 +18,6 @@ import (
 // cluster is this broker among those that share its record; nil where none can.
 type cluster struct {
 	presence *presence.Presence
-	streams  *stream.Stream
-	logf     func(string, ...any)
 }
 
 // joinCluster announces this broker to the others of its cluster. It returns nil for a broker with a record of
@@ -39,7 +36,7 @@ func joinCluster(ctx context.Context, stateDir string, f *serveFlags, streams *s
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{p, streams, logf}, nil
+	return &cluster{p}, nil
 }
 
 // replicas is what the broker knows of the others.
@@ -48,14 +45,6 @@ func (c *cluster) replicas() broker.Replicas {
 		return nil
 	}
 	return c.presence
-}
-
-// lease is held by one broker of the cluster at a time.
-func (c *cluster) lease(name string) *lease.Lease {
-	if c == nil {
-		return lease.Always()
-	}
-	return lease.Open(lease.Config{KV: c.streams, NotFound: stream.ErrKeyNotFound, Name: name, Holder: c.presence.Self(), Logf: c.logf})
 }
 
 // Close says that this run is over.

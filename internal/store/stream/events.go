@@ -58,7 +58,7 @@ func eventMessage(e hook.Event, limit int) *nats.Msg {
 	msg := nats.NewMsg(hook.Subject(cmp.Or(e.NativeType, e.Type)))
 	msg.Data = e.Raw
 	put := func(name, value string) { msg.Header[name] = []string{headerValue(value)} }
-	if e.ID != "" {
+	if e.ID != "" && !hook.Mutant("no-message-id") {
 		put(jetstream.MsgIDHeader, e.ID)
 	}
 	named := e
