@@ -129,7 +129,7 @@ func (b *Broker) leftLocked(e *entry, ch hook.Channel) {
 	if b.closing {
 		return
 	}
-	if ch != hook.ChannelRemote || !e.comesBack() || hook.Mutant("no-grace") {
+	if ch != hook.ChannelRemote || !e.comesBack() {
 		end := ending{outcome: hook.Withdrawn, reason: hook.ReasonHangup}
 		if !time.Now().Before(e.Deadline) { // our timer is late, and the hook's was quicker
 			end = ending{outcome: hook.Expired, reason: hook.ReasonDeadline}

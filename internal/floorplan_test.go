@@ -72,6 +72,7 @@ var plan = []struct {
 		internal/setup/programs
 		internal/setup/service
 		internal/setup/update
+		internal/store/forgotten
 		internal/store/history
 		internal/store/integrity
 		internal/store/presence
@@ -230,6 +231,7 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
+	{"internal/store/forgotten", "internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},

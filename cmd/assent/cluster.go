@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"assent/broker"
+	"assent/internal/store/forgotten"
 	"assent/internal/store/presence"
 	"assent/internal/store/stream"
 )
@@ -45,6 +46,11 @@ func (c *cluster) replicas() broker.Replicas {
 		return nil
 	}
 	return c.presence
+}
+
+// forgotten keeps the list of sessions that all brokers forget, once forget can; nil without others.
+func (c *cluster) forgotten(ctx context.Context, stateDir string, streams *stream.Stream, forget func(context.Context, string) error, logf func(string, ...any)) (*forgotten.List, error) {
+	return forgotten.Open(ctx, forgotten.Config{KV: streams, Self: c.presence.Self(), File: filepath.Join(stateDir, "forgotten"), Forget: forget, Logf: logf})
 }
 
 // Close says that this run is over.

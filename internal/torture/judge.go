@@ -63,6 +63,8 @@ func (r *run) judgeHook(q *asked, final waiting, known bool, res *Result) {
 	case !a.Answered:
 	case behavior == "allow" && (!known || final.Outcome != hook.Allowed):
 		r.h.violate("request %s: its hook was told to allow, and the record says %q", q.id, stands)
+	case a.Outcome == hook.Expired && time.Duration(q.ended-q.at) < q.timeout-min(marginOf, q.timeout/10)-time.Second:
+		r.h.violate("forgotten: request %s expired after %v of the %v that its hook waits", q.id, time.Duration(q.ended-q.at).Round(time.Millisecond), q.timeout)
 	case behavior == "deny" && final.Outcome != hook.Denied && (final.Outcome != hook.Expired || q.onTimeout != hook.Deny):
 		// An expired hook may be answered before the record takes it, and a decision come in between.
 		if a.Outcome != hook.Expired || q.onTimeout != hook.Deny {
@@ -82,6 +84,9 @@ func (r *run) judgeHook(q *asked, final waiting, known bool, res *Result) {
 		r.h.violate("request %s: its hook was told to allow by %v, who never said so", q.id, a.By)
 	}
 }
+
+// marginOf is how much earlier than a hook gives up it may be answered.
+const marginOf = 2 * time.Second
 
 // behaviorOf is what an answer tells the agent; "" for nothing.
 func behaviorOf(body []byte) string {

@@ -93,12 +93,15 @@ func TestJudgeHook(t *testing.T) {
 		"allowed by nobody":    {hookclient.Answer{Answered: true, Body: allow, By: who}, waiting{Outcome: hook.Allowed, DecidedBy: who}, hook.Denied, "never said so"},
 		"denied, not so":       {hookclient.Answer{Answered: true, Body: deny, By: who}, waiting{Outcome: hook.Allowed, DecidedBy: who}, hook.Denied, "told to deny"},
 		"out of time":          {hookclient.Answer{Answered: true, Body: deny, Outcome: hook.Expired}, waiting{Outcome: hook.Expired}, "", ""},
+		"too early":            {hookclient.Answer{Answered: true, Body: deny, Outcome: hook.Expired}, waiting{Outcome: hook.Expired}, "early", "expired after"},
 		"withdrawn in between": {hookclient.Answer{Answered: true, Outcome: hook.Withdrawn}, waiting{Outcome: hook.Withdrawn}, "", "forgotten"},
 		"not answered":         {hookclient.Answer{}, waiting{Outcome: hook.Withdrawn}, "", ""},
 	} {
 		r := &run{h: &history{}}
 		q := &asked{id: "q", onTimeout: hook.Deny, answer: c.answer}
-		if c.said != "" {
+		if c.said == "early" {
+			q.timeout = time.Minute
+		} else if c.said != "" {
 			r.h.decided(decision{id: "q", by: who.Name, outcome: c.said, result: won})
 		}
 		r.judgeHook(q, c.final, true, &Result{})
