@@ -140,12 +140,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	go func() { defer close(warm); effects.Warm(effectsOf) }()
 	defer func() { <-warm }()
 
+	f.warnOfPasswords(os.Args, log)
+
 	// The streams. Opening them locks the state directory.
 	token, err := readersToken(os.Getenv, log)
 	if err != nil {
 		return err
 	}
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: limits.readers, Repair: f.repair, Logf: sugar.Warnf}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Creds: f.natsCreds, RecordCreds: f.recCreds, Replicas: f.natsReplicas, Readers: limits.readers, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
