@@ -64,7 +64,7 @@ func main() {
 func run(ctx context.Context, args []string, in io.Reader, out, errw io.Writer) int {
 	a := &app{in: in, out: out, err: errw, shown: newShownFile(os.Getenv)}
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(longFlags(args))
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errw)

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"assent/internal/torture"
 )
@@ -31,7 +29,7 @@ What is done (--nemesis, with commas): ` + strings.Join(torture.Nemeses, ", ") +
 		Example: `  assent torture --brokers 3 --nats 3 --for 2m --seed 1
   assent torture --brokers 1 --nats 0 --for 1m --nemesis kill-broker
   assent torture --brokers 3 --nats 3 --for 30m --json`,
-		DisableFlagParsing: true, // -brokers is --brokers
+		Args: noArgs,
 	}
 	fl := c.Flags()
 	fl.IntVar(&o.Brokers, "brokers", 3, "how many brokers: 1 or 3")
@@ -43,25 +41,21 @@ What is done (--nemesis, with commas): ` + strings.Join(torture.Nemeses, ", ") +
 	fl.IntVar(&o.Approvers, "approvers", 6, "how many approvers decide")
 	fl.StringVar(&o.Dir, "dir", "", "keep the logs there")
 	fl.BoolVar(&a.json, "json", false, "print the result as JSON")
-	c.RunE = func(cmd *cobra.Command, args []string) error {
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if conf := os.Getenv(torture.NodeEnv); conf != "" {
 			return torture.Node(conf)
-		}
-		if err := fl.Parse(longFlags(args)); errors.Is(err, pflag.ErrHelp) {
-			return cmd.Help()
-		} else if err != nil {
-			return usagef("%w; see assent torture --help", err)
-		}
-		if fl.NArg() > 0 {
-			return usagef("unexpected argument %q; see assent torture --help", fl.Arg(0))
 		}
 		return a.torture(cmd, o, nemesis)
 	}
 	return c
 }
 
-// longFlags gives flags with one dash a second one.
+// longFlags gives the flags of assent torture with one dash a second one: -brokers is --brokers there, as Go's
+// programs have it. Others stay as they are.
 func longFlags(args []string) []string {
+	if len(args) == 0 || args[0] != "torture" {
+		return args
+	}
 	long := make([]string, len(args))
 	for i, arg := range args {
 		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && len(arg) > 2 {
