@@ -94,6 +94,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 		Executor: &api.AgentExecutor{Kind: "claude", Version: "2.1.329"},
 		Project:  &api.AgentProject{Name: "shop", Path: "/srv/shop"},
 		Limits:   &api.AgentLimits{BudgetUSD: 5, TimeoutSeconds: 7200, AutoPR: true, Sessions: 1},
+		Worktree: true,
 	}
 	h := newHost(t, d, "build1", coder)
 	b := rig.NewBrowser(t)
@@ -105,6 +106,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Looks("agents-list")
 	b.Tap("[data-ui=agents] button[data-agent=coder]")
 	b.See("[data-ui=start-agent]", "/srv/shop")
+	b.See("[data-ui=start-agent]", rig.Word("agents.worktree"))
 	const text = "Fix the cart's total."
 	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=start-agent] textarea"), text))
 	b.Looks("agents-start")

@@ -118,3 +118,20 @@ func TestPageQueue(t *testing.T) {
 	b.See("[data-ui=composer] [data-ui=message]:nth-child(3)[data-state=taken]", "And of the shipping.")
 	b.Quiet()
 }
+
+// TestPageStopsAgents: stop everything says that it is for hosts' agents, too, and their host is told.
+func TestPageStopsAgents(t *testing.T) {
+	t.Parallel()
+	d := rig.Serve(t)
+	h, b, _ := hosted(t, d)
+	b.Tap("[data-action=settings]")
+	b.Click("[data-ui=sections] button", rig.Word("settings.sections.stop"))
+	b.See("[data-ui=stop]", rig.Word("halt.agentsToo"))
+	b.Tap("[data-ui=stop] [data-action=stop]")
+	b.Looks("stop-agents")
+	b.Tap("[data-ui=stop] [data-action=yes]")
+	if f := h.next(api.BrokerHalt); !f.Stopped {
+		t.Fatalf("the host is told %+v", f)
+	}
+	b.Quiet()
+}

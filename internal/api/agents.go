@@ -23,6 +23,8 @@ type Agent struct {
 	Sessions []AgentSession `json:"sessions,omitempty"`
 	// Limits are the agent's ceilings, as its host's owner set them. No message goes above them.
 	Limits *AgentLimits `json:"limits,omitempty"`
+	// Worktree says that each session that is started works in a work tree of its own.
+	Worktree bool `json:"worktree,omitempty"`
 }
 
 // The values of Agent.Status and AgentSession.Status.

@@ -36,6 +36,7 @@ func (h *Host) Agents() []api.Agent {
 			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI},
 			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project},
 			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
+			Worktree: a.Worktree,
 		}
 		var busyAt time.Time
 		var over []api.AgentSession

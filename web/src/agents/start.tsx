@@ -67,7 +67,7 @@ function Form({ agent }: { agent: Agent }) {
         void go();
       }}
     >
-      <p class="quiet">{w.where(visibleLine(agent.project?.path ?? agent.project?.name ?? ""), visibleLine(agent.hostname ?? ""))}</p>
+      <p class="quiet">{w.where(visibleLine(agent.project?.path ?? agent.project?.name ?? ""), visibleLine(agent.hostname ?? ""))}{agent.worktree && ` ${w.worktree}`}</p>
       <textarea aria-label={w.prompt} placeholder={w.prompt} rows={4} maxLength={65536} dir="auto" value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} />
       <div class="bounds">
         <label>

@@ -5523,6 +5523,10 @@ export interface Agent {
      */
     sessions?: number;
   };
+  /**
+   * Each session that is started works in a work tree of its own.
+   */
+  worktree?: boolean;
 }
 /**
  * A session as its own events tell it.

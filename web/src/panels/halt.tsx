@@ -1,5 +1,6 @@
 // Stops or pauses everything, and says above everything else that somebody did.
 import { useState } from "preact/hooks";
+import { agents } from "../agents/agents";
 import { now } from "../broker/clock";
 import { ApiError, reason } from "../broker/http";
 import type { Halt } from "../broker/types.gen";
@@ -112,6 +113,7 @@ export function StopAndPause() {
       )}
       <h4>{w.stopHead}</h4>
       <p class="quiet">{w.stopWhy}</p>
+      {agents.value.length > 0 && <p class="quiet">{w.agentsToo}</p>}
       {may && (
         <div class="act-row">
           {a.asked === "stop" ? (
