@@ -74,22 +74,25 @@ func TestHostEndsWhatGoesWrong(t *testing.T) {
 		h.until(id, hook.MessageEnded)
 	}
 
-	// Any program of this user can write to the pipe. What it makes of the agent does not last for a turn.
-	session = uuid.NewString()
-	h.until(h.broker.send(session, hook.MessagePrompt, modelserver.Prompt(), nil), hook.MessageEnded)
-	pipe, err := os.OpenFile(filepath.Join(h.state, "agents", session, "in.fifo"), os.O_WRONLY, 0)
+	// Whatever had it so, an agent that does not ask does not last for a turn.
+	config := filepath.Join(h.home, ".config", "assent", "agents.yaml")
+	before, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pipe.WriteString(`{"type":"control_request","request_id":"x","request":{"subtype":"set_permission_mode","mode":"auto"}}` + "\n"); err != nil {
+	wrapper := filepath.Join(h.home, "claude")
+	h.write(wrapper, "#!/bin/sh\nexec "+h.Config.Program+" \"$@\" --permission-mode auto\n")
+	if err := os.Chmod(wrapper, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	pipe.Close()
+	h.write(config, strings.Replace(string(before), h.Config.Program, wrapper, 1))
+	session = uuid.NewString()
 	message = h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{h.Touch("unasked")}), nil)
 	ended(session, message, hook.OutcomeFailed, `works in mode "auto"`)
 	if h.Exists("unasked") {
 		t.Error("a tool ran in a mode that does not ask")
 	}
+	h.write(config, string(before))
 
 	// Without its project nothing is started, and nothing goes on.
 	session = uuid.NewString()

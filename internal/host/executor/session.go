@@ -46,13 +46,15 @@ type session struct {
 	known     bool  // its start is known to the broker's readers (AgentStarted)
 	idleSince time.Time
 	lookedAt  time.Time // for what changes seldom
-	tickedAt  time.Time // of active
-	stopping  string    // why the process is being ended, by a code of api.AgentError; empty: it is not
-	stopWhy   string
-	stopAt    time.Time
-	forced    int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
-	other     string // who else writes to the session, for people
-	waiting   bool   // the client says that it waits for a person
+	// straysUntil is until when strays are looked for, after a turn was cancelled and before the next one.
+	straysUntil time.Time
+	tickedAt    time.Time // of active
+	stopping    string    // why the process is being ended, by a code of api.AgentError; empty: it is not
+	stopWhy     string
+	stopAt      time.Time
+	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
+	other       string // who else writes to the session, for people
+	waiting     bool   // the client says that it waits for a person
 }
 
 // note writes down what happened, and only then takes it for true.
@@ -237,6 +239,9 @@ func (s *session) limits(now time.Time) {
 		return
 	}
 	s.lookedAt = now
+	if !s.straysUntil.IsZero() && m == nil {
+		s.strays(now)
+	}
 	if fi, err := s.out.Stat(); err == nil && fi.Size() > maxOutput {
 		s.stop(now, "EXIT", fmt.Sprintf("the agent wrote more than %d MiB; resume goes on with an empty file", maxOutput>>20), 2)
 	} else if fi, err := os.Stat(filepath.Join(s.dir, errFile)); err == nil && fi.Size() > maxErrors {
@@ -350,8 +355,9 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 	e.At, e.Message, e.State = now, m.ID, ended
 	_ = s.note(e)
 	s.idleSince = now
-	if outcome == hook.OutcomeCancelled && s.runs && !sweepStrays(s.process, s.meta.Session) {
-		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	if outcome == hook.OutcomeCancelled && s.runs {
+		s.strays(now)
+		s.straysUntil = now.Add(graceTime) // what the client ends itself leaves its children behind a moment later
 	}
 	for _, c := range s.messages { // what was to cancel it has done so
 		if c.Kind == hook.MessageCancel && (c.state == written || c.state == started) {
@@ -359,6 +365,16 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 		}
 	}
 	s.h.cfg.Logf("session %s of %s: %s%s", s.meta.Session, s.meta.Agent, outcome, because(why))
+}
+
+// strays kills what the tools of a cancelled turn left to themselves.
+func (s *session) strays(now time.Time) {
+	if now.After(s.straysUntil) {
+		s.straysUntil = time.Time{}
+	}
+	if !sweepStrays(s.process, s.meta.Session) {
+		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	}
 }
 
 func because(why string) string {
