@@ -324,6 +324,23 @@ func TestHostCancels(t *testing.T) {
 		}
 		return true
 	})
+
+	// Stop everything needs nobody's signature, as it brings nothing new: it ends the turn, with its tool and its
+	// process, and nothing begins until it is over.
+	stopped := h.broker.send(session, hook.MessagePrompt, modelserver.Prompt([]modelserver.Use{rig.Run("sh -c 'sleep 603; true'")}), nil)
+	h.untilRuns(session, "sleep\x00603")
+	h.broker.say(api.BrokerFrame{Type: api.BrokerHalt, Stopped: true})
+	if m := h.until(stopped, hook.MessageEnded); m.Outcome != hook.OutcomeCancelled || !strings.Contains(why(m), "everything is stopped") {
+		t.Errorf("%+v", m)
+	}
+	rig.Eventually(t, time.Minute, "nothing is left", func() bool { return len(h.pids(session)) == 0 })
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "meanwhile", nil), hook.MessageRefused); !strings.Contains(why(m), "everything is stopped") {
+		t.Errorf("%+v", m)
+	}
+	h.broker.say(api.BrokerFrame{Type: api.BrokerHalt})
+	if m := h.until(h.broker.send(session, hook.MessagePrompt, "again", nil), hook.MessageEnded); m.Outcome != hook.OutcomeCompleted {
+		t.Errorf("%+v", m)
+	}
 }
 
 // Nobody but an accepted device gives orders, none above a ceiling, and none twice.

@@ -119,7 +119,7 @@ func TestPageQueue(t *testing.T) {
 	b.Quiet()
 }
 
-// TestPageStopsAgents: a device that may send messages stops the sessions of hosts with everything else.
+// TestPageStopsAgents: stop everything says that it is for hosts' agents, too, and their host is told.
 func TestPageStopsAgents(t *testing.T) {
 	t.Parallel()
 	d := rig.Serve(t)
@@ -130,9 +130,8 @@ func TestPageStopsAgents(t *testing.T) {
 	b.Tap("[data-ui=stop] [data-action=stop]")
 	b.Looks("stop-agents")
 	b.Tap("[data-ui=stop] [data-action=yes]")
-	if m := h.next(api.BrokerMessage).Message; m.Kind != hook.MessageCancel || m.SessionID != hostedSession || !auth.VerifyMessage(*m) {
-		t.Fatalf("the host is sent %+v", m)
+	if f := h.next(api.BrokerHalt); !f.Stopped {
+		t.Fatalf("the host is told %+v", f)
 	}
-	b.See("[data-ui=stop]", "1 session on a host was told to stop.")
 	b.Quiet()
 }

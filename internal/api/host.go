@@ -77,10 +77,13 @@ type HostAnswer struct {
 
 // The types of a BrokerFrame.
 const (
-	BrokerWelcome = "welcome" // Lease, Held; the answer to hello
+	BrokerWelcome = "welcome" // Lease, Held, Problems, Stopped; the answer to hello
 	BrokerMessage = "message" // Message
 	BrokerAck     = "ack"     // ID, OK, State, Detail
 	BrokerAsks    = "ask"     // ID, Ask
+	// BrokerHalt says when it changes whether everything is stopped, as the welcome did. It brings nothing new,
+	// so that a host needs no signature for it: turns end, and none begins until it is over.
+	BrokerHalt = "halt" // Stopped
 )
 
 // BrokerFrame is what the broker writes to a host.
@@ -102,6 +105,8 @@ type BrokerFrame struct {
 	OK     bool              `json:"ok,omitempty"`     // it is durable; else it never will be
 	State  hook.MessageState `json:"state,omitempty"`  // of the message, after the frame
 	Detail string            `json:"detail,omitempty"` // why not
+
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // HostAsk is what somebody wants to see now of what is on the host. One is answered after the other.

@@ -93,6 +93,10 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), decisionTime)
 	defer cancel()
 	before, err := s.cfg.Messages.Message(m.ID)
+	if err != nil && !hook.Wordless(m.Kind) && s.halt().Stopped != nil {
+		writeProblem(w, problem{Status: http.StatusConflict, Reason: "stopped", Detail: "everything is stopped: lift that first (assent stop --lift, or Settings on the page)"})
+		return
+	}
 	if err != nil { // else it was sent again, which costs nothing
 		if !s.senders.allow(by.Approver) {
 			s.fail(w, r, errMessageRate)

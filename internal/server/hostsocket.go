@@ -117,9 +117,16 @@ func (h *hostLink) write(ctx context.Context, out *socketWriter) error {
 	ping := h.s.pinger(out)
 	sent := map[string]bool{} // messages that still wait to be taken, and were sent on this connection
 	greeted := false
+	halted := false // as the host was told last
 	for {
-		news := h.s.messageNews.change()
+		news, halts := h.s.messageNews.change(), h.s.haltNews.change()
 		if greeted {
+			if stopped := h.s.halt().Stopped != nil; halted != stopped {
+				if err := frame(out, api.BrokerFrame{Type: api.BrokerHalt, Stopped: stopped}); err != nil {
+					return err
+				}
+				halted = stopped
+			}
 			waiting, _ := h.s.cfg.Messages.ToHost(h.id)
 			still := make(map[string]bool, len(waiting))
 			for i := range waiting {
@@ -140,12 +147,17 @@ func (h *hostLink) write(ctx context.Context, out *socketWriter) error {
 			timer.Stop()
 			return ctx.Err()
 		case <-news.Done():
+		case <-halts.Done():
 		case ack := <-h.acks:
 			f = &ack
 		case <-timer.C:
 		}
 		timer.Stop()
 		if f != nil {
+			if f.Type == api.BrokerWelcome {
+				halted = h.s.halt().Stopped != nil
+				f.Stopped = halted
+			}
 			if err := frame(out, *f); err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/fleet"
+	"assent/internal/halt"
 	"assent/internal/hook"
 	"assent/internal/server"
 	"assent/internal/store/kvmirror/kvtest"
@@ -28,6 +29,7 @@ type hostRig struct {
 	t         *testing.T
 	creds, kv *kvtest.KV
 	messages  *fleet.Store
+	halted    *halt.Store
 	agents    *fleet.Registry
 	published []string // what is public of agents
 	refuses   error    // of the public stream
@@ -54,8 +56,11 @@ func (g *hostRig) begin() {
 	if g.agents, err = fleet.OpenRegistry(ctx, fleet.RegistryConfig{KV: g.kv, Messages: g.messages, Logf: g.t.Logf}); err != nil {
 		g.t.Fatal(err)
 	}
+	if g.halted, err = halt.Open(ctx, halt.Config{KV: g.kv, Logf: g.t.Logf}); err != nil {
+		g.t.Fatal(err)
+	}
 	ids := map[string]bool{}
-	g.rig = newRigOn(g.t, server.Config{Messages: g.messages, Agents: g.agents, PublishAgent: func(_ context.Context, subject, id string, data []byte) error {
+	g.rig = newRigOn(g.t, server.Config{Messages: g.messages, Agents: g.agents, Halt: g.halted, PublishAgent: func(_ context.Context, subject, id string, data []byte) error {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.refuses != nil {
@@ -69,12 +74,14 @@ func (g *hostRig) begin() {
 	}}, g.creds)
 	g.messages.Notify(g.server.MessagesChanged)
 	g.agents.Notify(g.server.AgentChanged)
+	g.halted.Notify(g.server.HaltChanged)
 	done := make(chan struct{})
 	go func() { defer close(done); _ = g.messages.Run(ctx) }()
 	g.end = func() {
 		g.stop()
 		cancel()
 		<-done
+		_ = g.halted.Close()
 		_ = g.agents.Close()
 		_ = g.messages.Close()
 	}
@@ -259,6 +266,56 @@ func TestAHandoverHasACommand(t *testing.T) {
 		}
 		if r := g.send("coder", p.bearer, p.toAgent("coder", aSession, hook.MessageHandover, "and then", nil)); r.status != http.StatusUnprocessableEntity {
 			t.Errorf("with a text: %d %s", r.status, r.body)
+		}
+	})
+}
+
+// Stop everything reaches hosts: those that are connected at once, others with their welcome. Meanwhile nothing new
+// is sent to them, but what ends a turn.
+func TestStopReachesHosts(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		p := g.paired(auth.RoleOperate, "phone")
+		h, f := g.host(coder)
+		if f.Stopped {
+			t.Error("stopped from the start")
+		}
+		act := func(method, body string) {
+			t.Helper()
+			if r := g.call(call{method: method, path: "/v1/stop", body: body, token: g.tokens[auth.RoleApprove]}); r.status != http.StatusOK {
+				t.Fatalf("%d %s", r.status, r.body)
+			}
+		}
+		act("POST", "{}")
+		if f := h.next(); f.Type != api.BrokerHalt || !f.Stopped {
+			t.Errorf("after a stop: %+v", f)
+		}
+		for kind, want := range map[string]int{hook.MessagePrompt: http.StatusConflict, hook.MessageResume: http.StatusConflict, hook.MessageCancel: http.StatusAccepted} {
+			text := "x"
+			if kind == hook.MessageCancel {
+				text = ""
+			}
+			if r := g.send("coder", p.bearer, p.toAgent("coder", aSession, kind, text, nil)); r.status != want {
+				t.Errorf("%s while everything is stopped: %d %s", kind, r.status, r.body)
+			}
+		}
+		if f := h.next(); f.Type != api.BrokerMessage || f.Message.Kind != hook.MessageCancel {
+			t.Errorf("%+v", f)
+		}
+		_ = h.conn.Close()
+		g.kill(p)
+		h, f = g.host(coder)
+		if !f.Stopped {
+			t.Errorf("to a host that comes later: %+v", f)
+		}
+		if f := h.next(); f.Type != api.BrokerMessage {
+			t.Errorf("%+v", f)
+		}
+		act("DELETE", "{}")
+		if f := h.next(); f.Type != api.BrokerHalt || f.Stopped {
+			t.Errorf("after its end: %+v", f)
+		}
+		if r := g.send("coder", p.bearer, p.toAgent("coder", aSession, hook.MessagePrompt, "x", nil)); r.status != http.StatusAccepted {
+			t.Errorf("%d %s", r.status, r.body)
 		}
 	})
 }

@@ -28,6 +28,10 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 	if m == nil || m.state != confirmed {
 		return
 	}
+	if s.h.halted {
+		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", haltedWhy, "")
+		return
+	}
 	if !s.runs {
 		agent, budget, why := s.h.startable(ctx, s, m.Order)
 		if why == "" {

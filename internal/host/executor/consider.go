@@ -28,6 +28,8 @@ func (h *Host) consider(ctx context.Context, o Order) {
 	}
 	switch {
 	case why != "":
+	case h.halted && !hook.Wordless(o.Kind):
+		why = haltedWhy
 	case hook.Wordless(o.Kind) && (s == nil || s.meta.Agent != o.Agent):
 		why = "this agent has no such session on this host"
 	case o.Kind == hook.MessageCancel:

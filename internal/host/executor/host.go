@@ -89,6 +89,7 @@ type Host struct {
 	children map[int]bool             // guarded by mu; processes that are ours to wait for
 	scopes   string                   // guarded by mu; findScopes, before the last start
 	timeouts map[string]time.Duration // guarded by mu; of the agents, as their file said last
+	halted   bool                     // guarded by mu; everything is stopped, as the broker said last
 }
 
 // Open takes up what is in the directory: sessions of an earlier host, with their agents if they still run.

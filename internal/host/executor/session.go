@@ -290,6 +290,8 @@ func (s *session) settle(now time.Time, m *message, code, why string) {
 	switch {
 	case m.cancels > 0:
 		s.end(now, m, hook.OutcomeCancelled, "CANCELLED", "cancelled", "")
+	case code == "CANCELLED":
+		s.end(now, m, hook.OutcomeCancelled, code, why, "")
 	case code != "":
 		s.end(now, m, hook.OutcomeFailed, code, why, "")
 	case m.state == started || arrived:

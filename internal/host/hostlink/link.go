@@ -41,6 +41,7 @@ type Executor interface {
 	Refuse(id, reason string)
 	Held([]api.HeldMessage)
 	Acked(frame string, ok bool)
+	Halt(stopped bool)
 	Disconnected()
 	Outbox() []api.HostFrame
 	Agents() []api.Agent
@@ -237,12 +238,15 @@ func (l *link) take(ctx context.Context, f api.BrokerFrame) error {
 		for _, p := range f.Problems[:min(len(f.Problems), maxProblems)] {
 			l.cfg.Logf("the broker says: %.300s", p)
 		}
+		l.cfg.Executor.Halt(f.Stopped)
 		l.cfg.Executor.Held(f.Held)
 	case api.BrokerMessage:
 		if f.Message == nil {
 			return errors.New("the broker sent a message without one")
 		}
 		l.order(*f.Message)
+	case api.BrokerHalt:
+		l.cfg.Executor.Halt(f.Stopped)
 	case api.BrokerAck:
 		if !f.OK {
 			l.cfg.Logf("the broker does not record %.100s: %.300s", f.ID, f.Detail)

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -107,6 +108,7 @@ type fake struct {
 	refused map[string]string
 	outbox  []api.HostFrame
 	ends    int
+	halted  []bool
 	acked   chan string
 }
 
@@ -128,7 +130,8 @@ func (f *fake) Acked(id string, ok bool) {
 	f.outbox = nil
 	f.acked <- id
 }
-func (f *fake) Disconnected() { f.mu.Lock(); f.ends++; f.mu.Unlock() }
+func (f *fake) Halt(stopped bool) { f.mu.Lock(); f.halted = append(f.halted, stopped); f.mu.Unlock() }
+func (f *fake) Disconnected()     { f.mu.Lock(); f.ends++; f.mu.Unlock() }
 func (f *fake) Answer(_ context.Context, ask api.HostAsk) api.HostAnswer {
 	return api.HostAnswer{Status: http.StatusConflict, Detail: ask.What + " of " + ask.Session}
 }
@@ -161,7 +164,7 @@ func TestRunGoesOn(t *testing.T) {
 			t.Errorf("hello: %+v", f)
 			return
 		}
-		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30})
+		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30, Stopped: connection == 1})
 		if connection == 1 {
 			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerMessage, Message: &m})
 		}
@@ -170,6 +173,7 @@ func TestRunGoesOn(t *testing.T) {
 			if connection == 1 {
 				return // without an acknowledgement
 			}
+			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerHalt, Stopped: true})
 			_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerAck, ID: f.ID, OK: true})
 			_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4401, ""), time.Now().Add(time.Second))
 		}
@@ -187,7 +191,7 @@ func TestRunGoesOn(t *testing.T) {
 	if first, again := <-heard, <-heard; first.ID != m.ID+"-taken" || again.ID != first.ID {
 		t.Errorf("%+v, %+v", first, again)
 	}
-	if id := <-f.acked; id != m.ID+"-taken" || len(f.offered) != 1 || len(f.refused) != 0 || f.ends != 2 {
+	if id := <-f.acked; id != m.ID+"-taken" || len(f.offered) != 1 || len(f.refused) != 0 || f.ends != 2 || fmt.Sprint(f.halted) != "[true false true]" {
 		t.Errorf("%s, %+v", id, f)
 	}
 }

@@ -1,7 +1,6 @@
 // Stops or pauses everything, and says above everything else that somebody did.
 import { useState } from "preact/hooks";
 import { agents } from "../agents/agents";
-import { mayStopAgents, stopAgents } from "../agents/stopall";
 import { now } from "../broker/clock";
 import { ApiError, reason } from "../broker/http";
 import type { Halt } from "../broker/types.gen";
@@ -54,12 +53,10 @@ function useAct() {
     setError("");
     say(what === "stop" ? w.stopping : words.oneMoment);
     act(what, seconds)
-      .then(async (d) => ({ ...d, agents: what === "stop" ? await stopAgents() : { told: 0, left: 0 } }))
       .then(
         (d) => {
-          say(what === "stop" ? [w.denied(d.denied ?? 0), d.agents.told > 0 && w.agentsTold(d.agents.told)].filter(Boolean).join(" ") : what === "lift" ? w.lifted : what === "resume" ? w.resumed : "");
-          const left = [d.left && w.left(d.left), d.agents.left && w.agentsLeft(d.agents.left)].filter(Boolean);
-          if (left.length > 0) setError(left.join(" "));
+          say(what === "stop" ? w.denied(d.denied ?? 0) : what === "lift" ? w.lifted : what === "resume" ? w.resumed : "");
+          if (d.left) setError(w.left(d.left));
         },
         (e: unknown) => {
           say("");
@@ -116,7 +113,7 @@ export function StopAndPause() {
       )}
       <h4>{w.stopHead}</h4>
       <p class="quiet">{w.stopWhy}</p>
-      {agents.value.length > 0 && <p class="quiet">{mayStopAgents() ? w.agentsToo : w.notAgents}</p>}
+      {agents.value.length > 0 && <p class="quiet">{w.agentsToo}</p>}
       {may && (
         <div class="act-row">
           {a.asked === "stop" ? (
