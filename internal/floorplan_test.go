@@ -141,7 +141,8 @@ var plan = []struct {
 	{"internal/hook", "", "the ground floor stands on nothing"},
 
 	{"internal/host/contain", "internal/policy/secrets", "it asks the kernel; which command to contain, others know"},
-	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/executor", "internal/agent/claude/install internal/agent/claude/streamjson internal/api internal/hook internal/host/gitdiff internal/host/inbox internal/host/optin internal/host/process", "it runs programs; who sent a message, and whether to believe it, others know"},
+	{"internal/host/gitdiff", "internal/api internal/host/gitrepo", "it runs git, and knows no session"},
 	{"internal/host/gitrepo", "internal/hook", ""},
 	{"internal/host/hostlink", "internal/api internal/auth internal/hook internal/host/executor", "it carries orders and receipts, and starts nothing"},
 	{"internal/host/inbox", "internal/host/peercred internal/host/process", "it knows a socket and who listens there; what is said to it, others know"},

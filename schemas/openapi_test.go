@@ -79,7 +79,7 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s needs the role %q, which there is not", o.ID, o.Role)
 		}
 		for _, p := range parameter.FindAllString(o.Path, -1) {
-			if p != "{id}" && p != "{name}" && p != "{code}" && p != "{pos}" && p != "{message}" {
+			if p != "{id}" && p != "{name}" && p != "{code}" && p != "{pos}" && p != "{message}" && p != "{session}" {
 				t.Errorf("%s: parameter %s", o.ID, p)
 			}
 		}

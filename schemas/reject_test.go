@@ -21,6 +21,7 @@ var broken = map[string][]struct{ patch, pointer string }{
 	"feed/Event":     {{`{"data":{"tool_input":1,"surprise":1}}`, "/data"}, {`{"kind":"todo.done"}`, "/data"}},
 	"Agent":          {{`{"name":null}`, ""}, {`{"status":"asleep"}`, "/status"}, {`{"executor":{"kind":"emacs"}}`, "/executor/kind"}},
 	"AgentEvent":     {{`{"timestamp":"yesterday"}`, "/timestamp"}, {`{"kind":"sleeping"}`, "/kind"}, {`{"agent":null}`, ""}},
+	"AgentDiff":      {{`{"commits":-1}`, "/commits"}, {`{"files":[{"path":"x","status":"moved"}]}`, "/files/0/status"}},
 	"AgentMessage":   {{`{"kind":"shout"}`, "/kind"}, {`{"options":{"timeoutSeconds":1.5}}`, "/options/timeoutSeconds"}},
 	"Bearer":         {{`{"token":null}`, ""}},
 	"Challenge":      {{`{"nonce":null}`, ""}},

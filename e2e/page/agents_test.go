@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -107,7 +108,7 @@ func TestPageStartsAnAgent(t *testing.T) {
 	b.Tap("[data-ui=agents] button[data-agent=coder]")
 	b.See("[data-ui=start-agent]", "/srv/shop")
 	b.See("[data-ui=start-agent]", rig.Word("agents.worktree"))
-	const text = "Fix the cart's total."
+	text := "Fix the cart's total. " + strings.Repeat("x", 200) // no wider than the screen, wherever it stands
 	b.Do(chromedp.SendKeys(chromedp.CSS("[data-ui=start-agent] textarea"), text))
 	b.Looks("agents-start")
 	b.Accessible("agents-start")

@@ -153,6 +153,37 @@ type AgentPR struct {
 	Verified bool `json:"verified,omitempty"`
 }
 
+// AgentDiff is what changed where a session of an agent works (schema AgentDiff).
+type AgentDiff struct {
+	SessionID string `json:"sessionId"`
+	Agent     string `json:"agent"`
+	Directory string `json:"directory"`
+	Branch    string `json:"branch,omitempty"`
+	// Base is the commit that it is compared with: where the branch of a work tree of its own went off, else
+	// HEAD; empty before the first commit.
+	Base    string             `json:"base,omitempty"`
+	Commits int                `json:"commits"` // on the branch, after Base
+	Files   []AgentChangedFile `json:"files"`
+	// Diff is a unified diff, of at most MaxAgentDiff bytes. Truncated says that it, or Files, is not all.
+	Diff      string `json:"diff"`
+	Truncated bool   `json:"truncated,omitempty"`
+}
+
+// AgentChangedFile is one file of an AgentDiff.
+type AgentChangedFile struct {
+	Path    string `json:"path"`
+	Status  string `json:"status"` // added, modified or deleted
+	Added   int    `json:"added,omitempty"`
+	Removed int    `json:"removed,omitempty"`
+	Binary  bool   `json:"binary,omitempty"`
+}
+
+// Bounds of an AgentDiff.
+const (
+	MaxAgentDiff    = 512 << 10 // bytes
+	MaxChangedFiles = 1000
+)
+
 // AgentsMessage is a Message of type MessageAgents as the server writes it: all agents, whenever one
 // changed.
 type AgentsMessage struct {

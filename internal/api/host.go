@@ -44,6 +44,7 @@ const (
 	HostRefused = "refused" // ID, Message, Why: instead of taken
 	HostLost    = "lost"    // ID, Message, Why: whether the agent has it cannot be known
 	HostEvent   = "event"   // ID, Event
+	HostAnswers = "answer"  // ID of an ask, Answer; at most once, and not acknowledged
 )
 
 // HostFrame is what a host writes.
@@ -62,7 +63,16 @@ type HostFrame struct {
 	Why     string    `json:"why,omitempty"`     // for people, at most 300 bytes, without the prompt
 	Command string    `json:"command,omitempty"` // see hook.Message
 
-	Event *AgentEvent `json:"event,omitempty"`
+	Event  *AgentEvent `json:"event,omitempty"`
+	Answer *HostAnswer `json:"answer,omitempty"`
+}
+
+// HostAnswer answers a HostAsk.
+type HostAnswer struct {
+	// Status is that of HTTP with which the broker is to answer who asked it: 200, 404, 409, 501 or 503.
+	Status int        `json:"status"`
+	Detail string     `json:"detail,omitempty"` // of one that is not 200, for people
+	Diff   *AgentDiff `json:"diff,omitempty"`
 }
 
 // The types of a BrokerFrame.
@@ -70,6 +80,7 @@ const (
 	BrokerWelcome = "welcome" // Lease, Held, Problems, Stopped; the answer to hello
 	BrokerMessage = "message" // Message
 	BrokerAck     = "ack"     // ID, OK, State, Detail
+	BrokerAsks    = "ask"     // ID, Ask
 	// BrokerHalt says when it changes whether everything is stopped, as the welcome did. It brings nothing new,
 	// so that a host needs no signature for it: turns end, and none begins until it is over.
 	BrokerHalt = "halt" // Stopped
@@ -88,6 +99,8 @@ type BrokerFrame struct {
 
 	Message *hook.Message `json:"message,omitempty"`
 
+	Ask *HostAsk `json:"ask,omitempty"`
+
 	ID     string            `json:"id,omitempty"`     // of the frame
 	OK     bool              `json:"ok,omitempty"`     // it is durable; else it never will be
 	State  hook.MessageState `json:"state,omitempty"`  // of the message, after the frame
@@ -95,6 +108,16 @@ type BrokerFrame struct {
 
 	Stopped bool `json:"stopped,omitempty"`
 }
+
+// HostAsk is what somebody wants to see now of what is on the host. One is answered after the other.
+type HostAsk struct {
+	What    string `json:"what"` // AskDiff
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+}
+
+// AskDiff asks for an AgentDiff.
+const AskDiff = "diff"
 
 // HeldMessage is a message that a host has taken, or begun.
 type HeldMessage struct {
@@ -104,7 +127,7 @@ type HeldMessage struct {
 
 // Sizes of frames, in bytes.
 const (
-	MaxHostFrame   = 256 << 10
+	MaxHostFrame   = 4 << 20 // a diff of which each byte takes six
 	MaxBrokerFrame = 1 << 20
 )
 

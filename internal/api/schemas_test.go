@@ -36,6 +36,7 @@ var objects = map[string]any{ // read-only
 	"Join":               api.Join{},
 	"Machine":            machines.Machine{},
 	"Message":            hook.Message{},
+	"AgentDiff":          api.AgentDiff{},
 	"NewAgentMessage":    api.NewAgentMessage{},
 	"NewMessage":         api.NewMessage{},
 	"NewPairing":         api.NewPairing{},

@@ -112,8 +112,9 @@ var targets = map[string]target{
 		bearer, m := f.toAgent()
 		return strike{path: "/v1/agents/coder/messages", token: bearer, body: mustJSON(m)}
 	}, want: 202, changes: true},
-	"GET /v1/agents/{name}/messages/{message}":    {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, byDevice: true},
-	"DELETE /v1/agents/{name}/messages/{message}": {need: auth.RoleOperate, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, changes: true, byDevice: true},
+	"GET /v1/agents/{name}/messages/{message}":      {need: auth.RoleView, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, byDevice: true},
+	"DELETE /v1/agents/{name}/messages/{message}":   {need: auth.RoleOperate, ready: func(f *fort) strike { return strike{path: f.sentToAgent()} }, want: 200, changes: true, byDevice: true},
+	"GET /v1/agents/{name}/sessions/{session}/diff": {need: auth.RoleView, ready: get("/v1/agents/coder/sessions/" + aSession + "/diff"), want: 503, byDevice: true}, // its host is away
 	"GET /v1/host/ws": {need: auth.RoleHost, ready: func(f *fort) strike {
 		return strike{path: "/v1/host/ws", header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"},
 			"Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"AAAAAAAAAAAAAAAAAAAAAA=="}}}

@@ -43,6 +43,9 @@ type hostLink struct {
 	link  *fleet.Link
 	acks  chan api.BrokerFrame
 	hello bool // the reader's: it has come
+
+	mu    sync.Mutex
+	asked map[string]chan api.HostAnswer // what waits for its answer, by the id of the frame; guarded by mu
 }
 
 // hostSocket is GET /v1/host/ws, see api.HostFrame.
@@ -79,9 +82,11 @@ func (s *Server) hostSocket(w http.ResponseWriter, r *http.Request) {
 		t := time.AfterFunc(time.Until(p.ExpiresAt), func() { cancel(errRevoked) })
 		defer t.Stop()
 	}
-	h := &hostLink{s: s, id: p.Approver.ID, name: p.Approver.Name, acks: make(chan api.BrokerFrame, 64)}
+	h := &hostLink{s: s, id: p.Approver.ID, name: p.Approver.Name, acks: make(chan api.BrokerFrame, 64), asked: map[string]chan api.HostAnswer{}}
 	h.link = s.cfg.Agents.Connect(h.id, func() { cancel(errReplaced) })
 	defer h.link.Close()
+	s.hosts.Store(h.id, h)
+	defer s.hosts.CompareAndDelete(h.id, h)
 	s.log.Info("a host has come", zap.String("host", line(h.name)))
 	var reader sync.WaitGroup
 	reader.Go(func() { cancel(h.read(ctx, conn)) })
@@ -240,6 +245,10 @@ func (h *hostLink) take(ctx context.Context, f *api.HostFrame) (*api.BrokerFrame
 			w.Held = append(w.Held, api.HeldMessage{ID: m.ID, State: m.State})
 		}
 		return w, nil
+	}
+	if h.hello && f.Type == api.HostAnswers {
+		h.answered(f)
+		return nil, nil
 	}
 	if !h.hello || !hook.PlainToken(f.ID) || len(f.ID) > 64 {
 		return nil, errFrame

@@ -177,6 +177,7 @@ type Server struct {
 	ruleNews     news
 	haltNews     news
 	messageNews  news
+	hosts        sync.Map // of *hostLink, by the id of the host's token: those that are connected
 	agentNews    news
 	senders      senders // of messages, and how fast they may send
 
@@ -371,6 +372,7 @@ func (s *Server) TCP() http.Handler {
 	view.Get("/v1/agents", s.listAgents)
 	view.Get("/v1/agents/{name}", s.getAgent)
 	view.Get("/v1/agents/{name}/messages/{message}", s.getAgentMessage)
+	view.Get("/v1/agents/{name}/sessions/{session}/diff", s.diffAgent)
 	view.Get("/v1/rules", s.getRules)
 	view.Get("/v1/grants", s.listGrants)
 	view.Get("/v1/stop", s.getHalt)

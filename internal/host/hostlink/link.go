@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -44,6 +45,8 @@ type Executor interface {
 	Disconnected()
 	Outbox() []api.HostFrame
 	Agents() []api.Agent
+	// Answer is called beside all others.
+	Answer(context.Context, api.HostAsk) api.HostAnswer
 }
 
 // Config is what Run needs. All members but TLS, Find, Proxy and Logf are required.
@@ -126,7 +129,7 @@ func connect(ctx context.Context, cfg Config) error {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	conn.SetReadLimit(api.MaxBrokerFrame)
-	l := &link{cfg: cfg, conn: conn, sent: map[string]bool{}}
+	l := &link{cfg: cfg, conn: conn, sent: map[string]bool{}, answers: make(chan api.HostFrame, 1)}
 	if err := l.write(api.HostFrame{Type: api.HostHello, Host: cfg.Name, Version: cfg.Version, Agents: l.agents()}); err != nil {
 		return err
 	}
@@ -140,6 +143,7 @@ func connect(ctx context.Context, cfg Config) error {
 	cancel()
 	conn.Close()
 	<-done
+	l.asking.Wait()
 	return err
 }
 
@@ -188,6 +192,9 @@ type link struct {
 	sent     map[string]bool // frames that are not acknowledged
 	told     []api.Agent
 	agentsAt time.Time
+	answers  chan api.HostFrame // of what is asked; one at a time
+	asked    bool
+	asking   sync.WaitGroup
 }
 
 func (l *link) serve(ctx context.Context, in <-chan api.BrokerFrame, over <-chan error) error {
@@ -200,7 +207,12 @@ func (l *link) serve(ctx context.Context, in <-chan api.BrokerFrame, over <-chan
 		case err := <-over:
 			return err
 		case f := <-in:
-			if err := l.take(f); err != nil {
+			if err := l.take(ctx, f); err != nil {
+				return err
+			}
+		case f := <-l.answers:
+			l.asked = false
+			if err := l.write(f); err != nil {
 				return err
 			}
 		case <-l.cfg.Changed:
@@ -216,7 +228,7 @@ func (l *link) serve(ctx context.Context, in <-chan api.BrokerFrame, over <-chan
 }
 
 // take is one frame of the broker.
-func (l *link) take(f api.BrokerFrame) error {
+func (l *link) take(ctx context.Context, f api.BrokerFrame) error {
 	switch f.Type {
 	case api.BrokerWelcome:
 		if !l.welcome {
@@ -241,7 +253,28 @@ func (l *link) take(f api.BrokerFrame) error {
 		}
 		delete(l.sent, f.ID)
 		l.cfg.Executor.Acked(f.ID, f.OK)
+	case api.BrokerAsks:
+		return l.answer(ctx, f)
 	}
+	return nil
+}
+
+// answer has what is asked answered, while the connection goes on.
+func (l *link) answer(ctx context.Context, f api.BrokerFrame) error {
+	if f.Ask == nil {
+		return errors.New("the broker asked for nothing")
+	}
+	answer := api.HostFrame{Type: api.HostAnswers, ID: f.ID}
+	if l.asked {
+		answer.Answer = &api.HostAnswer{Status: http.StatusServiceUnavailable, Detail: "its host is looking at something else; try again"}
+		return l.write(answer)
+	}
+	l.asked = true
+	l.asking.Go(func() {
+		a := l.cfg.Executor.Answer(ctx, *f.Ask)
+		answer.Answer = &a
+		l.answers <- answer // it has room for the one
+	})
 	return nil
 }
 

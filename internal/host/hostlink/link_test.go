@@ -130,8 +130,12 @@ func (f *fake) Acked(id string, ok bool) {
 	f.outbox = nil
 	f.acked <- id
 }
-func (f *fake) Halt(stopped bool)   { f.mu.Lock(); f.halted = append(f.halted, stopped); f.mu.Unlock() }
-func (f *fake) Disconnected()       { f.mu.Lock(); f.ends++; f.mu.Unlock() }
+func (f *fake) Halt(stopped bool) { f.mu.Lock(); f.halted = append(f.halted, stopped); f.mu.Unlock() }
+func (f *fake) Disconnected()     { f.mu.Lock(); f.ends++; f.mu.Unlock() }
+func (f *fake) Answer(_ context.Context, ask api.HostAsk) api.HostAnswer {
+	return api.HostAnswer{Status: http.StatusConflict, Detail: ask.What + " of " + ask.Session}
+}
+
 func (f *fake) Agents() []api.Agent { return []api.Agent{{Name: "coder"}} }
 func (f *fake) Outbox() []api.HostFrame {
 	f.mu.Lock()
@@ -201,5 +205,34 @@ func TestRunEndsWhereItIsNotWanted(t *testing.T) {
 			t.Errorf("%d: %v", code, err)
 		}
 		srv.Close()
+	}
+}
+
+// What the broker asks is answered beside the messages.
+func TestWhatIsAsked(t *testing.T) {
+	heard := make(chan api.HostFrame, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		var f api.HostFrame
+		_ = conn.ReadJSON(&f)
+		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerWelcome, Lease: 30})
+		_ = conn.WriteJSON(api.BrokerFrame{Type: api.BrokerAsks, ID: "q", Ask: &api.HostAsk{What: api.AskDiff, Session: "s"}})
+		if conn.ReadJSON(&f) == nil {
+			heard <- f
+		}
+		_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(4401, ""), time.Now().Add(time.Second))
+	}))
+	defer srv.Close()
+	f := &fake{refused: map[string]string{}, acked: make(chan string, 1)}
+	err := Run(t.Context(), Config{
+		URL: srv.URL, Token: "secret", Name: "box", Version: "1", Executor: f, Accept: func() ([]string, error) { return nil, nil },
+		Changed: make(chan struct{}), Logf: t.Logf,
+	})
+	if a := <-heard; a.Type != api.HostAnswers || a.ID != "q" || a.Answer == nil || a.Answer.Status != http.StatusConflict || a.Answer.Detail != "diff of s" {
+		t.Errorf("%+v, then %v", a, err)
 	}
 }

@@ -740,6 +740,7 @@ export interface Everything {
   Run: Run;
   Actor: Actor;
   Task: Task;
+  AgentDiff: AgentDiff;
 }
 /**
  * A permission request of an agent. Nothing is required beyond what the original definition requires (which is nothing); assent sets id, sessionId, toolName, inputSha256, agent, createdAt, deadline and state always.
@@ -5541,4 +5542,42 @@ export interface Session {
   source?: string;
   model?: string;
   agent_type?: string;
+}
+/**
+ * What a session of an agent changed where it works
+ */
+export interface AgentDiff {
+  sessionId: string;
+  agent: string;
+  directory: string;
+  branch?: string;
+  /**
+   * The commit that it is compared with: where the branch of its work tree went off, else HEAD; absent before the first commit.
+   */
+  base?: string;
+  /**
+   * How many are on the branch after base.
+   */
+  commits: number;
+  files: {
+    path: string;
+    status: "added" | "modified" | "deleted";
+    /**
+     * Lines.
+     */
+    added?: number;
+    /**
+     * Lines.
+     */
+    removed?: number;
+    binary?: boolean;
+  }[];
+  /**
+   * A unified diff, of at most 512 KiB. New files are in it, ignored ones and what is within submodules are not.
+   */
+  diff: string;
+  /**
+   * The diff, or the files, is not all.
+   */
+  truncated?: boolean;
 }

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { agents } from "../agents/agents";
 import { handedOver, Handover } from "../agents/handover";
 import { kindFor, Outcome, type AgentSession } from "../agents/outcome";
+import { WorkTree } from "../agents/worktree";
 import { messagesPath, send, takeBack, type Sending } from "../agents/send";
 import { ApiError, reason } from "../broker/http";
 import type { Message, SessionInfo } from "../broker/types.gen";
@@ -43,7 +44,12 @@ export function Composer({ session }: { session: SessionInfo | undefined }) {
   if (!session || !to || (session.agent ?? "claude") !== "claude") return null;
   const role = ownDevice()?.role;
   const may = role !== "view" && role !== "approve";
-  const about = hosted && stand && <Outcome agent={hosted} session={stand} may={may} />;
+  const about = hosted && stand && (
+    <>
+      <WorkTree key={id} agent={hosted.name} session={id} />
+      <Outcome agent={hosted} session={stand} may={may} />
+    </>
+  );
   if (!may) {
     return (
       <>

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"assent/internal/api"
+	"assent/internal/fleet"
+	"assent/internal/text/show"
+)
+
+// What is asked of a host, because only it can see it.
+const (
+	askTime = 15 * time.Second // until a host that is connected has to answer
+	maxAsks = 4                // that wait for one host
+)
+
+var (
+	hostAway = problem{Status: http.StatusServiceUnavailable, Detail: "its host is not connected"}
+	hostBusy = problem{Status: http.StatusServiceUnavailable, Detail: "its host is asked too much at once; try again"}
+	hostMute = problem{Status: http.StatusServiceUnavailable, Detail: "its host did not answer"}
+)
+
+// diffAgent is GET /v1/agents/{name}/sessions/{session}/diff.
+func (s *Server) diffAgent(w http.ResponseWriter, r *http.Request) {
+	session := param(r, "session")
+	err := fleet.ErrNoAgent
+	var a api.Agent
+	var host string
+	if u, bad := uuid.Parse(session); s.cfg.Agents != nil && bad == nil && u.String() == session {
+		a, host, err = s.cfg.Agents.Agent(param(r, "name"))
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	h, _ := s.hosts.Load(host)
+	link, _ := h.(*hostLink)
+	if link == nil {
+		writeProblem(w, hostAway)
+		return
+	}
+	answer, p := link.ask(r.Context(), api.HostAsk{What: api.AskDiff, Agent: a.Name, Session: session})
+	if p != nil {
+		writeProblem(w, *p)
+		return
+	}
+	d := answer.Diff
+	if answer.Status != http.StatusOK || d == nil || len(d.Diff) > api.MaxAgentDiff || len(d.Files) > api.MaxChangedFiles {
+		writeProblem(w, refusal(answer))
+		return
+	}
+	d.Agent, d.SessionID = a.Name, session // whatever the host says
+	if d.Files == nil {
+		d.Files = []api.AgentChangedFile{}
+	}
+	for _, f := range d.Files {
+		if !slices.Contains([]string{"added", "modified", "deleted"}, f.Status) || f.Added < 0 || f.Removed < 0 {
+			writeProblem(w, hostMute)
+			return
+		}
+	}
+	d.Commits = max(d.Commits, 0)
+	s.writeJSON(w, r, http.StatusOK, d)
+}
+
+// refusal is what a host that has no answer has it say.
+func refusal(a api.HostAnswer) problem {
+	p := problem{Status: a.Status, Detail: show.Short(a.Detail, 300)}
+	switch a.Status {
+	case http.StatusNotFound, http.StatusNotImplemented, http.StatusServiceUnavailable:
+	case http.StatusConflict:
+		p.Reason = "repository"
+	default:
+		return hostMute
+	}
+	return p
+}
+
+// ask asks the host and waits for its answer. A problem says why there is none.
+func (h *hostLink) ask(ctx context.Context, ask api.HostAsk) (api.HostAnswer, *problem) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	id, answer := uuid.NewString(), make(chan api.HostAnswer, 1)
+	h.mu.Lock()
+	if len(h.asked) >= maxAsks {
+		h.mu.Unlock()
+		return api.HostAnswer{}, &hostBusy
+	}
+	h.asked[id] = answer
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		delete(h.asked, id)
+		h.mu.Unlock()
+	}()
+	select {
+	case h.acks <- api.BrokerFrame{Type: api.BrokerAsks, ID: id, Ask: &ask}:
+	case <-ctx.Done():
+		return api.HostAnswer{}, &hostMute
+	}
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done(): // it may have gone meanwhile
+		return api.HostAnswer{}, &hostMute
+	}
+}
+
+// answered takes an answer of the host. One that nobody waits for any more is dropped.
+func (h *hostLink) answered(f *api.HostFrame) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.asked[f.ID]; c != nil && f.Answer != nil {
+		c <- *f.Answer
+		delete(h.asked, f.ID)
+	}
+}

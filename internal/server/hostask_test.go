@@ -1,0 +1,70 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+)
+
+// What a session changed is asked of the host that is connected; who has no answer says why.
+func TestADiffIsAskedOfTheHost(t *testing.T) {
+	withHosts(t, func(t *testing.T, g *hostRig) {
+		get := func(agent string) reply {
+			return g.call(call{path: "/v1/agents/" + agent + "/sessions/" + aSession + "/diff", token: g.tokens[auth.RoleView]})
+		}
+		h, _ := g.host(coder)
+		asks := func(a api.HostAnswer) reply {
+			t.Helper()
+			go func() {
+				f := h.next()
+				if f.Type != api.BrokerAsks || f.Ask == nil || *f.Ask != (api.HostAsk{What: api.AskDiff, Agent: "coder", Session: aSession}) {
+					t.Errorf("the host is asked %+v", f)
+				}
+				h.say(api.HostFrame{Type: api.HostAnswers, ID: "another", Answer: &api.HostAnswer{Status: http.StatusNotFound}})
+				h.say(api.HostFrame{Type: api.HostAnswers, ID: f.ID, Answer: &a})
+			}()
+			return get("coder")
+		}
+		good := func() *api.AgentDiff {
+			return &api.AgentDiff{Agent: "x", SessionID: "y", Directory: "/srv/shop", Diff: "…", Files: []api.AgentChangedFile{{Path: "a", Status: "added", Added: 1}}}
+		}
+		r := asks(api.HostAnswer{Status: http.StatusOK, Diff: good()})
+		if r.status != http.StatusOK || !strings.Contains(r.body, `"agent":"coder"`) || !strings.Contains(r.body, aSession) {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+		valid(t, "AgentDiff", r.body)
+		long, odd := good(), good()
+		long.Diff, odd.Files[0].Status = strings.Repeat("x", api.MaxAgentDiff+1), "moved"
+		for name, c := range map[string]struct {
+			answer api.HostAnswer
+			status int
+			body   string
+		}{
+			"no repository": {api.HostAnswer{Status: http.StatusConflict, Detail: "it works in no git repository"}, http.StatusConflict, `"reason":"repository"`},
+			"not known":     {api.HostAnswer{Status: http.StatusNotFound}, http.StatusNotFound, ""},
+			"a redirection": {api.HostAnswer{Status: http.StatusFound}, http.StatusServiceUnavailable, ""},
+			"no diff":       {api.HostAnswer{Status: http.StatusOK}, http.StatusServiceUnavailable, ""},
+			"too long":      {api.HostAnswer{Status: http.StatusOK, Diff: long}, http.StatusServiceUnavailable, ""},
+			"no status":     {api.HostAnswer{Status: http.StatusOK, Diff: odd}, http.StatusServiceUnavailable, ""},
+		} {
+			if r := asks(c.answer); r.status != c.status || !strings.Contains(r.body, c.body) {
+				t.Errorf("%s: %d %s", name, r.status, r.body)
+			}
+		}
+		if r := get("coder"); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "did not answer") {
+			t.Errorf("a host that says nothing: %d %s", r.status, r.body)
+		}
+		if r := get("another"); r.status != http.StatusNotFound {
+			t.Errorf("no such agent: %d %s", r.status, r.body)
+		}
+		_ = h.conn.Close()
+		synctest.Wait()
+		if r := get("coder"); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "not connected") {
+			t.Errorf("a host that is gone: %d %s", r.status, r.body)
+		}
+	})
+}
