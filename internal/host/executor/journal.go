@@ -29,6 +29,10 @@ type entry struct {
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`
+	// Base says that Cost is what the process begins with. Unmetered are the calls of the model since it said
+	// last what it had spent.
+	Base      bool `json:"base,omitempty"`
+	Unmetered int  `json:"unmetered,omitempty"`
 	// Process is one that is about to be started, and then the one that was.
 	Process *began `json:"process,omitempty"`
 	// Exit is the end of the process.
@@ -45,6 +49,8 @@ type began struct {
 	PID     int    `json:"pid,omitempty"`
 	ID      string `json:"id,omitempty"` // process.ID
 	Version string `json:"version,omitempty"`
+	// Budget is what the session may spend in all before it ends, in USD; 0: not known.
+	Budget float64 `json:"budget,omitempty"`
 }
 
 // exit is how a process ended. Saved says that it had time to save what it had spent.

@@ -30,7 +30,9 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	case streamjson.Mode:
 		s.mode(now, e.Mode)
 	case streamjson.Answer:
-		s.answer(now, e.Request)
+		if !s.metered(now, e) {
+			s.answer(now, e.Request)
+		}
 	case streamjson.Replay:
 		s.receipt(now, e.Prompt)
 	case streamjson.Lifecycle:
@@ -44,6 +46,7 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 			s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", "an earlier turn with this prompt was cut off; resume goes on", "")
 		}
 	case streamjson.Says:
+		s.called(e.Call)
 		s.h.progress(now, s, e)
 	case streamjson.Result:
 		s.result(now, e)
@@ -94,6 +97,7 @@ func (s *session) receipt(now time.Time, id string) {
 
 // result closes a turn.
 func (s *session) result(now time.Time, e streamjson.Event) {
+	s.meter, s.unmetered = meter{}, 0
 	m := s.turn()
 	if m == nil { // a turn that nobody here began, or that was over when it was read again
 		_ = s.note(entry{At: now, Cost: &e.CostUSD})
@@ -109,7 +113,7 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 		over.Outcome, over.Why, over.Result = hook.OutcomeCompleted, "", clip(e.Text, maxResult)
 	case e.Outcome == streamjson.MaxBudget:
 		now := s.book
-		now.costs(e.CostUSD)
+		now.costs(e.CostUSD, false)
 		over.Code, over.Why = "BUDGET", fmt.Sprintf("the session has spent $%.2f, by the client's own estimate", now.cost())
 	case e.Outcome == streamjson.MaxTurns:
 		over.Code = "MAX_TURNS"
