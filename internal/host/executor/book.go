@@ -48,6 +48,7 @@ type message struct {
 	code    string // of an outcome that is not hook.OutcomeCompleted
 	why     string
 	result  string
+	output  string  // what the agent said in the turn, where that is more than the result
 	cost    float64 // of the session, at its end
 	command string  // of a handover
 	cancels int
@@ -140,7 +141,7 @@ func (b *book) step(m *message, e entry) {
 			m.began = e.At
 		}
 	case ended, lost:
-		m.outcome, m.code, m.why, m.result, m.cost = e.Outcome, e.Code, e.Why, e.Result, b.cost()
+		m.outcome, m.code, m.why, m.result, m.output, m.cost = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost()
 	}
 }
 

@@ -126,44 +126,6 @@ func TestCost(t *testing.T) {
 	is(0.0096)
 }
 
-// What the client says before its first call is what it begins with. Of calls that it was killed before it could
-// meter, each is taken for as dear as the dearest, and one more may have been on its way.
-func TestCostOfWhatWasKilled(t *testing.T) {
-	b := book{fresh: true}
-	is := func(want float64) {
-		t.Helper()
-		if got := b.cost(); got < want-1e-9 || got > want+1e-9 {
-			t.Errorf("cost %v, want %v", got, want)
-		}
-	}
-	says := func(total float64, base bool, unmetered int) {
-		b.apply(entry{Cost: &total, Base: base, Unmetered: unmetered})
-	}
-	begin := func() { b.apply(entry{Process: &began{}}); b.apply(entry{Process: &began{PID: 1, ID: "x"}}) }
-	b.apply(entry{Order: &Order{ID: one, Kind: hook.MessagePrompt}})
-	begin()
-	b.apply(entry{Message: one, State: started})
-	b.apply(entry{Exit: &exit{}}) // before any figure
-	is(unknownCall)
-	b = book{fresh: true}
-	b.apply(entry{Order: &Order{ID: one, Kind: hook.MessagePrompt}})
-	begin()
-	says(0.5, true, 0) // another's, from before
-	is(0)
-	b.apply(entry{Message: one, State: started})
-	says(0.6, false, 0)
-	says(0.5, true, 0) // read again
-	says(0.9, false, 2)
-	is(0.4)
-	b.apply(entry{Exit: &exit{}, Unmetered: 2})
-	is(0.4 + 3*0.3)
-	b.apply(entry{Message: one, State: ended, Outcome: hook.OutcomeFailed})
-	begin()
-	says(0.5, true, 0)
-	b.apply(entry{Exit: &exit{}}) // while it had nothing to do
-	is(0.4 + 3*0.3)
-}
-
 // A session is about one prompt at a time, until it is known what became of it.
 func TestBook(t *testing.T) {
 	b := book{fresh: true}

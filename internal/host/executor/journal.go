@@ -18,13 +18,14 @@ type entry struct {
 	At time.Time `json:"at"`
 	// Order is a message that the host wants to take.
 	Order *Order `json:"order,omitempty"`
-	// Message is whose State it is; Outcome, Code, Why and Result go with ended and lost.
+	// Message is whose State it is; Outcome, Code, Why, Result and Output go with ended and lost.
 	Message string `json:"message,omitempty"`
 	State   state  `json:"state,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Result  string `json:"result,omitempty"`
+	Output  string `json:"output,omitempty"`  // what the agent said in the turn, where that is more than Result
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.

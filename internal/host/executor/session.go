@@ -55,6 +55,7 @@ type session struct {
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
 	waiting     bool   // the client says that it waits for a person
+	output      string // what it said in the turn that runs
 	meter
 }
 
@@ -357,6 +358,9 @@ func (s *session) end(now time.Time, m *message, outcome, code, why, result stri
 func (s *session) endAt(now time.Time, m *message, e entry) {
 	outcome, why := e.Outcome, e.Why
 	e.At, e.Message, e.State = now, m.ID, ended
+	if e.Output, s.output = s.output, ""; e.Output == e.Result {
+		e.Output = ""
+	}
 	_ = s.note(e)
 	s.idleSince = now
 	if outcome == hook.OutcomeCancelled && s.runs {

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,12 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 		}
 	case streamjson.Says:
 		s.called(e.Call)
+		if e.Text != "" && !e.Within && s.turn() != nil {
+			if s.output != "" {
+				s.output += "\n\n"
+			}
+			s.output = clip(s.output+e.Text, maxResult)
+		}
 		s.h.progress(now, s, e)
 	case streamjson.Result:
 		s.result(now, e)
@@ -92,7 +99,7 @@ func (s *session) receipt(now time.Time, id string) {
 		return
 	}
 	_ = s.note(entry{At: now, Message: id, State: started})
-	s.known = true
+	s.known, s.output = true, ""
 }
 
 // result closes a turn.
@@ -150,6 +157,11 @@ func (s *session) frames() []api.HostFrame {
 			switch kind {
 			case api.AgentStarted:
 				e.Timestamp, e.CostUSD = m.began, 0
+			case api.AgentOutput:
+				e.Message = cmp.Or(m.output, m.result)
+			case api.AgentBlocked:
+				e.Message = clip(m.why, maxWhy)
+				e.Error = &api.AgentError{Message: e.Message, Code: m.code}
 			case api.AgentCompleted:
 				e.Message, e.Result = clip(m.why, maxWhy), m.result
 			case api.AgentFailed:
@@ -172,10 +184,16 @@ func (s *session) frames() []api.HostFrame {
 			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
 		case m.state == ended:
 			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command})
+			if m.output != "" || m.result != "" {
+				tell("said", api.AgentOutput)
+			}
 			if m.outcome == hook.OutcomeCompleted {
 				tell("over", api.AgentCompleted)
 			} else {
 				tell("over", api.AgentFailed)
+			}
+			if m.code == "BUDGET" || m.code == "TIMEOUT" { // it goes on once it is allowed more
+				tell("blocked", api.AgentBlocked)
 			}
 		}
 	}

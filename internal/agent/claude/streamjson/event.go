@@ -52,7 +52,8 @@ type Event struct {
 	Tool    string  // the first that is called
 	Outcome string  // Success, or error_…
 	Failed  bool    // the turn did not end well
-	Text    string  // of the result, or what the agent wrote first
+	Text    string  // of the result, or what the agent wrote
+	Within  bool    // an agent that this one started says it
 	CostUSD float64 // of this process so far, by the client's own estimate
 	Metered bool    // an Answer says what was spent
 }
@@ -84,7 +85,7 @@ func Parse(text []byte) (Event, error) {
 	case kind == "user" && o.flag("isReplay"):
 		e.Kind, e.Prompt = Replay, o.text("uuid")
 	case kind == "assistant":
-		e.Kind = Says
+		e.Kind, e.Within = Says, o.text("parent_tool_use_id") != ""
 		if err := e.says(o["message"]); err != nil {
 			return Event{}, err
 		}
@@ -116,7 +117,7 @@ func (e *Event) meter(response []byte) error {
 	return nil
 }
 
-// says takes the first text and the first tool out of a message of the agent.
+// says takes the texts and the first tool out of a message of the agent.
 func (e *Event) says(message []byte) error {
 	m, err := read(message)
 	if err != nil {
@@ -134,9 +135,10 @@ func (e *Event) says(message []byte) error {
 		}
 		switch block.text("type") {
 		case "text":
-			if e.Text == "" {
-				e.Text = block.text("text")
+			if e.Text != "" {
+				e.Text += "\n"
 			}
+			e.Text += block.text("text")
 		case "tool_use":
 			if e.Tool == "" {
 				e.Tool = block.text("name")
