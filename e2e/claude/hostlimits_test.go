@@ -62,6 +62,50 @@ func TestHostCountsOverProcesses(t *testing.T) {
 	}
 }
 
+// However often its agent is killed in the middle of a turn, a session's budget is passed by one call of the model
+// at most; then it takes more, and goes on in a process that has what is left.
+func TestHostBudgetHoldsOverKills(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	h.serve()
+	session := uuid.NewString()
+	echo := []modelserver.Use{rig.Run("echo x")}
+	h.until(h.broker.send(session, hook.MessagePrompt, modelserver.Prompt(echo), nil), hook.MessageEnded)
+	var call float64
+	rig.Eventually(t, time.Minute, "the cost is told", func() bool {
+		if e := h.broker.event(session, api.AgentCompleted); e != nil {
+			call = e.CostUSD / float64(len(h.Model.Calls()))
+		}
+		return call > 0
+	})
+	budget, over := 12.5*call, false
+	for range 12 {
+		before := len(h.Model.Calls())
+		id := h.broker.send(session, hook.MessageResume, modelserver.Prompt(echo, echo, []modelserver.Use{rig.Run("sleep 600; echo x")}), &hook.MessageOptions{BudgetUSD: budget})
+		rig.Eventually(t, 2*time.Minute, "it hangs, or is over", func() bool {
+			m := h.broker.message(id)
+			over = m.State == hook.MessageRefused || m.State == hook.MessageEnded
+			return over || len(h.Model.Calls()) >= before+3
+		})
+		if over {
+			break
+		}
+		if err := syscall.Kill(h.agent(session), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		h.until(id, hook.MessageEnded)
+	}
+	if spent := float64(len(h.Model.Calls())) * call; !over || spent > budget+call {
+		t.Errorf("over %v: %v was spent of %v, at %v a call", over, spent, budget, call)
+	}
+	more := h.until(h.broker.send(session, hook.MessageResume, modelserver.Prompt(echo), &hook.MessageOptions{BudgetUSD: 1}), hook.MessageEnded)
+	pid := h.agent(session)
+	less := h.until(h.broker.send(session, hook.MessagePrompt, modelserver.Prompt(echo), &hook.MessageOptions{BudgetUSD: 0.5}), hook.MessageEnded)
+	if now := h.agent(session); more.Outcome != hook.OutcomeCompleted || less.Outcome != hook.OutcomeCompleted || now == pid || now == 0 {
+		t.Errorf("process %d, then %d: %+v, %+v", pid, now, more, less)
+	}
+}
+
 // A session that is open elsewhere has one writer already.
 func TestHostIsNoSecondWriter(t *testing.T) {
 	t.Parallel()

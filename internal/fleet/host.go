@@ -113,6 +113,22 @@ func (s *Store) ToHost(host string) (sent, held []hook.Message) {
 	return sent, held
 }
 
+// HostAgent is the agent of a host whose session this is, by the last message to it; "" if none is known.
+func (s *Store) HostAgent(session string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var last *hook.Message
+	for _, e := range s.messages {
+		if e.m.SessionID == session && toHost(&e.m) && (last == nil || inOrder(*last, e.m) < 0) {
+			last = &e.m
+		}
+	}
+	if last == nil {
+		return ""
+	}
+	return last.Agent
+}
+
 // writer says for people who else writes to a session that an agent of a host is asked to: "" if nobody, or
 // only that agent. live says that the session has a process at this agent.
 func (s *Store) writer(session, agent string, live bool) string {

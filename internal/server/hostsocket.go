@@ -28,7 +28,7 @@ var (
 	errLater    = errors.New("what the host says cannot be recorded now")
 )
 
-// maxAgentResult bounds an event's result, maxAgentWords its other texts, in bytes.
+// maxAgentResult bounds an event's result, and the message of an output, maxAgentWords its other texts, in bytes.
 const (
 	maxAgentResult = 32 << 10
 	maxAgentWords  = 1000
@@ -318,7 +318,7 @@ func (h *hostLink) checkEvent(e *api.AgentEvent) string {
 		return "its cost is none"
 	case e.PR != nil && !strings.HasPrefix(e.PR.URL, "https://"):
 		return "want an https URL of a pull request"
-	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords || len(e.RequestID) > 256:
+	case len(e.Result) > maxAgentResult || len(e.Message) > maxAgentWords && e.Kind != api.AgentOutput || len(e.Message) > maxAgentResult || len(e.RequestID) > 256:
 		return "a text of it is too long"
 	case e.Error != nil && (len(e.Error.Message) > maxAgentWords || len(e.Error.Code) > 64), e.PR != nil && len(e.PR.URL) > maxAgentWords:
 		return "a text of it is too long"

@@ -276,6 +276,9 @@ func New(cfg Config) (*Server, error) {
 			Published: func(d time.Duration) { s.metrics.eventTime.Observe(d.Seconds()) }, Decided: s.metrics.decision,
 		},
 	})
+	if cfg.Messages != nil && cfg.PublishAgent != nil {
+		s.sockets.Go(s.followBlocked)
+	}
 	if cfg.Told != nil {
 		s.sockets.Go(s.followAttendance)
 	}

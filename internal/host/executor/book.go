@@ -48,6 +48,7 @@ type message struct {
 	code    string // of an outcome that is not hook.OutcomeCompleted
 	why     string
 	result  string
+	output  string  // what the agent said in the turn, where that is more than the result
 	cost    float64 // of the session, at its end
 	command string  // of a handover
 	cancels int
@@ -71,6 +72,9 @@ type book struct {
 	last  float64 // what it said last
 	saved float64 // what a resumed process begins with, if it begins with anything
 	fresh bool    // it has said nothing yet
+
+	unmetered int     // calls of the model since it said last what it had spent
+	dearest   float64 // the most that it said at once
 }
 
 func (b *book) find(id string) *message {
@@ -91,8 +95,9 @@ func (b *book) apply(e entry) {
 		b.active = e.Active
 	}
 	if e.Cost != nil {
-		b.costs(*e.Cost)
+		b.costs(*e.Cost, e.Base)
 	}
+	b.unmetered = e.Unmetered
 	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
@@ -136,24 +141,34 @@ func (b *book) step(m *message, e entry) {
 			m.began = e.At
 		}
 	case ended, lost:
-		m.outcome, m.code, m.why, m.result, m.cost = e.Outcome, e.Code, e.Why, e.Result, b.cost()
+		m.outcome, m.code, m.why, m.result, m.output, m.cost = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost()
 	}
 }
 
 // costs takes in what the process says that it has spent. A process that goes on with a session begins with
-// what the one before had saved, if that had the time to; else with nothing.
-func (b *book) costs(total float64) {
-	if b.fresh {
+// what the one before had saved, if that had the time to; else with nothing. begins says that this is it.
+func (b *book) costs(total float64, begins bool) {
+	switch {
+	case begins && !b.fresh:
+		return // it was asked again
+	case begins:
+		b.fresh, b.base, b.last = false, total, total
+	case b.fresh:
 		b.fresh, b.base = false, 0
 		if total >= b.saved {
 			b.base = b.saved
 		}
 		b.last = b.base
 	}
+	b.dearest = max(b.dearest, total-b.last)
 	b.last = max(b.last, total)
 }
 
-// exit closes the account of the process.
+// unknownCall is what a call of the model is taken to cost where none has been metered yet, in USD.
+const unknownCall = 0.01
+
+// exit closes the account of the process. What it spent since it said so last nobody knows once it was killed:
+// each of those calls, and one that may have been on its way, is taken for as dear as the dearest.
 func (b *book) exit(saved bool) {
 	if !b.fresh {
 		b.spent += b.last - b.base
@@ -161,7 +176,14 @@ func (b *book) exit(saved bool) {
 			b.saved = b.last
 		}
 	}
-	b.runs, b.starting, b.base, b.last, b.fresh = false, false, 0, 0, true
+	if !saved && b.turn() != nil {
+		call := b.dearest
+		if call == 0 {
+			call = unknownCall
+		}
+		b.spent += float64(b.unmetered+1) * call
+	}
+	b.runs, b.starting, b.base, b.last, b.fresh, b.unmetered = false, false, 0, 0, true, 0
 }
 
 // cost is what the session has spent, in USD, by the client's own estimate.

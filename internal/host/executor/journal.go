@@ -18,17 +18,22 @@ type entry struct {
 	At time.Time `json:"at"`
 	// Order is a message that the host wants to take.
 	Order *Order `json:"order,omitempty"`
-	// Message is whose State it is; Outcome, Code, Why and Result go with ended and lost.
+	// Message is whose State it is; Outcome, Code, Why, Result and Output go with ended and lost.
 	Message string `json:"message,omitempty"`
 	State   state  `json:"state,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Result  string `json:"result,omitempty"`
+	Output  string `json:"output,omitempty"`  // what the agent said in the turn, where that is more than Result
 	Command string `json:"command,omitempty"` // of a handover
 	Cancels int    `json:"cancels,omitempty"` // of the message so far
 	// Acked is a frame that the broker has; of a claim, with the Message and the State that follow.
 	Acked string `json:"acked,omitempty"`
+	// Base says that Cost is what the process begins with. Unmetered are the calls of the model since it said
+	// last what it had spent.
+	Base      bool `json:"base,omitempty"`
+	Unmetered int  `json:"unmetered,omitempty"`
 	// Process is one that is about to be started, and then the one that was.
 	Process *began `json:"process,omitempty"`
 	// Exit is the end of the process.
@@ -45,6 +50,8 @@ type began struct {
 	PID     int    `json:"pid,omitempty"`
 	ID      string `json:"id,omitempty"` // process.ID
 	Version string `json:"version,omitempty"`
+	// Budget is what the session may spend in all before it ends, in USD; 0: not known.
+	Budget float64 `json:"budget,omitempty"`
 }
 
 // exit is how a process ended. Saved says that it had time to save what it had spent.

@@ -55,6 +55,8 @@ type session struct {
 	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
 	other       string // who else writes to the session, for people
 	waiting     bool   // the client says that it waits for a person
+	output      string // what it said in the turn that runs
+	meter
 }
 
 // note writes down what happened, and only then takes it for true.
@@ -66,7 +68,7 @@ func (s *session) note(e entry) error {
 	if e.Process != nil && e.Process.PID == 0 {
 		e.Offset = 0
 	}
-	e.Active = s.active
+	e.Active, e.Unmetered = s.active, s.unmetered
 	if err := s.journal.add(e); err != nil {
 		s.broken = fmt.Errorf("the journal of session %s: %w", s.meta.Session, err)
 		s.h.cfg.Logf("%v; the agent is stopped", s.broken)
@@ -168,6 +170,9 @@ func (s *session) attach(now time.Time) {
 	}
 	if m := s.turn(); m != nil && m.cancels > 0 { // the word may not have been written
 		_ = s.write(streamjson.Interrupt(repeats + m.ID))
+	}
+	if s.runs && s.unmetered > 0 {
+		s.ask()
 	}
 }
 
@@ -353,6 +358,9 @@ func (s *session) end(now time.Time, m *message, outcome, code, why, result stri
 func (s *session) endAt(now time.Time, m *message, e entry) {
 	outcome, why := e.Outcome, e.Why
 	e.At, e.Message, e.State = now, m.ID, ended
+	if e.Output, s.output = s.output, ""; e.Output == e.Result {
+		e.Output = ""
+	}
 	_ = s.note(e)
 	s.idleSince = now
 	if outcome == hook.OutcomeCancelled && s.runs {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"assent/internal/agent/claude/streamjson"
 	"assent/internal/host/optin"
 	"assent/internal/host/process"
 )
@@ -121,11 +122,12 @@ func (s *session) start(agent optin.Agent, budget float64, now time.Time) error 
 	pid := p.Pid
 	_ = p.Release() // its end is looked for with all others', in poll
 	s.h.children[pid] = true
-	if err := s.note(entry{At: now, Process: &began{PID: pid, ID: process.ID(pid)}}); err != nil {
+	if err := s.note(entry{At: now, Process: &began{PID: pid, ID: process.ID(pid), Budget: s.cost() + budget}}); err != nil {
 		sweep(began{PID: pid, ID: process.ID(pid)}, s.meta.Session)
 		return err
 	}
-	s.idleSince = now
+	s.idleSince, s.meter = now, meter{}
+	_ = s.write(streamjson.Usage(usage + usageBase)) // before all else, so that it is answered before all else
 	s.h.cfg.Logf("session %s of %s: process %d started", s.meta.Session, s.meta.Agent, pid)
 	return nil
 }

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,9 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 	case streamjson.Mode:
 		s.mode(now, e.Mode)
 	case streamjson.Answer:
-		s.answer(now, e.Request)
+		if !s.metered(now, e) {
+			s.answer(now, e.Request)
+		}
 	case streamjson.Replay:
 		s.receipt(now, e.Prompt)
 	case streamjson.Lifecycle:
@@ -44,6 +47,13 @@ func (s *session) event(now time.Time, e streamjson.Event) {
 			s.end(now, m, hook.OutcomeFailed, "INTERRUPTED", "an earlier turn with this prompt was cut off; resume goes on", "")
 		}
 	case streamjson.Says:
+		s.called(e.Call)
+		if e.Text != "" && !e.Within && s.turn() != nil {
+			if s.output != "" {
+				s.output += "\n\n"
+			}
+			s.output = clip(s.output+e.Text, maxResult)
+		}
 		s.h.progress(now, s, e)
 	case streamjson.Result:
 		s.result(now, e)
@@ -89,11 +99,12 @@ func (s *session) receipt(now time.Time, id string) {
 		return
 	}
 	_ = s.note(entry{At: now, Message: id, State: started})
-	s.known = true
+	s.known, s.output = true, ""
 }
 
 // result closes a turn.
 func (s *session) result(now time.Time, e streamjson.Event) {
+	s.meter, s.unmetered = meter{}, 0
 	m := s.turn()
 	if m == nil { // a turn that nobody here began, or that was over when it was read again
 		_ = s.note(entry{At: now, Cost: &e.CostUSD})
@@ -109,7 +120,7 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 		over.Outcome, over.Why, over.Result = hook.OutcomeCompleted, "", clip(e.Text, maxResult)
 	case e.Outcome == streamjson.MaxBudget:
 		now := s.book
-		now.costs(e.CostUSD)
+		now.costs(e.CostUSD, false)
 		over.Code, over.Why = "BUDGET", fmt.Sprintf("the session has spent $%.2f, by the client's own estimate", now.cost())
 	case e.Outcome == streamjson.MaxTurns:
 		over.Code = "MAX_TURNS"
@@ -146,6 +157,11 @@ func (s *session) frames() []api.HostFrame {
 			switch kind {
 			case api.AgentStarted:
 				e.Timestamp, e.CostUSD = m.began, 0
+			case api.AgentOutput:
+				e.Message = cmp.Or(m.output, m.result)
+			case api.AgentBlocked:
+				e.Message = clip(m.why, maxWhy)
+				e.Error = &api.AgentError{Message: e.Message, Code: m.code}
 			case api.AgentCompleted:
 				e.Message, e.Result = clip(m.why, maxWhy), m.result
 			case api.AgentFailed:
@@ -168,10 +184,16 @@ func (s *session) frames() []api.HostFrame {
 			add("lost", api.HostFrame{Type: api.HostLost, At: m.at})
 		case m.state == ended:
 			add("ended", api.HostFrame{Type: api.HostEnded, At: m.at, Outcome: m.outcome, Command: m.command})
+			if m.output != "" || m.result != "" {
+				tell("said", api.AgentOutput)
+			}
 			if m.outcome == hook.OutcomeCompleted {
 				tell("over", api.AgentCompleted)
 			} else {
 				tell("over", api.AgentFailed)
+			}
+			if m.code == "BUDGET" || m.code == "TIMEOUT" { // it goes on once it is allowed more
+				tell("blocked", api.AgentBlocked)
 			}
 		}
 	}

@@ -17,10 +17,10 @@ const (
 	Init      Kind = "init"      // a turn begins; it has Mode and Version
 	Lifecycle Kind = "lifecycle" // of the prompt Prompt; it has State
 	Replay    Kind = "replay"    // the prompt Prompt is in the agent's context
-	Says      Kind = "says"      // the agent wrote Text, or calls Tool
+	Says      Kind = "says"      // the agent wrote Text, or calls Tool; it has Call
 	Result    Kind = "result"    // a turn is over; it has Text, Outcome and CostUSD
 	Mode      Kind = "mode"      // it works in another mode from now on, also within a turn; it has Mode
-	Answer    Kind = "answer"    // it did what a control request asked, or would not; it has Request
+	Answer    Kind = "answer"    // it did what a control request asked, or would not (Failed); it has Request, and CostUSD if Metered
 )
 
 // States of a prompt.
@@ -48,11 +48,14 @@ type Event struct {
 	Version string  // of the client
 	Prompt  string  // uuid
 	State   string  // of the prompt
+	Call    string  // names the answer of the model that this is of; one may come in several lines
 	Tool    string  // the first that is called
 	Outcome string  // Success, or error_…
 	Failed  bool    // the turn did not end well
-	Text    string  // of the result, or what the agent wrote first
+	Text    string  // of the result, or what the agent wrote
+	Within  bool    // an agent that this one started says it
 	CostUSD float64 // of this process so far, by the client's own estimate
+	Metered bool    // an Answer says what was spent
 }
 
 // Parse reads one line. Keys count exactly as they are written; of a line in which two of them could be
@@ -75,11 +78,14 @@ func Parse(text []byte) (Event, error) {
 		if err != nil {
 			return Event{}, err
 		}
-		e.Kind, e.Request = Answer, to.text("request_id")
+		e.Kind, e.Request, e.Failed = Answer, to.text("request_id"), to.text("subtype") != Success
+		if err := e.meter(to["response"]); err != nil {
+			return Event{}, err
+		}
 	case kind == "user" && o.flag("isReplay"):
 		e.Kind, e.Prompt = Replay, o.text("uuid")
 	case kind == "assistant":
-		e.Kind = Says
+		e.Kind, e.Within = Says, o.text("parent_tool_use_id") != ""
 		if err := e.says(o["message"]); err != nil {
 			return Event{}, err
 		}
@@ -92,12 +98,32 @@ func Parse(text []byte) (Event, error) {
 	return e, nil
 }
 
-// says takes the first text and the first tool out of a message of the agent.
+// meter takes what was spent out of the answer to a request for usage.
+func (e *Event) meter(response []byte) error {
+	if len(response) == 0 || response[0] != '{' {
+		return nil
+	}
+	r, err := read(response)
+	if err != nil || len(r["session"]) == 0 || r["session"][0] != '{' {
+		return err
+	}
+	session, err := read(r["session"])
+	if err != nil {
+		return err
+	}
+	if session["total_cost_usd"] != nil && !e.Failed {
+		e.Metered, e.CostUSD = true, session.number("total_cost_usd")
+	}
+	return nil
+}
+
+// says takes the texts and the first tool out of a message of the agent.
 func (e *Event) says(message []byte) error {
 	m, err := read(message)
 	if err != nil {
 		return err
 	}
+	e.Call = m.text("id")
 	blocks, err := strictjson.Array(m["content"])
 	if err != nil {
 		return fmt.Errorf("a line of the agent: content: %w", err)
@@ -109,9 +135,10 @@ func (e *Event) says(message []byte) error {
 		}
 		switch block.text("type") {
 		case "text":
-			if e.Text == "" {
-				e.Text = block.text("text")
+			if e.Text != "" {
+				e.Text += "\n"
 			}
+			e.Text += block.text("text")
 		case "tool_use":
 			if e.Tool == "" {
 				e.Tool = block.text("name")

@@ -29,6 +29,18 @@ func Prompt(uuid, session, text string) []byte {
 	}{"user", message{"user", text}, uuid, nil, session})
 }
 
+// Usage is the line that asks what was spent so far. It is answered at once, also within a turn.
+func Usage(requestID string) []byte {
+	type request struct {
+		Subtype string `json:"subtype"`
+	}
+	return line(struct {
+		Type    string  `json:"type"`
+		ID      string  `json:"request_id"`
+		Request request `json:"request"`
+	}{"control_request", requestID, request{"get_usage"}})
+}
+
 // Interrupt is the line that ends the turn that runs, and what is queued behind it.
 func Interrupt(requestID string) []byte {
 	type request struct {

@@ -77,14 +77,17 @@ func TestParseWhatWasRecorded(t *testing.T) {
 // Of a line that two readers could take for two things nothing is believed.
 func TestParseExactly(t *testing.T) {
 	for text, want := range map[string]Event{
-		`{"TYPE":"result","subtype":"success"}`:                                                                            {},
-		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                        {Kind: Result, Outcome: Success},
-		`{"type":"result","subtype":"success","is_error":true}`:                                                            {Kind: Result, Outcome: Success, Failed: true},
-		`{"type":"system","subtype":"status","status":null,"permissionMode":"auto"}`:                                       {Kind: Mode, Mode: "auto"},
-		`{"type":"system","subtype":"status","status":"compacting"}`:                                                       {},
-		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"a":1}}}`:                 {Kind: Answer, Request: "r"},
-		`{"type":"system","subtype":"init","permissionMode":7}`:                                                            {Kind: Init},
-		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Read"}]}}`: {Kind: Says, Tool: "Bash"},
+		`{"TYPE":"result","subtype":"success"}`:                                                                                         {},
+		`{"type":"result","subtype":"success","total_cost_usd":-1}`:                                                                     {Kind: Result, Outcome: Success},
+		`{"type":"result","subtype":"success","is_error":true}`:                                                                         {Kind: Result, Outcome: Success, Failed: true},
+		`{"type":"system","subtype":"status","status":null,"permissionMode":"auto"}`:                                                    {Kind: Mode, Mode: "auto"},
+		`{"type":"system","subtype":"status","status":"compacting"}`:                                                                    {},
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"a":1}}}`:                              {Kind: Answer, Request: "r"},
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"session":{"total_cost_usd":0.014}}}}`: {Kind: Answer, Request: "r", Metered: true, CostUSD: 0.014},
+		`{"type":"control_response","response":{"subtype":"error","request_id":"r","error":"Unknown","response":{"session":{}}}}`:       {Kind: Answer, Request: "r", Failed: true},
+		`{"type":"assistant","message":{"id":"msg_1","content":[]}}`:                                                                    {Kind: Says, Call: "msg_1"},
+		`{"type":"system","subtype":"init","permissionMode":7}`:                                                                         {Kind: Init},
+		`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash"},{"type":"tool_use","name":"Read"}]}}`:              {Kind: Says, Tool: "Bash"},
 	} {
 		if e, err := Parse([]byte(text)); err != nil || e != want {
 			t.Errorf("%s: %+v, %v", text, e, err)
@@ -112,7 +115,7 @@ func TestPrompt(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v", got)
 	}
-	for _, l := range [][]byte{Prompt("u", "s", "a\nb\r\u2028{"), Interrupt("x\n")} {
+	for _, l := range [][]byte{Prompt("u", "s", "a\nb\r\u2028{"), Interrupt("x\n"), Usage("x\n")} {
 		if strings.IndexByte(string(l), '\n') != len(l)-1 || !json.Valid(l) {
 			t.Errorf("%q", l)
 		}

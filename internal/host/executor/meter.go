@@ -1,0 +1,74 @@
+package executor
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"assent/internal/agent/claude/streamjson"
+)
+
+// usage begins the ids of the requests for what was spent; usageBase is the rest of that of a process's first one.
+const (
+	usage     = "usage-"
+	usageBase = "base"
+)
+
+// meter is how it stands with what the process was asked. It is asked after each call of the model, so that the
+// cost of one call at most is not known when it is killed.
+type meter struct {
+	call  string // the last one that was seen
+	asked int    // calls that the answer that is waited for will cover; 0: none is
+	asks  int
+}
+
+// called takes note of a line of the call with this id.
+func (s *session) called(id string) {
+	if id == "" || id == s.call {
+		return
+	}
+	s.call = id
+	s.unmetered++
+	s.ask()
+}
+
+// ask asks the process what it has spent, unless it was asked and has not said. One that does not read is
+// found out by what else it is written.
+func (s *session) ask() {
+	if s.asked > 0 || s.stopping != "" {
+		return
+	}
+	s.asks++
+	if s.write(streamjson.Usage(usage+strconv.Itoa(s.asks))) == nil {
+		s.asked = s.unmetered
+	}
+}
+
+// metered takes what the process says that it has spent, if e does. A client that cannot say so says at the end
+// of the turn.
+func (s *session) metered(now time.Time, e streamjson.Event) bool {
+	id, ours := strings.CutPrefix(e.Request, usage)
+	if !ours || !e.Metered && !e.Failed {
+		return false
+	}
+	if e.Failed {
+		return true
+	}
+	if id != usageBase {
+		s.unmetered -= min(s.unmetered, s.asked)
+		s.asked = 0
+	}
+	_ = s.note(entry{At: now, Cost: &e.CostUSD, Base: id == usageBase})
+	if s.unmetered > 0 {
+		s.ask()
+	}
+	return true
+}
+
+// otherBudget says whether the process was begun with another budget than the session has now that it is
+// given o. A program cannot be told another one.
+func (s *session) otherBudget(o Order) bool {
+	_, left, why := s.h.ceilings(s, o)
+	return why == "" && s.process.Budget > 0 && math.Abs(left+s.cost()-s.process.Budget) > least/2
+}
