@@ -166,6 +166,9 @@ func (c *client) ask(w *agentWatch) []byte {
 		if len(r.body) == 0 {
 			return c.undecided(r.about.byKind != "")
 		}
+		if c.cfg.Require != "" {
+			return c.verified(r.body)
+		}
 		return r.body
 	case endExpired:
 		c.cfg.Warn("no answer within " + c.cfg.Timeout.String())

@@ -91,6 +91,14 @@ type Config struct {
 	// Contain is the Landlock ABI of this machine, as install or doctor found it, where commands can run
 	// contained; 0 where not. It travels with a PermissionRequest.
 	Contain int
+	// Require, if it is hook.RequireSigned, has an allow printed only if Verify says so; Trust are the keys by whose
+	// signature it may. Enforced says that the machine's administrator wants it.
+	Require  string
+	Trust    []Trusted
+	Enforced bool
+	// Verify returns what is printed for what the broker sent, and nil and why where that must not be printed. It is
+	// required with Require: nil counts as a failure.
+	Verify func(Offer) (out []byte, why string)
 	// Spool is the directory for events that the broker did not take; empty means that they
 	// are lost.
 	Spool string
@@ -183,7 +191,7 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	}
 	c.session = p.session
 	c.secret = newSecret()
-	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw}
+	c.event = hook.Event{ID: newID(), Type: p.event, Agent: cfg.Agent, Time: start, Attempt: 1, Raw: raw, Signed: cfg.Require != ""}
 	if asks {
 		c.event.Contain = cfg.Contain
 	}
@@ -192,6 +200,9 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 	}
 
 	fault := cfg.Fault
+	if fault == nil {
+		fault = cfg.unverifiable()
+	}
 	if fault == nil {
 		fault = c.aim()
 	}
@@ -209,12 +220,12 @@ func handle(w *agentWatch, cfg Config, start time.Time, stdin *os.File) []byte {
 		return c.ask(w)
 	}
 	c.event.Origin = origin(cfg.Agent, cfg.Env)
-	if p.event == hook.EventElicitation && cfg.Agent == "claude" {
+	if p.event == hook.EventElicitation && cfg.Agent == "claude" && cfg.Require == "" {
 		return c.elicit(w)
 	}
 	out := c.deliver(w)
-	if p.event == "" {
-		return nil // what we could not read we do not answer
+	if p.event == "" || cfg.Require != "" {
+		return nil // what we could not read we do not answer; nor with what nobody signed
 	}
 	return out
 }

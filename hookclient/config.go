@@ -22,7 +22,7 @@ const maxConf = 64 << 10
 type settings struct {
 	from string // "flag --", "FILE: ", "environment ": said before a name in errors
 	socket, socketOwner, url, token, timeout,
-	onTimeout, onFailure, agent, event, transcript, contain, cacert string
+	onTimeout, onFailure, agent, event, transcript, contain, cacert, require, trust string
 }
 
 // field returns where the setting of a name is kept, nil if there is no such name.
@@ -52,9 +52,17 @@ func (s *settings) field(name string) *string {
 		return &s.contain
 	case "cacert":
 		return &s.cacert
+	case "require":
+		return &s.require
+	case "trust":
+		return &s.trust
 	}
 	return nil
 }
+
+// filesOnly are settings that no flag may say: a token on the command line would stand in every process list, and
+// what is required is not for who writes the command to choose.
+func filesOnly(name string) bool { return name == "token" || name == "require" || name == "trust" }
 
 // SystemConf is the file of the machine's administrator. It counts only while nobody but root can write it.
 const SystemConf = "/etc/assent/hook.conf"
@@ -69,7 +77,8 @@ const SystemConf = "/etc/assent/hook.conf"
 // For the same reason a token from a file goes only to a URL that does not come from the
 // environment, and who may own the socket is read from the environment only if the socket is. Whether
 // the transcript may be read, which certificates are trusted, and whether commands can run contained, is not
-// read from the environment at all.
+// read from the environment at all; what is required of an answer is read from the files alone, and where
+// SystemConf says it, from that alone.
 //
 // Wrong flags are an error, ErrHelp among them. Mistakes elsewhere are left in Config.Fault,
 // because an agent is waiting and what the flags say about failures must hold.
@@ -93,6 +102,7 @@ func readConfig(args []string, env func(string) string, systemConf string, admin
 	outside := settings{from: "environment ASSENT_", socket: env("ASSENT_SOCKET"), socketOwner: env("ASSENT_SOCKET_OWNER"), url: env("ASSENT_URL"), token: env("ASSENT_TOKEN"),
 		timeout: env("ASSENT_TIMEOUT"), onTimeout: env("ASSENT_ON_TIMEOUT"), onFailure: env("ASSENT_ON_FAILURE"), agent: env("ASSENT_AGENT")}
 
+	cfg.Enforced = system.require != ""
 	layers := []*settings{flags, system, file, &outside}
 	var faults [4]error
 	for i := len(layers) - 1; i >= 0; i-- {
@@ -127,6 +137,9 @@ func (c *Config) apply(s *settings) (fault error) {
 	}
 	if s.event != "" {
 		c.Event = s.event
+	}
+	if f := c.requires(s); f != nil && fault == nil {
+		fault = f
 	}
 	switch s.transcript {
 	case "":
@@ -252,8 +265,7 @@ func readFlags(args []string) (*settings, error) {
 		}
 		name, value, given := strings.Cut(name, "=")
 		to := s.field(name)
-		if to == nil || name == "token" {
-			// A token on the command line would stand in every process list.
+		if to == nil || filesOnly(name) {
 			return nil, errors.New("unknown flag --" + name + "; see --help")
 		}
 		if !given {
@@ -313,11 +325,14 @@ func readFile(name string, owner *uint32) (*settings, error) {
 		to := s.field(strings.TrimSpace(key))
 		if !ok || to == nil {
 			if fault == nil {
-				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain, cacert = value")
+				fault = errors.New(name + ": a line is none of socket, socket-owner, url, token, timeout, on-timeout, on-failure, agent, transcript, contain, cacert, require, trust = value")
 			}
 			continue
 		}
-		s.set(to, strings.TrimSpace(value))
+		if value = strings.TrimSpace(value); to == &s.trust && s.trust != "" {
+			value = s.trust + "\n" + value // one key a line
+		}
+		s.set(to, value)
 	}
 	s.event = "" // one file serves all events
 	return s, fault
@@ -337,8 +352,8 @@ func readConf(name string, owner *uint32) ([]byte, error) {
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxConf {
 		return nil, errors.New("is no file of a sensible size")
 	}
-	if st, ok := fi.Sys().(*syscall.Stat_t); owner != nil && (!ok || st.Uid != *owner || fi.Mode()&0o022 != 0) {
-		return nil, errors.New("others than the administrator can write it")
+	if owner != nil && (!alone(fi, *owner) || !dirAlone(path.Dir(name), *owner)) {
+		return nil, errors.New("others than the administrator can write it, or its directory")
 	}
 	b := make([]byte, fi.Size())
 	for n := 0; n < len(b); {
@@ -348,6 +363,18 @@ func readConf(name string, owner *uint32) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// alone reports whether only this user can write what fi is about.
+func alone(fi os.FileInfo, owner uint32) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Uid == owner && fi.Mode()&0o022 == 0
+}
+
+// dirAlone is alone for a directory: who can write that can put another file in the place of one in it.
+func dirAlone(dir string, owner uint32) bool {
+	fi, err := os.Stat(dir)
+	return err == nil && alone(fi, owner)
 }
 
 // quote shows a value in an error message.

@@ -108,6 +108,9 @@ func newClient(cfg Config, e hook.Event) (*client, error) {
 	if cfg.Fault != nil {
 		return nil, cfg.Fault
 	}
+	if cfg.Require != "" {
+		return nil, errors.New("require = signed: only a hook of Claude Code that checks signatures is answered on this machine")
+	}
 	if len(e.Raw) > MaxPayload {
 		return nil, errors.New("the request is larger than the broker takes")
 	}

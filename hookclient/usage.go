@@ -16,8 +16,8 @@ const Flags = `  --agent NAME                 the agent that runs the hook (clau
                                permission request (on with a socket, off with a URL)
 
 What no flag says is read from /etc/assent/hook.conf, then from $XDG_CONFIG_HOME/assent/hook.conf (lines
-like "timeout = 590s"; also "token = ...", which assent join writes, and "contain = ABI PATH", which assent
-install writes), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
+like "timeout = 590s"; also "token = ...", which assent join writes, "contain = ABI PATH", which assent
+install writes, and "require = signed" with "trust = device:KEY", which assent hook heeds), then from ASSENT_SOCKET, ASSENT_URL, ASSENT_TOKEN and so on.`
 
 // Usage is the help text of the command called name.
 func Usage(name string) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/hookclient"
+	"assent/internal/auth/strict"
 )
 
 // hookCmd is the hook client for brokers on other machines. Its flags are the hook client's
@@ -48,6 +49,9 @@ Its flags are those of assent-hook:
 			}
 			cfg.Dial = dialTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots})
 			cfg.Version = version()
+			cfg.Verify = func(o hookclient.Offer) ([]byte, string) {
+				return strict.Print(strict.Asked{ID: o.ID, Event: o.Event, Raw: o.Raw, Began: o.Began, Deadline: o.Deadline}, o.Body, o.Thumbprints(), time.Now())
+			}
 			cfg.Warn = func(line string) { cmd.PrintErrln("assent hook:", line) }
 			hookclient.Run(cfg, os.Stdin, os.Stdout)
 			return nil

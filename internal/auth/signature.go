@@ -2,18 +2,13 @@ package auth
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
-	"assent/internal/text/digest"
 )
 
 // ErrSignature says that the signature does not fit the device's key and what was sent.
@@ -25,35 +20,8 @@ type deviceKey struct {
 	pub *ecdsa.PublicKey
 }
 
-// DecisionText is what a device signs for a decision: the request, the input that it saw, and every
-// part of the decision. ECDSA on P-256 over the SHA-256 of these bytes.
-//
-// Texts of any length come in as lower-case hex of their SHA-256, an empty or absent one as
-// nothing. The JSON ones are taken byte for byte as they were sent. The first line keeps a
-// signature made for one purpose from serving another.
-//
-// A decision that says what was shown, or when it was signed, is signed in the second form, which has a
-// line for each. Pages of before sign the first.
-func DecisionText(requestID string, d hook.Decision) []byte {
-	interrupt := ""
-	if d.Interrupt {
-		interrupt = "interrupt"
-	}
-	version, more := "assent decision v1", []string(nil)
-	if d.Shown != "" || d.SignedAt != "" {
-		version, more = "assent decision v2", []string{textDigest([]byte(d.Shown)), d.SignedAt}
-	}
-	return []byte(strings.Join(append([]string{
-		version,
-		requestID,
-		d.InputSHA256,
-		string(d.Behavior),
-		interrupt,
-		textDigest([]byte(d.Message)),
-		textDigest(d.UpdatedInput),
-		textDigest(d.UpdatedPermissions),
-	}, more...), "\n"))
-}
+// DecisionText is what a device signs for a decision, see package signed.
+func DecisionText(requestID string, d hook.Decision) []byte { return signed.DecisionText(requestID, d) }
 
 // AlwaysText is what a device signs to have a proposal saved: the request it comes from, the
 // input that it saw, the rule by its digest, and its bounds as they are sent: a time, or nothing,
@@ -159,10 +127,7 @@ func optionsText(o *hook.MessageOptions) []byte {
 
 // Thumbprint names a device's key: the SHA-256 of its JWK as RFC 7638 has it, unpadded base64url. It is
 // what a host accepts orders by, so that nobody but the holder of the key can give one.
-func Thumbprint(k hook.JWK) string {
-	sum := sha256.Sum256([]byte(`{"crv":"` + k.Crv + `","kty":"` + k.Kty + `","x":"` + k.X + `","y":"` + k.Y + `"}`))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
+func Thumbprint(k hook.JWK) string { return signed.Thumbprint(k) }
 
 // VouchMessage returns m as it may be recorded for p. If p is a device it must have signed m, else
 // ErrSignature; its public key is added.
@@ -225,12 +190,7 @@ func (p Principal) VouchPush(subscription, settings []byte, signature string) er
 	return nil
 }
 
-func textDigest(text []byte) string {
-	if len(text) == 0 {
-		return ""
-	}
-	return digest.Of(text)
-}
+func textDigest(text []byte) string { return signed.Digest(text) }
 
 // Vouch returns d as it may be recorded for p. If p is a device it must have signed d, else
 // ErrSignature; its public key is added. A caller without a key cannot sign: its credential suffices,
@@ -262,39 +222,8 @@ func VerifyDecision(requestID string, d hook.Decision) bool {
 }
 
 // parseKey returns the key or an *hook.FieldError; a point that is not on the curve is one.
-func parseKey(k hook.JWK) (*ecdsa.PublicKey, error) {
-	bad := hook.BadField("publicKey", "want a JWK of an EC public key on P-256")
-	if k.Kty != "EC" || k.Crv != "P-256" {
-		return nil, bad
-	}
-	x, errX := decodeBase64(k.X)
-	y, errY := decodeBase64(k.Y)
-	if errX != nil || errY != nil || len(x) != 32 || len(y) != 32 {
-		return nil, bad
-	}
-	pub, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
-	if err != nil {
-		return nil, bad
-	}
-	return pub, nil
-}
+func parseKey(k hook.JWK) (*ecdsa.PublicKey, error) { return signed.Key(k) }
 
-// verify checks r and s, 32 bytes each in base64url, as WebCrypto gives them.
 func verify(pub *ecdsa.PublicKey, text []byte, signature string) bool {
-	sig, err := decodeBase64(signature)
-	if err != nil || len(sig) != 64 {
-		return false
-	}
-	h := sha256.Sum256(text)
-	r, s := new(big.Int).SetBytes(sig[:32]), new(big.Int).SetBytes(sig[32:])
-	return ecdsa.Verify(pub, h[:], r, s)
-}
-
-// decodeBase64 reads unpadded base64url in its one spelling: line breaks and stray bits, which
-// Go would skip, are errors.
-func decodeBase64(s string) ([]byte, error) {
-	if strings.ContainsAny(s, "\r\n") {
-		return nil, base64.CorruptInputError(0)
-	}
-	return base64.RawURLEncoding.Strict().DecodeString(s)
+	return signed.Verify(pub, text, signature)
 }

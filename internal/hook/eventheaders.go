@@ -50,6 +50,7 @@ func (e *Event) eachHeader(h headerVisitor) {
 	h.number(HeaderAttempt, &e.Attempt)
 	h.flag(HeaderSpooled, &e.Spooled)
 	h.number(HeaderContain, &e.Contain)
+	h.word(HeaderRequire, RequireSigned, &e.Signed)
 }
 
 // headerVisitor writes fields into headers, or headers into fields.
@@ -57,7 +58,8 @@ type headerVisitor interface {
 	text(name string, field *string)
 	number(name string, field *int) // positive, and within 32 bits
 	flag(name string, field *bool)
-	time(name string, field *time.Time) // of the years 1 to 9999, which JSON can write
+	word(name, word string, field *bool) // a flag that is set by this word
+	time(name string, field *time.Time)  // of the years 1 to 9999, which JSON can write
 }
 
 type headerWriter func(name, value string)
@@ -80,6 +82,12 @@ func (put headerWriter) flag(name string, field *bool) {
 	}
 }
 
+func (put headerWriter) word(name, word string, field *bool) {
+	if *field {
+		put(name, word)
+	}
+}
+
 func (put headerWriter) time(name string, field *time.Time) {
 	if !field.IsZero() {
 		put(name, field.Format(time.RFC3339Nano))
@@ -97,6 +105,8 @@ func (get headerReader) number(name string, field *int) {
 }
 
 func (get headerReader) flag(name string, field *bool) { *field = get(name) != "" }
+
+func (get headerReader) word(name, word string, field *bool) { *field = get(name) == word }
 
 func (get headerReader) time(name string, field *time.Time) {
 	value := get(name)

@@ -60,9 +60,14 @@ const (
 	HeaderContain = "Assent-Contain"
 	// HeaderVersion is the version of the hook client. It does not travel on.
 	HeaderVersion = "Assent-Version"
+	// HeaderRequire says what the hook wants of an answer, see Event.Signed: RequireSigned.
+	HeaderRequire = "Assent-Require"
 	// HeaderSource says how a PermissionRequest was asked, see Request.Source.
 	HeaderSource = "Assent-Via"
 )
+
+// RequireSigned is the value of HeaderRequire, and of require in a hook.conf.
+const RequireSigned = "signed"
 
 // ContextRoute stands behind the route of hooks for a PermissionRequest that brings the end of the
 // agent's transcript, at most MaxTranscript bytes.

@@ -43,6 +43,9 @@ type Event struct {
 	// Contain is the Landlock ABI of the hook's machine; 0 where nothing can run contained there, or
 	// the hook was not told. What that means is for the broker to say, and whose program contains.
 	Contain int
+	// Signed says that the hook prints an allow only if a key that it trusts signed that. It wants decisions as they
+	// were signed, and prints nothing else.
+	Signed bool
 	// Source is how a PermissionRequest came, see Request.Source. It does not travel on the stream.
 	Source string
 	// Origin is where the hook ran.

@@ -74,6 +74,8 @@ type Request struct {
 	NoDedup bool `json:"-"`
 	// Contain says that the hook's machine can run a command contained. It is not kept.
 	Contain bool `json:"-"`
+	// Signed says that its hook prints only what a trusted key signed, see Event.Signed. It is not kept.
+	Signed bool `json:"-"`
 	// Submitter is who brought it, see Event.Submitter; empty in records of versions that did not
 	// keep it.
 	Submitter string `json:"submitter,omitempty"`

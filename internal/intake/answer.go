@@ -6,6 +6,7 @@ import (
 
 	"assent/broker"
 	"assent/internal/agent/agents"
+	"assent/internal/auth/signed"
 	"assent/internal/hook"
 	"assent/internal/text/show"
 )
@@ -28,10 +29,15 @@ func (in *Intake) answer(req *hook.Request, id string, a broker.Answer) Answer {
 	var body []byte
 	var err error
 	decides := a.Decision != nil && (a.Outcome == hook.Allowed || a.Outcome == hook.Denied)
+	expired := a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny) // each of two duplicates by its own setting
 	switch {
+	case decides && req.Signed:
+		body, err = signed.NewAnswer(id, *a.Decision, a.By).Encode()
+	case expired && req.Signed:
+		body, err = signed.NewAnswer(id, hook.Decision{Behavior: hook.BehaviorDeny, Message: hook.TimeoutWords(in.waited(req, id))}, nil).Encode()
 	case decides:
 		body, err = agents.Encode(*a.Decision, req)
-	case a.Outcome == hook.Expired && (a.Fallback == hook.Deny || req.OnTimeout == hook.Deny): // each of two duplicates by its own setting
+	case expired:
 		body, err = agents.Deny(req.Agent, hook.TimeoutWords(in.waited(req, id)))
 	}
 	if err != nil {

@@ -242,6 +242,9 @@ func (in *Intake) Handle(ctx context.Context, a Arrival) (*Pending, error) {
 			if goesBy && a.Print != nil {
 				a.Print([]byte(noDecision))
 			}
+			if e.Signed { // it would print nothing
+				return nil, nil
+			}
 			if out := in.cfg.Reply(ctx, &e, &p.Payload); len(out) > 0 && a.Print != nil {
 				a.Print(out)
 			}

@@ -53,6 +53,8 @@ func refusesAllow(v *hook.Verdict, req *hook.Request) string {
 	switch {
 	case req.Uninspectable != "":
 		return "two readers could take this request for two things"
+	case req.Signed:
+		return "its hook takes a yes from a device that it trusts, and from no rule"
 	case v.Rule == "":
 		return "no rule allows it by name"
 	case v.Contain != "" && len(v.UpdatedInput) == 0:

@@ -61,6 +61,6 @@ func (in *Intake) readForm(e *hook.Event, p *payload) {
 		in.cfg.Log.Infow("an MCP server's form is left to the agent", "id", e.ID, "why", show.Logged(err.Error()))
 	}
 	_, unknown := agents.Named(e.Agent)
-	p.asks = err == nil && !e.Spooled && !e.Emitted && p.SessionID != "" && p.Uninspectable == "" && unknown == nil &&
+	p.asks = err == nil && !e.Spooled && !e.Emitted && !e.Signed && p.SessionID != "" && p.Uninspectable == "" && unknown == nil &&
 		len(e.Raw) <= hook.MaxRequest && in.cfg.FormsSeen() && !in.cfg.Paused()
 }

@@ -39,7 +39,8 @@ func newRequest(a *Arrival, e *hook.Event, p *hook.Payload, call identity) *hook
 		Channel:        a.Channel,
 		ToolUseID:      call.toolUseID,
 		Source:         e.Source,
-		NoDedup:        call.ambiguous,
+		NoDedup:        call.ambiguous || e.Signed, // what is signed is signed for one request
+		Signed:         e.Signed,
 		Submitter:      e.Submitter,
 		Machine:        a.Machine,
 		Contain:        e.Contain >= hook.MinContain && e.Source == "" && agents.Rewrites(e.Agent),

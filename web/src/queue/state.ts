@@ -282,7 +282,7 @@ export async function send(r: Request, decision: Answer | "handback", go: Promis
       change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms: Date.now() - at, delivered: false } }));
       return "taken";
     }
-    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence }) }, asks);
+    const { delivery } = await decide(r.id, { ...decision, inputSha256: r.inputSha256, shown: JSON.stringify({ risk: r.risk, sentence: r.sentence, tool: r.toolName, cwd: r.cwd }) }, asks);
     const ms = Date.now() - at;
     change(r.id, (i) => ({ ...i, attempt: { phase: "taken", behavior, at, ms, delivered: delivery === "delivered", decision } }));
     return "taken";

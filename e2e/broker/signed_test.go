@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assent/e2e/rig"
+	"assent/internal/auth/signed"
+	"assent/internal/hook"
+)
+
+// TestSignedAnswersOnly: a hook that requires signatures prints what a trusted device signed and denials, and of the owner's token, a rule,
+// another device and a broker that lies nothing.
+func TestSignedAnswersOnly(t *testing.T) {
+	rules := filepath.Join(rig.TempDir(t), "rules.yaml")
+	if err := os.WriteFile(rules, []byte("version: 1\nallow: [\"Bash(git status)\"]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := rig.NewDaemon(t, "--rules", rules)
+	d.Start()
+	if out := d.Hook(rig.Bash("s", "git status")).Wait(); !strings.Contains(out, "allow") {
+		t.Fatalf("the rule does not allow it where nothing is required: %q", out)
+	}
+	phone, stranger := d.PairBare("approve"), d.PairBare("approve")
+	conf := filepath.Join(d.Dir, ".config", "assent", "hook.conf")
+	if err := os.MkdirAll(filepath.Dir(conf), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, []byte("require = signed\ntrust = device:"+phone.Thumbprint()+" independent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(socket, command string) *rig.HookRun {
+		t.Helper()
+		h := &rig.HookRun{T: t, Cmd: exec.Command(rig.Program("assent"), "hook", "--socket", socket, "--timeout", "120s")}
+		h.Cmd.Env, h.Cmd.Dir, h.Cmd.Stdin = d.Env(), d.Dir, bytes.NewReader(rig.Bash("s", command))
+		h.Cmd.Stdout, h.Cmd.Stderr = &h.Stdout, &h.Stderr
+		if err := h.Cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = h.Cmd.Process.Kill() })
+		return h
+	}
+	decide := func(b *rig.BareDevice, r rig.Request) hook.Decision {
+		t.Helper()
+		full := b.Allows(r)
+		sent := full
+		sent.PublicKey = nil
+		d.Must("POST", "/v1/requests/"+r.ID+"/decision", b.Bearer(), sent, http.StatusOK, nil)
+		return full
+	}
+	prints := func(h *rig.HookRun, want, why string) {
+		t.Helper()
+		if out := h.Wait(); out != want || !strings.Contains(h.Stderr.String(), why) {
+			t.Errorf("printed %q, want %q; said %q, want %q", out, want, h.Stderr.String(), why)
+		}
+	}
+
+	h := ask(d.Socket, "make x")
+	r := d.WaitPending(1)[0]
+	was := decide(phone, r)
+	prints(h, `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, "")
+
+	h = ask(d.Socket, "make x")
+	d.Allow(d.WaitPending(1)[0])
+	prints(h, "", "the owner's token")
+
+	h = ask(d.Socket, "make x")
+	decide(stranger, d.WaitPending(1)[0])
+	prints(h, "", "not trusted: device:"+stranger.Thumbprint())
+
+	h = ask(d.Socket, "git status") // the rule leaves it to people, and a denial needs no signature
+	d.Deny(d.WaitPending(1)[0], "not now")
+	prints(h, rig.Denied("not now"), "")
+
+	plain := d.Hook(rig.Bash("s", "make x"))
+	prints(plain, "", "this program checks no signatures")
+
+	// A broker that gives out the signature of the first request for another one with the same input.
+	socket := filepath.Join(rig.TempDir(t), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay, err := signed.NewAnswer(r.ID, was, nil).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := make(chan []byte, 1)
+	lies := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(<-bodies) })}
+	go func() { _ = lies.Serve(l) }()
+	t.Cleanup(func() { _ = lies.Close() })
+	for why, body := range map[string][]byte{
+		"does not fit this request":        replay,
+		"no decision as it was signed":     []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`),
+		"it is not signed: a rule allowed": []byte(`{"behavior":"allow","by":{"kind":"rule","id":"status"}}`),
+	} {
+		h := ask(socket, "make x")
+		bodies <- body
+		prints(h, "", why)
+	}
+}
