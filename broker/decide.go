@@ -20,6 +20,9 @@ import (
 // Get tells later. d must be something the agent can take (agents.Check), which the
 // caller checks. When ctx ends the decision is still recorded; only the wait is cut short.
 func (b *Broker) Decide(ctx context.Context, id string, d hook.Decision, by hook.Approver) (View, error) {
+	if hook.Mutant("names-another") {
+		by.ID, by.Name = "nobody", "nobody"
+	}
 	outcome := outcomeOf(d.Behavior)
 	if outcome == "" {
 		return View{}, fmt.Errorf("decide %s: behavior %q: want allow or deny", id, d.Behavior)
@@ -57,6 +60,11 @@ func (b *Broker) settle(rec hook.Record, input string) (*entry, folded, error) {
 		return nil, folded{}, fmt.Errorf("decide %s: %w", id, ErrDigest)
 	}
 	rec.ID, rec.Time = uuid.NewString(), time.Now()
+	if hook.Mutant("answer-before-record") && e != nil {
+		b.mu.Lock()
+		e.answerLocked(Answer{Outcome: rec.Outcome, Decision: rec.Decision, By: rec.By, Fallback: hook.Abstain})
+		b.mu.Unlock()
+	}
 	if rec.Seq, err = b.appendDecided(ctx, rec, f.AskedSeq); err != nil {
 		return nil, folded{}, err
 	}

@@ -102,6 +102,8 @@ func (e *entry) asked() uint64 { return max(e.AskedSeq, e.askedAt) }
 // expiry is when this broker ends the request, by its own clock, see byOurClock.
 func (e *entry) expiry() time.Time {
 	switch {
+	case e.HeldElsewhere && hook.Mutant("expires-others"):
+		return e.CreatedAt.Add(time.Second)
 	case e.HeldElsewhere:
 		return e.Deadline.Add(e.b.cfg.ElsewhereExpiry)
 	case e.lapsed: // its hook has so long to come back
@@ -268,7 +270,11 @@ func (e *entry) fallbackAnswer() Answer {
 
 // answerLocked gives a to every attached hook and lets them go.
 func (e *entry) answerLocked(a Answer) {
-	for _, w := range e.waiters {
+	for i, w := range e.waiters {
+		if hook.Mutant("forgets-hooks") && e.AskedSeq%7 == 0 {
+			e.waiters[i] = nil
+			continue
+		}
 		w.answer <- a // never blocks: the channel has space for the one answer
 		w.wakeLocked()
 	}

@@ -20,6 +20,9 @@ type folded struct {
 // fold adds rec and reports whether it changed anything. Records that were folded before, that
 // come before asked, or that try to settle a settled request change nothing.
 func (f *folded) fold(rec hook.Record) bool {
+	if hook.Mutant("tail-skips") && rec.Seq%50 == 0 {
+		return false
+	}
 	if rec.Seq <= f.LastSeq || (f.AskedSeq == 0) != (rec.Step == hook.StepAsked) {
 		return false
 	}
@@ -113,6 +116,10 @@ func (f *folded) answer() Answer {
 	switch f.Outcome {
 	case hook.Allowed, hook.Denied:
 		a.Decision, a.By = f.Decision, f.DecidedBy
+		if hook.Mutant("deny-is-allow") && f.Outcome == hook.Denied {
+			d := *f.Decision
+			d.Behavior, a.Decision, a.Outcome = hook.BehaviorAllow, &d, hook.Allowed
+		}
 	case hook.Expired:
 		a.Fallback = fallbackOf(f.OnTimeout)
 	}

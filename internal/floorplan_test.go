@@ -72,9 +72,9 @@ var plan = []struct {
 		internal/setup/programs
 		internal/setup/service
 		internal/setup/update
+		internal/store/forgotten
 		internal/store/history
 		internal/store/integrity
-		internal/store/lease
 		internal/store/presence
 		internal/store/reader
 		internal/store/stream
@@ -84,6 +84,7 @@ var plan = []struct {
 		internal/text/roff
 		internal/text/show
 		internal/text/strictjson
+		internal/torture
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
@@ -231,6 +232,7 @@ var plan = []struct {
 	{"internal/store/history", "internal/feed internal/hook internal/store/follow internal/text/show", "it knows events and records, not who keeps them; payloads are read by a function that is handed in"},
 	{"internal/store/integrity", "", "it knows files and hashes, not what stands in them"},
 	{"internal/store/kvmirror", "", ""},
+	{"internal/store/forgotten", "internal/store/kvmirror internal/text/digest", "it keeps orders, and forgets nothing itself"},
 	{"internal/store/presence", "internal/store/kvmirror", "it knows keys of a KV, and no request"},
 	{"internal/store/lease", "", "it knows one key of a KV, and not what is leased"},
 	{"internal/store/reader", "internal/hook internal/store/stream", ""},
@@ -244,6 +246,8 @@ var plan = []struct {
 	{"internal/text/show", "", "foreign text is made safe on the ground floor"},
 	{"internal/text/strictjson", "", "there is one way to take a JSON object apart"},
 	{"internal/text/strictyaml", "", "it reads a text, and means no more by it than it shows"},
+
+	{"internal/torture", "hookclient internal/agent/claude/tools internal/api internal/hook", "it knows brokers as everybody does: as programs with an API"},
 }
 
 // modules says which packages may import one of another module, directly. It is the beginning of an
@@ -257,6 +261,7 @@ var modules = []struct {
 	{"charm.land/bubbletea", "internal/terminal", ""},
 	{"github.com/BurntSushi/toml", "internal/policy/importer", "policies of other agents"},
 	{"github.com/SherClockHolmes/webpush-go", "internal/outlet/notify", ""},
+	{"github.com/anishathalye/porcupine", "internal/torture", "it checks histories"},
 	{"github.com/aymanbagabas/go-udiff", "internal/terminal", ""},
 	{"github.com/charmbracelet/colorprofile", "internal/terminal", ""},
 	{"github.com/charmbracelet/x/ansi", "internal/terminal", ""},
@@ -272,8 +277,8 @@ var modules = []struct {
 	{"github.com/mdp/qrterminal", "cmd/assent", ""},
 	{"github.com/minio/highwayhash", "internal/store/integrity", "it checks what the server wrote, without the server"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/mcp", ""},
-	{"github.com/nats-io/nats-server", "internal/store/stream", "everybody else knows a Log or a KV"},
-	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream", "everybody else knows a Log or a KV"},
+	{"github.com/nats-io/nats-server", "internal/store/stream internal/torture", "everybody else knows a Log or a KV"},
+	{"github.com/nats-io/nats.go", "internal/store/integrity internal/store/reader internal/store/stream internal/torture", "everybody else knows a Log or a KV"},
 	{"github.com/nicholas-fedor/shoutrrr", "internal/outlet/notify", ""},
 	{"github.com/prometheus/client_golang", "cmd/assent internal/agent/conformance internal/metrics internal/outlet/hookd internal/outlet/notify internal/outlet/rabbit internal/server", ""},
 	{"github.com/rabbitmq/amqp091-go", "internal/outlet/rabbit", ""},

@@ -36,7 +36,7 @@ X
 	`timeout 0.1 sleep 9; echo $?`, `(sleep 0.05; echo late) & wait; echo all`, `mapfile -t a < numbers; echo ${#a[@]}`, `set -o pipefail; yes | head -1`, `seq 100000 | sha256sum`,
 	`perl -ne 'print if /needle/' sub/f.txt`, `/usr/bin/python3 -c 'print(sum(int(l) for l in open("numbers")))'`, `node -e 'console.log(require("fs").readFileSync("numbers","utf8").length)'`,
 	`/usr/bin/python3 -c 'import subprocess; print(subprocess.run(["wc","-l","numbers"],capture_output=True).stdout)'`, `node -e 'console.log(require("child_process").execSync("wc -l numbers")+"")'`,
-	`rg -n needle`, `fdfind go$`, `tree -a sub`,
+	`rg --sort path -n needle`, `fdfind go$`, `tree -a sub`,
 }
 
 var denied = regexp.MustCompile(`(?m)^.*\.(?:env|npmrc): Permission denied\n|assent: it ran contained, and could not read these, which may hold secrets: \.env, \.npmrc\n`)

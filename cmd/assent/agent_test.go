@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"assent/internal/host/optin"
 	"assent/internal/setup/doctor"
 )
 
@@ -149,5 +150,28 @@ func TestAgentServeSaysWhatIsMissing(t *testing.T) {
 	}
 	if _, err := run("serve"); err == nil || !strings.Contains(err.Error(), "nothing to run") {
 		t.Errorf("no file: %v", err)
+	}
+}
+
+// Hooks that only the project has installed are not in a session's work tree, so they are handed to the agent there.
+func TestHooksOfAWorkTree(t *testing.T) {
+	project, _ := agentHome(t)
+	a := &app{stateDir: t.TempDir()}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "assent-hook"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	hooks := `{"hooks":{"PermissionRequest":[{"hooks":[{"type":"command","command":"assent-hook --socket /s"}]}]}}`
+	for _, name := range []string{"settings.json", "settings.local.json"} {
+		if err := os.WriteFile(filepath.Join(project, ".claude", name), []byte(hooks), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for worktree := range map[bool]bool{true: true, false: true} {
+		text, err := a.hostHooks(optin.Agent{Project: project, Worktree: worktree}, "/s")
+		if err != nil || (text != nil) != worktree {
+			t.Errorf("worktree %v: %s, %v", worktree, text, err)
+		}
 	}
 }

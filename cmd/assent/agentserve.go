@@ -177,6 +177,9 @@ func (a *app) hostToken(ctx context.Context, path, name string) (string, error) 
 // hostHooks are the settings with which an agent gets the hooks that are not installed; nil: they are.
 func (a *app) hostHooks(agent optin.Agent, socket string) ([]byte, error) {
 	for _, s := range install.Survey(install.Options{Home: a.agentSurroundings().Home}, agent.Project, "") {
+		if rel, err := filepath.Rel(agent.Project, s.Path); agent.Worktree && err == nil && filepath.IsLocal(rel) {
+			continue // the work tree holds what was committed of it, if anything
+		}
 		if slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.Ours && h.Event == hook.EventPermissionRequest }) {
 			return nil, nil
 		}

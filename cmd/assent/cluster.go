@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"assent/broker"
-	"assent/internal/store/lease"
+	"assent/internal/store/forgotten"
 	"assent/internal/store/presence"
 	"assent/internal/store/stream"
 )
@@ -19,8 +19,6 @@ import (
 // cluster is this broker among those that share its record; nil where none can.
 type cluster struct {
 	presence *presence.Presence
-	streams  *stream.Stream
-	logf     func(string, ...any)
 }
 
 // joinCluster announces this broker to the others of its cluster. It returns nil for a broker with a record of
@@ -39,7 +37,7 @@ func joinCluster(ctx context.Context, stateDir string, f *serveFlags, streams *s
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{p, streams, logf}, nil
+	return &cluster{p}, nil
 }
 
 // replicas is what the broker knows of the others.
@@ -50,12 +48,9 @@ func (c *cluster) replicas() broker.Replicas {
 	return c.presence
 }
 
-// lease is held by one broker of the cluster at a time.
-func (c *cluster) lease(name string) *lease.Lease {
-	if c == nil {
-		return lease.Always()
-	}
-	return lease.Open(lease.Config{KV: c.streams, NotFound: stream.ErrKeyNotFound, Name: name, Holder: c.presence.Self(), Logf: c.logf})
+// forgotten keeps the list of sessions that all brokers forget, once forget can; nil without others.
+func (c *cluster) forgotten(ctx context.Context, stateDir string, streams *stream.Stream, forget func(context.Context, string) error, logf func(string, ...any)) (*forgotten.List, error) {
+	return forgotten.Open(ctx, forgotten.Config{KV: streams, Self: c.presence.Self(), File: filepath.Join(stateDir, "forgotten"), Forget: forget, Logf: logf})
 }
 
 // Close says that this run is over.

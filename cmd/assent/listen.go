@@ -36,6 +36,9 @@ func (f *serveFlags) check() ([]netip.Prefix, error) {
 	if f.hold < 0 {
 		return nil, usagef("--hold %s: want a duration such as 10m", f.hold)
 	}
+	if err := f.readNATS(); err != nil {
+		return nil, err
+	}
 	if err := f.checkAMQP(); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,7 @@ import (
 	"assent/internal/reqcontext"
 	"assent/internal/server"
 	"assent/internal/setup/phone"
+	"assent/internal/store/forgotten"
 	"assent/internal/store/history"
 	"assent/internal/store/stream"
 	"assent/web"
@@ -139,12 +140,14 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	go func() { defer close(warm); effects.Warm(effectsOf) }()
 	defer func() { <-warm }()
 
+	f.warnOfPasswords(os.Args, log)
+
 	// The streams. Opening them locks the state directory.
 	token, err := readersToken(os.Getenv, log)
 	if err != nil {
 		return err
 	}
-	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Replicas: f.natsReplicas, Readers: limits.readers, Repair: f.repair, Logf: sugar.Warnf}
+	cfg := stream.Config{Dir: a.stateDir, Listen: f.natsListen, ReadersToken: token, URL: f.natsURL, RecordURL: f.recURL, Creds: f.natsCreds, RecordCreds: f.recCreds, Replicas: f.natsReplicas, Readers: limits.readers, Repair: f.repair, Logf: sugar.Warnf}
 	if f.natsListen == "off" {
 		cfg.Listen = ""
 	}
@@ -317,9 +320,15 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	}
 	health := &readiness{streams: streams, socket: unix}
 
+	// What is forgotten here is at the other brokers, too, and the other way round.
+	var orders *forgotten.List
+	var forgot func(context.Context, string) error
+	if others != nil {
+		forgot = func(ctx context.Context, session string) error { return orders.Tell(ctx, session) }
+	}
 	suggested := suggest.NewStanding(book, pastOfBroker(b))
 	srv, err := server.New(server.Config{
-		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check, Shared: f.natsURL != "",
+		Broker: b, Auth: who, Publish: publish, Mismatches: schema.Report, History: hist, Push: ring, Told: ring.Tells, Hold: f.hold, HoldUnseen: f.unattended == unattendedHold, Ready: health.check, Forgot: forgot, Shared: f.natsURL != "",
 		Rules: book.Eval, Contain: intake.Contain{Rewrite: gate.Rewrite, First: once.First}, InForce: book.InForce, Views: views, Secret: a.secret, Observed: changes.Observe, Forgotten: changes.Forget, Messages: messages, Agents: hosts, PublishAgent: streams.PublishAgent, ForgetAgent: streams.ForgetAgent,
 		Halt: stops, RequireVerification: func() string { return hook.StricterVerification(f.requireVerification, book.Verification()) }, Grants: saved, Suggest: suggest.NewProposer(book, endedOf(b)), Suggested: suggested,
 		Assets: web.Assets(), Log: log, HostID: host, MaxSockets: limits.sockets, MaxWaiting: limits.waiting, MaxRemote: limits.remote, URL: url, PublicURLs: f.publicURLs, TrustedProxies: proxies, Version: version(),
@@ -332,6 +341,12 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 		return err
 	}
 	defer closing(&err, "sockets", srv.Close)
+	if others != nil {
+		if orders, err = others.forgotten(ctx, a.stateDir, streams, srv.ForgetElsewhere, sugar.Warnf); err != nil {
+			return err
+		}
+		defer closing(&err, "sessions to forget", orders.Close)
+	}
 	stops.Notify(func() {
 		srv.HaltChanged()
 		ring.Halted(stops.State())

@@ -14,6 +14,7 @@ import (
 type serveFlags struct {
 	listen, socket, socketGroup  string
 	natsListen, natsURL, recURL  string
+	natsCreds, recCreds          string
 	natsReplicas, historyDays    int
 	tlsCert, tlsKey, rules       string
 	contain                      string
@@ -53,8 +54,10 @@ func (f *serveFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.notices, "notices", "", "file of services to tell when a request waits (default $XDG_CONFIG_HOME/assent/notices.yaml, if it is there); \"off\" for none")
 	fl.StringVar(&f.pushContact, "push-contact", "", "https or mailto URL of who runs this broker, for browsers' push services (default the public URL)")
 	fl.StringSliceVar(&f.pushAllow, "push-allow", nil, "origin of a push service of your own, such as https://push.internal:8443; others must have public addresses")
-	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine")
-	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record (default: that of --nats-url)")
+	fl.StringVar(&f.natsURL, "nats-url", "", "external NATS cluster for events instead of the embedded engine; file:PATH reads the address from a file")
+	fl.StringVar(&f.natsCreds, "nats-creds", "", "file of credentials (.creds) for --nats-url")
+	fl.StringVar(&f.recURL, "record-url", "", "external NATS cluster for the record, or file:PATH (default: that of --nats-url)")
+	fl.StringVar(&f.recCreds, "record-creds", "", "file of credentials (.creds) for the record (default: that of --nats-creds)")
 	fl.IntVar(&f.natsReplicas, "nats-replicas", 1, "replicas of each stream on an external cluster")
 	f.addMutations(fl)
 	fl.DurationVar(&f.hold, "hold", intake.DefaultHold, "how long a request waits at most of an agent that shows no prompt of its own meanwhile, such as Codex: nobody can go on at its terminal until then")

@@ -79,6 +79,9 @@ func TestAgentsUnderSystemd(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	if out := must(assent, "up"); !strings.Contains(out, "service install --agents") {
+		t.Errorf("up does not offer it: %s", out)
+	}
 	must(assent, "service", "install", "--agents")
 	type status struct{ Installed, Running, Ready bool }
 	is := func(want status) func() bool {
@@ -93,6 +96,9 @@ func TestAgentsUnderSystemd(t *testing.T) {
 	}
 	if out := must(assent, "service", "install", "--agents"); !strings.Contains(out, "Nothing to do") {
 		t.Errorf("a second install: %s", out)
+	}
+	if out := must(assent, "up"); !strings.Contains(out, "offered already") {
+		t.Errorf("up offers what is there: %s", out)
 	}
 	rig.Eventually(t, rig.Soon, "the agent is offered", func() bool {
 		return strings.Contains(must(assent, "agent", "list"), "coder")

@@ -23,3 +23,18 @@ func (b *BareDevice) MessageAs(id, session, text string) api.NewMessage {
 	}
 	return api.NewMessage{ID: m.ID, Agent: m.Agent, Kind: m.Kind, Prompt: m.Prompt, ExpiresAt: m.ExpiresAt, Signature: b.key.Sign(auth.MessageText(m))}
 }
+
+// AgentMessage is a message to an agent of a host, signed by the device.
+func (b *BareDevice) AgentMessage(agent, session, kind, prompt string, options *hook.MessageOptions) api.NewAgentMessage {
+	m := hook.Message{
+		ID: uuid.NewString(), Agent: agent, SessionID: session, Kind: kind, Prompt: prompt, Options: options,
+		ExpiresAt: time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
+	}
+	return api.NewAgentMessage{
+		ID: m.ID, Agent: m.Agent, SessionID: m.SessionID, Kind: m.Kind, Prompt: m.Prompt, Options: m.Options, ExpiresAt: m.ExpiresAt,
+		Signature: b.key.Sign(auth.MessageText(m)),
+	}
+}
+
+// Thumbprint is how agents.yaml names the device's key.
+func (b *BareDevice) Thumbprint() string { return "device:" + auth.Thumbprint(b.key.JWK()) }

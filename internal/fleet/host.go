@@ -150,7 +150,8 @@ func (s *Store) sendToHost(ctx context.Context, m hook.Message, host string) (ho
 	s.mu.Lock()
 	waiting := 0
 	for _, e := range s.messages {
-		if e.m.SessionID == m.SessionID && e.m.State == hook.MessageSent {
+		// However much waits, what ends the turn before it finds room.
+		if e.m.SessionID == m.SessionID && e.m.State == hook.MessageSent && (e.m.Kind == hook.MessageCancel) == (m.Kind == hook.MessageCancel) {
 			waiting++
 		}
 	}

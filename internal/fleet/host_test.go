@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,6 +80,23 @@ func TestAPromptIsWords(t *testing.T) {
 				if _, err := g.Send(t.Context(), forCoder("a", "s", kind, text)); !errors.As(err, &bad) || bad.Field != "prompt" {
 					t.Errorf("%s %q: %v", kind, text, err)
 				}
+			}
+		}
+	})
+}
+
+// A full queue does not keep a cancel out, and has a bound for these, too.
+func TestACancelFindsRoom(t *testing.T) {
+	withRegistry(t, func(t *testing.T, _ *rig, g *Registry, _ *Link) {
+		for _, kind := range []string{hook.MessagePrompt, hook.MessageCancel} {
+			text := map[string]string{hook.MessagePrompt: "x"}[kind]
+			for i := range maxWaiting {
+				if _, err := g.Send(t.Context(), forCoder(fmt.Sprintf("%s%d", kind, i), "s", kind, text)); err != nil {
+					t.Fatalf("%s %d: %v", kind, i, err)
+				}
+			}
+			if _, err := g.Send(t.Context(), forCoder(kind, "s", kind, text)); !errors.Is(err, ErrTooMany) {
+				t.Errorf("%s: %v", kind, err)
 			}
 		}
 	})

@@ -98,7 +98,11 @@ func (s *Server) messageAgent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil { // else it was sent again, which costs nothing
-		if !s.senders.allow(by.Approver) {
+		sender := by.Approver
+		if m.Kind == hook.MessageCancel { // who has said too much can still say stop
+			sender.ID += " " + m.Kind
+		}
+		if !s.senders.allow(sender) {
 			s.fail(w, r, errMessageRate)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"assent/broker"
 	"assent/internal/agent/agents"
 	"assent/internal/api"
 	"assent/internal/feed"
@@ -215,8 +217,29 @@ func (s *Server) forgetSession(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	s.forgetHere(id)
+	if s.cfg.Forgot != nil {
+		if err := s.cfg.Forgot(r.Context(), id); err != nil {
+			s.fail(w, r, fmt.Errorf("%w (%w)", broker.ErrUnavailable, err))
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// forgetHere drops what is in memory of a session.
+func (s *Server) forgetHere(id string) {
 	s.cfg.Broker.Forget(id)
 	s.intake.Forget(id)
 	s.index.forget(id)
-	w.WriteHeader(http.StatusNoContent)
+}
+
+// ForgetElsewhere forgets a session that another broker was told to forget, and removed from what they
+// share. An error says that it is to be tried again.
+func (s *Server) ForgetElsewhere(ctx context.Context, id string) error {
+	if err := s.cfg.History.Forget(ctx, id); err != nil && !errors.Is(err, history.ErrNotFound) {
+		return err
+	}
+	s.forgetHere(id)
+	return nil
 }

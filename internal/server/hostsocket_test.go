@@ -505,6 +505,9 @@ func TestAgentLimits(t *testing.T) {
 		if r := post("free"); r.status != http.StatusTooManyRequests {
 			t.Errorf("the 21st in a minute: %d %s", r.status, r.body)
 		}
+		if r := g.send("free", p.bearer, p.toAgent("free", aSession, hook.MessageCancel, "", nil)); r.status == http.StatusTooManyRequests {
+			t.Errorf("who has sent too much cannot stop an agent: %d %s", r.status, r.body)
+		}
 	})
 }
 

@@ -100,6 +100,8 @@ type Config struct {
 	Push *notify.Push
 	// Mismatches says how events differed from their schemas; nil means that they were not compared.
 	Mismatches func() conformance.Report
+	// Forgot tells the other brokers of the cluster that a session was forgotten here; nil: there are none.
+	Forgot func(ctx context.Context, session string) error
 	// Shared says that other brokers share the record, on a cluster: hooks that it keeps waiting are to send
 	// their requests again.
 	Shared bool

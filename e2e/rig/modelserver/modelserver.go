@@ -88,6 +88,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	calls   []Call        // guarded by mu
+	slim    bool          // guarded by mu
 	refused []string      // guarded by mu
 	changed chan struct{} // guarded by mu; closed and replaced at every change
 }
@@ -167,9 +168,19 @@ func (s *Server) Results() []Result {
 	return all
 }
 
+// Slim has the bodies of calls forgotten from now on: a test of thousands need not hold them all.
+func (s *Server) Slim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slim = true
+}
+
 func (s *Server) record(c Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.slim {
+		c.Body = nil
+	}
 	s.calls = append(s.calls, c)
 	s.notifyLocked()
 }

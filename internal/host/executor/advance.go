@@ -48,6 +48,10 @@ func (s *session) advance(ctx context.Context, now time.Time) {
 		s.end(now, m, hook.OutcomeCompleted, "", "the session runs again", "")
 		return
 	}
+	if !s.straysUntil.IsZero() {
+		s.strays(now)
+		s.straysUntil = time.Time{}
+	}
 	if s.note(entry{At: now, Message: m.ID, State: written}) != nil {
 		return
 	}

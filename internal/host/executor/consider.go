@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,11 @@ func (h *Host) consider(ctx context.Context, o Order) {
 		why = s.broken.Error()
 	case s != nil && s.handed && o.Kind == hook.MessagePrompt:
 		why = "the session was handed over to a terminal; when it has ended there, send a message of kind resume"
+	case s != nil && s.gone() != "":
+		why = s.gone()
+		if s.runs {
+			s.stop(time.Now(), "EXIT", why, 1)
+		}
 	case s != nil && s.runs && o.Kind == hook.MessagePrompt:
 		_, _, why = h.ceilings(s, o)
 		if why == "" && s.other != "" {
@@ -89,6 +95,19 @@ func (h *Host) consider(ctx context.Context, o Order) {
 			}
 		}
 	}
+}
+
+// gone says that the session's directory is not there any more, "" if it is. Nothing is started for it elsewhere.
+func (s *session) gone() string {
+	if s.runs {
+		if dir, err := os.Readlink("/proc/" + strconv.Itoa(s.process.PID) + "/cwd"); err == nil && strings.HasSuffix(dir, " (deleted)") {
+			return "the session's directory is gone, " + strings.TrimSuffix(dir, " (deleted)") + "; start another session"
+		}
+	}
+	if s.known && s.meta.Worktree != "" && s.workDir() == s.meta.Project {
+		return "the session's work tree is gone, " + s.meta.Worktree + " of " + s.meta.Project + "; start another session"
+	}
+	return ""
 }
 
 // check looks at an order by itself.

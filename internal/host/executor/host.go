@@ -332,13 +332,18 @@ func (h *Host) progress(now time.Time, s *session, e streamjson.Event) {
 	if text == "" || s.turn() == nil || now.Sub(h.said[s.meta.Session]) < progressEvery {
 		return
 	}
+	h.tell(now, s, strings.Join(strings.Fields(text), " "))
+}
+
+// tell tells of what is not about a message.
+func (h *Host) tell(now time.Time, s *session, text string) {
 	h.said[s.meta.Session] = now
 	if len(h.events) >= maxEvents {
 		h.events = h.events[1:]
 	}
 	h.serial++
 	h.events = append(h.events, api.HostFrame{Type: api.HostEvent, ID: fmt.Sprintf("%s-%d", h.name, h.serial), At: now, Event: &api.AgentEvent{
-		SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: api.AgentProgress, Message: clip(strings.Join(strings.Fields(text), " "), maxProgress), Timestamp: now,
+		SessionID: s.meta.Session, Agent: s.meta.Agent, Kind: api.AgentProgress, Message: clip(text, maxProgress), Timestamp: now,
 	}})
 	h.changed()
 }

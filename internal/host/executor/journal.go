@@ -116,6 +116,8 @@ func (j *journal) add(e entry) error {
 		return err
 	}
 	if err := j.f.Sync(); err != nil {
+		_ = j.f.Truncate(j.size)
+		_, _ = j.f.Seek(j.size, io.SeekStart)
 		return err
 	}
 	j.size += int64(len(line)) + 1

@@ -46,13 +46,15 @@ type session struct {
 	known     bool  // its start is known to the broker's readers (AgentStarted)
 	idleSince time.Time
 	lookedAt  time.Time // for what changes seldom
-	tickedAt  time.Time // of active
-	stopping  string    // why the process is being ended, by a code of api.AgentError; empty: it is not
-	stopWhy   string
-	stopAt    time.Time
-	forced    int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
-	other     string // who else writes to the session, for people
-	waiting   bool   // the client says that it waits for a person
+	// straysUntil is until when strays are looked for, after a turn was cancelled and before the next one.
+	straysUntil time.Time
+	tickedAt    time.Time // of active
+	stopping    string    // why the process is being ended, by a code of api.AgentError; empty: it is not
+	stopWhy     string
+	stopAt      time.Time
+	forced      int    // how hard it was told: 1 interrupt, 2 SIGTERM, 3 killed
+	other       string // who else writes to the session, for people
+	waiting     bool   // the client says that it waits for a person
 }
 
 // note writes down what happened, and only then takes it for true.
@@ -74,6 +76,31 @@ func (s *session) note(e entry) error {
 	s.book.apply(e)
 	s.h.changed()
 	return nil
+}
+
+// mend finds out whether the journal can be written again: the disk was full, and is not any more. What the process
+// did meanwhile is not known for certain, so it ends.
+func (s *session) mend(now time.Time) {
+	if now.Sub(s.lookedAt) < lookEvery {
+		return
+	}
+	if s.lookedAt = now; s.journal.add(entry{At: now}) != nil {
+		return
+	}
+	why := s.broken.Error()
+	s.broken = nil
+	s.h.cfg.Logf("the journal of session %s can be written again", s.meta.Session)
+	if !s.runs {
+		return
+	}
+	if err := s.openFiles(); err != nil {
+		sweep(s.process, s.meta.Session)
+		s.exited(now, false)
+		return
+	}
+	if s.stopping == "" {
+		s.stop(now, "EXIT", why, 2)
+	}
 }
 
 // makeSession makes the directory of a session.
@@ -146,6 +173,9 @@ func (s *session) attach(now time.Time) {
 
 // poll takes in what the process did since.
 func (s *session) poll(now time.Time) {
+	if s.broken != nil {
+		s.mend(now)
+	}
 	if !s.runs || s.broken != nil && s.in == nil {
 		return
 	}
@@ -209,6 +239,9 @@ func (s *session) limits(now time.Time) {
 		return
 	}
 	s.lookedAt = now
+	if !s.straysUntil.IsZero() && m == nil {
+		s.strays(now)
+	}
 	if fi, err := s.out.Stat(); err == nil && fi.Size() > maxOutput {
 		s.stop(now, "EXIT", fmt.Sprintf("the agent wrote more than %d MiB; resume goes on with an empty file", maxOutput>>20), 2)
 	} else if fi, err := os.Stat(filepath.Join(s.dir, errFile)); err == nil && fi.Size() > maxErrors {
@@ -229,8 +262,10 @@ func (s *session) limits(now time.Time) {
 	case s.outstanding() != nil:
 		s.idleSince = now
 	case s.other != "":
-		s.h.cfg.Logf("session %s was taken over by %s; the agent here is ended", s.meta.Session, s.other)
-		s.stop(now, "INTERRUPTED", "the session was taken over in a terminal, by "+s.other, 1)
+		why := "the session was taken over in a terminal, by " + s.other
+		s.h.cfg.Logf("session %s: %s; the agent here is ended", s.meta.Session, why)
+		s.h.tell(now, s, why)
+		s.stop(now, "INTERRUPTED", why, 1)
 	case now.Sub(s.idleSince) > idleTime:
 		s.stop(now, "EXIT", "it had nothing to do", 1)
 	}
@@ -309,47 +344,6 @@ func (s *session) settle(now time.Time, m *message, code, why string) {
 	}
 }
 
-// arrived says whether the prompt stands in the session's transcript; known is false where that cannot be
-// seen. A session that was never begun has none.
-func (s *session) arrived(id string) (arrived, known bool) {
-	for _, path := range transcripts(s.h.cfg.Home, "", s.meta.Session) {
-		f, err := os.Open(path)
-		if err != nil {
-			return false, false
-		}
-		found, err := contains(f, []byte(id))
-		f.Close()
-		if err != nil {
-			return false, false
-		}
-		if found {
-			return true, true
-		}
-	}
-	return false, true
-}
-
-// contains looks for a text in what r brings.
-func contains(r io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 0, 256<<10)
-	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if bytes.Contains(buf, want) {
-			return true, nil
-		}
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if keep := len(want) - 1; len(buf) > keep {
-			buf = buf[:copy(buf, buf[len(buf)-keep:])]
-		}
-	}
-}
-
 // end notes what became of a prompt.
 func (s *session) end(now time.Time, m *message, outcome, code, why, result string) {
 	s.endAt(now, m, entry{Outcome: outcome, Code: code, Why: why, Result: result})
@@ -361,8 +355,9 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 	e.At, e.Message, e.State = now, m.ID, ended
 	_ = s.note(e)
 	s.idleSince = now
-	if outcome == hook.OutcomeCancelled && s.runs && !sweepStrays(s.process, s.meta.Session) {
-		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	if outcome == hook.OutcomeCancelled && s.runs {
+		s.strays(now)
+		s.straysUntil = now.Add(graceTime) // what the client ends itself leaves its children behind a moment later
 	}
 	for _, c := range s.messages { // what was to cancel it has done so
 		if c.Kind == hook.MessageCancel && (c.state == written || c.state == started) {
@@ -370,6 +365,16 @@ func (s *session) endAt(now time.Time, m *message, e entry) {
 		}
 	}
 	s.h.cfg.Logf("session %s of %s: %s%s", s.meta.Session, s.meta.Agent, outcome, because(why))
+}
+
+// strays kills what the tools of a cancelled turn left to themselves.
+func (s *session) strays(now time.Time) {
+	if now.After(s.straysUntil) {
+		s.straysUntil = time.Time{}
+	}
+	if !sweepStrays(s.process, s.meta.Session) {
+		s.h.cfg.Logf("session %s: not every process of its tools could be killed", s.meta.Session)
+	}
 }
 
 func because(why string) string {

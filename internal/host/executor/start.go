@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -34,23 +33,6 @@ type meta struct {
 	Project  string    `json:"project"`
 	Worktree string    `json:"worktree,omitempty"` // name of its work tree, if it has one of its own
 	MadeAt   time.Time `json:"madeAt"`
-}
-
-// notInSlug are the characters of a path that the client replaces in the name of a project's directory.
-var notInSlug = regexp.MustCompile(`[^A-Za-z0-9]`)
-
-// transcripts are the files in which the client keeps this session; none: it does not know it. project
-// limits them to sessions that were begun there; empty: wherever.
-func transcripts(home, project, session string) []string {
-	dir := "*"
-	if project != "" {
-		dir = notInSlug.ReplaceAllString(project, "-")
-	}
-	found, err := filepath.Glob(filepath.Join(home, ".claude", "projects", dir, session+".jsonl"))
-	if err != nil {
-		return nil
-	}
-	return found
 }
 
 // args are the words behind the agent's program. known says that the client has the session already.

@@ -127,6 +127,9 @@ func (s *session) result(now time.Time, e streamjson.Event) {
 // frames are what the broker has not acknowledged yet of the session's messages, in order. No frame has
 // a prompt.
 func (s *session) frames() []api.HostFrame {
+	if s.broken != nil { // what is acknowledged could not be noted, and would be said again and again
+		return nil
+	}
 	var all []api.HostFrame
 	for _, m := range s.messages {
 		add := func(what string, f api.HostFrame) {

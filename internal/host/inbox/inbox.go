@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"assent/internal/host/peercred"
@@ -100,18 +101,19 @@ func find(dir, sessionID string) (live []Session, err error) {
 
 // read reads one session's file, if it is this user's.
 func read(path string) (s Session, err error) {
-	info, err := os.Lstat(path)
+	// What is no file any more when it is opened is neither followed nor waited for.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
 		return s, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile || !ours(info) {
 		return s, ErrNone
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return s, err
-	}
-	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return s, err

@@ -114,17 +114,25 @@ func startEngine(ctx context.Context, kind engineKind, dir string, reserve int64
 }
 
 // dialEngine connects to an external cluster.
-func dialEngine(ctx context.Context, kind engineKind, url string, logf func(string, ...any)) (*engine, error) {
+func dialEngine(ctx context.Context, kind engineKind, url, creds string, logf func(string, ...any)) (*engine, error) {
 	e := newEngine(kind, logf)
 	timeout := 5 * time.Second
 	if d, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(d))
 	}
 	// A dead peer must be noticed: the hooks of the plain events wait no longer than a second.
-	if err := e.connect(url, nats.Timeout(timeout), nats.ReconnectWait(250*time.Millisecond),
-		nats.PingInterval(2*time.Second), nats.MaxPingsOutstanding(2)); err != nil {
+	opts := []nats.Option{nats.Timeout(timeout), nats.ReconnectWait(250 * time.Millisecond),
+		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2)}
+	if creds != "" {
+		opts = append(opts, nats.UserCredentials(creds))
+	}
+	if err := e.connect(url, opts...); err != nil {
 		e.stop()
 		return nil, err
+	}
+	if _, err := e.js.AccountInfo(ctx); errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+		e.stop()
+		return nil, fmt.Errorf("the NATS server for %s has no JetStream: add \"jetstream { store_dir: /var/lib/nats }\" to its configuration, and \"jetstream: enabled\" to the account, or start it with nats-server -js", kind.name)
 	}
 	if have := e.nc.MaxPayload(); have < maxPayload {
 		logf("%s: this NATS server takes messages of %d bytes at most; larger events are published as markers (max_payload: 8MB would take them all)", kind.name, have)

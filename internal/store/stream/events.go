@@ -32,6 +32,14 @@ const headerRoom = 64 << 10
 // within a second if the server takes nothing, and when ctx is done.
 func (s *Stream) Publish(ctx context.Context, e hook.Event) (seq uint64, err error) {
 	msg := eventMessage(e, s.events.largestEvent())
+	if hook.Mutant("loses-events") && len(e.Raw)%2 == 0 {
+		return 1, nil
+	}
+	if hook.Mutant("doubles-events") {
+		again := *msg
+		again.Header = nil
+		_, _ = s.events.js.PublishMsg(ctx, &again) // the second has no id
+	}
 	err = s.events.write(ctx, msg.Size(), func(ctx context.Context) error {
 		ack, err := s.events.js.PublishMsg(ctx, msg,
 			jetstream.WithExpectStream(EventsStream), jetstream.WithRetryAttempts(0))

@@ -148,3 +148,20 @@ func TestExternalAway(t *testing.T) {
 		t.Error("and more")
 	}
 }
+
+// A server without JetStream is refused in one line that says what to add.
+func TestExternalWithoutJetStream(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Start()
+	defer func() { srv.Shutdown(); srv.WaitForShutdown() }()
+	if !srv.ReadyForConnections(patience) {
+		t.Fatal("the server does not start")
+	}
+	_, err = Open(t.Context(), Config{URL: srv.ClientURL()})
+	if err == nil || !strings.Contains(err.Error(), "has no JetStream") || !strings.Contains(err.Error(), "jetstream {") {
+		t.Errorf("%v", err)
+	}
+}

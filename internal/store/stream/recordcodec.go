@@ -2,6 +2,8 @@ package stream
 
 import (
 	"bytes"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,6 +19,9 @@ import (
 const (
 	// HeaderRecord holds an asked record without its payload.
 	HeaderRecord = "Assent-Record"
+	// HeaderSalt makes the hash of a record one that nobody can guess a short command by: 32 random bytes
+	// in hex. It goes with the record when that is forgotten. Records of earlier releases have none.
+	HeaderSalt = "Assent-Salt"
 
 	// RecordFormat is the format of the records that this program writes. Brokers of another one cannot
 	// share a record with it.
@@ -51,6 +56,9 @@ type span [2]int
 // recordMessage is the message for a record.
 func recordMessage(rec hook.Record) (*nats.Msg, error) {
 	msg := nats.NewMsg(recordSubject(rec.RequestID))
+	salt := make([]byte, 32)
+	_, _ = rand.Read(salt) // it never fails
+	msg.Header[HeaderSalt] = []string{hex.EncodeToString(salt)}
 	st := storedRecord{Record: rec, Exact: map[string][]byte{}}
 	st.Seq = 0
 	var raw []byte

@@ -34,8 +34,15 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	}
 	var seq uint64
 	sent := false
+	if hook.Mutant("no-fsync-wait") && rec.Step == hook.StepDecided { // told before it is acknowledged, and lost
+		return after + 1, nil
+	}
 	err = s.record.write(ctx, msg.Size(), func(ctx context.Context) (err error) {
 		sent = true
+		if hook.Mutant("no-compare-and-set") {
+			seq, err = s.record.store(ctx, RecordStream, msg, jetstream.WithRetryAttempts(0))
+			return err
+		}
 		seq, err = s.record.store(ctx, RecordStream, msg,
 			jetstream.WithExpectLastSequencePerSubject(after), jetstream.WithRetryAttempts(0))
 		return err
@@ -69,6 +76,9 @@ func (s *Stream) Append(ctx context.Context, rec hook.Record, after uint64) (uin
 	case lookErr == nil:
 		return seq, nil
 	case errors.Is(lookErr, broker.ErrConflict):
+		if hook.Mutant("conflict-is-success") {
+			return after + 1, nil
+		}
 		return 0, lookErr
 	case isConflict(err) && errors.Is(lookErr, errNotThere):
 		return 0, broker.ErrConflict // by a server that knows more than the one that was asked

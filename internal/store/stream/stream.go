@@ -18,6 +18,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,9 @@ type Config struct {
 	// URL is an external NATS cluster for the events; empty means embedded. RecordURL is the
 	// one for the record; empty means the same as URL.
 	URL, RecordURL string
+	// Creds and RecordCreds are files of credentials for them (.creds: a JWT and a seed); empty: none, of the
+	// record those of the events.
+	Creds, RecordCreds string
 	// Replicas of every stream in an external cluster; 0 means 1.
 	Replicas int
 	// Readers is how many connections Listen takes; 0 means 1024.
@@ -164,7 +168,7 @@ func (s *Stream) open(ctx context.Context) error {
 func (s *Stream) openEvents(ctx context.Context) (err error) {
 	kind := engineKind{name: "events", stream: EventsStream, inFlight: 256, readers: true}
 	if s.cfg.URL != "" {
-		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
+		s.events, err = dialEngine(ctx, kind, s.cfg.URL, s.cfg.Creds, s.logf)
 	} else {
 		kind.listen, kind.conns, kind.readersToken = s.cfg.Listen, s.cfg.Readers, s.cfg.ReadersToken
 		if err := s.cleanEvents(); err != nil {
@@ -183,9 +187,9 @@ func (s *Stream) openRecord(ctx context.Context) (err error) {
 	// they are all written long before the first of them times out.
 	kind := engineKind{name: "record", stream: RecordStream, inFlight: 32, sync: true}
 	if url := s.cfg.RecordURL; url != "" {
-		s.record, err = dialEngine(ctx, kind, url, s.logf)
+		s.record, err = dialEngine(ctx, kind, url, cmp.Or(s.cfg.RecordCreds, s.cfg.Creds), s.logf)
 	} else if s.cfg.URL != "" {
-		s.record, err = dialEngine(ctx, kind, s.cfg.URL, s.logf)
+		s.record, err = dialEngine(ctx, kind, s.cfg.URL, cmp.Or(s.cfg.RecordCreds, s.cfg.Creds), s.logf)
 	} else {
 		var dir string
 		if dir, err = s.openMark(); err == nil {

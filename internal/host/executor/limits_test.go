@@ -1,0 +1,105 @@
+package executor
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assent/internal/hook"
+	"assent/internal/host/process"
+)
+
+// A process without work is ended after an hour, as a person would end it, and not before.
+func TestIdleProcessEnds(t *testing.T) {
+	if process.ID(os.Getpid()) == "" {
+		t.Skip("this system does not name processes")
+	}
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	dir := t.TempDir()
+	out, err := os.Create(filepath.Join(dir, outFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	now := time.Now()
+	h := &Host{cfg: Config{Dir: dir, Home: dir, Logf: t.Logf}, said: map[string]time.Time{}}
+	s := &session{h: h, dir: dir, out: out, meta: meta{Session: two}, idleSince: now, book: book{runs: true, process: began{PID: cmd.Process.Pid, ID: process.ID(cmd.Process.Pid)}}}
+	if s.limits(now.Add(idleTime - time.Second)); s.stopping != "" {
+		t.Errorf("ended early: %s", s.stopWhy)
+	}
+	if s.limits(now.Add(idleTime + lookEvery)); s.stopping != "EXIT" || s.forced != 1 {
+		t.Errorf("%q, %q", s.stopping, s.stopWhy)
+	}
+	_ = cmd.Wait()
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %v", cmd.ProcessState)
+	}
+}
+
+// A session is not begun a second time in a place that looks like the one it had.
+func TestSessionWithoutItsPlace(t *testing.T) {
+	project := t.TempDir()
+	s := &session{meta: meta{Session: two, Project: project, Worktree: "assent-x"}}
+	if why := s.gone(); why != "" {
+		t.Errorf("it has not begun: %s", why)
+	}
+	if s.known = true; !strings.Contains(s.gone(), "work tree is gone") {
+		t.Errorf("%q", s.gone())
+	}
+	if err := os.MkdirAll(filepath.Join(project, ".claude/worktrees/assent-x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if why := s.gone(); why != "" {
+		t.Errorf("it is there: %s", why)
+	}
+}
+
+// While the journal cannot be written nothing is said twice, and once it can be the session goes on.
+func TestJournalIsMended(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, journalFile)
+	j, err := openJournal(path, func(entry) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Host{cfg: Config{Dir: dir, Logf: t.Logf}, wake: make(chan struct{}, 1), sessions: map[string]*session{}}
+	s := &session{h: h, dir: dir, meta: meta{Session: two}, journal: j, book: book{fresh: true}}
+	h.sessions[two] = s
+	if err := s.note(entry{Order: &Order{ID: one, Session: two, Kind: hook.MessagePrompt}}); err != nil {
+		t.Fatal(err)
+	}
+	works := j.f
+	if j.f, err = os.Open(path); err != nil { // for reading only
+		t.Fatal(err)
+	}
+	if h.Acked(frameID(one, "taken"), true); s.broken == nil || s.find(one).state != claimed || len(s.frames()) != 0 {
+		t.Errorf("%v, %s, %v", s.broken, s.find(one).state, s.frames())
+	}
+	now := time.Now()
+	if s.mend(now); s.broken == nil {
+		t.Error("it was mended by hope")
+	}
+	j.f.Close()
+	j.f = works
+	if s.mend(now.Add(time.Second)); s.broken == nil {
+		t.Error("it was tried again too soon")
+	}
+	if s.mend(now.Add(lookEvery)); s.broken != nil {
+		t.Error(s.broken)
+	}
+	if len(s.frames()) != 1 {
+		t.Errorf("%v", s.frames())
+	}
+	if h.Acked(frameID(one, "taken"), true); s.find(one).state != confirmed {
+		t.Errorf("acknowledged again it is %s", s.find(one).state)
+	}
+	j.close()
+}
