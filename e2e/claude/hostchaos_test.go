@@ -104,7 +104,7 @@ func newChaos(t *testing.T, seed uint64) *chaos {
 	admin := a.PairBare("admin")
 	for range chaosLanes { // each may send 20 in a minute
 		phone := admin.LetInBare("operate")
-		x.phones, accept = append(x.phones, phone), append(accept, phone.Thumbprint())
+		x.phones, accept = append(x.phones, phone), append(accept, "device:"+phone.Thumbprint())
 	}
 	for _, name := range []string{"tally", "ask"} { // of the first one nobody is asked
 		script := fmt.Sprintf("#!/bin/sh\n[ -z \"$2\" ] || sleep $2\necho \"$1\" >> %s\n", x.tally)

@@ -35,6 +35,3 @@ func (b *BareDevice) AgentMessage(agent, session, kind, prompt string, options *
 		Signature: b.key.Sign(auth.MessageText(m)),
 	}
 }
-
-// Thumbprint is how agents.yaml names the device's key.
-func (b *BareDevice) Thumbprint() string { return "device:" + auth.Thumbprint(b.key.JWK()) }
