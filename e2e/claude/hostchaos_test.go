@@ -203,6 +203,17 @@ func (x *chaos) draw(n int) int {
 	return x.random.IntN(n)
 }
 
+func (x *chaos) brokerKills() int {
+	x.killing.Lock()
+	defer x.killing.Unlock()
+	return x.brokersKilled()
+}
+
+// brokersKilled is brokerKills for who holds the lock.
+func (x *chaos) brokersKilled() int {
+	return x.kills["broker"] + x.kills["host and broker"] + x.kills["all"]
+}
+
 func (x *chaos) agentKills(session string) int {
 	x.killing.Lock()
 	defer x.killing.Unlock()
@@ -213,9 +224,10 @@ func (x *chaos) agentKills(session string) int {
 func (x *chaos) prompt(phone *rig.BareDevice, session string, i int) {
 	mark := fmt.Sprintf("chaos-%d-x", i)
 	command := x.script("tally") + " " + mark
+	asks := false
 	switch x.draw(4) {
 	case 0:
-		command = x.script("ask") + " " + mark
+		command, asks = x.script("ask")+" "+mark, true
 	case 1:
 		command += " 0.5"
 	}
@@ -224,7 +236,7 @@ func (x *chaos) prompt(phone *rig.BareDevice, session string, i int) {
 	if x.draw(5) == 0 {
 		what, step = []string{"agent", "agent", "host", "host", "broker", "broker", "host and broker", "all"}[x.draw(8)], x.draw(5)-1
 	}
-	before := x.agentKills(session)
+	before, brokers := x.agentKills(session), x.brokerKills()
 	var killer sync.WaitGroup
 	if what != "" && step < 0 { // while it is sent
 		killer.Go(func() { x.hit(what, session) })
@@ -266,6 +278,8 @@ func (x *chaos) prompt(phone *rig.BareDevice, session string, i int) {
 	defer x.killing.Unlock()
 	x.faults[string(is.State)+" "+is.Outcome]++
 	switch {
+	case is.Outcome == hook.OutcomeCompleted && ran == 0 && asks && x.brokersKilled() > brokers:
+		x.faults["ended completed, and its call was denied while no broker was there"]++
 	case !ended:
 		x.T.Errorf("prompt %d (%s in %s, %s killed at %d) is not over: %+v", i, m.ID, session, what, step, is.Steps)
 	case is.State != hook.MessageEnded:
