@@ -131,7 +131,7 @@ client always exits with 0.`,
 		commands []*cobra.Command
 	}{
 		{"First run:", []*cobra.Command{a.upCmd(), a.installCmd(), a.uninstallCmd(), a.phoneCmd(), a.joinCmd(), a.doctorCmd(), a.simulateCmd()}},
-		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.proposalsCmd(), a.grantsCmd()}},
+		{"Answering:", []*cobra.Command{a.pendingCmd(), a.allowCmd(), a.denyCmd(), a.handBackCmd(), a.watchCmd(), a.stopCmd(), a.pauseCmd(), a.traceCmd(), a.auditCmd(), a.proposalsCmd(), a.grantsCmd()}},
 		{"Rules:", []*cobra.Command{a.rulesCmd(), a.effectsCmd()}},
 		{"Looking back:", []*cobra.Command{a.sessionsCmd(), a.sayCmd(), a.feedCmd(), a.searchCmd(), a.ledgerCmd(), a.forgetCmd()}},
 		{"Running:", []*cobra.Command{a.serveCmd(), a.serviceCmd(), a.updateCmd(), a.repairCmd(), a.relayCmd(), a.pairCmd(), a.deviceCmd(), a.tokenCmd(), a.agentCmd(), a.noticesCmd()}},

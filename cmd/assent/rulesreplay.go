@@ -84,6 +84,11 @@ func (c *client) replay(ctx context.Context, r *replay.Replay, since time.Time) 
 
 // ended calls visit with the requests that ended since then, newest first, until it fails.
 func (c *client) ended(ctx context.Context, since time.Time, visit func(*replay.Past) error) error {
+	return c.endedRequests(ctx, since, func(q *api.Request) error { return visit(pastOf(q)) })
+}
+
+// endedRequests is ended with what the broker says of each.
+func (c *client) endedRequests(ctx context.Context, since time.Time, visit func(*api.Request) error) error {
 	after := ""
 	for {
 		path := "/v1/requests?state=ended&limit=1000"
@@ -102,7 +107,7 @@ func (c *client) ended(ctx context.Context, since time.Time, visit func(*replay.
 			if q.CreatedAt.Before(since) {
 				continue
 			}
-			if err := visit(pastOf(q)); err != nil {
+			if err := visit(q); err != nil {
 				return err
 			}
 		}

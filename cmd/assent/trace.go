@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assent/internal/api"
-	"assent/internal/auth"
+	"assent/internal/audit"
 	"assent/internal/hook"
 	"assent/internal/policy/contained"
 	"assent/internal/terminal"
@@ -151,44 +150,21 @@ func recordDetail(r *api.Record) []string {
 // signatureWords says whether the device's signature still fits what the record says, and reports
 // false where it should and does not.
 func signatureWords(r *api.Record) (words string, ok bool) {
-	d, back := r.Decision, r.HandBack
-	if d == nil && back == nil || r.By == nil || r.By.Kind != "device" {
-		return "", true
+	signature, name := audit.Verify(r), ""
+	if r.By != nil {
+		name = show.Line(r.By.Name)
 	}
-	name := show.Line(r.By.Name)
-	if back != nil {
-		return fits(auth.VerifyHandBack(r.RequestID, *back), name)
+	switch signature {
+	case audit.Good:
+		words = "  signed by device " + name + ", signature verified"
+	case audit.Confirmed:
+		words = "  signed by device " + name + ", signature verified; its owner confirmed with face, fingerprint or PIN"
+	case audit.NoKey:
+		words = "  not verified: recorded without a key, by an earlier version"
+	case audit.Bad:
+		words = "  SIGNATURE DOES NOT FIT: not what device " + name + " signed"
+	case audit.Unverified:
+		words = "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this"
 	}
-	if d.PublicKey == nil {
-		return "  not verified: recorded without a key, by an earlier version", true
-	}
-	var signed api.Signed
-	if r.Signed != nil {
-		signed = *r.Signed
-	}
-	exact := *d
-	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
-	words, ok = fits(auth.VerifyDecision(r.RequestID, exact) && sameJSON(exact.UpdatedInput, d.UpdatedInput) && sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions), name)
-	if !ok || d.Verification == nil {
-		return words, ok
-	}
-	if !auth.VerifiedDecision(r.RequestID, exact) {
-		return "  VERIFICATION DOES NOT FIT: nobody was verified on device " + name + " for this", false
-	}
-	return words + "; its owner confirmed with face, fingerprint or PIN", true
-}
-
-// fits says whether the signature of the device with this name does.
-func fits(yes bool, name string) (words string, _ bool) {
-	if !yes {
-		return "  SIGNATURE DOES NOT FIT: not what device " + name + " signed", false
-	}
-	return "  signed by device " + name + ", signature verified", true
-}
-
-// sameJSON compares two texts as they look inside of other JSON.
-func sameJSON(x, y hook.JSON) bool {
-	a, errA := json.Marshal(x)
-	b, errB := json.Marshal(y)
-	return errA == nil && errB == nil && bytes.Equal(a, b)
+	return words, signature.Fits()
 }

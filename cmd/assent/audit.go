@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"assent/internal/api"
+	"assent/internal/audit"
+	"assent/internal/hook"
+	"assent/internal/terminal"
+	"assent/internal/text/show"
+)
+
+func (a *app) auditCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Who allowed what, and whether its signature fits",
+		Long: `Look through the requests that ended: which device or rule allowed what, and whether what was signed still
+fits what the record says. The broker has to run.`,
+		Example: "  assent audit search --device \"Alice's phone\" --since 7d\n  assent audit report --since 30d --format csv > decisions.csv",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.auditSearchCmd(), a.auditReportCmd())
+	return c
+}
+
+// auditQuery are the flags that say which requests are meant.
+type auditQuery struct {
+	audit.Query
+	since string
+}
+
+// began is the time that --since says.
+func (q *auditQuery) began() (time.Time, error) {
+	ago, err := longDuration(q.since)
+	if err != nil {
+		return time.Time{}, usagef("--since %s: want a time that has passed, such as 24h or 7d", q.since)
+	}
+	switch q.Risk {
+	case "", hook.Calm, hook.Normal, hook.Attention, hook.Danger:
+	default:
+		return time.Time{}, usagef("--risk %s: want calm, normal, attention or danger", q.Risk)
+	}
+	switch q.Outcome {
+	case "", hook.Allowed, hook.Denied, hook.Expired, hook.Withdrawn, hook.HandedBack:
+	default:
+		return time.Time{}, usagef("--outcome %s: want allowed, denied, expired, withdrawn or handed_back", q.Outcome)
+	}
+	return time.Now().Add(-ago), nil
+}
+
+func (a *app) auditSearchCmd() *cobra.Command {
+	var q auditQuery
+	c := &cobra.Command{
+		Use:   "search",
+		Short: "Show the requests that a device or a rule decided",
+		Long: `Show the requests that ended, the last one first: when, how, who or what decided, and whether the device's
+signature fits, verified again with the key that the record holds. A device is named by its name, its id or
+its key, a rule by its id. Exits 1 where a signature does not fit its record.`,
+		Example: `  assent audit search --device "Alice's phone" --since 7d
+  assent audit search --rule go-test --since 24h --json
+  assent audit search --risk danger --outcome allowed --since 30d`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			since, err := q.began()
+			if err != nil {
+				return err
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			found, misfits, palette := 0, 0, a.palette()
+			err = b.audit(cmd.Context(), since, &q.Query, func(r *audit.Row, sentence string) error {
+				found++
+				if !r.Signature.Fits() {
+					misfits++
+				}
+				if a.json {
+					return json.NewEncoder(a.out).Encode(r)
+				}
+				for _, row := range terminal.Wrap(auditLine(r, sentence), columns(a.out), 6) {
+					fmt.Fprintln(a.out, palette.Paint(row))
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if found == 0 && !a.json {
+				fmt.Fprintf(a.err, "Nothing like that ended in %s. See assent audit search --help\n", q.since)
+			}
+			return misfit(misfits)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&q.since, "since", "7d", "how far back")
+	f.StringVar(&q.Device, "device", "", "decided by the device of this name, id or key")
+	f.StringVar(&q.Rule, "rule", "", "decided by the rule of this id")
+	f.StringVar((*string)(&q.Risk), "risk", "", "calm, normal, attention or danger")
+	f.StringVar((*string)(&q.Outcome), "outcome", "", "allowed, denied, expired, withdrawn or handed_back")
+	f.BoolVar(&a.json, "json", false, "lines of JSON")
+	return c
+}
+
+func (a *app) auditReportCmd() *cobra.Command {
+	q, format := auditQuery{}, ""
+	c := &cobra.Command{
+		Use:   "report",
+		Short: "Write all decisions as a table",
+		Long: `Write the requests that ended, the last one first, as comma separated values or lines of JSON: times, agent,
+directory, tool, the digest of its input, outcome, who or what decided, the key, and whether its signature fits. Cells
+that a program for tables could take for a formula begin with an apostrophe. No input and no text of an agent is in it.
+Exits 1 where a signature does not fit its record, after the whole report.`,
+		Example: "  assent audit report --since 30d --format csv > decisions.csv\n  assent audit report --since 7d --format json | jq -r '.byName'",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			since, err := q.began()
+			if err != nil {
+				return err
+			}
+			if format != "csv" && format != "json" {
+				return usagef("--format %s: want csv or json", format)
+			}
+			b, err := a.broker()
+			if err != nil {
+				return err
+			}
+			misfits := 0
+			lines := json.NewEncoder(a.out)
+			write, end := func(r *audit.Row) error { return lines.Encode(r) }, func() error { return nil }
+			if format == "csv" {
+				table, err := audit.NewCSV(a.out)
+				if err != nil {
+					return err
+				}
+				write, end = table.Write, table.Close
+			}
+			err = b.audit(cmd.Context(), since, &q.Query, func(r *audit.Row, _ string) error {
+				if !r.Signature.Fits() {
+					misfits++
+				}
+				return write(r)
+			})
+			if err := errors.Join(err, end()); err != nil {
+				return err
+			}
+			return misfit(misfits)
+		},
+	}
+	c.Flags().StringVar(&q.since, "since", "30d", "how far back")
+	c.Flags().StringVar(&format, "format", "csv", "csv, or json: lines of it")
+	return c
+}
+
+// misfit is the error of so many signatures that do not fit.
+func misfit(n int) error {
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s not fit what the record says: look at them with assent trace ID", map[bool]string{true: "one signature does", false: fmt.Sprintf("%d signatures do", n)}[n == 1])
+}
+
+// audit calls visit with the rows that are meant of the requests that ended since then, newest first, and with what each
+// would do in words.
+func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
+	return c.endedRequests(ctx, since, func(r *api.Request) error {
+		row := audit.RowOf(r, nil)
+		if !q.Meant(&row) && q.Device == "" { // a device may be named by its key, which the records have
+			return nil
+		}
+		var records []api.Record
+		err := c.call(ctx, "GET", "/v1/requests/"+url.PathEscape(r.ID)+"/trace", nil, &records)
+		if p := (*api.Problem)(nil); errors.As(err, &p) && p.Status == http.StatusNotFound {
+			return nil // forgotten since
+		}
+		if err != nil {
+			return err
+		}
+		if row = audit.RowOf(r, records); !q.Meant(&row) {
+			return nil
+		}
+		return visit(&row, terminal.Sentence(r))
+	})
+}
+
+// auditLine is a row for a person.
+func auditLine(r *audit.Row, sentence string) string {
+	who := "nobody"
+	if r.ByKind != "" {
+		who = show.Line(api.ApproverName(&hook.Approver{Kind: r.ByKind, ID: r.ByID, Name: r.ByName}))
+	}
+	line := r.Settled.Local().Format("2006-01-02 15:04:05") + "  " + show.Line(string(r.Outcome)) + " by " + who
+	if r.Signature != audit.Unsigned {
+		line += ", signature " + string(r.Signature)
+	}
+	if r.Edited {
+		line += ", edited"
+	}
+	if r.Risk != "" {
+		line += "  " + string(r.Risk)
+	}
+	return line + "  " + show.Line(sentence) + "  " + r.Request[:min(8, len(r.Request))]
+}

@@ -1,0 +1,132 @@
+package audit
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+)
+
+// Row is one request that ended, as a report has it.
+type Row struct {
+	Request     string       `json:"request"`
+	Asked       time.Time    `json:"asked"`
+	Settled     time.Time    `json:"settled"`
+	Delivered   time.Time    `json:"delivered,omitzero"` // when the answer was written to the waiting hook
+	Outcome     hook.Outcome `json:"outcome"`
+	Reason      string       `json:"reason,omitempty"`
+	Agent       string       `json:"agent"`
+	Session     string       `json:"session"`
+	Directory   string       `json:"directory,omitempty"`
+	Tool        string       `json:"tool"`
+	InputSHA256 string       `json:"inputSha256"`
+	Risk        hook.Risk    `json:"risk,omitempty"` // empty where it is not known any more
+	Edited      bool         `json:"edited,omitempty"`
+	Contained   bool         `json:"contained,omitempty"`
+	// Who decided, empty where nobody did: the kind, the id (of a rule, its own; of a device, a token's), the name,
+	// and the thumbprint of the key that signed (RFC 7638).
+	ByKind    string    `json:"byKind,omitempty"`
+	ByID      string    `json:"byId,omitempty"`
+	ByName    string    `json:"byName,omitempty"`
+	Key       string    `json:"key,omitempty"`
+	Verified  bool      `json:"verified,omitempty"` // the device's owner was verified for it
+	Signature Signature `json:"signature,omitempty"`
+	Delivery  string    `json:"delivery,omitempty"` // the last that was heard: delivered, confirmed, overruled
+}
+
+// RowOf is the row of a request that ended and of its records.
+func RowOf(q *api.Request, records []api.Record) Row {
+	r := Row{
+		Request: q.ID, Asked: q.CreatedAt.UTC(), Settled: q.SettledAt.UTC(), Outcome: q.Outcome, Reason: q.Reason, Agent: q.Agent, Session: q.SessionID,
+		Directory: q.CWD, Tool: q.ToolName, InputSHA256: q.InputSHA256, Contained: q.Contained != "", Delivery: q.Delivery,
+	}
+	r.Edited = !r.Contained && len(q.Response.UpdatedInput()) > 0
+	if q.Effects != nil {
+		r.Risk = q.Risk
+	}
+	if by := q.DecidedBy; by != nil {
+		r.ByKind, r.ByID, r.ByName, r.Verified = by.Kind, by.ID, by.Name, by.Verified
+	}
+	for i := range records {
+		rec := &records[i]
+		switch {
+		case rec.Step == hook.StepDelivered && r.Delivered.IsZero():
+			r.Delivered = rec.Time.UTC()
+		case rec.Decision != nil || rec.HandBack != nil:
+			r.Signature = Verify(rec)
+			switch {
+			case rec.Decision != nil && rec.Decision.PublicKey != nil:
+				r.Key = auth.Thumbprint(*rec.Decision.PublicKey)
+			case rec.HandBack != nil && rec.HandBack.PublicKey != nil:
+				r.Key = auth.Thumbprint(*rec.HandBack.PublicKey)
+			}
+		}
+	}
+	return r
+}
+
+// Query says which rows are meant; an empty member means all.
+type Query struct {
+	Device, Rule string // see ByDevice, ByRule
+	Risk         hook.Risk
+	Outcome      hook.Outcome
+}
+
+// Meant says whether a row is.
+func (q *Query) Meant(r *Row) bool {
+	return (q.Device == "" || r.ByDevice(q.Device)) && (q.Rule == "" || r.ByRule(q.Rule)) && (q.Risk == "" || r.Risk == q.Risk) && (q.Outcome == "" || r.Outcome == q.Outcome)
+}
+
+// ByDevice says whether the device of this name, id or key decided.
+func (r *Row) ByDevice(device string) bool {
+	return r.ByKind == "device" && (device == r.ByName || device == r.ByID || device == r.Key || device == "device:"+r.Key)
+}
+
+// ByRule says whether the rule of this id decided.
+func (r *Row) ByRule(id string) bool { return r.ByKind == hook.KindRule && r.ByID == id }
+
+// CSV writes rows as comma separated values, with a line of names first.
+type CSV struct{ w *csv.Writer }
+
+// NewCSV writes the line of names.
+func NewCSV(to io.Writer) (*CSV, error) {
+	c := &CSV{csv.NewWriter(to)}
+	return c, c.w.Write([]string{"request", "asked", "settled", "delivered", "outcome", "reason", "agent", "session", "directory", "tool", "inputSha256", "risk",
+		"edited", "contained", "byKind", "byId", "byName", "key", "verified", "signature", "delivery"})
+}
+
+// Write writes a row.
+func (c *CSV) Write(r *Row) error {
+	cells := []string{r.Request, stamp(r.Asked), stamp(r.Settled), stamp(r.Delivered), string(r.Outcome), r.Reason, r.Agent, r.Session, r.Directory, r.Tool, r.InputSHA256, string(r.Risk),
+		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery}
+	for i := range cells {
+		cells[i] = harmless(cells[i])
+	}
+	return c.w.Write(cells)
+}
+
+// Close writes what is left.
+func (c *CSV) Close() error {
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// harmless keeps a program that shows tables from taking a cell for a formula.
+func harmless(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.RFC3339)
+}

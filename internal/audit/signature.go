@@ -1,0 +1,66 @@
+// Package audit tells who allowed what, from the record, for people who have to account for it.
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"assent/internal/api"
+	"assent/internal/auth"
+	"assent/internal/hook"
+)
+
+// Signature is what became of verifying, again, what a step of a record says was signed.
+type Signature string
+
+// The values of a Signature.
+const (
+	Unsigned   Signature = ""           // nobody's device decided: a rule, the owner, a token
+	NoKey      Signature = "no key"     // a device's, recorded without its key by an earlier version: not verified
+	Good       Signature = "good"       // it fits the step and the key beside it
+	Confirmed  Signature = "confirmed"  // good, and so is the proof that the device's owner was verified for it
+	Bad        Signature = "BAD"        // it does not fit: the record was changed, or nobody signed this
+	Unverified Signature = "UNVERIFIED" // it fits, but the proof that the device's owner was verified does not
+)
+
+// Fits is false where something that was signed does not fit what the record says.
+func (s Signature) Fits() bool { return s != Bad && s != Unverified }
+
+// Verify verifies the signature of one step with the key that the record holds.
+func Verify(r *api.Record) Signature {
+	d, back := r.Decision, r.HandBack
+	if d == nil && back == nil || r.By == nil || r.By.Kind != "device" {
+		return Unsigned
+	}
+	if back != nil {
+		if auth.VerifyHandBack(r.RequestID, *back) {
+			return Good
+		}
+		return Bad
+	}
+	if d.PublicKey == nil {
+		return NoKey
+	}
+	var signed api.Signed
+	if r.Signed != nil {
+		signed = *r.Signed
+	}
+	exact := *d
+	exact.UpdatedInput, exact.UpdatedPermissions = hook.JSON(signed.UpdatedInput), hook.JSON(signed.UpdatedPermissions)
+	switch {
+	case !auth.VerifyDecision(r.RequestID, exact) || !sameJSON(exact.UpdatedInput, d.UpdatedInput) || !sameJSON(exact.UpdatedPermissions, d.UpdatedPermissions):
+		return Bad
+	case d.Verification == nil:
+		return Good
+	case !auth.VerifiedDecision(r.RequestID, exact):
+		return Unverified
+	}
+	return Confirmed
+}
+
+// sameJSON compares two texts as they look inside of other JSON.
+func sameJSON(x, y hook.JSON) bool {
+	a, errA := json.Marshal(x)
+	b, errB := json.Marshal(y)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
