@@ -2,6 +2,8 @@ package broker
 
 import (
 	"bytes"
+	"encoding/csv"
+	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"assent/e2e/rig"
+	"assent/internal/audit"
 	"assent/internal/auth/signed"
 	"assent/internal/hook"
 )
@@ -103,5 +106,16 @@ func TestSignedAnswersOnly(t *testing.T) {
 		h := ask(socket, "make x")
 		bodies <- body
 		prints(h, "", why)
+	}
+
+	// Afterwards each is found by whose key signed it.
+	found := strings.TrimSpace(d.Command("audit", "search", "--device", stranger.Thumbprint(), "--json"))
+	var row audit.Row
+	if err := json.Unmarshal([]byte(found), &row); err != nil || row.Key != stranger.Thumbprint() || row.Signature != audit.Good || row.Outcome != hook.Allowed || row.Tool != "Bash" {
+		t.Errorf("%v: %s", err, found)
+	}
+	table, err := csv.NewReader(strings.NewReader(d.Command("audit", "report", "--since", "1h"))).ReadAll()
+	if err != nil || len(table) != 1+len(d.Settled()) {
+		t.Errorf("%v: %q, of %d requests", err, table, len(d.Settled()))
 	}
 }
