@@ -19,7 +19,9 @@ func TestADiffIsAskedOfTheHost(t *testing.T) {
 		h, _ := g.host(coder)
 		asks := func(a api.HostAnswer) reply {
 			t.Helper()
+			said := make(chan struct{})
 			go func() {
+				defer close(said)
 				f := h.next()
 				if f.Type != api.BrokerAsks || f.Ask == nil || *f.Ask != (api.HostAsk{What: api.AskDiff, Agent: "coder", Session: aSession}) {
 					t.Errorf("the host is asked %+v", f)
@@ -27,7 +29,9 @@ func TestADiffIsAskedOfTheHost(t *testing.T) {
 				h.say(api.HostFrame{Type: api.HostAnswers, ID: "another", Answer: &api.HostAnswer{Status: http.StatusNotFound}})
 				h.say(api.HostFrame{Type: api.HostAnswers, ID: f.ID, Answer: &a})
 			}()
-			return get("coder")
+			r := get("coder")
+			<-said
+			return r
 		}
 		good := func() *api.AgentDiff {
 			return &api.AgentDiff{Agent: "x", SessionID: "y", Directory: "/srv/shop", Diff: "…", Files: []api.AgentChangedFile{{Path: "a", Status: "added", Added: 1}}}
