@@ -34,9 +34,10 @@ func openCode(t *testing.T, name, model string, serve ...string) (*rig.Coder, *c
 // asksForAll has OpenCode and Kilo ask.
 const asksForAll = `,"permission":{"bash":"ask","edit":"ask","webfetch":"ask"}`
 
+// openCodeSettings makes no snapshots: on a busy machine Kilo asks whether it is to wait for them.
 func openCodeSettings(c *rig.Coder, name, permission, model string) {
 	c.Write(".config/"+name+"/"+name+".json", fmt.Sprintf(`{"autoupdate":false,"share":"disabled","model":"mock/%[3]s","small_model":"mock/%[3]s",
-"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"mock","options":{"baseURL":"%[1]s/v1","apiKey":"dummy"},"models":{"%[3]s":{"name":"mock","tool_call":true,"limit":{"context":100000,"output":8000}}}}}%[2]s}`, c.Model.URL(), permission, model))
+"snapshot":false,"provider":{"mock":{"npm":"@ai-sdk/openai-compatible","name":"mock","options":{"baseURL":"%[1]s/v1","apiKey":"dummy"},"models":{"%[3]s":{"name":"mock","tool_call":true,"limit":{"context":100000,"output":8000}}}}}%[2]s}`, c.Model.URL(), permission, model))
 	c.Run.Env = append(c.Run.Env, "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		"KILO_DISABLE_AUTOUPDATE=1", "KILO_DISABLE_MODELS_FETCH=1", "KILO_TELEMETRY_LEVEL=off")
 }
