@@ -127,7 +127,7 @@ var plan = []struct {
 
 	{"internal/api", "internal/auth internal/feed internal/hook internal/text/show", "the words of the API, not who says them"},
 
-	{"internal/audit", "internal/api internal/auth internal/hook", "it reads what the API says, whoever asks the broker"},
+	{"internal/audit", "internal/api internal/auth internal/hook internal/text/show", "it reads what the API says, whoever asks the broker"},
 
 	{"internal/auth", "internal/auth/passkey internal/auth/signed internal/hook internal/store/kvmirror internal/text/show", "credentials know a KV, not NATS"},
 	{"internal/auth/devicekey", "internal/hook", "it keeps one key, and knows no broker"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -85,7 +84,7 @@ its key, a rule by its id. Exits 1 where a signature does not fit its record.`,
 					misfits++
 				}
 				if a.json {
-					return json.NewEncoder(a.out).Encode(r)
+					return a.printJSON(r)
 				}
 				for _, row := range terminal.Wrap(auditLine(r, sentence), columns(a.out), 6) {
 					fmt.Fprintln(a.out, palette.Paint(row))
@@ -135,8 +134,7 @@ Exits 1 where a signature does not fit its record, after the whole report.`,
 				return err
 			}
 			misfits := 0
-			lines := json.NewEncoder(a.out)
-			write, end := func(r *audit.Row) error { return lines.Encode(r) }, func() error { return nil }
+			write, end := func(r *audit.Row) error { return a.printJSON(r) }, func() error { return nil }
 			if format == "csv" {
 				table, err := audit.NewCSV(a.out)
 				if err != nil {
@@ -174,7 +172,8 @@ func misfit(n int) error {
 func (c *client) audit(ctx context.Context, since time.Time, q *audit.Query, visit func(r *audit.Row, sentence string) error) error {
 	return c.endedRequests(ctx, since, func(r *api.Request) error {
 		row := audit.RowOf(r, nil)
-		if !q.Meant(&row) && q.Device == "" { // a device may be named by its key, which the records have
+		// A device may be named by its key, which only the records have.
+		if q.Device == "" && !q.Meant(&row) || q.Device != "" && row.ByKind != "device" {
 			return nil
 		}
 		var records []api.Record

@@ -2,13 +2,7 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"assent/broker"
 	"assent/internal/store/forgotten"
@@ -63,17 +57,5 @@ func (c *cluster) Close() error {
 
 // brokerID names the broker of a state directory, through all its runs. Two on one machine have two.
 func brokerID(stateDir string) (string, error) {
-	path := filepath.Join(stateDir, "broker-id")
-	text, err := os.ReadFile(path)
-	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
-		return id, nil
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the id of this broker: %w", err)
-	}
-	id := strings.ToLower(rand.Text())[:12]
-	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep an id for this broker: %w", err)
-	}
-	return id, nil
+	return keptID(filepath.Join(stateDir, "broker-id"), 12, "this broker")
 }

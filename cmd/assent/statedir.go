@@ -51,17 +51,22 @@ func hostID(stateDir, bootID string) (string, error) {
 	if text, err := os.ReadFile(bootID); err == nil && strings.TrimSpace(string(text)) != "" {
 		return digest.Of([]byte("assent host " + strings.TrimSpace(string(text))))[:16], nil
 	}
-	path := filepath.Join(stateDir, "host-id")
+	return keptID(filepath.Join(stateDir, "host-id"), 16, "this machine")
+}
+
+// keptID is the id in a file; where there is none, a random one of that many characters, which it holds from then on.
+// what it is the id of is for errors.
+func keptID(path string, characters int, what string) (string, error) {
 	text, err := os.ReadFile(path)
 	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
 		return id, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the id of this machine: %w", err)
+		return "", fmt.Errorf("read the id of %s: %w", what, err)
 	}
-	id := strings.ToLower(rand.Text())[:16]
+	id := strings.ToLower(rand.Text())[:characters]
 	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("keep an id for this machine: %w", err)
+		return "", fmt.Errorf("keep an id for %s: %w", what, err)
 	}
 	return id, nil
 }

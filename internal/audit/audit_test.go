@@ -11,6 +11,7 @@ import (
 	"assent/internal/auth"
 	"assent/internal/auth/authtest"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
 // signed is an allow of a device with a key of its own, as the record has it.
@@ -80,7 +81,7 @@ func TestRow(t *testing.T) {
 // What is read back is what was written, and no cell begins as a formula does.
 func TestCSV(t *testing.T) {
 	q, records := signed(t)
-	q.CWD = "/a \"b\",\nc"
+	q.CWD = "/a \"b\",c\x1b[2J\u202e"
 	r := audit.RowOf(&q, records)
 	var b strings.Builder
 	c, err := audit.NewCSV(&b)
@@ -104,7 +105,7 @@ func TestCSV(t *testing.T) {
 			t.Errorf("%s begins a formula: %q", name, rows[1][i])
 		}
 	}
-	if cell["byName"] != "'=phone" || cell["directory"] != q.CWD || cell["signature"] != "good" || cell["asked"] != "2026-11-28T05:00:00Z" {
+	if cell["byName"] != "'=phone" || cell["directory"] != show.Line(q.CWD) || strings.ContainsAny(b.String(), "\x1b\u202e") || cell["signature"] != "good" || cell["asked"] != "2026-11-28T05:00:00Z" {
 		t.Errorf("%v", cell)
 	}
 }

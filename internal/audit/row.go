@@ -10,6 +10,7 @@ import (
 	"assent/internal/api"
 	"assent/internal/auth"
 	"assent/internal/hook"
+	"assent/internal/text/show"
 )
 
 // Row is one request that ended, as a report has it.
@@ -105,7 +106,7 @@ func (c *CSV) Write(r *Row) error {
 	cells := []string{r.Request, stamp(r.Asked), stamp(r.Settled), stamp(r.Delivered), string(r.Outcome), r.Reason, r.Agent, r.Session, r.Directory, r.Tool, r.InputSHA256, string(r.Risk),
 		strconv.FormatBool(r.Edited), strconv.FormatBool(r.Contained), r.ByKind, r.ByID, r.ByName, r.Key, strconv.FormatBool(r.Verified), string(r.Signature), r.Delivery}
 	for i := range cells {
-		cells[i] = harmless(cells[i])
+		cells[i] = harmless(show.Line(cells[i])) // names and directories are foreign, and may be read at a terminal
 	}
 	return c.w.Write(cells)
 }
@@ -118,7 +119,7 @@ func (c *CSV) Close() error {
 
 // harmless keeps a program that shows tables from taking a cell for a formula.
 func harmless(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+	if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
 		return "'" + cell
 	}
 	return cell
