@@ -1,6 +1,14 @@
 package server
 
 import (
+	"context"
+	"io/fs"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
 	"assent/broker"
 	"assent/internal/agent/conformance"
 	"assent/internal/auth"
@@ -11,13 +19,6 @@ import (
 	"assent/internal/outlet/notify"
 	"assent/internal/policy/grants"
 	"assent/internal/policy/suggest"
-	"context"
-	"io/fs"
-	"net/netip"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 )
 
 // Config is what a Server needs. Broker, Auth and Publish are required; the zero value of the
