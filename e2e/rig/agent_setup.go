@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -271,6 +270,3 @@ rules:
     message: "Do not fetch: use the copy in vendor/, please. \"It\" is <complete>."
     match: {command: {program: curl}}
 `
-
-// WithdrawnIn is the promise for a request that was turned down in the terminal.
-const WithdrawnIn = 250 * time.Millisecond

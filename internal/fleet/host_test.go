@@ -247,9 +247,11 @@ func TestANameIsOneHosts(t *testing.T) {
 		}
 		l.Close()
 		time.Sleep(Lease)
+		synctest.Wait()                              // what the end of the lease set off reads g.cfg
 		if problems := offer(); len(problems) != 3 { // who waited until a host is away is sent nothing of what is meant for it
 			t.Errorf("%q", problems)
 		}
+		synctest.Wait()
 		g.cfg.Known = func(host string) bool { return host != workstation } // its token was revoked
 		if problems := offer(); len(problems) != 2 {
 			t.Errorf("%q", problems)
