@@ -64,42 +64,35 @@ max_context_size = 100000
 	return nil, nil
 }
 
-// heavyAgent skips an agent of some hundred MB unless all are asked for.
-func heavyAgent(t *testing.T) {
-	if os.Getenv("ASSENT_E2E_AGENTS") != "all" {
-		t.Skip("set ASSENT_E2E_AGENTS=all")
-	}
-}
-
 func TestGeminiInEditor(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	testInEditor(t, "gemini", "acp:gemini-cli")
 }
 
 func TestGooseInEditor(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	testInEditor(t, "goose", "acp:goose")
 }
 
 func TestCodexInEditor(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	testInEditor(t, "codex-acp", "acp:codex-acp")
 }
 
 func TestClaudeInEditor(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	testInEditor(t, "claude-agent-acp", "acp:claude-agent-acp")
 }
 
 func TestKimiInEditor(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	testInEditor(t, "kimi", "acp:kimi-code-cli")
 }
 
 // Kimi cuts what it asks about; it is asked here with the whole that Kimi said before, and where that ends as a
 // text does that was cut, or was not said, the editor alone decides.
 func TestKimiCut(t *testing.T) {
-	heavyAgent(t)
+	forRelease(t)
 	t.Parallel()
 	for name, said := range map[string]bool{"said": true, "not said": false} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +151,7 @@ func TestSameBytesInEditor(t *testing.T) {
 	for _, name := range []string{"opencode", "kilo", "copilot", "qwen", "gemini", "goose", "kimi", "codex-acp", "claude-agent-acp"} {
 		t.Run(name, func(t *testing.T) {
 			if name != "opencode" {
-				heavyAgent(t)
+				forRelease(t)
 			}
 			t.Parallel()
 			testSameBytes(t, name)

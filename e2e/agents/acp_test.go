@@ -107,11 +107,20 @@ func answer(c *rig.Coder, e *coder.Editor, d coder.Dialog, kind string) {
 
 func TestOpenCodeInEditor(t *testing.T) { testInEditor(t, "opencode", "acp:opencode") }
 
-func TestKiloInEditor(t *testing.T) { testInEditor(t, "kilo", "acp:kilo") }
+func TestKiloInEditor(t *testing.T) {
+	forRelease(t)
+	testInEditor(t, "kilo", "acp:kilo")
+}
 
-func TestCopilotInEditor(t *testing.T) { testInEditor(t, "copilot", "acp:copilot") }
+func TestCopilotInEditor(t *testing.T) {
+	forRelease(t)
+	testInEditor(t, "copilot", "acp:copilot")
+}
 
-func TestQwenInEditor(t *testing.T) { testInEditor(t, "qwen", "acp:qwen-code") }
+func TestQwenInEditor(t *testing.T) {
+	forRelease(t)
+	testInEditor(t, "qwen", "acp:qwen-code")
+}
 
 // The first answer counts, from here or in the editor; and the editor decides alone without a broker.
 func testInEditor(t *testing.T, name, as string) {

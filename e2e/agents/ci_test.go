@@ -72,6 +72,7 @@ func TestCodexCI(t *testing.T) {
 }
 
 func TestCopilotCI(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := copilot(t, false)
 	c.Assent("uninstall", "copilot", "--yes")

@@ -206,6 +206,7 @@ func TestCodexPromptInTheEnd(t *testing.T) {
 }
 
 func TestCodexNobodyThere(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := codex(t, false)
 	term := codexTerminal(c)
@@ -218,6 +219,7 @@ func TestCodexNobodyThere(t *testing.T) {
 
 // Who was there has gone: Codex asks at its own prompt, long before the time is over.
 func TestCodexNobodyThereAnyMore(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := codex(t, false)
 	_, token := c.Owner()
@@ -236,6 +238,7 @@ func TestCodexNobodyThereAnyMore(t *testing.T) {
 
 // A broker that is killed while Codex waits comes back, and so does the request.
 func TestCodexBrokerKilled(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := codex(t, true, "--unattended", "hold")
 	term := codexTerminal(c)

@@ -100,6 +100,7 @@ func TestDroid(t *testing.T) {
 
 // A request that nobody can be told of would be left to an agent's own prompt. Droid has none.
 func TestDroidNobodyThere(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := droid(t, false)
 	if out := <-droidExec(c, droidRun("touch "+c.Path("alone"))); c.Exists("alone") {
@@ -171,6 +172,7 @@ func TestDroidWithoutHookProgram(t *testing.T) {
 
 // Two calls are two requests, each with its answer.
 func TestDroidTwo(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	c := droid(t, true)
 	ended := droidExec(c, coder.Step{Calls: append(droidRun("touch "+c.Path("a")).Calls, droidRun("touch "+c.Path("b")).Calls...)})

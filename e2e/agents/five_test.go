@@ -16,6 +16,7 @@ import (
 // Five agents ask one broker at the same time, and are answered on one page, which says whose request each is.
 // With -update the picture in docs/images is made of it.
 func TestFiveAgentsOnePage(t *testing.T) {
+	forRelease(t)
 	t.Parallel()
 	rig.Need(t, "chromium")
 	a := rig.NewAgent(t)

@@ -10,3 +10,12 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(rig.Main(m)) }
+
+// forRelease skips what takes minutes and repeats, with another agent or around another, what is run on every
+// change, unless ASSENT_E2E_AGENTS is all, as it is each night and before a release.
+func forRelease(t *testing.T) {
+	t.Helper()
+	if os.Getenv("ASSENT_E2E_AGENTS") != "all" {
+		t.Skip("set ASSENT_E2E_AGENTS=all")
+	}
+}

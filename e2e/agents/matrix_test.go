@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -38,11 +37,9 @@ var drivers = []driver{
 	}, qwenRun, `Allow execution|Yes, allow once`, false},
 }
 
-// each runs a test for every agent, and for more. It takes minutes: so only where ASSENT_E2E_AGENTS is all.
+// each runs a test for every agent, and for more.
 func each(t *testing.T, test func(t *testing.T, d driver), more ...driver) {
-	if os.Getenv("ASSENT_E2E_AGENTS") != "all" {
-		t.Skip("set ASSENT_E2E_AGENTS=all")
-	}
+	forRelease(t)
 	for _, d := range append(more, drivers...) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
