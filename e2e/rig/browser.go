@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,43 +23,6 @@ type Browser struct {
 	t    *testing.T
 	ctx  context.Context
 	said Output // what the page threw and what its policy stopped
-}
-
-// The host resolver keeps the browser on this machine. Beside the names of loopback it knows
-// Insecure, so that a page of it is no secure context, and the docs' name of a broker.
-const (
-	Insecure = "broker.test"
-	resolver = "MAP " + Insecure + " 127.0.0.1, MAP box.example 127.0.0.1, MAP *.relay.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
-)
-
-// NewBrowser starts one that trusts the system's certificates and those in the files of trust.
-func NewBrowser(t *testing.T, trust ...string) *Browser { return StartBrowser(t, "{}", trust...) }
-
-// StartBrowser is NewBrowser with settings as the browser's own pages would write them.
-func StartBrowser(t *testing.T, settings string, trust ...string) *Browser {
-	t.Helper()
-	path := Need(t, "chromium")
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute) // outlives t.Context, for the last look
-	t.Cleanup(cancel)
-	profile := TempDir(t)
-	trustRoots(t, profile, trust)
-	if err := os.Mkdir(filepath.Join(profile, "Default"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(profile, "Default", "Preferences"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel = chromedp.NewExecAllocator(ctx,
-		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WindowSize(390, 844),
-		chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-extensions", true), chromedp.Flag("disable-dev-shm-usage", true),
-		chromedp.Flag("host-resolver-rules", resolver),
-		chromedp.Env("HOME="+profile),
-		chromedp.WSURLReadTimeout(time.Minute),
-	)
-	t.Cleanup(cancel)
-	return newTab(t, ctx)
 }
 
 // Tab opens another tab of the browser, with the same profile.

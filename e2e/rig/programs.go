@@ -58,6 +58,7 @@ func Main(m *testing.M) int {
 			return 1
 		}
 	}
+	defer endChromium()
 	return m.Run()
 }
 
