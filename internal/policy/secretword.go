@@ -182,13 +182,13 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 	if dir == "" || !u.DirKnown && u.Dir == "" {
 		dir = unknownDir
 	}
-	if w.Static && e.readlink == nil && plainName(text) { // the same by a shorter way: it has one spelling
+	if w.Static && (text == "" || text[0] != '-' || e.readlink == nil) && plainName(text) { // the same by a shorter way: it has one spelling
 		switch {
 		case text[0] == '-' && len(text) > 3:
 		case text[0] == '-', text == "." && !dirs, role == wordName && !strings.ContainsAny(text, "./") && !strings.HasPrefix(text, "id_"):
 			return all
 		default:
-			if at, ok := e.surroundings.resolvePath(dir, text); ok && e.isSecret(at, dirs) {
+			if at, ok := e.resolvePath(dir, text); ok && e.isSecret(at, dirs) {
 				all = append(all, secret{text: w.Text, at: at})
 			}
 			return all

@@ -40,7 +40,7 @@ func (e *scope) isStrange(dir string) bool {
 		return true
 	}
 	there := func(name string) bool {
-		_, err := e.readlink(path.Join(at, name))
+		_, err := e.readlink(child(at, name, ""))
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	for ; ; at = path.Dir(at) {
