@@ -28,8 +28,8 @@ type surroundings struct {
 	lastLinks      int
 	// How long the part of realStart and realLast is that does not exist; 0: all of it may.
 	startGone, lastGone int
-	places              [4]secretPlace // that were looked at last
-	nextPlace           int
+	places              *places // that were looked at last, also for other calls; made when it is needed
+	space               []string
 }
 
 func (e *surroundings) base(p *pathPattern) string {
@@ -100,13 +100,23 @@ func (e *surroundings) resolvePath(dir, text string) (p resolvedPath, ok bool) {
 	if e.readlink == nil {
 		return p, true
 	}
-	p.real = append(p.real, e.resolve(p.spelled))
+	p.real = e.one(e.resolve(p.spelled))
 	if strings.Contains(full, "..") {
 		if r := e.resolve(full); r != p.real[0] {
 			p.real = append(p.real, r)
 		}
 	}
 	return p, true
+}
+
+// one is a list of one path. Many share their memory.
+func (e *surroundings) one(at string) []string {
+	if len(e.space) == cap(e.space) {
+		e.space = make([]string, 0, 32)
+	}
+	n := len(e.space)
+	e.space = append(e.space, at)
+	return e.space[n : n+1 : n+1]
 }
 
 // inside says whether the path lies in one of the patterns however it is spelled, as an allow
@@ -227,12 +237,12 @@ func (e *surroundings) resolve(full string) string {
 		e.startGone = e.lastGone
 		fallthrough
 	default:
-		if below, ok := under(e.start, full); ok && below != "" && e.start != "" && e.realStart != "" {
-			at, rest, gone = e.realStart, below, e.startGone
+		if more, ok := under(e.start, full); ok && more != "" && e.start != "" && e.realStart != "" {
+			at, rest, gone = e.realStart, more, e.startGone
 		}
 	}
-	if below, ok := under(e.last, full); ok && len(e.last) > len(e.start) {
-		at, rest, links, gone = e.realLast, below, e.lastLinks, e.lastGone
+	if more, ok := under(e.last, full); ok && len(e.last) > len(e.start) {
+		at, rest, links, gone = e.realLast, more, e.lastLinks, e.lastGone
 	}
 	for rest != "" {
 		var part string
@@ -246,10 +256,7 @@ func (e *surroundings) resolve(full string) string {
 			}
 			continue
 		}
-		next := "/" + part // at is clean and absolute, and part a plain name: what path.Join makes of them
-		if at != "/" {
-			next = at + next
-		}
+		next := child(at, part, full)
 		if gone > 0 {
 			at = next
 			continue
@@ -275,6 +282,18 @@ func (e *surroundings) resolve(full string) string {
 	}
 	e.last, e.realLast, e.lastLinks, e.lastGone = full, at, links, gone
 	return at
+}
+
+// child is the path of a plain name in a clean absolute directory: what path.Join makes of them. It is a part of full
+// where that begins with it, as where no link was followed.
+func child(at, name, full string) string {
+	if at == "/" {
+		at = ""
+	}
+	if n := len(at) + 1 + len(name); len(full) >= n && full[len(at)] == '/' && full[len(at)+1:n] == name && full[:len(at)] == at {
+		return full[:n]
+	}
+	return at + "/" + name
 }
 
 // clean makes a directory of a call absolute and clean, or empty.

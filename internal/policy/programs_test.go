@@ -16,20 +16,23 @@ func TestPrograms(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	p := programs()
-	for _, list := range []shell.Names{p.runsOperand, p.everyOperand, p.plainWords, p.printsWords, p.findsFiles, p.searches, p.noDirectory, p.inlineCode} {
+	for _, list := range []shell.Names{p.runsOperand, p.everyOperand, p.inlineCode} {
 		if len(list) == 0 {
 			t.Error("a list is empty")
 		}
 	}
-	stands := map[string]string{}
-	for list, names := range map[string]shell.Names{
-		"plain words": p.plainWords, "prints its words": p.printsWords, "finds files": p.findsFiles, "searches": p.searches,
-	} {
-		for name := range names {
-			if other := stands[name]; other != "" {
-				t.Errorf("%s stands in %q and %q", name, other, list)
+	count := map[programKind]int{}
+	for name, kind := range p.kinds {
+		for one := programKind(1); one <= noDirectory; one <<= 1 {
+			if kind&one != 0 {
+				count[one]++
 			}
-			stands[name] = list
 		}
+		if words := kind &^ noDirectory; words&(words-1) != 0 {
+			t.Errorf("%s stands in two lists", name)
+		}
+	}
+	if len(count) != 5 {
+		t.Errorf("of five lists there are %v", count)
 	}
 }

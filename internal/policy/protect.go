@@ -143,7 +143,7 @@ func (p *protection) touchedHere(u *shell.Unit, e *scope) string {
 			return quote(u.Path.Text) + " holds the project with its .git and .claude"
 		}
 		changes := u.Kind == shell.Write
-		if why := p.word(u.Path, u, e, false, changes); why != "" {
+		if why := p.word(u.Path, u, e, touch{changes: changes, directories: readsDirectories(u)}); why != "" {
 			return why
 		}
 		if at, ok := e.resolvePath(u.Dir, u.Path.Text); ok && u.Path.Static && p.touches(at, e, changes) {
@@ -218,9 +218,9 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	if at, ok := unpacksTo(u); ok && e.holdsProject(at, u) {
 		return "what it unpacks may hold a .git or a .claude, and " + quote(at.Text) + " holds the project"
 	}
-	changes := mayChange(u.Base)
+	how := touch{namesOnly: readsNames, changes: mayChange(u.Base), directories: readsDirectories(u)}
 	var role func(int, shell.Word) wordRole
-	if programs().searches.Has(u.Base) && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
+	if usesOf(u.Base)&searches != 0 && slices.ContainsFunc(u.Argv[1:], func(w shell.Word) bool { return p.hasSign(w.Text) }) {
 		role = grepRoles(u.Argv[1:])
 	}
 	for i, w := range u.Argv[1:] {
@@ -230,7 +230,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 		if controls && strings.Contains(strings.ToLower(w.Text), "assent") {
 			return quote(w.Text) + " is assent itself, which no rule allows"
 		}
-		if why := p.word(w, u, e, readsNames, changes); why != "" {
+		if why := p.word(w, u, e, how); why != "" {
 			return why
 		}
 		if takesScript(u.Base) && strings.ContainsAny(w.Text, " \t\n;'\"()") && p.hasSign(w.Text) {
@@ -243,7 +243,7 @@ func (p *protection) command(u *shell.Unit, e *scope) string {
 	for _, alt := range u.Alt {
 		for _, w := range alt {
 			if p.hasSign(w.Text) {
-				if why := p.word(w, u, e, readsNames, changes); why != "" {
+				if why := p.word(w, u, e, how); why != "" {
 					return why
 				}
 			}

@@ -38,13 +38,20 @@ func lower(c byte) byte {
 	return c
 }
 
-func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, changes bool) string {
+// touch is what a command does with the paths that it is given.
+type touch struct {
+	namesOnly   bool // it tells about them
+	changes     bool // it may change what is there
+	directories bool // of a directory it may read all that lies in it
+}
+
+func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, how touch) string {
 	text := w.Text
 	if !w.Static && e.home != "" && strings.Contains(text, "HOME") {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, "${HOME}", e.home), "$HOME", e.home)
 	}
 	sign := p.hasSign(text)
-	if !sign && namesOnly && !w.Glob {
+	if !sign && how.namesOnly && !w.Glob {
 		return ""
 	}
 	if sign && !w.Static && !(w.Only(shell.FileNames) && text == strings.ToLower(text)) {
@@ -52,7 +59,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 	}
 	if !w.Static && w.Glob && !strings.ContainsAny(text, "$`") {
 		for _, t := range alternatives(text) {
-			if why := p.globWord(w, t, u, e, changes); why != "" {
+			if why := p.globWord(w, t, u, e, how); why != "" {
 				return why
 			}
 		}
@@ -65,7 +72,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 	if !sign && strings.HasPrefix(text, "-") && !mayLead(text) || len(text) > maxPath || !e.spend(10) {
 		return ""
 	}
-	if !sign && e.readlink == nil && (namesOnly || !readsDirectories(u)) {
+	if !sign && e.readlink == nil && (how.namesOnly || !how.directories) {
 		return "" // only a link or a search of all below could lead there
 	}
 	var few [8]string
@@ -74,7 +81,7 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 		if !ok {
 			continue
 		}
-		if namesOnly && u.Base != "mkdir" {
+		if how.namesOnly && u.Base != "mkdir" {
 			switch path.Base(at.spelled) {
 			case ".git": // test -d .git, find . -path ./.git -prune: what is in it is not touched
 				continue
@@ -84,16 +91,16 @@ func (p *protection) word(w shell.Word, u *shell.Unit, e *scope, namesOnly, chan
 				}
 			}
 		}
-		if sign && p.touches(at, e, changes) {
+		if sign && p.touches(at, e, how.changes) {
 			return quote(w.Text) + " is " + notAllowed
 		}
-		if namesOnly {
+		if how.namesOnly {
 			continue
 		}
-		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e, changes) {
+		if !sign && slices.ContainsFunc(at.real, func(r string) bool { return r != at.spelled && p.hasSign(r) }) && p.touches(at, e, how.changes) {
 			return quote(w.Text) + " leads to " + notAllowed
 		}
-		if readsDirectories(u) && p.above(at, e) {
+		if how.directories && p.above(at, e) {
 			return quote(w.Text) + " holds assent's state"
 		}
 	}
@@ -137,12 +144,13 @@ func alternatives(text string) []string {
 
 // globWord looks at a pattern for files. Hidden files are matched only by a pattern that begins
 // with a dot.
-func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope, changes bool) string {
+func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope, how touch) string {
 	whole := w
 	first := strings.IndexAny(text, "*?[")
 	if w.Text, w.Static = text, first < 0; w.Static {
 		w.Prefix, w.Glob = text, false
-		return p.word(w, u, e, false, changes)
+		how.namesOnly = false
+		return p.word(w, u, e, how)
 	}
 	w.Prefix = text[:first]
 	dir := u.Dir
@@ -177,7 +185,7 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 			return why
 		}
 	}
-	if changes {
+	if how.changes {
 		for i := range p.kept {
 			if why := mayBe(&p.kept[i]); why != "" {
 				return why
@@ -185,7 +193,7 @@ func (p *protection) globWord(w shell.Word, text string, u *shell.Unit, e *scope
 		}
 	}
 	// A search of ../h* reads all of what that becomes.
-	if hiddenNames || readsDirectories(u) && (!namesOnly(u.Base) || e.readsComputed()) {
+	if hiddenNames || how.directories && (!namesOnly(u.Base) || e.readsComputed()) {
 		for _, s := range p.state {
 			for at := path.Dir(s); at != "/"; at = path.Dir(at) {
 				if meet(tokens, literals(at)) {

@@ -9,13 +9,14 @@ import (
 	"assent/internal/policy/shell"
 )
 
-// scopeMemory is what the evaluation of the next call uses again. Nothing of a call stays in it.
+// scopeMemory is what the evaluation of the next call uses again. Of a call nothing stays in it but places.
 type scopeMemory struct {
 	operands []shell.Word             // scratch
 	resolved map[pathIn]resolvedPath  // paths that were resolved
 	links    map[string]link          // what was asked of the disk: one call looks at the same directories again and again
 	wholes   map[*pathPattern][]token // see whole
 	patterns map[string]bool          // for names: whether they are made to fit secrets
+	known    *places
 }
 
 // pathIn is a path as it is written, with the directory that it is seen from where it is relative.
@@ -37,9 +38,12 @@ var scopes sync.Pool
 
 func newScope() *scope {
 	if e, ok := scopes.Get().(*scope); ok {
+		e.places = e.known
 		return e
 	}
 	e := &scope{}
+	e.known = &places{}
+	e.places = e.known
 	e.operands = make([]shell.Word, 0, 8)
 	e.resolved, e.links = make(map[pathIn]resolvedPath, 32), make(map[string]link, 32)
 	return e

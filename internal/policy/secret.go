@@ -20,6 +20,7 @@ type secretList struct {
 	shapesBy     needed
 	pathsBy      needed
 	dirsBy       needed // manyDirs
+	named        grams  // some of which every name has that a pattern or a word fits
 	directories  map[string]bool
 	manyDirs     []glob
 	paths        []pathGlobOf
@@ -27,61 +28,6 @@ type secretList struct {
 
 	// The names, the directories, and a name of each kind.
 	allNames, allDirectories, allKinds []string
-}
-
-// needed are patterns by the first two characters of a text that each needs, so that most names are
-// compared with few of them.
-type needed struct {
-	pairs [1 << 14]bool
-	by    map[[2]byte][]int
-	rest  []int // those that need less
-}
-
-func (n *needed) add(need string, i int) {
-	if len(need) < 2 || need[0] >= 0x80 || need[1] >= 0x80 {
-		n.rest = append(n.rest, i)
-		return
-	}
-	if n.by == nil {
-		n.by = map[[2]byte][]int{}
-	}
-	n.pairs[int(need[0])<<7|int(need[1])] = true
-	pair := [2]byte{need[0], need[1]}
-	n.by[pair] = append(n.by[pair], i)
-}
-
-// any says whether one of the patterns that a text may match does.
-func (n *needed) any(s string, match func(int) bool) bool {
-	return slices.ContainsFunc(n.rest, match) || n.anyPair(s, match)
-}
-
-// appendFor appends the patterns that a text which begins with s may match without any two characters
-// from behind it: those of which s holds the part that they need, or ends in how that begins.
-func (n *needed) appendFor(all []int, s string, need func(int) string) []int {
-	all = append(all, n.rest...)
-	n.anyPair(s, func(i int) bool {
-		part := need(i)
-		may := strings.Contains(s, part)
-		for k := 2; k < len(part) && !may; k++ {
-			may = strings.HasSuffix(s, part[:k])
-		}
-		if may && !slices.Contains(all, i) {
-			all = append(all, i)
-		}
-		return false
-	})
-	return all
-}
-
-// anyPair is any for the patterns that need two characters.
-func (n *needed) anyPair(s string, match func(int) bool) bool {
-	for i := range len(s) - 1 {
-		a, b := s[i], s[i+1]
-		if a < 0x80 && b < 0x80 && n.pairs[int(a)<<7|int(b)] && slices.ContainsFunc(n.by[[2]byte{a, b}], match) {
-			return true
-		}
-	}
-	return false
 }
 
 // pathGlobOf is a pattern for a path below a home (~), below / or at any depth.
@@ -167,14 +113,23 @@ func readSecrets(text string) (*secretList, error) {
 	for _, kind := range slices.Sorted(maps.Keys(l.kinds)) {
 		l.allKinds = append(l.allKinds, "x"+kind)
 	}
+	often := gramCounts(text)
 	for i := range l.shapes {
-		l.shapesBy.add(l.shapes[i].need, i)
+		l.shapesBy.add(l.shapes[i].need, i, often)
 	}
 	for i := range l.manyDirs {
-		l.dirsBy.add(l.manyDirs[i].need, i)
+		l.dirsBy.add(l.manyDirs[i].need, i, often)
 	}
 	for i := range l.paths {
-		l.pathsBy.add(l.paths[i].glob.need, i)
+		l.pathsBy.add(l.paths[i].glob.need, i, often)
+	}
+	l.named = l.shapesBy.grams
+	l.named.addAll(&l.dirsBy.grams)
+	for _, w := range l.words {
+		if len(w) < gramSize {
+			return nil, fmt.Errorf("secrets.txt: the word %q is too short", w)
+		}
+		l.named.add(often.rarest(w))
 	}
 	return l, nil
 }
@@ -182,6 +137,22 @@ func readSecrets(text string) (*secretList, error) {
 func fold(s string) string      { return secretlist.Fold(s) }
 func code(name string) bool     { return secretlist.Code(name) }
 func dataName(name string) bool { return secretlist.Data(name) }
+
+// unlisted says for certain that a folded name, and that of which it is a copy, is in no section of names,
+// directories and words. It is quick, as most names are.
+func (l *secretList) unlisted(name string) bool {
+	if len(l.shapesBy.rest)+len(l.dirsBy.rest) > 0 || l.named.any(name) || l.names[name] || l.directories[name] {
+		return false
+	}
+	if i := strings.IndexByte(name, '.'); i >= 0 {
+		for i = max(i, 1); i < len(name); i++ {
+			if name[i] == '.' && l.kinds[name[i:]] {
+				return false
+			}
+		}
+	}
+	return secretlist.Originals(name) == nil
+}
 
 // directory says whether a folded name is that of a directory of the list, or of a copy of one.
 func (l *secretList) directory(name string) bool {
@@ -239,14 +210,15 @@ func (e *surroundings) secretPath(at string) bool {
 	}
 	slash := max(strings.LastIndexByte(at, '/'), 0)
 	name, place := at[slash+1:], e.place(at[:slash])
-	if place.listed || l.directory(name) {
+	unlisted := l.unlisted(name)
+	if place.listed || !unlisted && l.directory(name) {
 		return true
 	}
 	rest, inHome := "", place.homeAt > 0 && place.homeAt < len(at)
 	if inHome {
 		rest = at[place.homeAt:]
 	}
-	if l.nameIsSecret(name) {
+	if !unlisted && l.nameIsSecret(name) {
 		// The name of the project itself, and of what it lies in, says nothing.
 		if _, above := under(at, fold(e.project)); !above || e.project == "" {
 			return !slices.ContainsFunc(l.open, func(p pathGlobOf) bool { return p.glob.exact && p.match(at, rest, inHome) })
@@ -257,7 +229,7 @@ func (e *surroundings) secretPath(at string) bool {
 	}) {
 		return true
 	}
-	if slices.ContainsFunc(secretlist.Originals(name), func(original string) bool { return e.secretPath(at[:slash+1] + original) }) {
+	if !unlisted && slices.ContainsFunc(secretlist.Originals(name), func(original string) bool { return e.secretPath(at[:slash+1] + original) }) {
 		return true
 	}
 	if place.own || e.ownProject(at) {

@@ -17,15 +17,30 @@ type secretPlace struct {
 	paths                 []int // patterns for paths that some path from here may match, whatever its name
 }
 
-// place returns what is known of a folded directory, which is valid until four others were asked for.
+// places are those of one project that were looked at last. What is known of one does not depend on what is on the
+// disk but by what is compared, so that it holds for later calls, too.
+type places struct {
+	home, project string
+	all           [8]secretPlace
+	next          int // is overwritten
+}
+
+// place returns what is known of a folded directory, which is valid until eight others were asked for.
 func (e *surroundings) place(dir string) *secretPlace {
-	for i := range e.places {
-		if p := &e.places[i]; p.known && p.dir == dir && p.realHome == e.realHome && p.realProject == e.realProject {
+	if e.places == nil {
+		e.places = &places{}
+	}
+	known := e.places
+	if known.home != e.home || known.project != e.project {
+		*known = places{home: e.home, project: e.project}
+	}
+	for i := range known.all {
+		if p := &known.all[i]; p.known && p.dir == dir && p.realHome == e.realHome && p.realProject == e.realProject {
 			return p
 		}
 	}
-	p := &e.places[e.nextPlace]
-	e.nextPlace = (e.nextPlace + 1) % len(e.places)
+	p := &known.all[known.next]
+	known.next = (known.next + 1) % len(known.all)
 	*p = secretPlace{dir: dir, realHome: e.realHome, realProject: e.realProject, known: true, paths: p.paths[:0]}
 	l := secrets()
 	var few [16]string // most paths have fewer parts
@@ -69,5 +84,5 @@ func (e *surroundings) homeBelow(dir string, parts []string) int {
 
 // anyPath says whether one of the patterns that a path from here may match does.
 func (p *secretPlace) anyPath(at string, match func(int) bool) bool {
-	return slices.ContainsFunc(p.paths, match) || secrets().pathsBy.anyPair(at[max(len(p.dir)-1, 0):], match)
+	return slices.ContainsFunc(p.paths, match) || secrets().pathsBy.anyGram(at[max(len(p.dir)-1, 0):], match)
 }

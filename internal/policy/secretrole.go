@@ -28,10 +28,10 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 	if (namesOnly(u.Base) || u.Base == "date") && u.Base != "echo" && u.Base != "printf" && slices.ContainsFunc(words, listsNames) {
 		return all(wordFile)
 	}
-	switch lists := programs(); {
-	case lists.plainWords.Has(u.Base):
+	switch kind := usesOf(u.Base); {
+	case kind&plainWords != 0:
 		return all(wordPlain)
-	case lists.printsWords.Has(u.Base):
+	case kind&printsWords != 0:
 		if u.Stdout == shell.Pipe || len(u.Via) > 0 {
 			return func(_ int, w shell.Word) wordRole {
 				if strings.ContainsAny(w.Text, " \n\t") {
@@ -41,12 +41,12 @@ func (e *scope) roles(u *shell.Unit) func(int, shell.Word) wordRole {
 			}
 		}
 		return all(wordPlain)
-	case lists.findsFiles.Has(u.Base):
+	case kind&findsFiles != 0:
 		if e.readsComputed() || e.readsInput() {
 			return all(wordSearch)
 		}
 		return all(wordPlain)
-	case lists.searches.Has(u.Base):
+	case kind&searches != 0:
 		return grepRoles(words)
 	}
 	switch u.Base {

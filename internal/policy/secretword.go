@@ -71,7 +71,7 @@ func (e *scope) secretsOf(u *shell.Unit) (all []secret) {
 func (e *scope) secretsHere(u *shell.Unit) []secret {
 	switch u.Kind {
 	case shell.Write, shell.ReadFile:
-		return e.secretWord(nil, u.Path, u, wordFile)
+		return e.secretWord(nil, u.Path, u, wordFile, readsDirectories(u))
 	case shell.Command:
 	default:
 		return nil
@@ -81,6 +81,7 @@ func (e *scope) secretsHere(u *shell.Unit) []secret {
 	}
 	var all []secret
 	roles, varies := e.roles(u), false
+	dirs := readsDirectories(u) || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
 	for i, w := range u.Argv[1:] {
 		role := wordFile
 		if roles != nil {
@@ -93,7 +94,7 @@ func (e *scope) secretsHere(u *shell.Unit) []secret {
 			break // nothing is allowed, then
 		}
 		varies = varies || role == wordFile && !w.Static && strings.Contains(w.Text, "$")
-		all = e.secretWord(all, w, u, role)
+		all = e.secretWord(all, w, u, role, dirs || role == wordSearch)
 	}
 	if u.Base == "ag" || roles != nil && roles(0, shell.Word{}) == wordSearch {
 		all = e.namePatterns(all, u)
@@ -162,8 +163,8 @@ func (e *scope) secretsOfTool(t *target, paths []resolvedPath) []secret {
 	return all
 }
 
-// secretWord appends what is secret about one word.
-func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordRole) []secret {
+// secretWord appends what is secret about one word. dirs: of a directory what lies in it is read, too.
+func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordRole, dirs bool) []secret {
 	text := w.Text
 	if role == wordScript {
 		if found := scanned(nil, text, e); found != nil {
@@ -181,14 +182,13 @@ func (e *scope) secretWord(all []secret, w shell.Word, u *shell.Unit, role wordR
 	if dir == "" || !u.DirKnown && u.Dir == "" {
 		dir = unknownDir
 	}
-	dirs := readsDirectories(u) || role == wordSearch || u.Base == "git" && slices.ContainsFunc(u.Argv, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--no-ind") })
-	if w.Static && e.readlink == nil && plainName(text) { // the same by a shorter way: it has one spelling
+	if w.Static && (text == "" || text[0] != '-' || e.readlink == nil) && plainName(text) { // the same by a shorter way: it has one spelling
 		switch {
 		case text[0] == '-' && len(text) > 3:
 		case text[0] == '-', text == "." && !dirs, role == wordName && !strings.ContainsAny(text, "./") && !strings.HasPrefix(text, "id_"):
 			return all
 		default:
-			if at, ok := e.surroundings.resolvePath(dir, text); ok && e.isSecret(at, dirs) {
+			if at, ok := e.resolvePath(dir, text); ok && e.isSecret(at, dirs) {
 				all = append(all, secret{text: w.Text, at: at})
 			}
 			return all
@@ -299,7 +299,7 @@ func fileSpellings(all []string, text string, git bool) []string {
 // readsDirectories says whether a program may read all that lies in a directory that it is given.
 func readsDirectories(u *shell.Unit) bool {
 	switch {
-	case programs().noDirectory.Has(u.Base):
+	case usesOf(u.Base)&noDirectory != 0:
 		return false
 	case u.Base == "grep" || u.Base == "egrep" || u.Base == "fgrep" || u.Base == "zgrep":
 		return searchesBelow(u)

@@ -40,7 +40,7 @@ func (e *scope) isStrange(dir string) bool {
 		return true
 	}
 	there := func(name string) bool {
-		_, err := e.readlink(path.Join(at, name))
+		_, err := e.readlink(child(at, name, ""))
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	for ; ; at = path.Dir(at) {
@@ -72,7 +72,7 @@ func (e *scope) mayPlant(git *shell.Unit) bool {
 			}
 		case u.Base == "mkdir":
 			return true
-		case programs().plainWords.Has(u.Base), programs().printsWords.Has(u.Base), u.Base == "sed" && len(u.Argv) > 2 && u.Argv[1].Text == "-n" && printsLines.MatchString(u.Argv[2].Text) && !slices.ContainsFunc(u.Argv[3:], mayBeFlag):
+		case usesOf(u.Base)&(plainWords|printsWords) != 0, u.Base == "sed" && len(u.Argv) > 2 && u.Argv[1].Text == "-n" && printsLines.MatchString(u.Argv[2].Text) && !slices.ContainsFunc(u.Argv[3:], mayBeFlag):
 		case mayChange(u.Base):
 			return true
 		}

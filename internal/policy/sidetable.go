@@ -17,6 +17,7 @@ var sideDoorsText string
 type doorRow struct {
 	subs     [][]string // words that must stand in the command, in this order
 	doors    []string
+	begin    [4]uint64 // with which characters the doors begin behind their dashes
 	ok       []string
 	takes    []string
 	value    string // letters
@@ -120,6 +121,10 @@ func readSideDoors(text string) (map[string][]*doorRow, error) {
 		switch rest := fields[1:]; fields[0] {
 		case "door":
 			row.doors = append(row.doors, rest...)
+			for _, door := range rest {
+				c := strings.TrimLeft(door, "-")[0]
+				row.begin[c>>6] |= 1 << (c & 63)
+			}
 		case "ok":
 			row.ok = append(row.ok, rest...)
 		case "takes":
@@ -225,7 +230,7 @@ func (r *doorRow) opens(w shell.Word, h *harmless) bool {
 			return true
 		}
 	}
-	if len(t) < 2 || t[0] != '-' {
+	if len(t) < 2 || t[0] != '-' || !r.mayOpen(t) {
 		return false
 	}
 	name, _, _ := strings.Cut(t, "=")
@@ -234,6 +239,22 @@ func (r *doorRow) opens(w shell.Word, h *harmless) bool {
 	}
 	return slices.ContainsFunc(r.doors, func(door string) bool { return r.isDoor(t, name, door, h) })
 }
+
+// mayOpen says whether a door begins with a character behind the dashes of a flag, or, as short flags stand together,
+// with any of its. A flag for which it says no is no door.
+func (r *doorRow) mayOpen(flag string) bool {
+	if strings.HasPrefix(flag, "--") {
+		return len(flag) == 2 || r.begins(flag[2])
+	}
+	for i := 1; i < len(flag) && flag[i] != '='; i++ {
+		if r.begins(flag[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *doorRow) begins(c byte) bool { return r.begin[c>>6]&(1<<(c&63)) != 0 }
 
 // isDoor says whether a word is the flag: in full, shortened, with its value, or in a cluster.
 func (r *doorRow) isDoor(word, name, door string, h *harmless) bool {

@@ -8,11 +8,30 @@ import (
 // Editors, people and databases put what a file holds into others: id_rsa~, .id_rsa.swp, #id_rsa#, .npmrc.bak,
 // "wallet.dat (1)", cookies.sqlite-wal. A copy of what is on the list is on it.
 
-// copyEnds are what the name of a copy has behind that of the file, if it is not the number of one.
-var copyEnds = []string{ // read-only
-	"~", ".bak", ".backup", ".bkp", ".old", ".orig", ".original", ".prev", ".save", ".saved", ".copy", ".new", ".tmp", ".temp", ".rej", ".part", ".un~", ".swp", ".swo", ".swn", ".swx", ".lock",
-	"-wal", "-shm", "-journal", "-old", "_old", "-bak", "_bak", "-backup", "_backup", "-copy", "_copy", " copy", " - copy",
-	".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".7z", ".tar", ".tgz", ".b64", ".hex", ".asc", ".gpg", ".age", ".enc",
+// copyEnds are what the name of a copy has behind that of the file, if it is not the number of one, by their
+// last character.
+var copyEnds = [128][]string{ // read-only
+	'~': {"~", ".un~"},
+	'k': {".bak", ".lock", "-bak", "_bak"},
+	'p': {".backup", ".bkp", ".tmp", ".temp", ".swp", "-backup", "_backup", ".zip"},
+	'd': {".old", ".saved", "-old", "_old"},
+	'g': {".orig", ".gpg"},
+	'l': {".original", "-wal", "-journal"},
+	'v': {".prev"},
+	'e': {".save", ".age"},
+	'y': {".copy", "-copy", "_copy", " copy", " - copy"},
+	'w': {".new"},
+	'j': {".rej"},
+	't': {".part", ".zst"},
+	'o': {".swo"},
+	'n': {".swn"},
+	'x': {".swx", ".hex"},
+	'm': {"-shm"},
+	'z': {".gz", ".xz", ".7z", ".tgz"},
+	'2': {".bz2"},
+	'4': {".lz4", ".b64"},
+	'r': {".tar"},
+	'c': {".asc", ".enc"},
 }
 
 // Originals are the names of files of which one with this name, folded, is a copy; nil if it looks like none. Each
@@ -49,9 +68,10 @@ func Originals(name string) []string {
 			add(name[:i])
 		}
 	}
-	if strings.IndexByte("~kpdgelvwtnxojmy24zrhcs", name[n-1]) >= 0 {
-		if i := slices.IndexFunc(copyEnds, func(end string) bool { return len(end) < n && strings.HasSuffix(name, end) }); i >= 0 {
-			add(name[:n-len(copyEnds[i])])
+	if c := name[n-1]; c < 128 {
+		ends := copyEnds[c]
+		if i := slices.IndexFunc(ends, func(end string) bool { return len(end) < n && strings.HasSuffix(name, end) }); i >= 0 {
+			add(name[:n-len(ends[i])])
 		}
 	}
 	return all
