@@ -89,7 +89,7 @@ func (c *Config) unverifiable() error {
 	case c.Require == "":
 		return nil
 	case c.Verify == nil:
-		return errors.New("require = signed, and this program checks no signatures; have the agent run `assent hook` instead")
+		return errors.New("require = signed, and this program checks no signatures; have the agent run assent-hook-strict or `assent hook` instead")
 	case c.Agent != "claude":
 		return errors.New("require = signed, and signatures are checked for Claude Code only, not for " + quote(c.Agent))
 	}
