@@ -55,6 +55,12 @@ func (c *Config) requires(s *settings) error {
 	return nil
 }
 
+// CheckTrust says what is wrong with the value of a trust line, such as "device:UOAy… independent".
+func CheckTrust(value string) error {
+	_, err := readTrusted(value)
+	return err
+}
+
 var errTrust = errors.New("want a key as assent device list prints it, such as device:UOAy…, and perhaps broker or independent: where the code comes from that signs with it")
 
 // readTrusted reads THUMBPRINT [broker|independent].
