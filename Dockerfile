@@ -18,7 +18,7 @@ ARG DATE=
 LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${COMMIT} org.opencontainers.image.created=${DATE}
 # Whose files the state is: give your own id (--build-arg UID=$(id -u)) to share the hook socket.
 ARG UID=65532
-COPY --from=build /out/assent /out/assent-hook /out/assent-contain /usr/local/bin/
+COPY --from=build /out/assent /out/assent-hook /out/assent-hook-strict /out/assent-contain /usr/local/bin/
 COPY --from=build --chown=${UID}:${UID} /out/state /state
 USER ${UID}:${UID}
 ENV ASSENT_STATE_DIR=/state

@@ -55,6 +55,12 @@ func (c *Config) requires(s *settings) error {
 	return nil
 }
 
+// CheckTrust says what is wrong with the value of a trust line, such as "device:UOAy… independent".
+func CheckTrust(value string) error {
+	_, err := readTrusted(value)
+	return err
+}
+
 var errTrust = errors.New("want a key as assent device list prints it, such as device:UOAy…, and perhaps broker or independent: where the code comes from that signs with it")
 
 // readTrusted reads THUMBPRINT [broker|independent].
@@ -89,7 +95,7 @@ func (c *Config) unverifiable() error {
 	case c.Require == "":
 		return nil
 	case c.Verify == nil:
-		return errors.New("require = signed, and this program checks no signatures; have the agent run `assent hook` instead")
+		return errors.New("require = signed, and this program checks no signatures; have the agent run assent-hook-strict or `assent hook` instead")
 	case c.Agent != "claude":
 		return errors.New("require = signed, and signatures are checked for Claude Code only, not for " + quote(c.Agent))
 	}

@@ -90,6 +90,7 @@ var plan = []struct {
 		web`, "it wires the others, which do not know each other"},
 	{"cmd/assent-contain", "internal/host/contain", "it runs for each contained command"},
 	{"cmd/assent-hook", "hookclient", "it runs several times per tool call"},
+	{"cmd/assent-hook-strict", "hookclient internal/auth/strict internal/hook", "it runs several times per tool call"},
 
 	{"broker", "internal/hook", "it knows a Log and verdicts, no store, no protocol, no rules and no agent's JSON"},
 	{"hookclient", "internal/hook internal/host/gitrepo internal/host/peercred internal/host/process", "it knows the wire only"},
@@ -324,6 +325,10 @@ var forbidden = []struct{ from, to, why string }{
 	{"cmd/assent-hook", "github.com/...", "standard library only"},
 	{"cmd/assent-hook", "golang.org/...", "standard library only"},
 	{"cmd/assent-hook", "modernc.org/...", "standard library only"},
+	{"cmd/assent-hook-strict", "net/http", "it runs several times per tool call"},
+	{"cmd/assent-hook-strict", "crypto/tls", "assent hook is the one that speaks https"},
+	{"cmd/assent-hook-strict", "flag", "it runs several times per tool call"},
+	{"cmd/assent-hook-strict", "github.com/...", "a JSON reader aside, standard library only"},
 	{"cmd/assent-contain", "encoding/json", "it runs for each contained command"},
 	{"cmd/assent-contain", "net/http", "it has no network"},
 	{"cmd/assent-contain", "flag", "it runs for each contained command"},

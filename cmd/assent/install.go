@@ -24,6 +24,8 @@ type installFlags struct {
 	all           bool // agent does not count
 	ci            bool
 	managedOnly   bool
+	strict        bool     // with scope managed: hooks print only what a trusted key signed
+	trust         []string // values of trust lines
 	socket, url   string
 	socketOwner   string
 	unanswered    string // "", "deny" or "abstain"
@@ -41,6 +43,7 @@ const defaultAsk = "default"
 func (f *installFlags) add(fl *pflag.FlagSet) {
 	f.addWhere(fl)
 	fl.BoolVar(&f.managedOnly, "managed-only", false, "with --scope managed: no hooks run on this machine but managed ones")
+	fl.StringArrayVar(&f.trust, "trust", nil, "with --strict: whose signature lets an allow through, device:KEY as assent device list prints it, perhaps with broker or independent behind it; more than one, one by one (default: whom the file names)")
 	fl.BoolVar(&f.ci, "ci", false, "for runs without a person: a request is denied if nobody answers it within five minutes, or if no broker can be asked")
 	fl.StringVar(&f.socket, "socket", "", "the broker's socket (default: that of the running broker, else where assent serve makes it)")
 	fl.StringVar(&f.socketOwner, "socket-owner", "", "user whose broker listens on the socket, by name or number, if that is not the user who runs the hooks")
@@ -60,6 +63,7 @@ func (f *installFlags) addMode(fl *pflag.FlagSet) {
 func (f *installFlags) addWhere(fl *pflag.FlagSet) {
 	fl.StringVar(&f.scope, "scope", string(install.User), "whose settings: user (all your projects), project (this one, shared with others), local (this one, yours), managed (all users of this machine; for root)")
 	fl.StringVar(&f.agent, "agent", "claude", "which agent's settings")
+	fl.BoolVar(&f.strict, "strict", false, "managed settings and /etc/assent/hook.conf, for root: Claude Code's hooks print an allow only if a trusted device signed it")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 }
 
@@ -82,6 +86,9 @@ about its settings at every start.
 In a terminal Claude Code starts in auto mode, where most calls reach no hook. --ask and
 --default-mode change that; without them it stays as it is.
 
+--strict is for a machine whose administrator trusts devices and not the broker: an allow that no key of
+--trust signed is not printed, and no hooks run but these. It wants root; docs/managed.md says what it is worth.
+
 AGENT names another agent: codex, opencode, kilo, copilot, qwen, droid. Codex runs hooks only once you have
 trusted them; the command says how. What each agent can do is in docs/agents.md.
 
@@ -93,6 +100,7 @@ not at all, and where one fails the others are done, and the exit code is 1.`,
   assent install --ask='Bash(git push:*),WebFetch'
   assent install --socket /run/assent/hook.sock --socket-owner assent
   sudo assent install --scope managed --managed-only --url https://box.example.net
+  sudo assent install --strict --socket /run/assent/hook.sock --socket-owner assent --trust 'device:UOAy… independent'
   assent install --print                             show the file, change nothing
   assent install codex
   assent install opencode --ask
@@ -115,7 +123,7 @@ not at all, and where one fails the others are done, and the exit code is 1.`,
 	c.Flags().BoolVar(&f.all, "all", false, "for every agent that is found on this machine")
 	c.Flags().StringVar(&f.unanswered, "on-failure", "", "for copilot and droid: what a request gets when assent is away or nobody answers in time, deny or abstain (default: deny where the agent would run it unasked)")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, events, versions, notes, diff; with --all a list, with agent, program and error too")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, hookConf, events, versions, notes, diff; with --all a list, with agent, program and error too")
 	return c
 }
 
@@ -144,7 +152,7 @@ Shows the change and asks first.`,
 	f.addWhere(c.Flags())
 	c.Flags().BoolVar(&f.all, "all", false, "for every agent whose settings assent writes, on this machine or gone from it")
 	c.Flags().BoolVar(&f.print, "print", false, "print the resulting file without changing anything")
-	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, notes, diff; with --all a list, with agent and error too")
+	c.Flags().BoolVar(&a.json, "json", false, "print JSON: path, changed, applied, backup, hookConf, notes, diff; with --all a list, with agent and error too")
 	return c
 }
 
@@ -155,6 +163,7 @@ type installed struct {
 	Changed  bool           `json:"changed"`
 	Applied  bool           `json:"applied"`
 	Backup   string         `json:"backup,omitempty"`
+	HookConf string         `json:"hookConf,omitempty"` // the administrator's, if it was written
 	Events   []string       `json:"events,omitempty"`
 	Versions []string       `json:"versions,omitempty"`
 	Notes    []install.Note `json:"notes"`
@@ -223,7 +232,14 @@ func (a *app) install(ctx context.Context, f installFlags) (done outcome, err er
 	plan.Notes = notes
 	done.silent = install.Auto(settings, o)
 	done.manual = slices.Contains([]string{"default", "manual"}, o.DefaultMode) && slices.ContainsFunc(o.Versions, install.StartsInAuto)
-	if done.installed, err = a.carryOut(ctx, f, plan, o); err == nil && !f.print && f.scope != string(install.Managed) {
+	conf, err := a.planConf(ctx, f, true)
+	if err != nil {
+		return done, err
+	}
+	if done.installed, err = a.carryOut(ctx, f, plan, o); err == nil {
+		done.HookConf, err = conf.write(a)
+	}
+	if err == nil && !f.print && f.scope != string(install.Managed) {
 		for _, n := range noteContain(ctx, configDir(os.Getenv)) {
 			fmt.Fprintln(a.err, "note:", n.Text)
 		}
@@ -242,7 +258,13 @@ func (a *app) uninstall(ctx context.Context, f installFlags) (done installed, er
 		return done, err
 	}
 	plan.Notes = append(plan.Notes, install.Left(plan, install.Survey(o, at.dir(), at.root))...)
-	done, err = a.carryOut(ctx, f, plan, o)
+	conf, err := a.planConf(ctx, f, false)
+	if err != nil {
+		return done, err
+	}
+	if done, err = a.carryOut(ctx, f, plan, o); err == nil {
+		done.HookConf, err = conf.write(a)
+	}
 	if dir := configDir(os.Getenv); err == nil && !f.print && dir != "" && f.scope != string(install.Managed) {
 		_, err = hookconf.SetContain(hookconf.Path(dir), 0, "")
 	}

@@ -34,6 +34,9 @@ func (a *app) installOptions(f installFlags) (install.Options, whereabouts, erro
 		return install.Options{}, whereabouts{}, usagef("--agent %s: only claude so far", f.agent)
 	}
 	scope := install.Scope(f.scope)
+	if f.strict && !f.print && os.Geteuid() != 0 {
+		return install.Options{}, whereabouts{}, usagef("--strict is for all users of this machine, and holds only if it is root's; --print shows what it would do. Run: %s", asRoot())
+	}
 	switch scope {
 	case install.User, install.Project, install.Local:
 		if f.managedOnly {
@@ -120,13 +123,17 @@ func (a *app) hookArgv(f installFlags) ([]string, error) {
 		}
 		return []string{stable(self), "hook", "--url", f.url}, nil
 	}
-	program := filepath.Join(filepath.Dir(self), "assent-hook")
+	name := "assent-hook"
+	if f.strict {
+		name = hookclient.StrictName
+	}
+	program := filepath.Join(filepath.Dir(self), name)
 	if fi, err := os.Stat(program); (err != nil || fi.Mode()&0o111 == 0) && filepath.Base(filepath.Dir(self)) != programs.InUse {
-		if program, err = exec.LookPath("assent-hook"); err != nil {
-			return nil, fmt.Errorf("assent-hook is neither beside %s nor on PATH; build it (make build) or install it there", self)
+		if program, err = exec.LookPath(name); err != nil {
+			return nil, fmt.Errorf("%s is neither beside %s nor on PATH; build it (make build) or install it there", name, self)
 		}
 		if program, err = filepath.Abs(program); err != nil {
-			return nil, fmt.Errorf("path of assent-hook: %w", err)
+			return nil, fmt.Errorf("path of %s: %w", name, err)
 		}
 	}
 	socket := f.socket

@@ -20,7 +20,8 @@ func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the man pages into a directory",
-		Long: `Write a page for each command, and for assent-hook, assent-contain, hookd-emit and hookd-query, into a directory that
+		Long: `Write a page for each command, and for assent-hook, assent-hook-strict, assent-contain, hookd-emit
+and hookd-query, into a directory that
 exists. The packages install them. They say what --help says.`,
 		Example: "  mkdir -p ~/.local/share/man/man1 && assent man ~/.local/share/man/man1\n  man assent-allow",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -31,9 +32,10 @@ exists. The packages install them. They say what --help says.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			pages := map[string]string{
-				"assent-hook":    helpPage("assent-hook", "hand one hook event of an agent to assent", hookclient.Usage("assent-hook")),
-				"assent-contain": helpPage("assent-contain", "run a command that can only read", contain.Usage),
-				"hookd-emit":     helpPage("hookd-emit", "tell of one tool call of an agent", hookclient.EmitUsage("hookd-emit")),
+				"assent-hook":         helpPage("assent-hook", "hand one hook event of an agent to assent", hookclient.Usage("assent-hook")),
+				hookclient.StrictName: helpPage(hookclient.StrictName, "hand over a hook event, and print only what is signed", hookclient.StrictUsage),
+				"assent-contain":      helpPage("assent-contain", "run a command that can only read", contain.Usage),
+				"hookd-emit":          helpPage("hookd-emit", "tell of one tool call of an agent", hookclient.EmitUsage("hookd-emit")),
 			}
 			// One page for both of one name.
 			pages["assent-hook"] = strings.Replace(pages["assent-hook"], ".SH SEE ALSO\n", a.overHTTPS()+".SH SEE ALSO\n", 1)
@@ -93,7 +95,7 @@ func commandPages(c *cobra.Command, pages map[string]string) {
 		p.Section("EXAMPLES")
 		p.Verbatim(c.Example)
 	}
-	also := []string{"assent-hook", "assent-contain", "hookd-emit"}
+	also := []string{"assent-hook", "assent-hook-strict", "assent-contain", "hookd-emit"}
 	if c.HasParent() {
 		also = []string{pageName(c.Parent())}
 	}

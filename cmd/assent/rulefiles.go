@@ -43,7 +43,10 @@ func (a *app) rulebook(f serveFlags, socket string, infof, warnf func(string, ..
 		}
 	}
 	if self, err := os.Executable(); err == nil {
-		cfg.Protected = append(cfg.Protected, self, filepath.Join(filepath.Dir(self), "assent-hook"), filepath.Join(filepath.Dir(self), "assent-contain"))
+		cfg.Protected = append(cfg.Protected, self)
+		for _, name := range programs.Names {
+			cfg.Protected = append(cfg.Protected, filepath.Join(filepath.Dir(self), name))
+		}
 		if dir := programs.Lasting(self, programs.DataHome(os.Getenv)); dir != "" {
 			cfg.Protected = append(cfg.Protected, filepath.Dir(dir))
 		}

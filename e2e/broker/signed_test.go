@@ -38,9 +38,10 @@ func TestSignedAnswersOnly(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("require = signed\ntrust = device:"+phone.Thumbprint()+" independent\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ask := func(socket, command string) *rig.HookRun {
+	run := func(argv ...string) *rig.HookRun {
 		t.Helper()
-		h := &rig.HookRun{T: t, Cmd: exec.Command(rig.Program("assent"), "hook", "--socket", socket, "--timeout", "120s")}
+		command := argv[len(argv)-1]
+		h := &rig.HookRun{T: t, Cmd: exec.Command(rig.Program(argv[0]), argv[1:len(argv)-1]...)}
 		h.Cmd.Env, h.Cmd.Dir, h.Cmd.Stdin = d.Env(), d.Dir, bytes.NewReader(rig.Bash("s", command))
 		h.Cmd.Stdout, h.Cmd.Stderr = &h.Stdout, &h.Stderr
 		if err := h.Cmd.Start(); err != nil {
@@ -48,6 +49,10 @@ func TestSignedAnswersOnly(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = h.Cmd.Process.Kill() })
 		return h
+	}
+	ask := func(socket, command string) *rig.HookRun {
+		t.Helper()
+		return run("assent-hook-strict", "--socket", socket, "--timeout", "120s", command)
 	}
 	decide := func(b *rig.BareDevice, r rig.Request) hook.Decision {
 		t.Helper()
@@ -103,10 +108,19 @@ func TestSignedAnswersOnly(t *testing.T) {
 		"no decision as it was signed":     []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`),
 		"it is not signed: a rule allowed": []byte(`{"behavior":"allow","by":{"kind":"rule","id":"status"}}`),
 	} {
-		h := ask(socket, "make x")
-		bodies <- body
-		prints(h, "", why)
+		for _, argv := range [][]string{{"assent-hook-strict"}, {"assent", "hook"}} { // which are to say the same
+			h := run(append(argv, "--socket", socket, "--timeout", "120s", "make x")...)
+			bodies <- body
+			prints(h, "", why)
+		}
 	}
+	// Where no file names a key, none is trusted.
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+	h = ask(d.Socket, "make x")
+	decide(phone, d.WaitPending(1)[0])
+	prints(h, "", "no key is trusted")
 
 	// Afterwards each is found by whose key signed it.
 	found := strings.TrimSpace(d.Command("audit", "search", "--device", stranger.Thumbprint(), "--json"))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,34 +16,14 @@ import (
 // run, and assent's do, with what /etc/assent/hook.conf says. It has an /etc of its own.
 func TestClaudeManaged(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can have another /etc")
-	}
 	a := rig.NewAgent(t)
-	etc := filepath.Join(a.Config.Dir, "etc")
-	for _, dir := range []string{"claude-code", "assent"} {
-		if err := os.MkdirAll(filepath.Join(etc, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
+	etc := rig.NewEtc(t, a.Config.Dir)
 	// The socket that the administrator's file names is the broker's; what the user says does not count.
 	conf := fmt.Sprintf("socket = %s\non-failure = deny\n", a.Socket)
-	if err := os.WriteFile(filepath.Join(etc, "assent/hook.conf"), []byte(conf), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(etc.Dir, "assent/hook.conf"), []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	wrapper := filepath.Join(a.Config.Dir, "with-etc")
-	script := fmt.Sprintf("#!/bin/sh\nexec unshare --mount sh -c 'mount -t overlay overlay -o lowerdir=%[1]s:/etc /etc && mount --bind %[1]s/claude-code /etc/claude-code && exec \"$@\"' sh \"$@\"\n", etc)
-	if err := os.WriteFile(wrapper, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(wrapper, "cat", "/etc/assent/hook.conf").CombinedOutput(); err != nil || string(out) != conf {
-		t.Skipf("this test needs an overlay over /etc: %v %s", err, out)
-	}
-	program := filepath.Join(a.Config.Dir, "claude-with-etc")
-	if err := os.WriteFile(program, []byte(fmt.Sprintf("#!/bin/sh\nexec %s %s \"$@\"\n", wrapper, a.Config.Program)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	a.Config.Program = program
+	a.Config.Program = etc.Wrap(a.Config.Program)
 	a.NoHooks()
 
 	// A hook of the user's that denies, and leaves a trace.
@@ -71,7 +50,7 @@ func TestClaudeManaged(t *testing.T) {
 	}
 
 	install := func(args ...string) (string, error) {
-		cmd := exec.Command(wrapper, append([]string{rig.Program("assent")}, args...)...)
+		cmd := etc.Command(rig.Program("assent"), args...)
 		cmd.Env = []string{"HOME=" + a.Config.Home(), "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ASSENT_STATE_DIR=" + filepath.Join(a.Config.Dir, "root-state")}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -96,7 +75,7 @@ func TestClaudeManaged(t *testing.T) {
 	if out, err := install("uninstall", "--scope", "managed", "--yes"); err != nil {
 		t.Errorf("uninstall: %v\n%s", err, out)
 	}
-	if left, err := os.ReadDir(filepath.Join(etc, "claude-code")); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Join(etc.Dir, "claude-code")); err != nil || len(left) > 0 {
 		t.Errorf("uninstall leaves %v (%v)", left, err)
 	}
 }

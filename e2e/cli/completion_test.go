@@ -128,6 +128,7 @@ func TestManPages(t *testing.T) {
 		"assent":             {"Exit codes: 0 done", "simulate", "assent-allow(1)"},
 		"assent-allow":       {"assent allow NUMBER|ID [flags]", "--grant duration", "at most 2160h"},
 		"assent-hook":        {"usage: assent-hook [flags]", "ASSENT HOOK", "over HTTPS"},
+		"assent-hook-strict": {"usage: assent-hook-strict [flags]", "Denials pass"},
 		"assent-rules-check": {"assent rules check"},
 		"hookd-emit":         {"usage: hookd-emit TYPE [TOOL]"},
 		"hookd-query":        {"hookd-query - List mutations, oldest first"},

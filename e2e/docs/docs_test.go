@@ -44,7 +44,7 @@ var (
 	mdHeading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
 	mdFence   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 	mdCode    = regexp.MustCompile("`([^`]+)`")
-	mdProgram = regexp.MustCompile(`^(?:ExecStart=)?(?:[^ ]*bin/)?(assent|assent-hook|assent-contain)$`)
+	mdProgram = regexp.MustCompile(`^(?:ExecStart=)?(?:[^ ]*bin/)?(assent|assent-hook|assent-hook-strict|assent-contain)$`)
 	slugDrop  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 

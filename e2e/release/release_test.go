@@ -94,7 +94,7 @@ func TestReleaseIsReproducible(t *testing.T) {
 func holding(t *testing.T, dist, text string) string {
 	t.Helper()
 	bin := unpack(t, dist, "linux", runtime.GOARCH)
-	for _, name := range []string{"assent", "assent-hook", "assent-contain"} {
+	for _, name := range []string{"assent", "assent-hook", "assent-hook-strict", "assent-contain"} {
 		data, err := os.ReadFile(filepath.Join(bin, "bin", name))
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestReleaseIsWhatItSays(t *testing.T) {
 		goos, arch, _ := strings.Cut(target, "/")
 		dir := unpack(t, dist, goos, arch)
 		modules := map[string]string{}
-		for _, name := range []string{"assent", "assent-hook", "assent-contain"} {
+		for _, name := range []string{"assent", "assent-hook", "assent-hook-strict", "assent-contain"} {
 			info, err := buildinfo.ReadFile(filepath.Join(dir, "bin", name))
 			if err != nil {
 				t.Fatal(err)
@@ -206,9 +206,11 @@ func saysVersion(t *testing.T, dir string) {
 	if err != nil || json.Unmarshal(out, &v) != nil || v.Version != rig.ReleaseVersion || v.Commit != rig.ReleaseCommit || v.Date != rig.ReleaseDate || v.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("assent version --json says %s (%v)", out, err)
 	}
-	out, err = exec.Command(filepath.Join(dir, "assent-hook"), "--version").Output()
-	if err != nil || string(out) != "assent-hook version "+rig.ReleaseVersion+"\n" {
-		t.Errorf("assent-hook --version says %s (%v)", out, err)
+	for _, name := range []string{"assent-hook", "assent-hook-strict"} {
+		out, err = exec.Command(filepath.Join(dir, name), "--version").Output()
+		if err != nil || string(out) != name+" version "+rig.ReleaseVersion+"\n" {
+			t.Errorf("%s --version says %s (%v)", name, out, err)
+		}
 	}
 	out, err = exec.Command(filepath.Join(dir, "hookd-emit"), "--help").Output()
 	if err != nil || !strings.HasPrefix(string(out), "hookd-emit tells") {
@@ -365,7 +367,7 @@ func TestReleaseFormula(t *testing.T) {
 			t.Errorf("%s gets %+v", target, got)
 		}
 		files := below(t, cellar)
-		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/assent-contain", "bin/hookd-emit", "bin/hookd-query", "share/man/man1/assent.1", "share/man/man1/hookd-query.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
+		for _, want := range []string{"bin/assent", "bin/assent-hook", "bin/assent-hook-strict", "bin/assent-contain", "bin/hookd-emit", "bin/hookd-query", "share/man/man1/assent.1", "share/man/man1/hookd-query.1", "etc/bash_completion.d/assent", "share/zsh/site-functions/_assent", "share/fish/vendor_completions.d/assent.fish", "share/doc/assent/LICENSE"} {
 			if !slices.Contains(files, want) {
 				t.Errorf("%s: %s was not installed", target, want)
 			}

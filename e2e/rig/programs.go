@@ -72,7 +72,7 @@ func given(name string) (found bool) {
 // Program is the path of a built program.
 func Program(name string) string { return filepath.Join(os.Getenv(BinEnv), name) }
 
-var programs = []string{"assent", "assent-hook", "assent-contain"}
+var programs = []string{"assent", "assent-hook", "assent-hook-strict", "assent-contain"}
 
 // build returns a directory with the programs of today's sources. Packages of tests that run at once
 // share it: the first one builds, which for the others is only a look by the go command. The
@@ -93,7 +93,7 @@ func build() (string, error) {
 	}
 	defer func() { _ = lock.Unlock() }()
 
-	cmd := exec.Command("go", "build", "-o", staging+string(filepath.Separator), "./cmd/assent", "./cmd/assent-hook", "./cmd/assent-contain")
+	cmd := exec.Command("go", "build", "-o", staging+string(filepath.Separator), "./cmd/assent", "./cmd/assent-hook", "./cmd/assent-hook-strict", "./cmd/assent-contain")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, os.Stderr, os.Stderr
 	if err := cmd.Run(); err != nil {
 		return "", err

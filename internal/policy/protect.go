@@ -54,7 +54,7 @@ func unchanged() []string {
 // ownProgram knows the programs that decide, submit or read for assent.
 func ownProgram(base string) bool {
 	switch strings.ToLower(base) {
-	case "assent", "assent-hook", "assent-contain", "hookd-emit", "hookd-query", "assent.exe", "assent-hook.exe":
+	case "assent", "assent-hook", "assent-hook-strict", "assent-contain", "hookd-emit", "hookd-query", "assent.exe", "assent-hook.exe":
 		return true
 	}
 	return false

@@ -72,6 +72,8 @@ func refused(asked Asked, p *hook.Payload, d hook.Decision, by *hook.Approver, t
 		return "it came after the deadline"
 	case d.PublicKey == nil || d.Signature == "":
 		return "it is not signed" + byWhom(by)
+	case len(trusted) == 0:
+		return "no key is trusted: hook.conf has no line trust = device:… beside require = signed"
 	case !trusts(trusted, signed.Thumbprint(*d.PublicKey)):
 		return "the key that signed it is not trusted: device:" + signed.Thumbprint(*d.PublicKey)
 	case d.InputSHA256 != p.InputSHA256:

@@ -31,6 +31,11 @@ func (x *examination) checkHooks(context.Context) []Finding {
 	return hooks(x.settings, x.versions, x.broker.Socket, x.Env)
 }
 
+// checkSignatures says whether hooks print only what is signed, and for whom that holds.
+func (x *examination) checkSignatures(context.Context) []Finding {
+	return signatures(x.settings, x.Env, install.RootsAlone)
+}
+
 func (x *examination) checkMode(context.Context) []Finding {
 	return []Finding{mode(x.settings, x.versions)}
 }

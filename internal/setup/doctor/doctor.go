@@ -128,6 +128,7 @@ var (
 		{"spool", nil, (*examination).checkSpool},
 		{"claude", nil, (*examination).checkClients},
 		{"hooks", located, (*examination).checkHooks},
+		{"signatures", surveyed, (*examination).checkSignatures},
 		{"mode", surveyed, (*examination).checkMode},
 		{"codex", nil, (*examination).checkCodex},
 		{"agents", nil, (*examination).checkOthers},

@@ -222,9 +222,12 @@ func namesake(program string) bool {
 	if err != nil {
 		return false
 	}
-	own := []string{self, filepath.Join(filepath.Dir(self), "assent-hook")}
-	if found, err := exec.LookPath("assent-hook"); err == nil {
-		own = append(own, found)
+	own := []string{self}
+	for _, name := range []string{"assent-hook", "assent-hook-strict"} {
+		own = append(own, filepath.Join(filepath.Dir(self), name))
+		if found, err := exec.LookPath(name); err == nil {
+			own = append(own, found)
+		}
 	}
 	return !slices.ContainsFunc(own, func(path string) bool {
 		x, err := os.Stat(path)

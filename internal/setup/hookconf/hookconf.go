@@ -103,18 +103,7 @@ func Set(file string, settings ...Setting) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return false, err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".hook.conf-*")
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }() // it is gone when it was renamed
-	_, err = tmp.WriteString(text)
-	if err == nil {
-		err = tmp.Chmod(mode)
-	}
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), file)
-	}
+	err = replace(file, text, mode)
 	return err == nil, err
 }
 
@@ -126,7 +115,7 @@ func set(text string, s Setting) string {
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if name, _, is := strings.Cut(line, "="); is && strings.TrimSpace(name) == s.Name {
+		if named(line, s.Name) {
 			b.WriteString(want)
 			want = ""
 			continue

@@ -17,7 +17,7 @@ import (
 
 // Names are the programs that belong together, in the order in which an update replaces them: the one
 // that says which version is there comes last.
-var Names = []string{"assent-contain", "assent-hook", "assent"}
+var Names = []string{"assent-contain", "assent-hook", "assent-hook-strict", "assent"}
 
 // Links are the other names of the programs, beside them.
 var Links = map[string]string{"hookd-emit": "assent-hook", "hookd-query": "assent"}

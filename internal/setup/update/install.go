@@ -72,7 +72,8 @@ func (in Installation) Back(dir string) (Staged, error) {
 		return Staged{}, err
 	}
 	for _, name := range programs.Names {
-		if err := programs.Copy(filepath.Join(in.Bin, previousDir, name), filepath.Join(dir, "bin", name), io.Discard); err != nil {
+		err := programs.Copy(filepath.Join(in.Bin, previousDir, name), filepath.Join(dir, "bin", name), io.Discard)
+		if err != nil && !cameLater(name, err) {
 			return Staged{}, err
 		}
 	}
@@ -105,16 +106,24 @@ func (in Installation) Replace(s Staged, before string) error {
 	}
 	old := filepath.Join(in.Bin, previousDir)
 	for i, name := range programs.Names {
-		if err := os.Rename(filepath.Join(s.Dir, "bin", name), filepath.Join(in.Bin, name)); err != nil {
+		if err := os.Rename(filepath.Join(s.Dir, "bin", name), filepath.Join(in.Bin, name)); err != nil && !cameLater(name, err) {
 			err = fmt.Errorf("replace %s: %w", name, err)
 			for _, done := range programs.Names[:i] {
-				err = errors.Join(err, putBack(filepath.Join(old, done), filepath.Join(in.Bin, done)))
+				if e := putBack(filepath.Join(old, done), filepath.Join(in.Bin, done)); !cameLater(done, e) {
+					err = errors.Join(err, e)
+				}
 			}
 			return err
 		}
 	}
 	err := in.links()
 	return errors.Join(err, syncDir(in.Bin))
+}
+
+// cameLater reports that a program is missing because the version has none: older ones have no hook that
+// checks signatures. A newer one stays when they come back, for settings that name it.
+func cameLater(name string, err error) bool {
+	return name == "assent-hook-strict" && errors.Is(err, os.ErrNotExist)
 }
 
 // links sees to it that the programs have their other names.
@@ -152,7 +161,7 @@ func (in Installation) keepOld(version string) error {
 		return err
 	}
 	for _, name := range programs.Names {
-		if err := programs.Copy(filepath.Join(in.Bin, name), filepath.Join(fresh, name), io.Discard); err != nil {
+		if err := programs.Copy(filepath.Join(in.Bin, name), filepath.Join(fresh, name), io.Discard); err != nil && !cameLater(name, err) {
 			return errors.Join(err, os.RemoveAll(fresh))
 		}
 	}

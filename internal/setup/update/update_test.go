@@ -197,6 +197,24 @@ func TestUpdateAndBack(t *testing.T) {
 		step(s, map[string]string{"0.1.0": "0.2.0", "0.2.0": "0.1.0"}[want])
 		in.says(t, want)
 	}
+
+	// From a version that had no hook that checks signatures, and back to it.
+	strict := filepath.Join(in.Bin, "assent-hook-strict")
+	if err := os.Remove(strict); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = r.take(""); err != nil {
+		t.Fatal(err)
+	}
+	step(s, "0.2.0")
+	in.says(t, "0.2.0")
+	if s, err = in.Back(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	step(s, "0.2.0")
+	if b, err := os.ReadFile(strict); err != nil || string(b) != program("assent-hook-strict", "0.2.0") {
+		t.Errorf("it is %q (%v): settings that name it have nothing to run", b, err)
+	}
 }
 
 func TestFindRefuses(t *testing.T) {

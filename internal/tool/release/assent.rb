@@ -40,6 +40,7 @@ class Assent < Formula
   test do
     assert_match version.to_s, shell_output("#{bin}/assent version")
     assert_match version.to_s, shell_output("#{bin}/assent-hook --version")
+    assert_match version.to_s, shell_output("#{bin}/assent-hook-strict --version")
     assert_match version.to_s, shell_output("#{bin}/assent-contain --version")
   end
 end

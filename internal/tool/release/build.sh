@@ -3,7 +3,7 @@
 #
 #   build.sh DIR VERSION COMMIT DATE [KEY UPDATES]
 #
-# puts assent, assent-hook and assent-contain into DIR, which is absolute or relative to the root of the source.
+# puts assent, assent-hook, assent-hook-strict and assent-contain into DIR, which is absolute or relative to the root of the source.
 # COMMIT and DATE may be empty. KEY is whom assent update believes, and UPDATES where it looks: without
 # them it refuses. The programs are static, hold no path of this machine, and name the
 # version that is given here and no other: the same source and words give the same bytes.
@@ -12,4 +12,4 @@ set -eu
 cd "$(dirname "$0")/../../.."
 CGO_ENABLED=0 exec ${GO:-go} build -trimpath -buildvcs=false -mod=readonly \
   -ldflags="-s -w -X main.built=$2 -X main.commit=$3 -X main.date=$4${5:+ -X main.releaseKey=$5 -X main.releasesAt=$6}" \
-  -o "$1/" ./cmd/assent ./cmd/assent-hook ./cmd/assent-contain
+  -o "$1/" ./cmd/assent ./cmd/assent-hook ./cmd/assent-hook-strict ./cmd/assent-contain

@@ -26,7 +26,7 @@ func TestRecipe(t *testing.T) {
 		return string(out), err
 	}
 	out, err := run("bin", "1.2.3", "abc", "")
-	want := "CGO=0\n" + root + "\nbuild\n-trimpath\n-buildvcs=false\n-mod=readonly\n-ldflags=-s -w -X main.built=1.2.3 -X main.commit=abc -X main.date=\n-o\nbin/\n./cmd/assent\n./cmd/assent-hook\n./cmd/assent-contain\n"
+	want := "CGO=0\n" + root + "\nbuild\n-trimpath\n-buildvcs=false\n-mod=readonly\n-ldflags=-s -w -X main.built=1.2.3 -X main.commit=abc -X main.date=\n-o\nbin/\n./cmd/assent\n./cmd/assent-hook\n./cmd/assent-hook-strict\n./cmd/assent-contain\n"
 	if err != nil || out != want {
 		t.Errorf("%v\n%s", err, out)
 	}

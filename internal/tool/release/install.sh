@@ -157,11 +157,11 @@ main() {
 	# The programs go beside their places first, and into them last: an agent that runs the hook
 	# meanwhile finds the old one or the new one.
 	new=.assent-$$
-	for file in assent assent-hook assent-contain hookd-emit hookd-query; do
+	for file in assent assent-hook assent-hook-strict assent-contain hookd-emit hookd-query; do
 		cp -P "$work/$archive/bin/$file" "$prefix/bin/$file$new" || fail "cannot write to $prefix/bin"
 	done
 	cp -R "$work/$archive/share" "$prefix/" || fail "cannot write to $prefix/share; the programs are as they were"
-	for file in assent assent-hook assent-contain hookd-emit hookd-query; do
+	for file in assent assent-hook assent-hook-strict assent-contain hookd-emit hookd-query; do
 		mv -f "$prefix/bin/$file$new" "$prefix/bin/$file"
 	done
 	forget "$work/gone"
@@ -182,7 +182,7 @@ main() {
 # What was not moved into its place is taken away.
 undo() {
 	[ -n "$new" ] || return 0
-	for file in assent assent-hook assent-contain hookd-emit hookd-query; do rm -f "$prefix/bin/$file$new"; done
+	for file in assent assent-hook assent-hook-strict assent-contain hookd-emit hookd-query; do rm -f "$prefix/bin/$file$new"; done
 }
 
 # The last line: of a script that arrives in part, nothing runs.

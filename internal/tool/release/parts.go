@@ -44,7 +44,7 @@ type parts struct {
 }
 
 // programs are what a release is about.
-var programs = []string{"assent", "assent-hook", "assent-contain"}
+var programs = []string{"assent", "assent-hook", "assent-hook-strict", "assent-contain"}
 
 // partsOf asks the built programs what is in them, and the go command where its license is.
 func partsOf(ctx context.Context, root, bin, goos, arch string) (*parts, error) {
@@ -93,7 +93,7 @@ var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|
 // findLicenses reads the licenses beside the packages that were built in, and above them up to the
 // root of their module.
 func (p *parts) findLicenses(ctx context.Context, root, goos, arch string) error {
-	c := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}", "./cmd/assent", "./cmd/assent-hook", "./cmd/assent-contain")
+	c := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Dir}}{{end}}\t{{.Dir}}", "./cmd/assent", "./cmd/assent-hook", "./cmd/assent-hook-strict", "./cmd/assent-contain")
 	c.Dir, c.Env, c.Stderr = root, buildEnv(goos, arch), os.Stderr
 	out, err := c.Output()
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *parts) bill(s source) ([]byte, error) {
 	b := cdx.NewBOM()
 	root := cdx.Component{
 		BOMRef: "assent", Type: cdx.ComponentTypeApplication, Name: "assent", Version: s.version,
-		Description: "assent, assent-hook and assent-contain for " + p.platform,
+		Description: "assent, assent-hook, assent-hook-strict and assent-contain for " + p.platform,
 		Licenses:    &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 		Properties:  &[]cdx.Property{{Name: "commit", Value: s.commit}},
 	}

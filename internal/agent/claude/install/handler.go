@@ -92,13 +92,13 @@ func knowsOnFailure(version string) bool { return Older(Oldest, version) }
 
 func quote(s string) string { return string(hujson.String(s)) }
 
-// Ours reports whether a command line runs assent's hook: assent-hook, or assent hook.
+// Ours reports whether a command line runs assent's hook: assent-hook, assent-hook-strict, or assent hook.
 func Ours(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
 	switch filepath.Base(words[0]) {
-	case "assent-hook":
+	case "assent-hook", "assent-hook-strict":
 		return true
 	case "assent":
 		return len(words) > 1 && words[1] == "hook"

@@ -168,7 +168,7 @@ func (o Options) check() error {
 		return fmt.Errorf("install hooks: the hook's program %q must be an absolute path", strings.Join(o.Command, " "))
 	}
 	if !Ours(o.Command) {
-		return fmt.Errorf("install hooks: %q is not assent-hook or assent hook, so uninstall would not find it", strings.Join(o.Command, " "))
+		return fmt.Errorf("install hooks: %q is not assent-hook, assent-hook-strict or assent hook, so uninstall would not find it", strings.Join(o.Command, " "))
 	}
 	if o.OnlyManaged && o.Scope != Managed {
 		return errOnly

@@ -81,7 +81,8 @@ func TestOlder(t *testing.T) {
 
 func TestOursAsTheShellReadsIt(t *testing.T) {
 	for command, want := range map[string]bool{
-		"assent-hook":                             true,
+		"assent-hook": true,
+		"/usr/bin/assent-hook-strict --socket /s": true,
 		"/opt/bin/assent-hook --socket /s":        true,
 		"'/with space/assent-hook' --socket /s":   true,
 		`"/with space/assent-hook" --socket "/s"`: true,
