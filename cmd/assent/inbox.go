@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"assent/internal/auth"
 	"assent/internal/fleet"
 	"assent/internal/hook"
 	"assent/internal/host/inbox"
 	"assent/internal/host/process"
+	"assent/internal/host/transcript"
 )
 
 // inbox connects to the inbox of a session of this user on this machine.
@@ -27,6 +30,22 @@ func (a *app) inbox(ctx context.Context, session string) (fleet.Line, error) {
 		return nil, err
 	}
 	return line, nil
+}
+
+// standing is where the text is that the inbox of a session of this user was handed.
+func (a *app) standing(_ context.Context, session, content string) (transcript.Standing, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return transcript.Unknown, err
+	}
+	dir := inbox.Dir(home, os.Getenv("CLAUDE_CONFIG_DIR"))
+	var p transcript.Process
+	for _, s := range inbox.Live(dir, session) {
+		if began := time.UnixMilli(s.StartedAt); !p.Live || began.Before(p.Began) {
+			p = transcript.Process{Live: true, Began: began}
+		}
+	}
+	return transcript.Look(filepath.Dir(dir), session, content, p)
 }
 
 // maySend says whether a device or token still may send messages. The owner of this machine may.

@@ -27,8 +27,8 @@ func (a *app) sayCmd() *cobra.Command {
 the broker's machine, so that it begins a turn or joins the one that runs; else at the end of the turn
 that runs. A session that has neither is not reached. TEXT of a single - is read from standard input.
 
-It is recorded before it is sent and handed over once at most. "In its context" is said only when the
-session's own hook says so. The text answers no permission request. Sent from here it is not signed, and
+It is recorded before it is sent, and in the agent's context once at most. "In its context" is said only
+when the session's own hook or transcript says so. The text answers no permission request. Sent from here it is not signed, and
 the agent is told that it comes from a terminal; a paired device signs what it sends. Whether a model
 follows such text as readily as what is typed has not been measured.
 

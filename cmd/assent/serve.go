@@ -237,7 +237,7 @@ func (a *app) serve(ctx context.Context, f serveFlags, ready func(who *auth.Auth
 	if err := once.Sweep(ctx); err != nil {
 		sugar.Warnf("what ran contained long ago could not be forgotten: %v", err)
 	}
-	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Self: self, Gone: processGone, May: maySend(who), Logf: sugar.Warnf})
+	messages, err := fleet.Open(ctx, fleet.Config{KV: streams, Inbox: a.inbox, Standing: a.standing, Self: self, Gone: processGone, May: maySend(who), Logf: sugar.Warnf})
 	if err != nil {
 		return err
 	}

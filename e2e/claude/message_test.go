@@ -125,11 +125,12 @@ func TestClaudeIsToldWhoseWordsTheyAre(t *testing.T) {
 	}
 }
 
-// How long it takes from a phone's message to its receipt, in a session that waits at its prompt. The figures are
-// printed and not judged: they are the machine's. ASSENT_E2E_MESSAGES says how many are sent.
-func TestClaudeIsSpokenToSoon(t *testing.T) {
+// Each message reaches a session that waits at its prompt once, also one with the words of an earlier one, and what
+// stands half typed in the terminal stays. The figures are printed and not judged: they are the machine's.
+// ASSENT_E2E_MESSAGES says how many are sent.
+func TestClaudeHearsEachMessageOnce(t *testing.T) {
 	t.Parallel()
-	n := 5
+	n := 20
 	if text := os.Getenv("ASSENT_E2E_MESSAGES"); text != "" {
 		var err error
 		if n, err = strconv.Atoi(text); err != nil {
@@ -138,31 +139,94 @@ func TestClaudeIsSpokenToSoon(t *testing.T) {
 	}
 	a := rig.NewAgent(t)
 	reachable(a)
-	a.Terminal()
+	term := a.Terminal()
 	a.ModelDone()
+	if _, err := term.Key(a.Ctx, "h", "a", "l", "f"); err != nil {
+		t.Fatal(err)
+	}
 	var sessions []struct{ SessionID string }
 	a.Get("/v1/sessions", &sessions)
 	path := "/v1/sessions/" + sessions[0].SessionID + "/messages"
-	phone := a.PairBare("operate")
-	bearer := phone.Bearer()
-	var took []time.Duration
-	for i := range n {
-		m := phone.Message(sessions[0].SessionID, fmt.Sprint("PING ", i))
-		rig.Eventually(t, 2*rig.Soon, "the broker takes it", func() bool { // 20 a minute
-			status, _, err := a.As(bearer, "POST", path, m)
+	admin := a.PairBare("admin")
+	phones, bearers := []*rig.BareDevice{admin}, []string{admin.Bearer()}
+	for len(phones)*20 < n { // each may send 20 a minute
+		phones = append(phones, admin.LetInBare("operate"))
+		bearers = append(bearers, phones[len(phones)-1].Bearer())
+	}
+	var ids []string
+	send := func(text string) {
+		t.Helper()
+		by := len(ids) % len(phones)
+		m := phones[by].Message(sessions[0].SessionID, text)
+		ids = append(ids, m.ID)
+		rig.Eventually(t, 2*rig.Soon, "the broker takes it", func() bool { // 20 wait at most
+			status, _, err := a.As(bearers[by], "POST", path, m)
 			return err == nil && (status == http.StatusAccepted || status == http.StatusOK)
 		})
-		rig.Eventually(t, rig.Soon, "the message's turn is over", func() bool {
-			var got hook.Message
-			a.Get(path+"/"+m.ID, &got)
-			if got.State != hook.MessageEnded {
-				return false
-			}
-			took = append(took, got.Steps[2].At.Sub(got.Steps[0].At))
-			return true
+	}
+	over := func(id string) (m hook.Message) {
+		t.Helper()
+		rig.Eventually(t, 4*rig.Soon, "the message is over", func() bool {
+			a.Get(path+"/"+id, &m)
+			return m.State.Over()
 		})
-		time.Sleep(time.Second) // one a second goes to a session
+		return m
+	}
+	var took, broker []time.Duration
+	for i := range n / 2 { // each to a session that has nothing to do
+		send(fmt.Sprintf("PING-%d.", i))
+		if m := over(ids[i]); m.State == hook.MessageEnded {
+			took, broker = append(took, at(m, hook.MessageStarted).Sub(m.Steps[0].At)), append(broker, at(m, hook.MessageTaken).Sub(m.Steps[0].At))
+		}
+	}
+	for len(ids) < n { // as soon as there is room
+		send("AGAIN.")
+	}
+	started, again := 0, 0
+	for _, id := range ids {
+		m := over(id)
+		if m.State == hook.MessageEnded {
+			started++
+		} else {
+			t.Errorf("a message is %s: %+v", m.State, m.Steps)
+		}
+		again += len(m.Steps) - 4
+	}
+	heard := map[string]int{}
+	for _, c := range a.Model.Calls() {
+		for i := range n / 2 {
+			text := fmt.Sprintf("PING-%d.", i)
+			heard[text] = max(heard[text], strings.Count(string(c.Body), text))
+		}
+		heard["AGAIN."] = max(heard["AGAIN."], strings.Count(string(c.Body), "AGAIN."))
+	}
+	missing, doubled := 0, 0
+	for i := range n / 2 {
+		h := heard[fmt.Sprintf("PING-%d.", i)]
+		missing, doubled = missing+max(1-h, 0), doubled+max(h-1, 0)
+	}
+	same := heard["AGAIN."] - (n - n/2)
+	missing, doubled = missing+max(-same, 0), doubled+max(same, 0)
+	if missing > 0 || doubled > 0 {
+		t.Errorf("the model did not read %d messages, and %d twice: %v", missing, doubled, heard)
+	}
+	if screen, err := term.Screen(a.Ctx); err != nil || !strings.Contains(screen, "half") {
+		t.Errorf("what was half typed is gone (%v):\n%s", err, screen)
 	}
 	slices.Sort(took)
-	t.Logf("%d messages: p50 %v, p99 %v, longest %v", n, took[n/2], took[n*99/100], took[n-1])
+	slices.Sort(broker)
+	t.Logf("%d messages, %d of them with the same words: %d started, %d missing, %d doubled; handed over again %d times", n, n-n/2, started, missing, doubled, again)
+	if k := len(took); k > 0 {
+		t.Logf("of %d to an idle session, from the phone to the context: p50 %v, p99 %v, longest %v; of it in the broker: p50 %v, p99 %v", k, took[k/2], took[k*99/100], took[k-1], broker[k/2], broker[k*99/100])
+	}
+}
+
+// at is when a message came to a state, the zero time where it did not.
+func at(m hook.Message, state hook.MessageState) time.Time {
+	for _, s := range m.Steps {
+		if s.State == state {
+			return s.At
+		}
+	}
+	return time.Time{}
 }

@@ -7,8 +7,12 @@
 //
 // Two ways lead to a session, tried in this order: its inbox socket, where the session runs as this user
 // on this machine; and the answer to its next Stop hook. Nothing is ever held open for a message, so the
-// terminal is never locked. Only the session's own UserPromptSubmit hook counts as the receipt of the first
-// way, and any later event of the turn as that of the second.
+// terminal is never locked. The session's own UserPromptSubmit hook is the receipt of the first way, and any
+// later event of the turn that of the second.
+//
+// A receipt of the first way that does not come is never guessed at: the session's transcript says whether it
+// took the text. What it took is waited for, what it did not take is handed over again. "lost" is a message of which
+// that was tried in vain, or whose queue ended.
 //
 // # Concurrency
 //
@@ -29,6 +33,7 @@ import (
 	"time"
 
 	"assent/internal/hook"
+	"assent/internal/host/transcript"
 	"assent/internal/store/kvmirror"
 )
 
@@ -53,6 +58,11 @@ const (
 	keep = 7 * 24 * time.Hour
 	// receiptTime is how long a receipt is waited for, from the end of the turn on if one runs.
 	receiptTime = time.Minute
+	// lookTime is how long a receipt is waited for before the transcript is looked at. It is looked at again after
+	// lookAgain. maxTries is how often a text is handed over that the session does not take.
+	lookTime  = 5 * time.Second
+	lookAgain = 10 * time.Second
+	maxTries  = 6
 	// retryTime is the pause before an inbox is tried again, apart the least time between two messages of
 	// one session: the client drops what comes in bursts.
 	retryTime = 5 * time.Second
@@ -78,6 +88,9 @@ type Config struct {
 	KV kvmirror.KV
 	// Inbox connects to the inbox of a session; an error says that it has none here. nil: none has.
 	Inbox func(ctx context.Context, session string) (Line, error)
+	// Standing says where the text is that the inbox of a session was handed, by the session's transcript. nil:
+	// nobody can look.
+	Standing func(ctx context.Context, session, content string) (transcript.Standing, error)
 	// Self is the submitter of sessions that Inbox reaches.
 	Self string
 	// May reports whether who sent a message may still send one: nothing is handed over that comes from a
@@ -113,6 +126,10 @@ type entry struct {
 	news uint64 // when it changed last
 	// due is a step that an event proved and that is not recorded yet.
 	due hook.MessageState
+	// lookAt is when the transcript is looked at for it; zero: lookTime after it was handed over. blind says that
+	// the transcript could not be read then.
+	lookAt time.Time
+	blind  bool
 	// answered says that a Stop hook of this broker was answered with it, in the turn that runs.
 	answered bool
 	// turnOver is when a turn ended, after it was handed over, that should have brought its receipt.

@@ -13,6 +13,7 @@ import (
 
 	"assent/internal/agent/claude"
 	"assent/internal/hook"
+	"assent/internal/host/transcript"
 	"assent/internal/store/kvmirror/kvtest"
 )
 
@@ -25,11 +26,12 @@ type rig struct {
 	kv *kvtest.KV
 
 	mu   sync.Mutex
-	open bool     // the session has an inbox
-	dead bool     // its process has ended
-	left bool     // the sender was removed
-	fail error    // of Send
-	got  []string // what the inbox was handed
+	open bool                // the session has an inbox
+	dead bool                // its process has ended
+	left bool                // the sender was removed
+	fail error               // of Send
+	at   transcript.Standing // what the session's transcript says
+	got  []string            // what the inbox was handed
 }
 
 func (r *rig) Send(id, content string) error { // of Line
@@ -66,6 +68,10 @@ func (r *rig) start() (stop func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return by == phone && !r.left || by.Kind == hook.KindOwner
+	}, Standing: func(context.Context, string, string) (transcript.Standing, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.at, nil
 	}, Inbox: func(context.Context, string) (Line, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -47,7 +47,8 @@ type task struct {
 	id      string
 	session string
 	from    []hook.MessageState
-	to      hook.MessageState // empty: hand it over through the inbox
+	to      hook.MessageState // empty: hand it over through the inbox, or look where it is
+	look    bool
 	why     string
 	message hook.Message
 }
@@ -65,7 +66,11 @@ func (s *Store) pass(ctx context.Context, now time.Time) (next time.Time) {
 			return next
 		}
 		if t.to == "" {
-			if retry := s.deliver(ctx, t); !retry.IsZero() {
+			do := s.deliver
+			if t.look {
+				do = s.settle
+			}
+			if retry := do(ctx, t); !retry.IsZero() {
 				sooner(retry)
 			}
 			continue
@@ -130,6 +135,14 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 			if x != nil && x.working && s.cfg.Gone(x.origin) {
 				x.working, x.idle = false, now // it was killed: nothing tells of the end of its turn
 			}
+			if s.looks(e) {
+				if due(e.look()) {
+					tasks = append(tasks, task{id: m.ID, session: m.SessionID, look: true, message: *m})
+				}
+				if !e.blind {
+					continue // the transcript says what became of it
+				}
+			}
 			if !e.turnOver.IsZero() {
 				since = e.turnOver
 			} else if x != nil && x.working && (m.Way != hook.WayStop || e.answered) {
@@ -140,7 +153,7 @@ func (s *Store) tasks(now time.Time) (tasks []task, next time.Time) {
 				since = x.idle
 			}
 			if due(since.Add(receiptTime)) {
-				tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageTaken}, to: hook.MessageLost, why: "no receipt came"})
+				tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageTaken}, to: hook.MessageLost, why: noReceipt})
 			}
 		case m.State == hook.MessageSent && expired(m, now):
 			tasks = append(tasks, task{id: m.ID, from: []hook.MessageState{hook.MessageSent}, to: hook.MessageExpired})

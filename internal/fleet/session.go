@@ -89,6 +89,10 @@ func (s *Store) Event(ctx context.Context, e *hook.Event, p *hook.Payload, detai
 	switch {
 	case e.Type == hook.EventSessionEnd:
 		for _, o := range mine {
+			if o.m.State == hook.MessageTaken && s.looks(o) {
+				o.lookAt = now.Add(lookTime) // by then its process is gone, and the transcript whole
+				continue
+			}
 			o.due = over[o.m.State]
 		}
 	case e.Type == hook.EventUserPromptSubmit && p.AgentID == "":
@@ -250,6 +254,12 @@ func (s *Store) stop(ctx context.Context, id string, mine []*entry, again, lengt
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
+	if next.Submitter == s.cfg.Self {
+		if line, err := s.dial(ctx, id); err == nil {
+			line.Close()
+			return nil // the other way is surer: a transcript settles what becomes of it
+		}
+	}
 	taken, err := s.advance(ctx, next.ID, []hook.MessageState{hook.MessageSent}, hook.MessageTaken, hook.WayStop, "")
 	if err != nil {
 		s.unrecorded(err)

@@ -83,6 +83,7 @@ func TerminalAgent(host string) string { return "terminal@" + host }
 //
 //	sent -> taken -> started -> ended
 //	sent -> expired, refused
+//	taken -> taken (the session did not take it, and is handed it again)
 //	taken -> lost -> started (the receipt came late)
 //
 // A host refuses before it takes, and may end what it took without having started it.
@@ -91,12 +92,12 @@ type MessageState string
 // The states of a message.
 const (
 	MessageSent    MessageState = "sent"    // recorded, and on its way
-	MessageTaken   MessageState = "taken"   // handed to the session, or about to be; never a second time
+	MessageTaken   MessageState = "taken"   // handed to the session, or about to be; again only where it proves not to have it
 	MessageStarted MessageState = "started" // the session's own hook said that it is in the agent's context
 	MessageEnded   MessageState = "ended"   // the turn that it began or joined is over
 	MessageRefused MessageState = "refused" // it was taken back, or the session ended before it was taken
 	MessageExpired MessageState = "expired" // nobody took it in time
-	MessageLost    MessageState = "lost"    // taken, and no receipt came: whether the agent has it is not known
+	MessageLost    MessageState = "lost"    // taken, and not in the agent's context; or no receipt came, and nobody could look
 )
 
 // Over reports whether nothing more is to come, or is waited for.

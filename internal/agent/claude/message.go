@@ -6,11 +6,14 @@ import (
 	"assent/internal/hook"
 )
 
+// InboxTag is the tag in which Claude Code hands over what other sessions say.
+const InboxTag = "cross-session-message"
+
 // InboxText is a message as a session's inbox takes it, in the tags in which Claude Code hands over what
 // other sessions say. from is who sent it, without quotes and angle brackets. The prompt of the session's
 // UserPromptSubmit event is this text, unchanged.
 func InboxText(from, text string) string {
-	return `<cross-session-message from="assent" from-name="` + from + `" from-mode="prompting">` + "\n" + text + "\n</cross-session-message>"
+	return "<" + InboxTag + ` from="assent" from-name="` + from + `" from-mode="prompting">` + "\n" + text + "\n</" + InboxTag + ">"
 }
 
 // PromptContext is what a UserPromptSubmit hook prints to have the model told something about the prompt:

@@ -34,6 +34,7 @@ type Session struct {
 	Kind      string `json:"kind"`   // interactive, bg
 	Status    string `json:"status"` // busy, idle, waiting
 	Socket    string `json:"messagingSocketPath"`
+	StartedAt int64  `json:"startedAt"` // ms since 1970, by the client
 }
 
 // ErrNone says that no live session of this user with that id has an inbox here.

@@ -5340,7 +5340,7 @@ export interface Message {
    */
   expiresAt: string;
   /**
-   * sent: recorded. taken: handed to the session, or about to be; never a second time. started: the session's own hook, or its host, said that it is in the agent's context. ended: that turn is over. refused: taken back, or its host would not take it, or the session ended. expired: nobody took it in time. lost: taken, and no receipt came.
+   * sent: recorded. taken: handed to the session, or about to be; again as a further step only where the session's transcript shows that it did not take it. started: the session's own hook, or its host, said that it is in the agent's context. ended: that turn is over. refused: taken back, or its host would not take it, or the session ended. expired: nobody took it in time. lost: taken, and by the session's transcript not in its context, nor going to be; or no receipt came, and nobody could look.
    */
   state: "sent" | "taken" | "started" | "ended" | "refused" | "expired" | "lost";
   /**
