@@ -3,6 +3,7 @@ package executor
 import (
 	"time"
 
+	"assent/internal/api"
 	"assent/internal/hook"
 )
 
@@ -48,9 +49,10 @@ type message struct {
 	code    string // of an outcome that is not hook.OutcomeCompleted
 	why     string
 	result  string
-	output  string  // what the agent said in the turn, where that is more than the result
-	cost    float64 // of the session, at its end
-	command string  // of a handover
+	output  string       // what the agent said in the turn, where that is more than the result
+	cost    float64      // of the session, at its end
+	command string       // of a handover
+	pr      *api.AgentPR // that the session had opened by its end
 	cancels int
 	tries   int // processes that it was written to
 	acked   map[string]bool
@@ -65,7 +67,9 @@ type book struct {
 	version  string     // of the client, as it said last
 	offset   int64
 	active   time.Duration
-	handed   bool // to a terminal, and no message of kind resume came since
+	handed   bool         // to a terminal, and no message of kind resume came since
+	opening  []string     // calls that may open a pull request, the newest last
+	pr       *api.AgentPR // that it opened last
 
 	spent float64 // by the processes that have ended
 	base  float64 // what the process that runs said at its beginning that it had spent: the figure goes on
@@ -98,6 +102,7 @@ func (b *book) apply(e entry) {
 		b.costs(*e.Cost, e.Base)
 	}
 	b.unmetered = e.Unmetered
+	b.pull(e)
 	if e.Acked != "" {
 		for _, m := range b.messages {
 			if frameOf(e.Acked, m.ID) {
@@ -141,7 +146,7 @@ func (b *book) step(m *message, e entry) {
 			m.began = e.At
 		}
 	case ended, lost:
-		m.outcome, m.code, m.why, m.result, m.output, m.cost = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost()
+		m.outcome, m.code, m.why, m.result, m.output, m.cost, m.pr = e.Outcome, e.Code, e.Why, e.Result, e.Output, b.cost(), b.pr
 	}
 }
 

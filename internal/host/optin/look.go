@@ -161,6 +161,16 @@ func (s Surroundings) lookProgram(ctx context.Context, a Agent) Finding {
 	return f
 }
 
+// Version returns the version of an agent's program, "" where it says none, or is not asked because somebody else
+// could have put it there.
+func (s Surroundings) Version(ctx context.Context, a Agent) string {
+	real, err := program(a.CLI)
+	if err != nil {
+		return ""
+	}
+	return install.Ask(ctx, real, s.SearchPath, s.Home).Version
+}
+
 // program follows the links of a path to the program, and refuses it where somebody else could change
 // any step of the way.
 func program(path string) (string, error) {
