@@ -26,7 +26,7 @@ var seed = map[string]string{
 	"PermissionRequest":  "id toolName toolInput sessionId cwd",
 	"SessionInfo":        "sessionId queueCount cwd",
 	"PermissionResponse": "sessionId hookSpecificOutput.hookEventName hookSpecificOutput.decision.behavior hookSpecificOutput.decision.message",
-	"AgentMessage":       "sessionId agent kind prompt options.budgetUsd options.timeoutSeconds",
+	"AgentMessage":       "sessionId agent kind prompt options.budgetUsd options.timeoutSeconds options.autoPr",
 }
 
 // seen collects which fields had a value in a document of a run.
@@ -78,10 +78,10 @@ esac
 `
 
 // Each field of the seed's six schemas has a value in a run of the real client: an agent is discovered, started with
-// bounds, asks twice, opens a pull request, is cancelled and resumed, and says all of that on AGENT_EVENTS.
+// bounds, asks twice, is told to open a pull request because its starter wanted one, which is asked about too, is cancelled and resumed, and says all of that on AGENT_EVENTS.
 func TestTheFieldsOfTheSeed(t *testing.T) {
 	t.Parallel()
-	x := newTerminal(t, "    description: Writes Go", "    tags: [go, backend]", "    worktree: true", "    budgetUsd: 5", "    timeoutSeconds: 7200")
+	x := newTerminal(t, "    description: Writes Go", "    tags: [go, backend]", "    worktree: true", "    autoPr: true", "    budgetUsd: 5", "    timeoutSeconds: 7200")
 	git := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("git", append([]string{"-C", x.work, "-c", "user.name=x", "-c", "user.email=x@example.net"}, args...)...)
@@ -151,8 +151,9 @@ func TestTheFieldsOfTheSeed(t *testing.T) {
 		s.doc(schema, doc)
 	}
 
+	x.Model.On("open a draft pull request", []modelserver.Use{rig.Run("gh pr create --draft --fill")})
 	x.serve()
-	m := x.says("start", "coder", modelserver.Prompt([]modelserver.Use{x.Touch("never")}, []modelserver.Use{rig.Run("gh pr create --draft --fill")}), "--budget", "3.14", "--timeout", "42m")
+	m := x.says("start", "coder", modelserver.Prompt([]modelserver.Use{x.Touch("never")}, []modelserver.Use{rig.Run("git -c user.name=x -c user.email=x@example.net commit --allow-empty -m two")}), "--budget", "3.14", "--timeout", "42m", "--pr")
 	r := x.WaitPending(1)[0]
 	for _, about := range []struct{ path, schema string }{
 		{"/v1/agents/coder", "Agent"}, {"/v1/requests/" + r.ID, "PermissionRequest"}, {"/v1/sessions/" + m.SessionID, "SessionInfo"}, {"/v1/agents/coder/messages/" + m.ID, "AgentMessage"},
@@ -167,8 +168,13 @@ func TestTheFieldsOfTheSeed(t *testing.T) {
 	var answered struct{ Response json.RawMessage }
 	x.Get("/v1/requests/"+r.ID, &answered)
 	s.doc("PermissionResponse", answered.Response)
+	r = x.WaitPending(1)[0]
+	if !strings.Contains(string(r.ToolInput), "gh pr create") {
+		t.Errorf("%s is asked for", r.ToolInput)
+	}
+	x.Allow(r)
 	pr := api.AgentPR{URL: "https://github.com/filipexyz/notif/pull/42", Number: 42, Verified: true}
-	if e := event(m.SessionID, api.AgentCompleted, any); e.PR == nil || *e.PR != pr || e.CostUSD <= 0 || !strings.Contains(e.Result, modelserver.Done) {
+	if e := event(m.SessionID, api.AgentCompleted, func(e api.AgentEvent) bool { return e.PR != nil }); *e.PR != pr || e.CostUSD <= 0 || !strings.Contains(e.Result, modelserver.Done) {
 		t.Errorf("%+v, %+v", e, e.PR)
 	}
 	rig.Eventually(t, time.Minute, "the session has its pull request", func() bool {

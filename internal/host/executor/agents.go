@@ -36,7 +36,7 @@ func (h *Host) Agents() []api.Agent {
 			Name: a.Name, Description: a.Description, Tags: a.Tags, Status: api.AgentIdle,
 			Executor: &api.AgentExecutor{Kind: "claude", CLI: a.CLI, Version: h.versionLocked(a)},
 			Project:  &api.AgentProject{Name: filepath.Base(a.Project), Path: a.Project, Repo: gitrepo.Name(h.repos.Find(a.Project).Remote)},
-			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions},
+			Limits:   &api.AgentLimits{BudgetUSD: a.BudgetUSD, TimeoutSeconds: int64(a.Timeout / time.Second), Sessions: a.Sessions, AutoPR: a.AutoPR},
 			Worktree: a.Worktree,
 		}
 		var busyAt time.Time

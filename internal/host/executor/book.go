@@ -18,13 +18,18 @@ type Order struct {
 	// BudgetUSD and Timeout lower the ceilings of the session; 0: those of the agent.
 	BudgetUSD float64       `json:"budgetUsd,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"`
-	ExpiresAt time.Time     `json:"expiresAt"`
+	// AutoPR asks for a pull request once the turn has ended well.
+	AutoPR    bool      `json:"autoPr,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Own says that this host gives the order to itself: the broker has no message of it.
+	Own bool `json:"own,omitempty"`
 }
 
 // state is how far a message is here.
 //
 //	claimed -> confirmed -> written -> started -> ended
 //	claimed -> dropped
+//	confirmed at once, of an order of the host's own
 //	written -> lost -> started (the receipt came late)
 //	written -> confirmed (its process ended, and the transcript shows that it never arrived)
 type state string
@@ -112,7 +117,11 @@ func (b *book) apply(e entry) {
 	}
 	switch {
 	case e.Order != nil && b.find(e.Order.ID) == nil: // one of an id
-		b.messages = append(b.messages, &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}})
+		m := &message{Order: *e.Order, state: claimed, at: e.At, acked: map[string]bool{}}
+		if m.Own {
+			m.state = confirmed
+		}
+		b.messages = append(b.messages, m)
 	case e.Message != "":
 		if m := b.find(e.Message); m != nil {
 			b.step(m, e)

@@ -12,8 +12,8 @@
 //
 // # Concurrency
 //
-// Run, in its caller's goroutine, does all the work; what is asked of gh, and of the agents' programs
-// while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called from any goroutine. One mutex guards the state. The look at a
+// Run, in its caller's goroutine, does all the work; what is asked of git, of gh, and of the
+// agents' programs while nothing of them runs, is asked in goroutines that end before Run does. All methods may be called from any goroutine. One mutex guards the state. The look at a
 // project, which may take seconds, is without it.
 package executor
 
@@ -223,6 +223,7 @@ func (h *Host) work(ctx context.Context) (busy bool) {
 		h.consider(ctx, o)
 	}
 	h.verify(ctx)
+	h.pullRequests(ctx, time.Now())
 	h.askVersions(ctx)
 	return busy
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,5 +84,62 @@ func TestPullRequest(t *testing.T) {
 	again()
 	if e := over(s); e == nil || e.PR == nil || !e.PR.Verified || s.unsure != "" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A pull request is asked for once, after a turn that ended well, that nothing followed, and that wanted one; the broker
+// hears of no message.
+func TestAutoPR(t *testing.T) {
+	coder := optin.Agent{Name: "coder", BudgetUSD: 5, Timeout: time.Hour, Worktree: true, AutoPR: true}
+	file := optin.File{Accept: []string{"key"}, Agents: []optin.Agent{coder}}
+	h := &Host{cfg: Config{Dir: t.TempDir(), Logf: t.Logf, File: func() (optin.File, error) { return file, nil }}, sessions: map[string]*session{}, timeouts: map[string]time.Duration{}}
+	s, err := makeSession(h, meta{Session: one, Agent: "coder", Worktree: treeName(one)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now()
+	order := Order{ID: two, Agent: "coder", Session: one, Kind: hook.MessagePrompt, Prompt: "x", By: "key", AutoPR: true, ExpiresAt: at.Add(time.Minute)}
+	file.Agents[0].AutoPR = false
+	if _, _, why := h.ceilings(nil, order); !strings.Contains(why, "autoPr") {
+		t.Errorf("above the ceiling: %q", why)
+	}
+	file.Agents[0].AutoPR = true
+	steps := []entry{{At: at, Order: &order}, {At: at, Message: two, State: confirmed}, {At: at, Message: two, State: started}}
+	for _, e := range append(steps, entry{At: at, Message: two, State: ended, Outcome: hook.OutcomeCompleted}) {
+		if s.duePR(at) != nil {
+			t.Errorf("it is due before %+v", e)
+		}
+		if err := s.note(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := s.duePR(at)
+	if m == nil || s.duePR(at.Add(time.Hour)) != nil {
+		t.Fatalf("%+v; an hour later: %+v", m, s.duePR(at.Add(time.Hour)))
+	}
+	file.Accept = nil
+	if why := s.askForPR(at, m); !strings.Contains(why, "not accepted here any more") {
+		t.Errorf("%q", why)
+	}
+	file.Accept = []string{"key"}
+	if why := s.askForPR(at, m); why != "" || s.duePR(at) != nil {
+		t.Errorf("%q", why)
+	}
+	own := s.outstanding()
+	if own == nil || own.state != confirmed || own.Prompt != openPR {
+		t.Fatalf("%+v", own)
+	}
+	_ = s.note(entry{At: at, Message: own.ID, State: started})
+	_ = s.note(entry{At: at, Message: own.ID, State: ended, Outcome: hook.OutcomeCompleted, Result: "done"})
+	var told []string
+	for _, f := range s.frames() {
+		if f.Message == own.ID || frameOf(f.ID, own.ID) {
+			if told = append(told, f.Type); f.Event != nil {
+				told[len(told)-1] = f.Event.Kind
+			}
+		}
+	}
+	if want := []string{api.AgentStarted, api.AgentOutput, api.AgentCompleted}; !slices.Equal(told, want) || s.duePR(at) != nil {
+		t.Errorf("told: %q", told)
 	}
 }

@@ -57,6 +57,7 @@ type session struct {
 	waiting     bool   // the client says that it waits for a person
 	output      string // what it said in the turn that runs
 	unsure      string // the pull request that gh is to be asked about
+	looked      string // the message after which it was looked whether a pull request is to be asked for
 	meter
 }
 

@@ -148,7 +148,7 @@ func (s *session) frames() []api.HostFrame {
 	var all []api.HostFrame
 	for _, m := range s.messages {
 		add := func(what string, f api.HostFrame) {
-			if f.ID = frameID(m.ID, what); !m.acked[f.ID] {
+			if f.ID = frameID(m.ID, what); !m.acked[f.ID] && !m.Own {
 				f.Message, f.Why = m.ID, why(m.why, f.Why)
 				all = append(all, f)
 			}
